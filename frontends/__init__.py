@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models in: each front end turns a format into graphs of relax operators."""
+"""Import of models: each front end converts a format to graphs of relax operators."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Building a graph function: arguments by type, operators in the body, results by what is returned."""
+"""Construction of graph functions: argument types, operators in the body, and returned results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ..support.errors import RelaxError
 
 
 class FunctionBuilder:
-    """A function in the making; see Module.function. Operators built inside of the `with` go into its body."""
+    """Builder of a function; see Module.function. Operators built inside of the `with` are added to its body."""
 
     @types_checked
     def __init__(
@@ -45,19 +45,19 @@ class FunctionBuilder:
         self._returned: list[Value] | None = None
         self._stack = ExitStack()
         self._operation: Any = None
-        #: Why the operation is gone, if it is.
+        #: Reason why the operation no longer exists, or "".
         self.what, self.identity, self.reason = "func.func", 0, ""
 
     @property
     def operation(self) -> Operation:
-        """The function. Raises RelaxError where something has erased it."""
+        """Return the function. Raises RelaxError if the function was erased."""
         if self.reason:
             raise erased_error(self)
         return self._operation
 
     @property
     def block(self) -> Block:
-        """Its body, where operators go."""
+        """Return the function's body."""
         return self.operation.regions[0].blocks[0]
 
     def __enter__(self) -> FunctionBuilder:
@@ -66,7 +66,7 @@ class FunctionBuilder:
         if any(self._name == symbol_name(op) for op in self._module.body.operations):
             raise RelaxError(f"the module has a function @{self._name} already")
         self._stack.enter_context(context)
-        # A location around, `with loc:`, is the operations' location.
+        # The location of an enclosing `with loc:` is the operations' location.
         unplaced = None
         if ir.Location.current is None:
             unplaced = self._stack.enter_context(ir.Location.unknown())
@@ -84,10 +84,10 @@ class FunctionBuilder:
             self._finish(self._returned)
         self._stack.close()
         if kind is not None or self._returned is None:
-            # Nothing half-built stays in the module.
+            # No incomplete function stays in the module.
             self.reason = f"the error in function @{self._name}"
             with erasing(self._module.operation, self.reason):
-                # Looked up: a pass that failed has put a copy in its place.
+                # The function is looked up by name: a failed pass replaces it by a copy.
                 for built in [op for op in self._module.body.operations if symbol_name(op) == self._name]:
                     built.operation.erase()
         if kind is None and self._returned is None:
@@ -106,7 +106,7 @@ class FunctionBuilder:
         return f"<function {signature(self._operation)}>"
 
     def __iter__(self) -> Iterator[Value]:
-        """`x, w = f`: the arguments."""
+        """Yield the arguments: `x, w = f`."""
         return iter(self.args)
 
     @property
@@ -115,7 +115,7 @@ class FunctionBuilder:
         return [handles.argument(argument) for argument in self.block.arguments]
 
     def returns(self, *values: object) -> None:
-        """What the function returns; `f.returns()` where it is nothing."""
+        """Set the results of the function; `f.returns()` for no results."""
         if self._returned is not None:
             raise RelaxError(f"@{self._name} returns twice")
         returned = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A module of IR that owns its context: parse, build, print, verify, write."""
+"""IR module that owns its context: parse, build, print, verify, write."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ..support.errors import ModelError, RefusalError
 from ..support.highlighting import highlighted
 from .function import FunctionBuilder
 
-#: Characters of a script in a notebook.
+#: Maximum number of characters of a script in a notebook.
 _MOST_SHOWN = 100_000
 
 
@@ -46,25 +46,25 @@ class Module:
                 owner = ir.Module.create()
         self._owner = owner
         self._handles = Handles(owner)
-        #: Whether operators that are built here say which line of the program built them, `model.py:12`.
+        #: If True, operators that are built here record the program's line that built them, `model.py:12`.
         self.source_lines = True
         self._entered: list[ExitStack] = []
         self._original: Module | None = None
         adopt(owner)
-        # MLIR's handles do not hold what they point into.
+        # MLIR's handles do not keep their referents alive.
         self._handed_out: list[bool] = []
         self._release = weakref.finalize(self, _release, owner, partial(drop, id(owner.context)), self._handed_out)
 
     @classmethod
     @types_checked
     def parse(cls, source: str | bytes, name: str = "<string>", *, allow_unregistered: bool = False) -> Module:
-        """From text or bytecode; `name` stands for the file in errors. Raises RelaxError."""
+        """Parse text or bytecode. `name` is the name of the file in errors. Raises RelaxError."""
         return cls(parse_module(source, name, allow_unregistered=allow_unregistered))
 
     @classmethod
     @types_checked
     def from_file(cls, path: str | Path, *, allow_unregistered: bool = False) -> Module:
-        """From a file of text or bytecode, or of TVMScript where its name ends in .py. Raises RelaxError."""
+        """Read a file of text or bytecode, or of TVMScript if its name ends in .py. Raises RelaxError."""
         if str(path).endswith(".py"):
             return cls.from_script(Path(path), allow_unregistered=allow_unregistered)
         try:
@@ -80,11 +80,13 @@ class Module:
         source: str | Path | type | Callable[..., object],
         name: str = "<script>",
         *,
+        variables: Mapping[str, object] | None = None,
         allow_unregistered: bool = False,
     ) -> Module:
-        """From TVMScript: text, a file's path, or a class or function whose source Python finds. Raises RelaxError.
+        """Read TVMScript: text, a file's path, or a class or function with source that Python finds. Raises RelaxError.
 
-        Text and files are read, never run. `name` stands for the file of a text in errors.
+        Text and files are read, never run. `name` is the name of a text in errors. `variables` are the values of names
+        that the script does not define, such as `metadata` for TVM's constants.
         """
         from .script.common.source import Source
         from .script.module import read_script
@@ -95,19 +97,19 @@ class Module:
             read = Source(source, name) if isinstance(source, str) else Source.of_object(source)
         context = create_context()
         context.allow_unregistered_dialects = allow_unregistered
-        return cls(read_script(read, context=context))
+        return cls(read_script(read, variables, context))
 
     def copy(self) -> Module:
-        """The same IR once more, in the same context."""
+        """Return a copy of the IR in the same context."""
         copied = Module.of(self._owner.operation)
         copied._original = self
         return copied
 
     @classmethod
     def of(cls, source: Operation) -> Module:
-        """What a module operation holds, one in another one for instance, once more and in its context.
+        """Return a copy of a module operation, for instance a nested one, in the operation's context.
 
-        That has to stay: it is another module's.
+        The context belongs to another module, which must stay alive.
         """
         with lock_context(source.context), source.context, source.location:
             owner = ir.Module.create()
@@ -116,7 +118,7 @@ class Module:
             for name in source.attributes:
                 owner.operation.attributes[name] = source.attributes[name]
         copied = cls(owner)
-        # What is remembered of the context is forgotten with its first owner.
+        # The first owner of a context releases its cached data.
         copied._release.detach()
         copied._release = weakref.finalize(copied, _release, owner, lambda: None, copied._handed_out)
         return copied
@@ -128,14 +130,14 @@ class Module:
         return self.copy()
 
     def __reduce__(self) -> tuple[Callable[..., Module], tuple[bytes, bool]]:
-        """Bytecode: with locations, and with the bytes of large constants."""
+        """Pickle as bytecode, with locations and the bytes of large constants."""
         return _unpickled, (self.bytecode(), self.context.allow_unregistered_dialects)
 
     def __repr__(self) -> str:
         return f"<{outline(self._owner.operation)}>"
 
     def _repr_html_(self) -> str:
-        """In notebooks: the outline, and behind it the whole as a script, without large constants."""
+        """Return the outline for notebooks, with the whole script behind it, without large constants."""
         import html
 
         first, *functions = outline(self._owner.operation).split("\n")
@@ -148,29 +150,29 @@ class Module:
 
     @property
     def owner(self) -> MlirModule:
-        """MLIR's module."""
+        """Return MLIR's module."""
         self._handed_out[:] = [True]
         return self._owner
 
     @property
     def handles(self) -> Handles:
-        """The values and operations that were handed out, which are followed."""
+        """Return the values and operations that were handed out, which are tracked."""
         self._handed_out[:] = [True]
         return self._handles
 
     @property
     def operation(self) -> Operation:
-        """MLIR's `builtin.module`."""
+        """Return MLIR's `builtin.module`."""
         return self.owner.operation
 
     @property
     def context(self) -> Context:
-        """MLIR's context."""
+        """Return MLIR's context."""
         return self._owner.context
 
     @property
     def body(self) -> Block:
-        """The block that holds the module's functions."""
+        """Return the block with the module's functions."""
         return self.operation.regions[0].blocks[0]
 
     @types_checked
@@ -182,9 +184,9 @@ class Module:
         private: bool = False,
         target: str = "",
     ) -> FunctionBuilder:
-        """A new function at the end of the module. Types are text, `rx.tensor(...)` or MLIR's, a dictionary if named.
+        """Add a function at the end of the module. Types are text, `rx.tensor(...)` or MLIR's; a dictionary adds names.
 
-        `target`: whose rules say what its operators become, where it is not the one that is compiled for.
+        The rules of `target` lower the function's operators. The default is the compilation's target.
 
             >>> with module.function("main", {"x": rx.tensor(("n", 8)), "bias": rx.tensor((8,))}) as f:
             ...     x, bias = f
@@ -219,7 +221,7 @@ class Module:
         elide_resources: int | None = None,
         assume_verified: bool = False,
     ) -> str:
-        """The module as text, without constants of more elements or resources of more characters than given."""
+        """Return the module as text. Constants and resources above the size limits are elided."""
         with lock_context(self.context):
             return print_asm(
                 self._owner.operation,
@@ -233,9 +235,9 @@ class Module:
             )
 
     def script(self, *, elide: bool = False) -> str:
-        """The module as TVMScript, which `rx.Module.from_script` reads back as the same operations.
+        """Return the module as TVMScript, which `rx.Module.from_script` reads back as the same operations.
 
-        Large constants stand at the end of the text; with `elide` they do not, and it is for people only.
+        Large constants are at the end of the text. With `elide` they are omitted, and the text is for reading only.
         """
         from ..dialects.script.print_script import print_script  # most modules are compiled, not printed
 
@@ -244,26 +246,26 @@ class Module:
 
     @types_checked
     def bytecode(self, version: int | None = None) -> bytes:
-        """The module in MLIR's binary form."""
+        """Return the module in MLIR's binary form."""
         stream = io.BytesIO()
         writing = errors_as_relax_error(self.context, "cannot write bytecode")
         with lock_context(self.context), writing as found:
             try:
                 self._owner.operation.write_bytecode(stream, version)
             except ValueError as error:
-                # MLIR's diagnostic says more, but shows the whole module as the place.
+                # MLIR's diagnostic has more details, but its location is the whole module.
                 reason = found[0].message if found else str(error)
                 raise RefusalError(f"cannot write bytecode: {reason}") from None
         return stream.getvalue()
 
     def verify(self) -> None:
-        """Raises RelaxError with every diagnostic when the module is not valid."""
+        """Raise RelaxError with every diagnostic if the module is not valid."""
         with lock_context(self.context):
             verify_ir(self._owner.operation, "the module is not valid")
 
 
 def _unpickled(data: bytes, allow_unregistered: bool) -> Module:
-    # Whose pickle is loaded is trusted with more than that.
+    # A loaded pickle may run any code, so its bytecode is trusted too.
     return Module(parse_module(data, "<pickle>", allow_unregistered=allow_unregistered, trusted=True))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensor expressions, with the words of `tvm.te`: what each element of a tensor is, as a function of its place.
+"""Tensor expressions, with the names of `tvm.te`: each element of a tensor as a function of its indices.
 
     from relax_mlir import te
 
@@ -9,7 +9,7 @@
     C = te.compute((128, 256), lambda i, j: te.sum(A[i, k] * B[k, j], axis=k), name="C")
     rx.compile(te.create_prim_func([A, B, C]))["main"](a, b)
 
-Rules call functions of it by `builder.call_te`.
+Rules call te functions with `builder.call_te`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ __all__ = [
 
 
 def var(name: str = "n", dtype: str = "int64") -> SymExpr:
-    """A size that is known at run time."""
+    """Create a size that is known at run time."""
     place = place_of_caller()
     if checked_dtype(dtype, f"te.var '{name}'", place) not in ("i32", "i64"):
         raise place.problem(f"te.var '{name}' is a size, of int64; a {dtype} is a te.placeholder of shape ()")
@@ -84,7 +84,7 @@ size_var = var
 
 
 def reduce_axis(dom: tuple[int, Size], name: str = "rv") -> ReduceAxis:
-    """Along which a reduction goes: from a number to before a size."""
+    """Create the axis of a reduction, from a start to an exclusive end."""
     place = place_of_caller()
     what = f"te.reduce_axis '{checked_name(name, 'te.reduce_axis', place)}'"
     if not isinstance(dom, (tuple, list)) or len(dom) != 2:
@@ -102,7 +102,7 @@ def reduce_axis(dom: tuple[int, Size], name: str = "rv") -> ReduceAxis:
 
 
 def const(value: object, dtype: str | None = None) -> Any:
-    """A number of a type: of int32, float32 or bool where nothing says which."""
+    """Create a number of a type. The default is int32, float32 or bool."""
     place = place_of_caller()
     if not isinstance(value, (bool, int, float)) and not hasattr(value, "item"):
         raise place.problem(f"te.const: expected a number, got {value!r}")
@@ -113,7 +113,10 @@ def const(value: object, dtype: str | None = None) -> Any:
 
 
 def if_then_else(cond: object, true_value: object, false_value: object) -> Scalar:
-    """One of both; what one needs that may not be there is a function of nothing: `lambda: A[B[i]]`."""
+    """Return one of two values.
+
+    A value that may be out of bounds is a function without parameters: `lambda: A[B[i]]`.
+    """
     body("te.if_then_else")
     condition = _truth(cond, "te.if_then_else")
     if not callable(true_value) and not callable(false_value):
@@ -144,12 +147,12 @@ def _truth(value: object, what: str) -> Scalar:
 
 
 def all(*args: object) -> Scalar:
-    """Whether each holds."""
+    """Return True if all conditions are true."""
     return _joined("all", args, lambda x, y: x & y)
 
 
 def any(*args: object) -> Scalar:
-    """Whether one holds."""
+    """Return True if any condition is true."""
     return _joined("any", args, lambda x, y: x | y)
 
 
@@ -164,12 +167,12 @@ def _joined(name: str, conditions: Sequence[object], join: Callable[[Scalar, Sca
 
 
 def min_value(dtype: str) -> float | int:
-    """What no number of a type is below."""
+    """Return the smallest number of a type."""
     return lowest(checked_dtype(dtype, "te.min_value", place_of_caller()))
 
 
 def max_value(dtype: str) -> float | int:
-    """What no number of a type is above."""
+    """Return the largest number of a type."""
     return highest(checked_dtype(dtype, "te.max_value", place_of_caller()))
 
 
@@ -205,19 +208,19 @@ truncmod = _binary("truncmod", _rounding_to_zero(numbers.remainder, "te.truncmod
 
 
 def div(a: object, b: object) -> Scalar:
-    """x / y; of integers rounded towards zero."""
+    """Return x / y. Integer division rounds towards zero."""
     body("te.div")
     x, y = together(a, b)
     return x / y if x.is_float else truncdiv(x, y)
 
 
 def power(x: object, y: object) -> Scalar:
-    """x to the power of y, of floats."""
+    """Return x to the power of y, for floats."""
     return _intrinsic("pow", *together(x, y))
 
 
 def abs(x: object) -> Scalar:
-    """x without its sign."""
+    """Return the absolute value of x."""
     body("te.abs")
     known = scalar(x)
     return known if is_unsigned(known.dtype) or is_bool(known.dtype) else _intrinsic("abs", known)
@@ -229,11 +232,13 @@ def abs(x: object) -> Scalar:
 def comm_reducer(
     fcombine: Callable[..., object], fidentity: Callable[..., object], name: str = "reduce"
 ) -> Callable[..., Reduction]:
-    """A reduction by an operation whose operands' order does not matter: `fcombine(x, y)`, of several values tuples;
-    `fidentity(dtype, ...)` is what it starts from."""
+    """Create a reduction by a commutative operation `fcombine(x, y)`, with tuples for several values.
+
+    `fidentity(dtype, ...)` returns the identity element.
+    """
 
     def reduce(expr: object, axis: object = None, where: object = None, init: object = None) -> Reduction:
-        """Of `expr` along `axis`, where `where` holds; from `init`, without it from what changes nothing."""
+        """Reduce `expr` along `axis` where `where` is true, starting from `init` or the identity element."""
         body(f"te.{name}")
         axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
         wrong = [each for each in axes if not isinstance(each, ReduceAxis)]
@@ -269,19 +274,19 @@ def _of_each(given: object, values: Sequence[Scalar], what: str) -> tuple[Scalar
     return tuple(of_dtype(operand(each), value.dtype) for each, value in zip(several, values, strict=True))
 
 
-#: The sum of elements along axes: `sum(A[i, k], axis=k)`.
+#: Sum of elements along axes: `sum(A[i, k], axis=k)`.
 sum = comm_reducer(lambda x, y: x + y, lambda dtype: 0, name="sum")
 _max = comm_reducer(lambda x, y: _extreme("max", x, y), lowest, name="max")
 _min = comm_reducer(lambda x, y: _extreme("min", x, y), highest, name="min")
 
 
 def max(a: object, b: object = None, *, axis: object = None, where: object = None, init: object = None) -> Any:
-    """The largest along axes; of two numbers the larger one."""
+    """Return the largest element along axes, or the larger one of two numbers."""
     return _extreme_of("max", _max, a, b, axis, where, init)
 
 
 def min(a: object, b: object = None, *, axis: object = None, where: object = None, init: object = None) -> Any:
-    """The smallest along axes; of two numbers the smaller one."""
+    """Return the smallest element along axes, or the smaller one of two numbers."""
     return _extreme_of("min", _min, a, b, axis, where, init)
 
 
@@ -304,7 +309,7 @@ def _extreme(name: str, x: object, y: object) -> Scalar:
 
 
 def __getattr__(name: str) -> Any:
-    """The functions of the tir dialect: te.exp(x)."""
+    """Return a function of the tir dialect: te.exp(x)."""
     if name.startswith("_") or name not in tir.ops:
         from ..support.suggest import suggest
 
@@ -322,7 +327,8 @@ def __getattr__(name: str) -> Any:
 
 
 def _call(name: str, *arguments: object, **options: object) -> object:
-    """Of another function, as in TVM: `call_packed(name, x)`, `call_extern(dtype, name, x)`; or as tir has it."""
+    """Call another function, as in TVM: `call_packed(name, x)`, `call_extern(dtype, name, x)`; or with tir's
+    arguments."""
     if ir.Context.current is None:
         raise place_of_caller().problem(f"te.{name} is known in the function of a te.extern or te.compute only")
     given = list(arguments)
@@ -336,7 +342,7 @@ def _call(name: str, *arguments: object, **options: object) -> object:
     return Scalar.of_number(made) if isinstance(made, Value) and is_in_function() else made
 
 
-#: Functions of tir that say nothing of signs.
+#: Functions of tir that do not depend on signs.
 _OF_BITS = ("popcount", "ctpop", "clz", "ctz", "bitreverse", "fshl", "fshr", "uadd_sat", "usub_sat", "square")
 
 
@@ -356,7 +362,7 @@ def _intrinsic(name: str, *operands: object, **options: object) -> Any:
 
 @contextmanager
 def tag_scope(tag: str) -> Iterator[None]:
-    """Tags say nothing of what is computed."""
+    """Enter a scope without effect: tags do not affect the computation."""
     del tag
     yield
 
@@ -365,8 +371,10 @@ def tag_scope(tag: str) -> Iterator[None]:
 
 
 def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
-    """A module of one PrimFunc, whose parameters are these tensors: those that are given, then those that are computed;
-    and a graph function `main` that calls it."""
+    """Return a module with one PrimFunc of these tensors, inputs first, then outputs, and a graph function `main`.
+
+    `main` calls the PrimFunc.
+    """
     place = place_of_caller()
     inputs, outputs = _parameters(ops, place)
     module = Module()
@@ -398,7 +406,7 @@ def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
 
 
 def _parameters(ops: object, place: SourcePlace) -> tuple[list[Placeholder], list[Tensor]]:
-    """Tensors that are given, and those that are computed. Raises RelaxError."""
+    """Return the input tensors and the computed tensors. Raises RelaxError."""
     what = "te.create_prim_func"
     if not isinstance(ops, (tuple, list)):
         raise place.problem(f"{what}: expected a list of tensors, got {ops!r}")

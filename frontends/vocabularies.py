@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The vocabularies of TVMScript for Python programs: a decorated class or function becomes an rx.Module.
+"""Vocabularies of TVMScript for Python programs: a decorated class or function becomes an rx.Module.
 
     from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -9,8 +9,8 @@
         def main(x: R.Tensor(("n", 784), "float32"), w: R.Tensor((784, 10), "float32")):
             return R.nn.softmax(R.matmul(x, w))
 
-The source of what is decorated is read, a function's body never runs. Annotations do, and the statements of a class, as
-Python has it, so these words stand for themselves there. Other dialects' words can be imported as well:
+The source of the decorated object is read, and a function's body never runs. Python evaluates annotations and the
+statements of a class, so the words evaluate to placeholders there. Other dialects' words can be imported as well:
 `from relax_mlir.script import llvm`.
 """
 
@@ -30,13 +30,13 @@ from .module import Module
 from .script.common.source import Source
 from .script.module import read_script
 
-# Whose signs may stand between words.
+# Operators that may connect words.
 _SIGNS = "add sub mul matmul truediv floordiv mod pow lshift rshift and xor or".split()
 _OTHER_SIGNS = ("neg", "pos", "invert", "lt", "le", "gt", "ge", "getitem", "setitem", "enter", "call")
 
 
 class _Word:
-    """What a script says with a vocabulary: it means nothing to Python, whatever is done with it."""
+    """Placeholder for a word of a vocabulary. Every operation on it is allowed and has no effect."""
 
     def __init__(self, name: str):
         self._name = name
@@ -58,7 +58,7 @@ for _sign in (*_SIGNS, *(f"r{sign}" for sign in _SIGNS), *_OTHER_SIGNS):
 
 
 class _Vocabulary(_Word):
-    """The words of one kind; `decorators` are those that read what they stand before."""
+    """Words of one kind. `decorators` are the names that read the decorated object."""
 
     def __init__(self, name: str, decorators: tuple[str, ...]):
         super().__init__(name)
@@ -69,7 +69,7 @@ class _Vocabulary(_Word):
 
 
 def _decorator(item: type | Callable[..., object] | None = None, **options: object) -> object:
-    """`@T.prim_func`, and with options `@T.prim_func(private=True)`."""
+    """Read a decorated object: `@T.prim_func`, or with options `@T.prim_func(private=True)`."""
     frame = sys._getframe(1)
     around = ChainMap(dict(frame.f_locals), frame.f_globals)
     in_module = _is_in_module(frame, around)
@@ -80,14 +80,14 @@ def _decorator(item: type | Callable[..., object] | None = None, **options: obje
 
 
 def _is_in_module(frame: FrameType, around: Mapping[str, object]) -> bool:
-    """Whether what runs is the body of a class that is a module itself."""
+    """Check whether the running code is the body of a class that is a module itself."""
     is_class = "__qualname__" in around and "__module__" in around
     return is_class and "ir_module" in linecache.getline(frame.f_code.co_filename, frame.f_code.co_firstlineno)
 
 
 def _read(item: type | Callable[..., object], around: Mapping[str, object], *, in_module: bool) -> object:
     if in_module or ("__qualname__" in around and "__module__" in around and not isinstance(item, type)):
-        return item  # in a class's body: the class is read, whole
+        return item  # the decorator of the class reads the whole class
     return Module(read_script(Source.of_object(item), around))
 
 

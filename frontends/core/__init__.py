@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What front ends of models share: nodes and their inputs, values, sizes, control flow, and problems told at once."""
+"""Shared parts of the model front ends: nodes, values, sizes, control flow, and collected problems."""

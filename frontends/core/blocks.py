@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images that are made of blocks of elements, [batch, channels * elements of a block, blocks], by adding them up."""
+"""Sums of overlapping blocks (col2im). The blocks have the shape [batch, channels * elements of a block, blocks]."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .values import Tensor, Value
 
 
 class Along(NamedTuple):
-    """One dimension: sizes of image, block and grid of blocks; how blocks step and spread, and stand out of it."""
+    """One dimension: sizes of the image, block and grid of blocks; stride and dilation; padding before and after."""
 
     image: Size
     block: Size
@@ -27,13 +27,16 @@ class Along(NamedTuple):
 
 
 def blocks_that_fit(image: Size, block: Size, stride: int, dilation: int) -> Size:
-    """How many blocks there are along a dimension of a padded image."""
+    """Return the number of blocks along a dimension of a padded image."""
     reach = sizes.plus(sizes.times(sizes.minus(block, 1), dilation), 1)
     return sizes.plus(sizes.divided(sizes.minus(image, reach), stride), 1)
 
 
 def placed_blocks(data: Tensor, alongs: Sequence[Along]) -> Tensor | None:
-    """By a transposed convolution whose weight puts each element of a block at its place; None for dynamic sizes."""
+    """Add up blocks by a transposed convolution with a one-hot weight.
+
+    Return None for dynamic sizes and above 3 dimensions.
+    """
     import numpy
 
     batch, rows, _ = info_of(data).shape or ()
@@ -51,20 +54,20 @@ def placed_blocks(data: Tensor, alongs: Sequence[Along]) -> Tensor | None:
         dilation=[along.dilation for along in alongs],
         groups=channels,
     )
-    # Rows that no block reaches are 0; then the padding goes.
-    sides = [side for along in alongs for side in (-along.before, _rest(along) - along.after)]
+    # Rows that no block reaches are 0. A negative pad width removes the padding.
+    sides = [side for along in alongs for side in (-along.before, _count_rest(along) - along.after)]
     return relax.nn.pad(result, pad_width=[0, 0, 0, 0, *sides]) if any(sides) else result
 
 
-def _rest(along: Along) -> int:
-    """What is behind the last block."""
+def _count_rest(along: Along) -> int:
+    """Return the number of padded elements behind the last block."""
     reach = (along.block - 1) * along.dilation + 1
     rest: int = along.image + along.before + along.after - (along.blocks - 1) * along.stride - reach
     return rest
 
 
 def added_blocks(data: Tensor, alongs: Sequence[Along]) -> Tensor:
-    """The same for sizes that are not known before."""
+    """Add up blocks of dynamic sizes with scatter_elements."""
     dtype = info_of(data).dtype
     batch, rows, columns = sizes.sizes_of(Value(ssa=data))
     taps = sizes.product([along.block for along in alongs])
@@ -74,7 +77,7 @@ def added_blocks(data: Tensor, alongs: Sequence[Along]) -> Tensor:
     whole = sizes.times(taps, columns)
     updates = sizes.reshaped(data, [images, whole])
     places = sizes.broadcast(sizes.reshaped(places, [1, whole]), [images, whole])
-    # What is outside of the image goes to a place behind it.
+    # Elements outside of the image are added to an extra position behind the image, which is cut off below.
     start = sizes.full([images, sizes.plus(count, 1)], const(0, dtype))
     added = relax.scatter_elements(start, places, updates, axis=1, reduction="add")
     kept = sizes.sliced(Value(ssa=added), {1: (0, count, 1)})
@@ -82,7 +85,7 @@ def added_blocks(data: Tensor, alongs: Sequence[Along]) -> Tensor:
 
 
 def _places(alongs: Sequence[Along], taps: Size, columns: Size) -> tuple[Tensor, Size]:
-    """Where in the flat image each element of a block (rows) goes for each block (columns), and the image's size."""
+    """Return the flat image index of each block element (rows) in each block (columns), and the size of the image."""
     in_block = _split(sizes.count_up(taps), [along.block for along in alongs])
     of_block = _split(sizes.count_up(columns), [along.blocks for along in alongs])
     flat, is_inside = None, None
@@ -99,7 +102,7 @@ def _places(alongs: Sequence[Along], taps: Size, columns: Size) -> tuple[Tensor,
 
 
 def _split(flat: Tensor, extents: Sequence[Size]) -> list[Tensor]:
-    """Flat indices as indices along each of the dimensions."""
+    """Split flat indices into one index per dimension."""
     indices = []
     for extent in reversed(extents):
         size = sizes.as_tensor([extent])

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What MLIR's bytecode says of itself, read without MLIR: its sections and dialects."""
+"""Sections and dialect names of MLIR bytecode, read without MLIR."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 MAGIC = b"ML\xefR"
-#: The numbers of sections.
+#: Section numbers.
 STRINGS, DIALECTS, ATTRIBUTES, OFFSETS = range(4)
 
 
 class BytecodeReader:
-    """Numbers of a variable length, from a place on."""
+    """Reader of bytes and variable-length numbers from a position on."""
 
     def __init__(self, data: bytes, start: int = 0) -> None:
         self._data, self.place = data, start
@@ -21,7 +21,7 @@ class BytecodeReader:
         return self._data[self.place - 1]
 
     def number(self) -> int:
-        """As many bytes as the first one has zeros at its end, and one more."""
+        """Read a variable-length number. The trailing zeros of its first byte count the bytes that follow."""
         first = self.byte()
         if first == 0:
             self.place += 8
@@ -32,7 +32,7 @@ class BytecodeReader:
         return int.from_bytes(whole, "little") >> count
 
     def sections(self) -> Iterator[tuple[int, int, int]]:
-        """Of each section its number, and where it begins and ends."""
+        """Yield the number, start and end of each section."""
         while self.place < len(self._data):
             head, length = self.byte(), self.number()
             if head & 0x80:
@@ -42,29 +42,32 @@ class BytecodeReader:
 
 
 def sections_of(data: bytes) -> dict[int, tuple[int, int]]:
-    """Where each section begins and ends. Raises IndexError or ValueError where that cannot be read."""
+    """Return the start and end of each section. Raise IndexError or ValueError if the data is malformed."""
     reader = BytecodeReader(data, len(MAGIC))
-    reader.number()  # the version
+    reader.number()  # Skip the version.
     reader.place = data.index(b"\0", reader.place) + 1
     return {number: (start, end) for number, start, end in reader.sections()}
 
 
 def dialects_in(data: bytes, sections: dict[int, tuple[int, int]]) -> list[bytes]:
-    """Their names, by their numbers. Raises IndexError, KeyError or ValueError where they cannot be read."""
+    """Return the dialect names in the order of their numbers.
+
+    Raise IndexError, KeyError or ValueError for malformed data.
+    """
     strings = _strings(data, *sections[STRINGS])
     reader = BytecodeReader(data, sections[DIALECTS][0])
     names = []
     for _ in range(reader.number()):
         name = reader.number()
         names.append(strings[name >> 1])
-        if name & 1:  # a version: a section of its own
+        if name & 1:  # The dialect has a version, in a section of its own.
             _, _, end = next(reader.sections())
             reader.place = end
     return names
 
 
 def _strings(data: bytes, start: int, end: int) -> list[bytes]:
-    """The lengths come first, the last one's in front."""
+    """Return the strings of a section. The lengths precede the bytes and are in reverse order."""
     reader = BytecodeReader(data, start)
     lengths = [reader.number() for _ in range(reader.number())]
     found = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Complex numbers: pairs of real tensors, and what is computed with them."""
+"""Complex numbers as pairs of real tensors, and arithmetic with them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Product = Callable[[Tensor, Tensor], Tensor]
 
 
 class Pair(NamedTuple):
-    """The real and the imaginary part; what is real has none."""
+    """Real and imaginary part of a tensor. The imaginary part of real data is None."""
 
     real: Tensor
     imag: Tensor | None
@@ -29,21 +29,21 @@ class Pair(NamedTuple):
 
 
 def each_part(x: Pair, function: Callable[[Tensor], Tensor]) -> Pair:
-    """A function of either part."""
+    """Apply a function to both parts."""
     return Pair(function(x.real), None if x.imag is None else function(x.imag))
 
 
 def added(x: Pair, y: Pair, join: Product = relax.add) -> Pair:
     if y.imag is None:
         real = join(x.real, y.real)
-        # A tensor of more elements than the other part has decides the shape.
+        # The tensor with more elements decides the shape of the result.
         imag = None if x.imag is None else relax.add(x.imag, relax.zeros_like(real))
         return Pair(real, imag)
     return Pair(join(x.real, y.real), join(x.whole_imag, y.imag))
 
 
 def multiplied(x: Pair, y: Pair, product: Product = relax.multiply) -> Pair:
-    """A product that is linear in both: of elements, of matrices."""
+    """Return a product that is linear in both operands, for instance of elements or of matrices."""
     if x.imag is None and y.imag is None:
         return Pair(product(x.real, y.real), None)
     if y.imag is None:
@@ -55,7 +55,7 @@ def multiplied(x: Pair, y: Pair, product: Product = relax.multiply) -> Pair:
 
 
 def divided(x: Pair, y: Pair) -> Pair:
-    """By Smith's way: the larger part of the divisor is not squared."""
+    """Divide by Smith's method, which does not square the larger part of the divisor."""
     if y.imag is None:
         imag = None if x.imag is None else relax.divide(x.imag, y.real)
         return Pair(relax.divide(x.real, y.real), imag)
@@ -76,7 +76,7 @@ def conjugate(x: Pair) -> Pair:
 
 
 def magnitude(x: Pair) -> Tensor:
-    """By the ratio of the parts, so that no square overflows."""
+    """Return the absolute value. The ratio of the parts is used, so that no square overflows."""
     if x.imag is None:
         return relax.abs(x.real)
     one, other = relax.abs(x.real), relax.abs(x.imag)
@@ -103,7 +103,7 @@ def logarithm(x: Pair) -> Pair:
 
 
 def root(x: Pair) -> Pair:
-    """Of the half plane to the right: the larger part by a root, the other one by a division."""
+    """Return the root with a nonnegative real part. The larger part is a square root, the other part a quotient."""
     half = like(x.real, 0.5)
     size = relax.sqrt(relax.multiply(relax.add(magnitude(x), relax.abs(x.real)), half))
     is_zero = relax.equal(size, like(size, 0))
@@ -122,7 +122,7 @@ def sign(x: Pair) -> Pair:
 
 
 def turned(x: Pair) -> Pair:
-    """i times x."""
+    """Return i times x."""
     return Pair(relax.negative(x.whole_imag), x.real)
 
 
@@ -141,7 +141,7 @@ def sinh(x: Pair) -> Pair:
 
 
 def tanh(x: Pair) -> Pair:
-    """By tanh of the real part alone, which does not overflow."""
+    """Compute tanh from tanh of the real part, which does not overflow."""
     slope, turn = relax.tanh(x.real), relax.tan(x.whole_imag)
     one = Pair(like(slope, 1), relax.multiply(slope, turn))
     return divided(Pair(slope, turn), one)
@@ -160,17 +160,17 @@ def sigmoid(x: Pair) -> Pair:
     return reciprocal(Pair(relax.add(grown.real, like(grown.real, 1)), grown.imag))
 
 
-# ---- as functions have them: tensors whose last dimension is the real and the imaginary part ----
+# ---- function signatures: tensors with a last dimension of real and imaginary part ----
 
 
 def of_pairs(pairs: Tensor) -> ComplexValue:
-    """The complex numbers that a tensor of pairs stands for."""
+    """Return the complex numbers that a tensor of pairs represents."""
     last = pairs.type.rank - 1
     real, imag = (Value(ssa=part(pairs, last, place, place + 1, drop=True)) for place in (0, 1))
     return ComplexValue(real, imag)
 
 
 def in_pairs(held: ComplexValue) -> Tensor:
-    """A tensor of pairs that stands for complex numbers."""
+    """Return a tensor of pairs that represents the complex numbers."""
     real = held.real.ssa
     return relax.stack([real, held.imag.ssa], axis=real.type.rank)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Converters of operators that have no versions, by the operators' names: what each front end has a registry of."""
+"""Registry of operator converters by name, for front ends without versions of operators."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 
 class NamedConverter(NamedTuple):
-    """How an operator is converted. `place` says where that is written."""
+    """Converter of an operator. `place` is the file and line of its definition."""
 
     name: str
     function: Callable[[Any], Outputs]
@@ -32,14 +32,24 @@ class NamedConverter(NamedTuple):
 
 
 class NamedConverters(Registry[NamedConverter]):
-    """The converters of a front end."""
+    """Registered converters of a front end."""
 
     def __init__(
-        self, front_end: str, what: str, package: str, example: str, refused: Mapping[str, str] = MappingProxyType({})
+        self,
+        front_end: str,
+        what: str,
+        package: str,
+        example: str,
+        refused: Mapping[str, str] = MappingProxyType({}),
+        *,
+        register: str = "",
     ):
-        """`front_end`: the kind as which other packages announce converters; `what` its operators are called;
-        `package` has the families of this project's own; `example` is an operator's name, for messages; `refused` are
-        operators that no program of ours can have, and why.
+        """Create a registry of converters.
+
+        `front_end` is the kind under which other packages announce converters, and `what` the front end's word for an
+        operator. `package` has the families of this project's own converters. `example` is an operator's name, for
+        messages. `refused` maps operators that no imported program can contain to the reason. `register` is the
+        decorator that users call, `rx.register_<front end>` by default.
         """
 
         def doubled(new: NamedConverter, taken: NamedConverter) -> str:
@@ -47,21 +57,28 @@ class NamedConverters(Registry[NamedConverter]):
 
         super().__init__(lambda each: (each.name,), doubled, families=f"{package}.operators")
         self._front_end, self._what, self._example, self._refused = front_end, what, example, refused
+        self._register = register or f"rx.register_{front_end}"
 
     def teaching(self, *names: str) -> Callable[[Function], Function]:
-        """A decorator for the converter of these operators."""
+        """Return a decorator that registers the converter of these operators."""
         if not names or not all(names):
-            raise RelaxError(f"register_{self._front_end} takes names of operators, such as '{self._example}'")
+            raise RelaxError(f"{self._register.rpartition('.')[2]} takes names of operators, such as '{self._example}'")
         return self.registering(lambda function, place: [NamedConverter(name, function, place) for name in names])
 
     def teach_rows(self, rows: Mapping[str, Callable[[Any], Outputs]]) -> None:
-        """Teaches the operators that take a line each: names, several with spaces between, with what converts them."""
+        """Register converters from rows. A key is one or several operator names, separated by spaces."""
         for names, convert in rows.items():
             self.teaching(*names.split())(convert)
 
+    def rows(self) -> list[tuple[str, str]]:
+        """Return each operator with the location of its converter, by name."""
+        return [(each.name, each.place) for each in self.all()]
+
     def converter_of(self, *names: str) -> NamedConverter | None:
-        """The converter of the first name that has one. Packages that announce some are imported where there is none:
-        those of `mylib`, for `mylib.op`, `mylib::op` and `custom_call @mylib.op`.
+        """Return the converter of the first name that has one.
+
+        If no name has one, packages that announce converters are imported: `mylib` for `mylib.op`, `mylib::op` and
+        `custom_call @mylib.op`.
         """
         self.load()
         found = self._first(names)
@@ -74,12 +91,12 @@ class NamedConverters(Registry[NamedConverter]):
         return next((each for name in names for each in self.tried(name)), None)
 
     def unknown(self, name: str) -> Unsupported:
-        """Why an operator without a converter cannot be imported, and how it is taught."""
+        """Return the error for an operator without a converter, with an example of how to register one."""
         if name in self._refused:
             return Unsupported(self._refused[name])
         self.load()
         lines = f"""teach it in your own package:
-@rx.register_{self._front_end}("{name}")
+@{self._register}("{name}")
 def convert(node):
     return relax.nn.relu(node.tensor(0))  # what it computes, with relax's operators"""
         return Unsupported(f"no converter{suggest(name, self.entries)}", help=lines)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds the module of an MLIR program: its public functions at the graph level."""
+"""Construction of the relax module of an MLIR program: its public functions at the graph level."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from .values import ComplexValue, Tensor, Value
 
 
 class FunctionSignature(NamedTuple):
-    """What a function takes, and what its arguments and results are called."""
+    """Types and names of a function's arguments, and names of its results."""
 
     infos: list[TensorInfo]
     names: list[str]
     result_names: list[str]
 
 
-#: `signature(function, functions of the program by name, names of sizes that are free)`.
+#: `signature(function, functions of the program by name, names of free sizes)`.
 SignatureOf = Callable[[Operation, dict[str, Operation], FreshSymbols], FunctionSignature]
 
 
@@ -41,8 +41,10 @@ def add_functions(
     signature_of: SignatureOf,
     front_end: str,
 ) -> None:
-    """Adds the public functions of a program to a module of the same context; what cannot be imported is in `problems`
-    afterwards. `front_end` is what was called, for messages.
+    """Add the public functions of a program to a module of the same context.
+
+    Operations that cannot be imported are added to `problems`. `front_end` is the name of the called function, for
+    messages.
     """
     load_dialects(module.context, ("scf", "tensor"))
     functions = {symbol_name(each): each for each in functions_in(program)}
@@ -82,5 +84,5 @@ def _as_tensor(function: Operation, index: int, held: object) -> Tensor:
     if isinstance(held, ComplexValue):
         return in_pairs(held)
     if not isinstance(held, Value):
-        raise ModelError(f"result #{index} of '{symbol_name(function)}' is no tensor: let it return the parts")
+        raise ModelError(f"result #{index} of '{symbol_name(function)}' is not a tensor: return its parts instead")
     return held.ssa

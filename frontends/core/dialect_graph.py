@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Walks the blocks of an MLIR module and builds a graph of relax operators, with the module's own places."""
+"""Conversion of the blocks of an MLIR module to a graph of relax operators, with the module's locations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...bindings.ir import Block, Operation, Type
 from ...bindings.ir import Value as IRValue
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import equal
+from ...dialects.core.symbols import Dim, equal
 from ...emit.kernels import FreshSymbols
 from .converters import NamedConverters
 from .dialect_node import DialectNode
@@ -23,15 +23,15 @@ from .problems import Problems
 from .sizes import named, stated
 from .values import Held, Tensor, Value, as_values
 
-#: Calls in calls: jax nests some tens.
+#: Limit of nested calls. JAX nests some tens of calls.
 _DEEPEST_CALLS = 100
 G = TypeVar("G", bound="DialectGraph")
 
 
 class DialectGraph(DialectScope):
-    """Builds the operations of blocks where the caller's insertion point is. Functions stand where they are called."""
+    """Builder of the operations of blocks at the caller's insertion point. Called functions are inlined."""
 
-    #: A front end's own: how operations are read, what converts them, and what ends a block.
+    #: Set by each front end: the node class, the converters, and the operations that end a block.
     node_class: ClassVar[type[DialectNode]]
     converters: ClassVar[NamedConverters]
     terminators: ClassVar[tuple[str, ...]]
@@ -47,17 +47,17 @@ class DialectGraph(DialectScope):
     ):
         super().__init__(problems, symbols, {} if outer is None else outer.kernels, room, outer, region_of)
         self.functions = functions
-        self._held: dict[IRValue, Any] = {}
+        self._held: dict[IRValue, Held | None] = {}
         self._depth: int = 0 if outer is None else outer._depth + 1
 
     def argument(self, tensor: Tensor, type_: Type) -> Held:
-        """What an argument of a function stands for."""
+        """Return the value that a function argument represents."""
         return Value(ssa=tensor)
 
     # ---- blocks ----
 
-    def add_block(self, block: Block, operands: Sequence[Any]) -> list[Any]:
-        """What a block gives for its arguments; None for what could not be imported."""
+    def add_block(self, block: Block, operands: Sequence[Held | None]) -> list[Held | None]:
+        """Return the results of a block for the operands. A result that could not be imported is None."""
         for argument, held in zip(block.arguments, operands, strict=True):
             self._held[argument] = held
         for view in block.operations:
@@ -67,18 +67,20 @@ class DialectGraph(DialectScope):
             self._add(operation)
         raise Unsupported("a block without an end")
 
-    def add_inner(self, block: Block, operands: Sequence[Any], region_of: Operation | None = None) -> list[Any]:
+    def add_inner(self, block: Block, operands: Sequence[Held | None], region_of: Operation | None = None) -> list[Any]:
         given = [each.inside(region_of) if region_of is not None and each is not None else each for each in operands]
         return complete(self.inner(region_of).add_block(block, given))
 
     def inner(self: G, region_of: Operation | None = None) -> G:
-        """A graph in this one."""
+        """Return a graph for a nested block."""
         if self._depth == _DEEPEST_CALLS:
-            raise Unsupported(f"functions call functions, more than {_DEEPEST_CALLS} deep: do they call themselves?")
+            raise Unsupported(
+                f"calls of functions are nested more than {_DEEPEST_CALLS} deep: is a function recursive?"
+            )
         return type(self)(self.functions, self.problems, self.symbols, self.room, self, region_of)
 
-    def held(self, value: IRValue) -> Any:
-        """What a value stands for, here or in a graph around."""
+    def held(self, value: IRValue) -> Held | None:
+        """Return the imported value of an SSA value of this block or of an enclosing one."""
         if value in self._held:
             return self._held[value]
         assert isinstance(self._outer, DialectGraph), "a value of no block around"
@@ -94,7 +96,7 @@ class DialectGraph(DialectScope):
         node = self.node_class(operation, inputs, self)
         with operation.location:
             if any(each is None for each in inputs):
-                made = None  # what it needs has been noted
+                made = None  # The problem of the missing input is reported already.
                 if not self.is_known(node):
                     self.problems.add(problem_of(node, self.converters.unknown(node.op)))
             else:
@@ -104,10 +106,10 @@ class DialectGraph(DialectScope):
             self._held[result] = held
 
     def is_known(self, node: DialectNode) -> bool:
-        """Whether an operation can be imported at all."""
+        """Check whether an operation has a converter."""
         return node.op == "func.call" or self.converters.converter_of(node.op) is not None
 
-    def _converted(self, node: DialectNode) -> list[Any]:
+    def _converted(self, node: DialectNode) -> list[Held | None]:
         self.room.take_node()
         if node.op == "func.call":
             return self.call(node, node.attr("callee"))
@@ -118,18 +120,20 @@ class DialectGraph(DialectScope):
             returned = converter(node)
         made = [] if returned is None and not node.result_types else as_values(returned)
         if len(made) != len(node.result_types):
-            raise Unsupported(f"internal error: its converter makes {len(made)} results, not {len(node.result_types)}")
+            raise Unsupported(
+                f"internal error: its converter returns {len(made)} results, expected {len(node.result_types)}"
+            )
         return [self.settled(*each) for each in zip(made, node.result_types, strict=True)]
 
-    def without_converter(self, node: DialectNode) -> list[Any]:
+    def without_converter(self, node: DialectNode) -> list[Held | None]:
         raise self.converters.unknown(node.op)
 
     def folding(self, node: DialectNode) -> AbstractContextManager[None]:
-        """What surrounds a conversion: whether what it computes is computed while the module is imported."""
+        """Return the context of a conversion. Front ends that fold constants at import override this method."""
         return nullcontext()
 
-    def call(self, node: DialectNode, name: str) -> list[Any]:
-        """What a function of the module gives."""
+    def call(self, node: DialectNode, name: str) -> list[Held | None]:
+        """Return the results of a call to a function of the module."""
         function = self.functions.get(name)
         if function is None or not function.regions[0].blocks:
             raise node.fail(f"the module has no function '{name}' with a body")
@@ -137,8 +141,8 @@ class DialectGraph(DialectScope):
 
     # ---- results ----
 
-    def settled(self, held: Any, type_: Type) -> Any:
-        """A result, checked against the module's own type, with names for sizes that depend on data."""
+    def settled(self, held: Held | None, type_: Type) -> Held | None:
+        """Check a result against its type in the module, and name the sizes that depend on data."""
         if not isinstance(held, Value) or not isinstance(type_, ir.RankedTensorType):
             return held
         expected = self.expected(held, type_)
@@ -152,7 +156,7 @@ class DialectGraph(DialectScope):
         return held
 
     def expected(self, held: Value, type_: Type) -> TensorInfo:
-        """What a result has to be."""
+        """Return the expected type of a result."""
         return self.node_class.info_of(type_)
 
 
@@ -162,7 +166,7 @@ def complete(outputs: list[Any]) -> list[Any]:
     return outputs
 
 
-def _contradict(own: Sequence[Any] | None, expected: Sequence[Any] | None) -> bool:
+def _contradict(own: Sequence[Dim] | None, expected: Sequence[Dim] | None) -> bool:
     if own is None or expected is None:
         return False
     pairs = [(one, other) for one, other in zip(own, expected, strict=False) if None not in (one, other)]

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a converter sees of an operation of an MLIR dialect: operands as values, attributes as Python's, regions that it
-can build.
-"""
+"""Node of an MLIR operation for converters: operands as values, attributes as Python objects, regions to build."""
 
 from __future__ import annotations
 
@@ -24,14 +22,14 @@ _REQUIRED = object()
 
 
 def shown(operation: Operation) -> str:
-    """Where an operation stands: the name that its location has, and the line."""
+    """Return the name and line in an operation's location."""
     file, line, _, name = locate(operation.location)
     place = f"line {line}" if file == "-" else shown_place(file, line) if file else ""
     return f"{name} ({place})" if name and place else name or place or operation.name
 
 
 class DialectNode(Node):
-    """One operation; a front end's own says how its names, attributes and types are read."""
+    """Operation to import. Subclasses define how names, attributes and types are read."""
 
     graph: DialectScope
 
@@ -43,18 +41,18 @@ class DialectNode(Node):
 
     @staticmethod
     def name_of(operation: Operation) -> str:
-        """The operation as converters are registered."""
+        """Return the name under which the operation's converter is registered."""
         return operation.name
 
     @staticmethod
     @abstractmethod
     def value_of(attribute: Attribute) -> Any:
-        """An attribute as a number, text, a list, or the word of an enumeration."""
+        """Return an attribute as a number, a string, a list, or an enumeration's keyword."""
 
     @staticmethod
     @abstractmethod
     def info_of(type_: Type) -> TensorInfo:
-        """What is known of a tensor; a size that is not known is None. Raises Unsupported."""
+        """Return the tensor type. A size that is not known is None. Raise Unsupported for other types."""
 
     # ---- attributes ----
 
@@ -62,9 +60,7 @@ class DialectNode(Node):
         return name in self.operation.attributes
 
     def attr(self, name: str, default: Any = _REQUIRED) -> Any:
-        """A number, text, a list of numbers, a type by its name, the word of an enumeration, or a dictionary of a
-        struct's fields.
-        """
+        """Return an attribute: a number, string, list of numbers, type name, enumeration keyword, or struct fields."""
         if name in self.operation.attributes:
             return self.value_of(self.operation.attributes[name])
         if default is _REQUIRED:
@@ -74,14 +70,14 @@ class DialectNode(Node):
     # ---- operands ----
 
     def known_sizes(self, index: int) -> list[Size]:
-        """An operand that is a shape: its elements where they are known, else tensors of one."""
+        """Return the elements of a shape operand: sizes if they are known, else one-element tensors."""
         found = self.sizes(index)
         if found is not None:
             return list(found)
         value = self.value(index)
         (count,) = value.shape or (None,)
         if not isinstance(count, int):
-            raise self.fail(f"the rank that operand #{index} gives is not known")
+            raise self.fail(f"the rank of the shape in operand #{index} is not known")
         wide = cast(value.ssa, "i64")
         return [sizes.element(wide, place) for place in range(count)]
 
@@ -96,20 +92,20 @@ class DialectNode(Node):
 
     @property
     def info(self) -> TensorInfo:
-        """The type of the first result, of complex numbers of either part; a size that is not known is None."""
+        """Return the type of the first result. Complex results have the type of one part. An unknown size is None."""
         return self.info_of(self.operation.results[0].type)
 
     @property
     def dtype(self) -> str:
-        """Of the first result."""
+        """Return the element type of the first result."""
         return self.info.dtype
 
     # ---- regions ----
 
     def body(self, index: int = 0) -> Block:
-        """The block of a region."""
+        """Return the block of a region."""
         return self.operation.regions[index].blocks[0]
 
     def run_body(self, operands: Sequence[Held], index: int = 0, region_of: Operation | None = None) -> list[Any]:
-        """What a region gives for these operands, built where the insertion point is."""
+        """Build a region for these operands at the insertion point, and return its results."""
         return self.graph.add_inner(self.body(index), operands, region_of)

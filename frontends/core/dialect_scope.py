@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operations of an MLIR module that is imported know of the graph around: how blocks in them are built."""
+"""Interface of the graph of an MLIR module to its nodes: construction of nested blocks."""
 
 from __future__ import annotations
 
@@ -9,13 +9,15 @@ from typing import Any
 
 from ...bindings.ir import Block, Operation
 from .scope import Scope
+from .values import Held
 
 
 class DialectScope(Scope):
-    """A block of an MLIR module that is imported."""
+    """Block of an MLIR module that is imported."""
 
     @abstractmethod
-    def add_inner(self, block: Block, operands: Sequence[Any], region_of: Operation | None = None) -> list[Any]:
-        """What a block in an operation gives, or one of a function that is called, built where the insertion point is:
-        in a region of an operation, or where that stands. Raises Incomplete.
+    def add_inner(self, block: Block, operands: Sequence[Held | None], region_of: Operation | None = None) -> list[Any]:
+        """Build a nested block or a called function at the insertion point, and return its results. Raise Incomplete.
+
+        The insertion point is in a region of an operation, or the block is inlined.
         """

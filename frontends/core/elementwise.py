@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What models compute of each element that relax has no operator for: functions of scalars, broadcast."""
+"""Elementwise functions for which relax has no operator: scalar functions, applied with broadcasting."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .values import Tensor
 def elementwise(
     node: Node, function: ScalarFunction, operands: Sequence[Tensor], *parameters: object, dtype: str = ""
 ) -> Tensor:
-    """A tensor of `function(*numbers, *parameters)`, of the first operand's element type unless another is given."""
+    """Return the tensor of `function(*numbers, *parameters)`, by default with the first operand's element type."""
     infos = [info_of(each) for each in operands]
     shape = reduce(_broadcast, [info.shape for info in infos])
     if shape is None or None in shape:
@@ -43,7 +43,7 @@ def _broadcast(one: tuple[Dim, ...] | None, other: tuple[Dim, ...] | None) -> tu
 
 
 def intrinsic_of(node: Node, name: str, operands: Sequence[Tensor], dtype: str = "") -> Tensor:
-    """A function of tir at each place, `expm1` for instance."""
+    """Apply an intrinsic of tir, such as `expm1`, to each element."""
     return elementwise(node, _intrinsic(name), operands, dtype=dtype)
 
 

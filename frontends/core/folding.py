@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constant folding at import: what converters build of nodes with known inputs is evaluated, and no operation.
+"""Constant folding at import: converters of nodes with known inputs are evaluated and create no operations.
 
-So a model's arithmetic on shapes is done while it is imported, by the same rules as constants are folded with
-(passes/evaluate): elements are numbers and expressions over dimensions. What cannot be said as such is computed when
-the model runs.
+Arithmetic on shapes is thus done at import, by the rules of constant folding (passes/evaluate). Elements are numbers
+and expressions over dimensions. Values without such a form are computed at run time.
 """
 
 from __future__ import annotations
@@ -34,19 +33,19 @@ _MOST_ELEMENTS = 256
 
 
 def folding_where_known(inputs: Sequence[Held | None]) -> AbstractContextManager[None]:
-    """Around the conversion of a node: it makes no operations where all these inputs are known and small."""
+    """Return a context for the conversion of a node. If all inputs are known and small, no operations are created."""
     is_known = all(each is None or isinstance(each, Value) and _elements(each) is not None for each in inputs)
-    return folding_by(_folded) if is_known else nullcontext()
+    return folding_by(_fold) if is_known else nullcontext()
 
 
 def _elements(value: object) -> ndarray | None:
-    """The elements of a small tensor that is known."""
+    """Return the elements of a small tensor that is known."""
     found = value.known if isinstance(value, Value) else None
     return found if found is not None and found.size <= _MOST_ELEMENTS else None
 
 
-def _folded(row: OpDef, arguments: dict[str, object]) -> object:
-    """What an operator makes of its arguments; None where unknown."""
+def _fold(row: OpDef, arguments: dict[str, object]) -> object:
+    """Evaluate an operator, or return None if an argument or the result is unknown."""
     if find_evaluation(row.full_name) is None:
         return None
     infos, arrays = [], []
@@ -60,7 +59,7 @@ def _folded(row: OpDef, arguments: dict[str, object]) -> object:
         attributes = [_attribute(kind, arguments.get(name)) for name, kind in row.attrs.items()]
         results = _results(row, tuple(infos), tuple(attributes))
     except (OpProblem, AttributeProblem, TypeProblem, SymbolError):
-        return None  # who builds the operation says so
+        return None  # The builder of the operation reports the problem.
     found = evaluate(EvaluationCall(_call(row, infos, attributes), results), arrays) if results else None
     if found is None:
         return None
@@ -74,7 +73,7 @@ def _call(row: OpDef, infos: Sequence[object], attributes: Sequence[object]) -> 
 
 @lru_cache(maxsize=1024)
 def _results(row: OpDef, infos: Sequence[object], attributes: Sequence[object]) -> list[Info]:
-    """The types of what an operator gives, none where that is large. Models do the same with many shapes."""
+    """Return the result types of an operator, or none if a result is large. Many shapes repeat in a model."""
     call = _call(row, infos, attributes)
     check_operand_kinds(call)
     results = row.infer_results(call)
@@ -91,7 +90,7 @@ def _attribute(kind: AttrKind, given: object) -> object:
 
 
 def _operand(kind: str, given: object) -> tuple[Any, Any] | None:
-    """An operand's info and elements; None where they are not known."""
+    """Return an operand's type and elements, or None if the elements are not known."""
     if isinstance(given, (list, tuple)) and kind != "shape":
         each = [_operand(kind, item) for item in given]
         return None if None in each else tuple(zip(*each, strict=True))

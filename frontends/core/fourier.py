@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fourier transforms, most of them as products with tables of sines and cosines, constants where lengths are known."""
+"""Fourier transforms: products with tables of sines and cosines, constant for known lengths, or radix stages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .values import Array, Tensor, Value
 
 
 class Transform(NamedTuple):
-    """What is done. `length` is that of the signal in time; `parts` is 1 for real data, 2 for complex data."""
+    """Kind of a transform. `length` is the length of the signal in time; `parts` is 1 for real, 2 for complex data."""
 
     length: Size
     parts: int
@@ -32,12 +32,12 @@ class Transform(NamedTuple):
 
     @property
     def given(self) -> Size:
-        """How many elements of the data count."""
+        """Return the number of input elements that are used."""
         return self._half if self.inverse and self.onesided else self.length
 
     @property
     def made(self) -> Size:
-        """How many elements the result has."""
+        """Return the number of output elements."""
         return self._half if self.onesided and not self.inverse else self.length
 
     @property
@@ -46,8 +46,9 @@ class Transform(NamedTuple):
 
 
 def transformed_along(node: Node, x: Complex, axis: int, transform: Transform) -> Complex:
-    """A transform along a dimension, of a real tensor or to one as its parts say; inverse ones are divided by the
-    length.
+    """Transform a tensor along a dimension. Inverse transforms are divided by the length.
+
+    The number of parts decides whether the input and the output are real or complex.
     """
     given = x if transform.parts == 2 else Complex(x.real, None)
     last = len(info_of(given.real).shape or ()) - 1
@@ -62,7 +63,10 @@ def transformed_along(node: Node, x: Complex, axis: int, transform: Transform) -
 
 
 def transformed(node: Node, data: Tensor, size: Size, transform: Transform) -> Tensor:
-    """The transform along the last dimension but one, of a size; the last holds real and imaginary part."""
+    """Transform along the last dimension but one, of size `size`.
+
+    The last dimension is the real and imaginary part.
+    """
     dtype, parts = info_of(data).dtype, transform.parts
     used = _used(size, transform.given)
     *lead, _, _ = sizes.sizes_of(Value(ssa=data))
@@ -70,8 +74,8 @@ def transformed(node: Node, data: Tensor, size: Size, transform: Transform) -> T
         data = sizes.sliced(Value(ssa=data), {len(lead): (0, used, 1)})
     if isinstance(used, int) and isinstance(transform.length, int):
         if transform.outputs == 2 and goes_in_stages(transform.length, transform.parts == 2):
-            return _transformed_in_stages(data, used, transform)
-        # Some tables are on the way.
+            return _transform_in_stages(data, used, transform)
+        # Intermediate tables need memory too, hence the factor 8.
         node.take_table("the table of a Fourier transform", 8, used * parts, transform.made * transform.outputs)
         table = const(_known_table(used, transform), dtype)
     else:
@@ -80,7 +84,7 @@ def transformed(node: Node, data: Tensor, size: Size, transform: Transform) -> T
     return sizes.reshaped(relax.matmul(flat, table), [*lead, transform.made, transform.outputs])
 
 
-def _transformed_in_stages(data: Tensor, used: int, transform: Transform) -> Tensor:
+def _transform_in_stages(data: Tensor, used: int, transform: Transform) -> Tensor:
     dtype, length = info_of(data).dtype, transform.length
     *lead, _, _ = sizes.sizes_of(Value(ssa=data))
     flat = sizes.reshaped(data, [sizes.product(lead), used, transform.parts])
@@ -96,14 +100,14 @@ def _transformed_in_stages(data: Tensor, used: int, transform: Transform) -> Ten
 
 
 def _used(size: Size, given: Size) -> Size:
-    """How many of the elements count; the size itself where all of them do."""
+    """Return the number of elements that are used, or `size` itself if all are used."""
     if given is size or (sizes.is_known(size, given) and equal(size, given)):
         return size
     return sizes.smaller(size, given)
 
 
 def _known_table(used: int, transform: Transform) -> Array:
-    """From real and imaginary parts of each element to those of each frequency, one after the other."""
+    """Return the table from both parts of each element to both parts of each frequency."""
     import numpy
 
     length, inverse = transform.length, transform.inverse
@@ -112,7 +116,7 @@ def _known_table(used: int, transform: Transform) -> Array:
     if inverse:
         turns = turns / length
     if inverse and transform.onesided:
-        # Each but the first stands for its mirror image, too, where that is another.
+        # In a one-sided spectrum, an element also represents its mirror image, unless it is its own mirror image.
         twice = [1.0 if place == 0 or 2 * place == length else 2.0 for place in range(used)]
         turns = turns * numpy.array(twice)[:, None]
     rows = numpy.stack([turns, 1j * turns], axis=1)[:, : transform.parts]
@@ -121,12 +125,12 @@ def _known_table(used: int, transform: Transform) -> Array:
 
 
 def _table(used: Size, transform: Transform, dtype: str) -> Tensor:
-    """As `_known_table`, from dynamic lengths; made in f64."""
+    """Return the same table as `_known_table` for dynamic lengths, computed in f64."""
     length = as_factor(transform.length)
     rows = relax.expand_dims(sizes.count_up(used), axis=[1])
     columns = relax.expand_dims(sizes.count_up(transform.made), axis=[0])
     whole = relax.astype(length, dtype="f64")
-    # Whole turns are left out while these are integers, or large products would cost digits.
+    # Reduce the integers modulo the length first: large products would lose digits as floats.
     places = relax.floor_mod(relax.multiply(rows, columns), length)
     turn = relax.divide(const(2 * math.pi if transform.inverse else -2 * math.pi, "f64"), whole)
     angle = relax.multiply(relax.astype(places, dtype="f64"), turn)
@@ -135,41 +139,41 @@ def _table(used: Size, transform: Transform, dtype: str) -> Tensor:
         weight = relax.divide(_repeats(rows, length) if transform.onesided else const(1.0, "f64"), whole)
         real, imaginary = relax.multiply(real, weight), relax.multiply(imaginary, weight)
     pairs = [(real, imaginary), (relax.negative(imaginary), real)][: transform.parts]
-    # A pair each for the data's real and imaginary part.
+    # One pair for the real part of the data, and one for the imaginary part.
     rows_of_parts = [relax.stack([*pair[: transform.outputs]], axis=2) for pair in pairs]
     table = relax.astype(relax.stack([*rows_of_parts], axis=1), dtype=dtype)
     return sizes.reshaped(table, [sizes.times(used, transform.parts), sizes.times(transform.made, transform.outputs)])
 
 
 def _repeats(rows: Tensor, length: Size) -> Tensor:
-    """How many elements each stands for: its mirror image, too, where that is another."""
+    """Return how many spectrum elements each row represents: 2, or 1 if the row is its own mirror image."""
     is_own = relax.equal(relax.floor_mod(relax.multiply(rows, const(2, "i64")), length), const(0, "i64"))
     return relax.where(is_own, const(1.0, "f64"), const(2.0, "f64"))
 
 
 def as_factor(size: Size) -> Tensor:
-    """A size as a tensor that goes with any other."""
+    """Return a size as an i64 tensor that broadcasts with any other."""
     return const(size, "i64") if isinstance(size, int) else sizes.as_tensor([size])
 
 
-# ---- in stages, one for each factor of the length; sums in numpy's order, so zeros keep its signs ----
+# ---- stages, one for each factor of the length; sums are in NumPy's order, so that signed zeros agree ----
 
 
-# Between these a product with a table is faster.
+# Between these lengths, a product with a table is faster.
 _SHORT, _LONG = 32, 2048
 _LARGEST_FACTOR = 13
 
-#: The real and the imaginary part of a tensor.
+#: Real and imaginary part of a tensor.
 Pair = Sequence[Tensor]
 
 
 def goes_in_stages(length: int, is_complex: bool) -> bool:
-    """Of short transforms those of complex data: for real ones numpy has another way."""
+    """Return True if a transform uses stages. Short real transforms do not, because NumPy computes them differently."""
     return (1 < length < _SHORT and is_complex or length > _LONG) and max(_factors(length)) <= _LARGEST_FACTOR
 
 
 def _factors(length: int) -> list[int]:
-    """Fours, with a two in front where one is left, then odd primes."""
+    """Return the factors of a length: at most one two in front, then fours, then odd primes."""
     found = []
     while length % 4 == 0:
         found.append(4)
@@ -189,24 +193,24 @@ def _factors(length: int) -> list[int]:
 
 
 def in_stages(parts: Pair, length: int, inverse: bool) -> Pair:
-    """The transforms of rows [rows, length] of f32 or f64."""
+    """Transform rows [rows, length] of f32 or f64."""
     dtype, sign, before = info_of(parts[0]).dtype, 1 if inverse else -1, 1
     for factor in _factors(length):
         behind = length // (before * factor)
         split = [relax.reshape(half, (-1, before, factor, behind)) for half in parts]
         taken = [tuple(part(half, 2, place, place + 1, drop=True) for half in split) for place in range(factor)]
-        made = _turned(_butterfly(taken, sign, dtype), before, behind, length, sign, dtype)
+        made = _apply_twiddles(_butterfly(taken, sign, dtype), before, behind, length, sign, dtype)
         before *= factor
-        parts = _joined(made, 0, length), _joined(made, 1, length)
-    return _scaled(parts, 1 / length, dtype) if inverse else parts
+        parts = _join(made, 0, length), _join(made, 1, length)
+    return _scale(parts, 1 / length, dtype) if inverse else parts
 
 
-def _joined(pairs: Sequence[Pair], side: int, length: int) -> Tensor:
+def _join(pairs: Sequence[Pair], side: int, length: int) -> Tensor:
     return relax.reshape(relax.stack([*(pair[side] for pair in pairs)], axis=1), (-1, length))
 
 
-def _turned(pairs: Sequence[Pair], before: int, behind: int, length: int, sign: int, dtype: str) -> list[Pair]:
-    """Each part turned as far as its place in the whole asks for."""
+def _apply_twiddles(pairs: Sequence[Pair], before: int, behind: int, length: int, sign: int, dtype: str) -> list[Pair]:
+    """Multiply each part by its twiddle factors."""
     import numpy
 
     if behind == 1:
@@ -224,7 +228,7 @@ def _turned(pairs: Sequence[Pair], before: int, behind: int, length: int, sign: 
 
 
 def _butterfly(x: Sequence[Pair], sign: int, dtype: str) -> list[Pair]:
-    """The transform of as many elements as there are."""
+    """Return the discrete Fourier transform of the elements of `x`."""
     if len(x) == 2:
         return [_both("add", x[0], x[1]), _both("subtract", x[0], x[1])]
     if len(x) == 4:
@@ -241,9 +245,9 @@ def _butterfly(x: Sequence[Pair], sign: int, dtype: str) -> list[Pair]:
     result = [_sum([x[0], *sums])] * len(x)
     for number in half:
         angles = [2 * math.pi * number * at / len(x) for at in half]
-        weighted = [_scaled(each, math.cos(angle), dtype) for angle, each in zip(angles, sums, strict=True)]
+        weighted = [_scale(each, math.cos(angle), dtype) for angle, each in zip(angles, sums, strict=True)]
         along = _sum([x[0], *weighted])
-        across = [_scaled(each, sign * math.sin(angle), dtype) for angle, each in zip(angles, differences, strict=True)]
+        across = [_scale(each, sign * math.sin(angle), dtype) for angle, each in zip(angles, differences, strict=True)]
         total = _sum(across)
         side = relax.negative(total[1]), total[0]
         result[number], result[-number] = _both("add", along, side), _both("subtract", along, side)
@@ -258,6 +262,6 @@ def _both(name: str, one: Pair, other: Pair) -> Pair:
     return relax.dialect.ops[name](one[0], other[0]), relax.dialect.ops[name](one[1], other[1])
 
 
-def _scaled(pair: Pair, factor: float, dtype: str) -> Pair:
+def _scale(pair: Pair, factor: float, dtype: str) -> Pair:
     number = const(factor, dtype)
     return relax.multiply(pair[0], number), relax.multiply(pair[1], number)

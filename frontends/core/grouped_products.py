@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of groups of rows with a matrix each, as mixtures of experts have them. Where groups end depends on data."""
+"""Products of groups of rows with one matrix each, as in mixtures of experts. Group boundaries depend on data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .values import Tensor, Value
 
 
 def grouped_product(rows: Value, weights: Tensor, ends: Tensor, count: int) -> Tensor:
-    """The rows of each group times its matrix, and zeros for rows behind the last group."""
+    """Multiply the rows of each group by its matrix. Rows behind the last group give zeros."""
     ends = cast(ends, "i64")
     total = sizes.sizes_of(rows)[0]
     begin: sizes.Size = 0

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Resizing along any axes: each place of the result is made of elements at coordinates that scales and sizes give.
+"""Resizing along any axes: each output element combines input elements at coordinates from scales and sizes.
 
-Calculates in f32 as runtimes do, so that halves that decide about an element fall to the same side.
+Coordinates are calculated in f32, as in other runtimes, so that ties round to the same element.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_WEIGHTS = 2**24
 
 
 class Along(NamedTuple):
-    """What becomes of one axis. A scale that is None is count / size; start and end are of the region to crop."""
+    """Resizing of one axis. If `scale` is None, it is count / size. `start` and `end` bound the region to crop."""
 
     axis: int
     size: Size
@@ -35,9 +35,9 @@ class Along(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """How elements are found and combined."""
+    """Interpolation mode, coordinate transformation, and treatment of elements outside."""
 
-    mode: str  # nearest, linear or cubic
+    mode: str  # One of nearest, linear and cubic.
     coordinates: str
     rounding: str
     cubic: float = -0.75
@@ -54,7 +54,7 @@ def _operator(name: str, flipped: bool = False) -> Callable[[Real, Real | float]
 
 
 class Real:
-    """A tensor of f32 with Python's arithmetic."""
+    """Tensor of f32 with Python's arithmetic operators."""
 
     def __init__(self, tensor: Value):
         self.tensor = tensor
@@ -74,12 +74,12 @@ class Real:
         return relax.astype(self.tensor, dtype="i64")
 
 
-#: Places, of which some are known.
+#: Coordinates, as an array or as a tensor.
 Places = TypeVar("Places", Array, Real)
 
 
 def real(value: Size | Real | float) -> Any:
-    """A number as a float; anything else as a Real. Sizes are integers, expressions or tensors of integers."""
+    """Return a number as a float, and any other size as a Real. Sizes are integers, expressions or integer tensors."""
     if isinstance(value, (int, float)):
         return float(value)
     if isinstance(value, Real):
@@ -88,7 +88,7 @@ def real(value: Size | Real | float) -> Any:
 
 
 def scaled_size(size: Size, scale: Real | float) -> Size:
-    """floor(size * scale), calculated in f32 as runtimes do."""
+    """Return floor(size * scale), calculated in f32 as in other runtimes."""
     import numpy
 
     if isinstance(scale, float) and isinstance(size, int):
@@ -107,7 +107,7 @@ def _tensor(value: Real | float) -> Tensor:
 
 
 def coordinates(x: Places, along: Along, mode: str) -> Places:
-    """Where in the data the places `x` of the result are."""
+    """Map output positions `x` to coordinates in the data."""
     size, count = real(along.size), real(along.count)
     scale = count / size if along.scale is None else real(along.scale)
     if mode == "asymmetric":
@@ -131,12 +131,12 @@ def coordinates(x: Places, along: Along, mode: str) -> Places:
 
 
 def _coordinates(along: Along, settings: Settings) -> Real:
-    """Of all places, as f32."""
+    """Return the coordinates of all output positions in f32."""
     return coordinates(Real(relax.astype(count_up(along.count), dtype="f32")), along, settings.coordinates)
 
 
 def _unless_single(count: Real | float, value: Callable[[], Any], otherwise: Any) -> Any:
-    """`value()` where the result has several places along the axis."""
+    """Return `value()` if the result has several positions along the axis, else `otherwise`."""
     if not isinstance(count, Real):
         return otherwise if count == 1.0 else value()
     is_single = relax.equal(count.tensor, const(1.0, "f32"))
@@ -144,7 +144,7 @@ def _unless_single(count: Real | float, value: Callable[[], Any], otherwise: Any
 
 
 def resized(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor:
-    """The data resized along the axes, one after the other."""
+    """Resize the data along the axes, one after the other."""
     info = info_of(data)
     assert info.shape is not None
     if settings.mode == "nearest":
@@ -156,7 +156,7 @@ def resized(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor
     masks = []
     for along in alongs:
         x = _coordinates(along, settings)
-        result = _resampled(result, x, along, settings, rank, wide)
+        result = _resample(result, x, along, settings, rank, wide)
         if settings.coordinates == "tf_crop_and_resize":
             masks.append(_is_inside(x, along, rank))
     fill = settings.extrapolated if is_float(wide) else int(settings.extrapolated)
@@ -174,41 +174,41 @@ def _is_inside(x: Real, along: Along, rank: int) -> Tensor:
     return along_axis(inside, along.axis, rank)
 
 
-def _resampled(data: Tensor, x: Real, along: Along, settings: Settings, rank: int, dtype: str) -> Tensor:
+def _resample(data: Tensor, x: Real, along: Along, settings: Settings, rank: int, dtype: str) -> Tensor:
     if settings.mode == "nearest":
-        return _taken(data, _rounded(x, along, settings.rounding), along)
+        return _take(data, _round(x, along, settings.rounding), along)
     base = x.floor()
     fraction = x - base
     steps = range(2) if settings.mode == "linear" else range(-1, 3)
     places = [base + step for step in steps]
     weights = [1.0 - fraction, fraction] if settings.mode == "linear" else cubic_weights(fraction, settings.cubic)
     if settings.excludes_outside:
-        weights = _without_outside(weights, places, along)
+        weights = _exclude_outside(weights, places, along)
 
     def weighted(place: Real, weight: Real) -> Tensor:
         factor = cast(weight.tensor, dtype)
-        return relax.multiply(_taken(data, place, along), along_axis(factor, along.axis, rank))
+        return relax.multiply(_take(data, place, along), along_axis(factor, along.axis, rank))
 
     return reduce(relax.add, (weighted(*each) for each in zip(places, weights, strict=True)))
 
 
 def cubic_weights(fraction: Real, a: float) -> list[Real]:
-    """The cubic convolution kernel at the distances of four neighbours."""
+    """Return the cubic convolution kernel at the distances of the four neighbours."""
     near = [near_weight(distance, a) for distance in (fraction, 1.0 - fraction)]
     return [far_weight(fraction + 1.0, a), *near, far_weight(2.0 - fraction, a)]
 
 
 def near_weight(t: Places, a: float) -> Places:
-    """The cubic convolution kernel at distances up to 1, of arrays or Reals."""
+    """Return the cubic convolution kernel at distances up to 1, of arrays or Reals."""
     return ((a + 2) * t - (a + 3)) * t * t + 1.0
 
 
 def far_weight(t: Places, a: float) -> Places:
-    """The same from 1 to 2; behind that it is 0."""
+    """Return the cubic convolution kernel at distances from 1 to 2. Beyond 2 the kernel is 0."""
     return ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
 
 
-def _without_outside(weights: Sequence[Real], places: Sequence[Real], along: Along) -> list[Real]:
+def _exclude_outside(weights: Sequence[Real], places: Sequence[Real], along: Along) -> list[Real]:
     kept = [
         Real(relax.where(_is_inside(place, along, along.axis + 1), weight.tensor, const(0.0, "f32")))
         for weight, place in zip(weights, places, strict=True)
@@ -217,7 +217,7 @@ def _without_outside(weights: Sequence[Real], places: Sequence[Real], along: Alo
     return [weight / total for weight in kept]
 
 
-def _rounded(x: Real, along: Along, rounding: str) -> Real:
+def _round(x: Real, along: Along, rounding: str) -> Real:
     if rounding == "floor":
         return x.floor()
     if rounding == "ceil":
@@ -226,7 +226,7 @@ def _rounded(x: Real, along: Along, rounding: str) -> Real:
         return (x + 0.5).floor()
     if rounding == "round_prefer_floor":
         return (x - 0.5).ceil()
-    # The first versions: down where the result is larger, up where it is smaller.
+    # The first versions round down if the result is larger, and up if it is smaller.
     scale = real(along.scale)
     if not isinstance(scale, Real):
         return x.ceil() if scale < 1.0 else x.floor()
@@ -234,15 +234,18 @@ def _rounded(x: Real, along: Along, rounding: str) -> Real:
     return Real(relax.where(shrinks, x.ceil().tensor, x.floor().tensor))
 
 
-def _taken(data: Tensor, place: Real, along: Along) -> Tensor:
-    """The elements at a coordinate; what is outside is the last one there is."""
+def _take(data: Tensor, place: Real, along: Along) -> Tensor:
+    """Return the elements at a coordinate. Coordinates outside are clamped to the border."""
     last = _tensor(real(along.size) - 1.0)
     limited = relax.minimum(relax.maximum(place.tensor, const(0.0, "f32")), last)
     return relax.take(data, relax.astype(limited, dtype="i64"), axis=along.axis)
 
 
 def as_image(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor | None:
-    """By the operator for images or volumes, which knows sizes, not scales; None where they do not say the same."""
+    """Resize with relax.image.resize2d or resize3d, which take sizes.
+
+    Return None if sizes do not express the scales.
+    """
     shape = info_of(data).shape or ()
     rank = len(shape)
     last = {along.axis: along for along in alongs}
@@ -270,7 +273,7 @@ def as_image(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tenso
 
 
 def _is_exact(along: Along) -> bool:
-    """Whether the scale is the ratio of the sizes, and both are known."""
+    """Check whether both sizes are known and the scale is their ratio."""
     if not is_known(along.size, along.count) or isinstance(along.start, Real):
         return False
     if along.scale is None:
@@ -282,11 +285,11 @@ def _is_exact(along: Along) -> bool:
     return math.isclose(along.size * along.scale, along.count, rel_tol=1e-6)
 
 
-# ---- with antialiasing: weights of all elements that a place of a smaller result covers, as a product ----
+# ---- antialiasing: a product with the weights of all elements that a position of a smaller result covers ----
 
 
 def smoothed(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor:
-    """As `resized` with weights of all elements that a place of a smaller result covers."""
+    """Resize like `resized`, with the weights of all elements that a position of a smaller result covers."""
     info = info_of(data)
     assert info.shape is not None
     wide = wide_float(info.dtype)
@@ -305,7 +308,7 @@ def smoothed(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tenso
 
 
 def _is_open(along: Along, settings: Settings) -> bool:
-    """Whether weights are for the run to make: something of them is not known before, or they are too many to keep."""
+    """Return True if the weights must be computed at run time: an input is dynamic, or the table would be too large."""
     if not all(isinstance(each, int) for each in (along.size, along.count)):
         return True
     if any(isinstance(each, Real) for each in (along.scale, along.start, along.end)):
@@ -314,7 +317,7 @@ def _is_open(along: Along, settings: Settings) -> bool:
 
 
 def _radius(along: Along, settings: Settings) -> int:
-    """How many elements count on each side of a place; all of `along` are numbers."""
+    """Return the number of elements that count on each side of a position. All fields of `along` are numbers."""
     return math.ceil((1 if settings.mode == "linear" else 2) / _narrowing(along))
 
 
@@ -324,7 +327,10 @@ def _narrowing(along: Along) -> float:
 
 
 def _table(along: Along, settings: Settings) -> Array:
-    """The weight of each element (rows) for each place of the result (columns); all of `along` are numbers."""
+    """Return the weight of each element (rows) for each output position (columns).
+
+    All fields of `along` are numbers.
+    """
     import numpy
 
     narrow, radius = _narrowing(along), _radius(along, settings)
@@ -352,14 +358,14 @@ def _kernel(distance: Array, settings: Settings) -> Array:
 
 
 def _run_time_table(along: Along, settings: Settings, dtype: str) -> Tensor:
-    """As `_table`: weights of elements that go on beyond both ends, each added to that of the one it stands for."""
+    """Return the table of `_table`, computed at run time. Weights of taps outside are added to the border element's."""
     scale = real(along.count) / real(along.size) if along.scale is None else real(along.scale)
     narrow = relax.minimum(scale.tensor if isinstance(scale, Real) else const([scale], "f32"), const(1.0, "f32"))
     support = const(1.0 if settings.mode == "linear" else 2.0, "f32")
     reach = relax.ceil(relax.divide(support, narrow))
     beyond = times(relax.reshape(relax.astype(reach, dtype="i64"), (1,)), 2)
     taps = relax.subtract(count_up(plus(along.size, times(beyond, 2))), beyond)
-    x = relax.expand_dims(_limited(_coordinates(along, settings).tensor, along, reach), axis=[1])
+    x = relax.expand_dims(_clamp_coordinates(_coordinates(along, settings).tensor, along, reach), axis=[1])
     last = as_tensor([minus(along.size, 1)])
     own = relax.maximum(relax.minimum(taps, last), const(0, "i64"))
     distance = relax.subtract(relax.astype(taps, dtype="f32"), x)
@@ -373,8 +379,8 @@ def _run_time_table(along: Along, settings: Settings, dtype: str) -> Tensor:
     return relax.permute_dims(cast(table, dtype), axes=[1, 0])
 
 
-def _limited(x: Tensor, along: Along, reach: Value) -> Tensor:
-    """Further outside all elements that count are the last one there is."""
+def _clamp_coordinates(x: Tensor, along: Along, reach: Value) -> Tensor:
+    """Clamp coordinates. Further outside, all taps fall on the border element."""
     last = relax.astype(as_tensor([minus(along.size, 1)]), dtype="f32")
     return relax.maximum(relax.minimum(x, relax.add(last, reach)), relax.negative(reach))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Limits of a model's size while it is imported: a few hundred bytes can stand for 2^39 nodes, or for terabytes."""
+"""Limits of a model's size during import: a few hundred bytes can expand to 2^39 nodes, or to terabytes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,16 @@ _MEBIBYTE = 1 << 20
 
 
 class TooLarge(ModelError):
-    """The import ends at once: what follows would be too large as well."""
+    """Error that ends the import at once, because the rest would be too large as well."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """`most_nodes` after functions are expanded and loops unrolled, `most_growth` is of constants, in mebibytes."""
+    """Limits of an import.
+
+    `most_nodes` counts nodes after functions are expanded and loops unrolled. `most_growth` limits the size of new
+    constants, in mebibytes.
+    """
 
     most_nodes: int = 100_000
     most_growth: int = 1024
@@ -24,40 +28,43 @@ class Limits:
     def __post_init__(self) -> None:
         for option, value in (("most_nodes", self.most_nodes), ("most_growth", self.most_growth)):
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ModelError(f"{option} must be a whole number, 1 or more, got {value!r}")
+                raise ModelError(f"{option} must be an integer of at least 1, got {value!r}")
 
 
 class Room:
-    """What is left of the limits in one import."""
+    """Remaining room below the limits in one import."""
 
     def __init__(self, limits: Limits, function: str):
-        """`function` is what imports, and takes limits."""
+        """Start with the full limits.
+
+        `function` is the name of the importing function, which takes the limits as options.
+        """
         self._limits, self._function = limits, function
         self._nodes, self._bytes = limits.most_nodes, limits.most_growth * _MEBIBYTE
 
     def check_expanded(self, count: int) -> None:
-        """Raises TooLarge for functions whose nested calls expand to too many nodes."""
+        """Raise TooLarge if the nested calls of functions expand to too many nodes."""
         if count > self._limits.most_nodes:
             raise self._too_many(f"{count} nodes when its functions are expanded")
 
     def take_node(self) -> None:
         self._nodes -= 1
         if self._nodes < 0:
-            raise self._too_many("ever more nodes as its functions are expanded and its loops unrolled")
+            raise self._too_many("too many nodes when its functions are expanded and its loops unrolled")
 
     def take_bytes(self, what: str, count: int) -> None:
-        """Of a constant that the model's own bytes do not have."""
+        """Count the bytes of a constant that the model's file does not contain. Raise TooLarge above the limit."""
         self._bytes -= count
         if self._bytes < 0:
             raise TooLarge(
-                f"{what} takes {count} bytes that the model's file does not have: constants may grow by "
-                f"{self._limits.most_growth} MiB in all while a model is imported",
+                f"{what} takes {count} bytes that the model's file does not have: constants may grow by at most "
+                f"{self._limits.most_growth} MiB during an import",
                 notes=[self._raises("most_growth")],
             )
 
     def _too_many(self, found: str) -> TooLarge:
         return TooLarge(
-            f"the model becomes {found}: there may be {self._limits.most_nodes}", notes=[self._raises("most_nodes")]
+            f"the model has {found}: at most {self._limits.most_nodes} are allowed", notes=[self._raises("most_nodes")]
         )
 
     def _raises(self, option: str) -> str:

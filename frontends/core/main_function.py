@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A function of the graph level that a front end fills."""
+"""Creation of a graph-level function by a front end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .problems import Problems
 from .values import Tensor
 
 _MOVEMENTS = ("relax.permute_dims", "relax.broadcast_to", "relax.reshape")
-#: `body(arguments)`: what a function returns, and what its results are called.
+#: `body(arguments)` returns the results of a function, and their names.
 Body = Callable[[Sequence[Tensor]], tuple[Sequence[Tensor], Sequence[str]]]
 
 
@@ -28,9 +28,9 @@ def add_function(
     problems: Problems,
     place: str = "",
 ) -> Operation | None:
-    """Adds a function to a module; None, and nothing is added, where there are problems afterwards.
+    """Add a function to a module. If there are problems afterwards, return None and add nothing.
 
-    `names` are those of its arguments; `place` is what the model is called.
+    `names` are the names of the arguments; `place` is the name of the model.
     """
     with module.context, ir.Location.name(place or name):
         types = [encode(info, module.context) for info in inputs]
@@ -56,7 +56,10 @@ def add_function(
 
 
 def _erase_unused_movements(block: Block) -> None:
-    """Products read transposed matrices in place, elementwise operators what was broadcast: what nobody reads goes."""
+    """Erase data movements without users.
+
+    Products read transposed matrices in place, and elementwise operators broadcast their operands themselves.
+    """
     for view in reversed(list(block.operations)):
         operation = view.operation
         if operation.name in _MOVEMENTS and not any(True for _ in operation.result.uses):

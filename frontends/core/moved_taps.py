@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions whose taps are moved: the data is sampled at each tap's position; then it is a product of matrices."""
+"""Deformable convolutions: the data is sampled at each tap's position, then multiplied as matrices."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .values import Array, Tensor, Value
 
 
 class MovedTaps(NamedTuple):
-    """How windows step and spread, what is padded before, and the groups that share filters and moves."""
+    """Strides, dilations and padding of the windows, and the groups that share filters and offsets."""
 
     strides: Sequence[int]
     dilations: Sequence[int]
@@ -25,12 +25,12 @@ class MovedTaps(NamedTuple):
 
 
 def check_images(node: Node, data: Value, weight: Value, offsets: Value) -> None:
-    """Refuses what is no image, or of dynamic sizes."""
+    """Check that the operands are images of known sizes and of floats."""
     for each in (data, weight, offsets):
         if each.shape is None or len(each.shape) != 4 or not all(isinstance(size, int) for size in each.shape[1:]):
-            raise node.fail("there are such convolutions of images, whose sizes are known before the model runs")
+            raise node.fail("the data, weight and offsets must be 4-D and of known sizes")
     if not is_float(data.dtype):
-        raise node.fail("only floats can be sampled between elements")
+        raise node.fail(f"only floats can be sampled between elements, got {data.dtype}")
     if 0 in (data.shape or ())[2:]:
         raise node.fail("the data must have elements")
 
@@ -38,24 +38,27 @@ def check_images(node: Node, data: Value, weight: Value, offsets: Value) -> None
 def convolved_where_moved(
     node: Node, data: Value, weight: Value, offsets: Value, mask: Value | None, moved: MovedTaps
 ) -> Tensor:
-    """Without a bias; `offsets` are rows and columns for each tap and place, `mask` a factor for each."""
+    """Return the convolution without a bias.
+
+    `offsets` are rows and columns for each tap and position, and `mask` is a factor for each.
+    """
     check_images(node, data, weight, offsets)
     shape, filters = data.shape or (), weight.shape or ()
     height, width = (offsets.shape or ())[2:]
     kernel = filters[2:]
     taps = math.prod(kernel)
-    positions = _undisturbed(kernel, (height, width), moved)
-    sampled = [_sampled(data, offsets, mask, group, positions, moved) for group in range(moved.offset_groups)]
+    positions = _tap_positions(kernel, (height, width), moved)
+    sampled = [_sample(data, offsets, mask, group, positions, moved) for group in range(moved.offset_groups)]
     batch, channels, groups = shape[0], shape[1], moved.groups
     columns = relax.reshape(joined(sampled, axis=1), (batch, groups, channels // groups * taps, height * width))
     rows = relax.reshape(weight.ssa, (groups, filters[0] // groups, filters[1] * taps))
     return relax.reshape(relax.matmul(rows, columns), (batch, filters[0], height, width))
 
 
-def _sampled(
+def _sample(
     image: Value, offsets: Value, mask: Value | None, group: int, undisturbed: Array, moved: MovedTaps
 ) -> Tensor:
-    """The channels of an offset group at every tap's positions: [batch, channels, taps, height, width]."""
+    """Sample the channels of an offset group at every tap's positions: [batch, channels, taps, height, width]."""
     import numpy
 
     batch, channels, *sizes = image.shape or ()
@@ -67,7 +70,7 @@ def _sampled(
     moves = relax.reshape(moves, (batch, taps, 2, height, width))
     moves = relax.permute_dims(moves, axes=[0, 2, 1, 3, 4])
     positions = relax.add(moves, const(undisturbed, dtype))
-    # Where grid_sample finds position p without aligned corners: (2 * p + 1) / size - 1.
+    # grid_sample without aligned corners maps position p to (2 * p + 1) / size - 1.
     scale = numpy.array([2.0 / size for size in sizes]).reshape(1, 2, 1, 1, 1)
     shift = numpy.array([1.0 / size - 1.0 for size in sizes]).reshape(1, 2, 1, 1, 1)
     grid = relax.add(relax.multiply(positions, const(scale, dtype)), const(shift, dtype))
@@ -86,8 +89,8 @@ def _part(tensor: Tensor, axis: int, first: int, length: int, whole: int) -> Ten
     return relax.strided_slice(tensor, axes=[axis], begin=[first], end=[first + length])
 
 
-def _undisturbed(kernel: Sequence[int], counts: Sequence[int], moved: MovedTaps) -> Array:
-    """Row and column of each tap of each window where nothing is moved: [1, 2, taps, height, width]."""
+def _tap_positions(kernel: Sequence[int], counts: Sequence[int], moved: MovedTaps) -> Array:
+    """Return row and column of each tap of each window without offsets: [1, 2, taps, height, width]."""
     import numpy
 
     taps = numpy.indices(kernel).reshape(2, -1, 1, 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Nodes that cannot be imported: whatever their converters raise is noted, and the import goes on."""
+"""Problem reports of nodes: exceptions of converters are noted, and the import continues."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 def attempted(node: Node, convert: Callable[[], T]) -> T | None:
-    """What a node becomes; None where it cannot be imported, which is among the problems of its graph then."""
+    """Convert a node. If it cannot be imported, report the problem to its graph and return None."""
     problems = node.graph.problems
     try:
         return convert()
@@ -32,21 +32,21 @@ def attempted(node: Node, convert: Callable[[], T]) -> T | None:
         reason = _of_operators(node, error.message + where)
         problems.add(problem_of(node, Unsupported(reason), error.__cause__))
     except Incomplete:
-        pass  # what it needs has been noted
+        pass  # The problem of the input is reported already.
     except MemoryError:
         raise
-    except Exception as error:  # whatever a converter raises that it did not mean to
+    except Exception as error:  # Any unexpected exception of a converter.
         problems.add(_bug_of(node, error))
     return None
 
 
 def problem_of(node: Node, found: Unsupported, cause: BaseException | None = None) -> Problem:
-    """A node that cannot be imported, as it is reported."""
+    """Return the report of a node that cannot be imported."""
     return Problem(node.name, node.operator, node.version, found.attribute, found.reason, found.help, cause)
 
 
 def _bug_of(node: Node, error: Exception) -> Problem:
-    """A node whose converter or evaluator raised what it did not mean to; the traceback is kept."""
+    """Return the report of an unexpected exception in a converter or evaluator. The traceback is kept."""
     *_, last = traceback.extract_tb(error.__traceback__)
     path = Path(last.filename)
     raised = f"{path.parent.name}/{path.name}:{last.lineno}: {type(error).__name__}: {error}"
@@ -56,12 +56,12 @@ def _bug_of(node: Node, error: Exception) -> Problem:
 
 
 def _of_operators(node: Node, message: str) -> str:
-    """Why a node cannot be imported; where operators that it becomes refuse their operands, with its own inputs."""
+    """Return the reason that a node cannot be imported. Refusals by relax operators get the node's inputs appended."""
     return f"{message}; the node's inputs: {described_inputs(node)}" if message.startswith("'relax.") else message
 
 
 def described_inputs(node: Node) -> str:
-    """The inputs that are there by name, type and shape."""
+    """Return the present inputs by name, type and shape."""
     pairs = zip(node.input_names, node.inputs, strict=False)
     return ", ".join(f"'{shown(name)}' {_described(value)}" for name, value in pairs if value is not None) or "none"
 

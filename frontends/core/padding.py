@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elements added around a tensor, or taken from its borders; how many may be sizes."""
+"""Padding of tensors, or cropping at their borders. The widths may be dynamic sizes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from .values import Tensor, Value
 def padded(
     value: Value, pairs: Mapping[int, tuple[Size, Size]], mode: str, fill: int | float | Tensor
 ) -> Tensor | Value:
-    """How many before and after along each axis; fewer than none are cut off. `mode` is nn.pad's, `fill` a number or a
-    0-D tensor.
+    """Pad with the widths before and after along each axis. Negative widths crop.
+
+    `mode` is the mode of nn.pad, `fill` a number or a 0-D tensor.
     """
     are_numbers = all(isinstance(width, int) for pair in pairs.values() for width in pair)
     if are_numbers and (mode != "constant" or isinstance(fill, (int, float))):
@@ -28,12 +29,12 @@ def padded(
     result = value
     for axis, (before, after) in pairs.items():
         if not (before == 0 and after == 0):
-            result = Value(ssa=_padded_along(result, axis, before, after, mode, filling))
+            result = Value(ssa=_pad_along(result, axis, before, after, mode, filling))
     return result
 
 
-def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str, fill: Tensor) -> Tensor:
-    """By reading each element of the result where it comes from; widths are sizes."""
+def _pad_along(value: Value, axis: int, before: Size, after: Size, mode: str, fill: Tensor) -> Tensor:
+    """Pad along an axis by gathering each element of the result from its source. The widths are sizes."""
     own = sizes.sizes_of(value)
     count = sizes.larger(sizes.plus(sizes.plus(own[axis], before), after), 0)
     places = relax.subtract(sizes.count_up(count), sizes.as_tensor([before]))
@@ -46,7 +47,7 @@ def _padded_along(value: Value, axis: int, before: Size, after: Size, mode: str,
 
 
 def _source(places: Tensor, size: Tensor, mode: str) -> Tensor:
-    """Where the elements at places, which may be outside of a dimension, come from."""
+    """Map padded indices, which may be out of bounds, to source indices."""
     zero, one = const(0, "i64"), const(1, "i64")
     last = relax.subtract(size, one)
     if mode == "circular":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Windows that slide over the spatial dimensions of images, and the places of their maxima."""
+"""Sliding windows over the spatial dimensions of images, and the positions of their maxima."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .values import Tensor, Value
 
 
 class Windows(NamedTuple):
-    """Along each spatial dimension; what is added before and after may depend on dynamic sizes."""
+    """Windows along each spatial dimension. Padding before and after may depend on dynamic sizes."""
 
     kernel: tuple[int, ...]
     strides: tuple[int, ...]
@@ -32,14 +32,14 @@ class Windows(NamedTuple):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether what is added is known, not a function of dimensions."""
+        """Check whether the padding is known, not a function of dimensions."""
         return all(isinstance(each, int) for each in (*self.before, *self.after))
 
 
 def covering(windows: Windows) -> Windows:
-    """With so much padding behind that what 'ceil_mode' adds fits in, and none starts behind the data."""
+    """Extend the padding for windows that 'ceil_mode' adds. No window may start behind the data."""
     if not windows.is_fixed:
-        return windows  # 'auto_pad' leaves no window over the end
+        return windows  # With 'auto_pad', no window exceeds the data.
     after = [
         min(high + stride - 1, max(reach - 1, high))
         for high, stride, reach in zip(windows.after, windows.strides, windows.reaches, strict=True)
@@ -48,7 +48,7 @@ def covering(windows: Windows) -> Windows:
 
 
 def with_borders(data: Tensor, windows: Windows, value: float, dtype: str) -> Tensor:
-    """The data between borders filled with a value; their widths may depend on sizes."""
+    """Pad the data with a value. The widths may depend on sizes."""
     if windows.is_fixed:
         sides = [side for pair in zip(windows.before, windows.after, strict=True) for side in pair]
         return data if not any(sides) else relax.nn.pad(data, pad_width=[0, 0, 0, 0, *sides], pad_value=value)
@@ -68,12 +68,12 @@ def with_borders(data: Tensor, windows: Windows, value: float, dtype: str) -> Te
 def maxima_and_places(
     data: Tensor, places: Tensor, windows: Windows, counts: Sequence[Size], takes_nan: bool = False
 ) -> list[Tensor]:
-    """Goes through the windows' taps: the largest so far, and what `places`, as large as the data, has there.
+    """Return the maxima of the windows, and the elements of `places`, as large as the data, at the same positions.
 
-    There are `counts` windows. `takes_nan`: NaN counts as larger than all numbers.
+    There are `counts` windows. With `takes_nan`, NaN is larger than all numbers.
     """
     dtype, shape = info_of(data).dtype, sizes.sizes_of(Value(ssa=data))
-    # Windows of 'ceil_mode' may reach over the end.
+    # Windows of 'ceil_mode' may extend beyond the end.
     after = map(_reached, counts, windows.strides, windows.reaches, windows.before, shape[2:])
     wide = windows._replace(after=tuple(after))
     data = _as_far(with_borders(data, wide, lowest(dtype), dtype), windows, counts)
@@ -84,7 +84,7 @@ def maxima_and_places(
         if best is None:
             best, at = values, indices
             continue
-        # Padding is never the maximum, not even of values as low.
+        # Padding is never the maximum, not even of elements that are as low.
         is_better = relax.greater(values, best)
         if takes_nan and is_float(dtype):
             is_better = relax.logical_or(is_better, relax.isnan(values))
@@ -100,14 +100,14 @@ def maxima_and_places(
 
 
 def _reached(count: Size, stride: int, reach: int, before: Size, size: Size) -> Size:
-    """How far the last window along a dimension reaches over the end."""
+    """Return the distance by which the last window along a dimension exceeds the end."""
     last = sizes.plus(sizes.times(sizes.minus(count, 1), stride), reach)
     over = sizes.minus(sizes.minus(last, size), before)
     return 0 if sizes.is_known(over) and at_most(over, 0) else sizes.larger(over, 0)
 
 
 def _as_far(tensor: Tensor, windows: Windows, counts: Sequence[Size]) -> Tensor:
-    """What the windows reach, up to the last one's end."""
+    """Crop the data at the end of the last window."""
     ends = {
         axis: sizes.plus(sizes.times(sizes.minus(count, 1), stride), reach)
         for axis, (count, stride, reach) in enumerate(zip(counts, windows.strides, windows.reaches, strict=True), 2)
@@ -118,7 +118,7 @@ def _as_far(tensor: Tensor, windows: Windows, counts: Sequence[Size]) -> Tensor:
 
 
 def _strided(tensor: Tensor, windows: Windows, tap: Sequence[int]) -> Tensor:
-    """The element of each window that stands at one tap: as far from the end as it is in the last one."""
+    """Return the elements of all windows at one tap. The end is cropped as far as the tap is from its window's end."""
     begin = [place * gap for place, gap in zip(tap, windows.dilations, strict=True)]
     end = [first + 1 - reach or sizes.OPEN for first, reach in zip(begin, windows.reaches, strict=True)]
     axes = range(2, 2 + len(begin))
@@ -126,7 +126,7 @@ def _strided(tensor: Tensor, windows: Windows, tap: Sequence[int]) -> Tensor:
 
 
 def _of_sizes(result: Tensor, counts: Sequence[Size]) -> Tensor:
-    """With the sizes that the windows have, said as simply as they can be."""
+    """Give the result's type the sizes of the windows, in their simplest form."""
     info = Value(ssa=result).info
     if info.shape is None or not sizes.is_known(*counts) or [*info.shape[2:]] == [*counts]:
         return result

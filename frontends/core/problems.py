@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Import errors: what of a model cannot be imported, all of it at once."""
+"""Import errors: all the problems of a model are reported at once."""
 
 from __future__ import annotations
 
@@ -12,52 +12,52 @@ from ...support.suggest import counted
 
 
 class Words(NamedTuple):
-    """What a front end calls what cannot be imported."""
+    """Words of a front end for the things that cannot be imported."""
 
-    #: What a problem is of, and what that is a part of.
+    #: The place of a problem, and the whole that contains the place.
     node: str = "node"
     whole: str = "the model"
     attribute: str = "attribute"
-    #: What versions of operators are called, where they have some.
+    #: Word for the version of an operator, if there are versions.
     version: str = ""
 
 
 class Problem(NamedTuple):
-    """A node that cannot be imported, or another place, by its name."""
+    """Node or other place that cannot be imported, by its name."""
 
     node: str
-    #: As it is shown.
+    #: Name of the operator in messages.
     operator: str
     version: int | None
     attribute: str
     reason: str
-    #: What would help, where that takes more than a line.
+    #: Advice that takes more than a line.
     help: str = ""
-    #: Of an exception that a converter did not foresee; it keeps its traceback.
+    #: Unforeseen exception of a converter, kept for its traceback.
     cause: BaseException | None = None
 
 
 def shown(name: str) -> str:
-    """A name as it may stand in a line: what cannot be printed, an end of line above all, by its escapes."""
+    """Return a name with characters that are not printable, such as line ends, as escapes."""
     return "".join(each if each.isprintable() else repr(each)[1:-1] for each in name)
 
 
 class Problems:
-    """The problems of one import."""
+    """Problems of one import."""
 
     def __init__(self, words: Words) -> None:
         self._words = words
         self.found: list[Problem] = []
-        #: What may be the reason for all of them.
+        #: Possible common reasons of all problems.
         self.notes: list[str] = []
 
     def add(self, problem: Problem) -> None:
         self.found.append(problem)
 
     def table(self, width: int | None = None) -> str:
-        """One line for each operator and reason, the most frequent first, with the first node that has it.
+        """Return one line for each operator and reason, the most frequent first, with the first node.
 
-        Where that is wider than `width`, as a terminal may be narrow, a paragraph for each.
+        If a line is wider than `width`, as for narrow terminals, return a paragraph for each.
         """
         groups: dict[tuple[str, int | None, str, str], list[str]] = {}
         for each in self.found:
@@ -85,10 +85,10 @@ class Problems:
         return "\n".join(line for wrapped in lines for line in wrapped)
 
     def check(self) -> None:
-        """Raises one RelaxError for all of them."""
+        """Raise one error that lists all problems."""
         if self.found:
             count = counted(len(self.found), self._words.node)
-            # One operator's stands for those of the others.
+            # The first help represents the others.
             helps = [each.help for each in self.found if each.help]
             cause = next((each.cause for each in self.found if each.cause is not None), None)
             raise ModelError(

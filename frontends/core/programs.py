@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs in MLIR as front ends are given them: text, bytecode, paths of files of either.
+"""Input of MLIR programs: text, bytecode, or paths of files.
 
-Bytecode is read in another process first: MLIR's readers do not survive all that is damaged.
+Bytecode is read in another process first, because damaged bytecode can crash MLIR's readers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ...support.errors import ModelError
 from ...support.processes.expendable import is_expendable
 
 _SHOWN = 16
-#: Reads a source, which is called something, into a context. Raises RelaxError.
+#: Reader of a source with a name into a context. Raises RelaxError.
 Reader: TypeAlias = Callable[[str | bytes, str, Context], MlirModule]
 
 
@@ -33,8 +33,9 @@ def content_of(path: Path) -> bytes:
 
 
 def read_program(source: str | bytes, name: str, context: Context, read: Reader, trial: str) -> MlirModule:
-    """The program in a source. `trial` is the name of a function, `package.module:name`, that gives what
-    `program_on_trial` gives for `read`. Raises RelaxError.
+    """Return the program in a source. Raise RelaxError for invalid ones.
+
+    `trial` names a function as `package.module:name`. The function calls `program_on_trial` with `read`.
     """
     source = checked_source(source, name)
     if isinstance(source, bytes) and not is_expendable():
@@ -43,7 +44,7 @@ def read_program(source: str | bytes, name: str, context: Context, read: Reader,
 
 
 def program_on_trial(data: bytes, name: str, read: Reader) -> bytes:
-    """What the process does that may crash."""
+    """Read a program in the process that may crash."""
     return on_trial(data, False, (), lambda source: _checked(read(source, name, create_context()), source, name))
 
 
@@ -53,7 +54,7 @@ def _checked(program: MlirModule, source: str | bytes, name: str) -> MlirModule:
     try:
         if not check_attributes(program.operation):
             raise ModelError(f"cannot read '{name}': malformed attributes")
-        assert all(each.name for each in operations_in(program.operation))  # names that are not UTF-8 raise
+        assert all(each.name for each in operations_in(program.operation))  # Names that are not UTF-8 raise here.
         program.operation.get_asm(large_elements_limit=_SHOWN, large_resource_limit=_SHOWN, enable_debug_info=True)
     except UnicodeDecodeError:
         raise ModelError(f"cannot read '{name}': a name or a text in it is not UTF-8") from None

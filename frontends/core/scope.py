@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The names of a graph, and of the graphs around it."""
+"""Names of a graph and of its enclosing graphs."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from ...bindings.ir import Location, Operation
 from ...emit.kernels import FreshSymbols
@@ -15,28 +13,32 @@ from .values import Held, Value
 
 
 class Scope:
-    """A graph that is imported: what its names stand for, and what nodes know of it."""
+    """Graph to import: the values of its names, and the state that its nodes share."""
 
     def __init__(
         self,
         problems: Problems,
         symbols: FreshSymbols,
-        kernels: dict[Any, str],
+        kernels: dict[object, str],
         room: Room,
         outer: Scope | None = None,
         region_of: Operation | None = None,
     ):
-        """`outer` knows the names of the graph around; `region_of` is the operation whose region is built, if any."""
+        """Create a scope.
+
+        `outer` is the enclosing graph; `region_of` is the operation of the region that is built, if any.
+        """
         self.problems = problems
         self.symbols = symbols
-        #: The PrimFuncs that converters have brought into the module, by what they were made of.
+        #: PrimFuncs that converters have added to the module, by their source.
         self.kernels = kernels
-        #: How much the model may still become.
+        #: Remaining room below the limits of the import.
         self.room = room
         self._outer = outer
         self._region_of = region_of
         self._values: dict[str, Held | None] = {}
-        #: Where all nodes come from, in a function that is not the model's: the names in it are unknown to users.
+        #: Location of all nodes in a function that is not the model's own. Users do not know the names in such a
+        #: function.
         self._origin: Location | None = None if outer is None else outer._origin
 
     def define(self, name: str, value: Held | None) -> None:
@@ -47,7 +49,7 @@ class Scope:
         self._values[name] = value
 
     def lookup(self, name: str) -> Held | None:
-        """What a name stands for here or in a graph around; None for one that could not be imported."""
+        """Return the value of a name, here or in an enclosing graph, or None if it could not be imported."""
         if name in self._values:
             return self._values[name]
         if self._outer is not None:
@@ -58,7 +60,7 @@ class Scope:
         raise ModelError(f"nothing defines '{shown(name)}'{suggest(name, self._values)}")
 
     def output(self, name: str) -> Held | None:
-        """What an output of the graph stands for."""
+        """Return the value of an output of the graph."""
         if not name:
             raise ModelError("an output of the graph has no name")
         try:
@@ -67,5 +69,5 @@ class Scope:
             raise ModelError(f"output '{shown(name)}': {error.message}") from None
 
     def knows(self, name: str) -> bool:
-        """Whether a name is defined by now, here or in a graph around."""
+        """Check whether a name is defined already, here or in an enclosing graph."""
         return name in self._values or (self._outer is not None and self._outer.knows(name))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes while a model is imported: numbers and expressions where they are known, else dynamic.
+"""Sizes during import: numbers and expressions if they are known, else dynamic sizes.
 
-The latter are 1-D tensors with one 64-bit integer. Operators on tensors that are given sizes are here too: what is
-known of a size is in the type of their result.
+A dynamic size is a 1-D tensor of one 64-bit integer. This module also has operators on tensors with size operands.
+Their result types contain the known sizes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from ...dialects import relax
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import SymExpr, dim_max, dim_min, sym
+from ...dialects.core.symbols import Dim, SymExpr, dim_max, dim_min, sym
 from ...dialects.relax.infer.slices import OPEN, slice_length
 from ...emit.kernels import FreshSymbols
 from ...passes.evaluate.elements import objects
@@ -29,7 +29,7 @@ def is_known(*sizes: Size) -> bool:
     return all(isinstance(size, (int, SymExpr)) for size in sizes)
 
 
-# ---- where sizes come from ----
+# ---- sources of sizes ----
 
 
 def shape_tensor(x: Tensor) -> Tensor:
@@ -37,7 +37,7 @@ def shape_tensor(x: Tensor) -> Tensor:
 
 
 def element(numbers: Tensor, index: int) -> Tensor:
-    """One element of a 1-D tensor, as a 1-D tensor."""
+    """Return one element of a 1-D tensor, as a 1-D tensor."""
     return relax.strided_slice(numbers, axes=[0], begin=[index], end=[index + 1], assume_inbound=True)
 
 
@@ -53,7 +53,7 @@ def sizes_of(value: Value) -> list[Size]:
 
 
 def as_tensor(sizes: Sequence[Size]) -> Tensor:
-    """Sizes as the elements of a 1-D tensor."""
+    """Return sizes as the elements of a 1-D tensor."""
     if is_known(*sizes):
         return known(objects(sizes)).ssa
     parts = [as_tensor([size]) if is_known(size) else size for size in sizes]
@@ -61,7 +61,7 @@ def as_tensor(sizes: Sequence[Size]) -> Tensor:
 
 
 def as_scalar(value: bool | float | Size | Value, dtype: str) -> Tensor:
-    """A number or a size as a 0-D tensor."""
+    """Return a number or a size as a 0-D tensor."""
     if isinstance(value, (bool, int, float)):
         return const(value, dtype)
     if isinstance(value, Value):
@@ -70,7 +70,7 @@ def as_scalar(value: bool | float | Size | Value, dtype: str) -> Tensor:
 
 
 def of_scalar(value: Value) -> Size:
-    """A 0-D tensor's element as a size."""
+    """Return the element of a 0-D tensor as a size."""
     known = value.elements
     if known is not None and known.size == 1:
         return known.ravel()[0] if isinstance(known.ravel()[0], SymExpr) else int(known.ravel()[0])
@@ -80,7 +80,7 @@ def of_scalar(value: Value) -> Size:
 # ---- arithmetic ----
 
 
-def _operation(name: str, known: Callable[[Any, Any], Any]) -> Callable[[Size, Size], Size]:
+def _operation(name: str, known: Callable[[int | SymExpr, int | SymExpr], Dim]) -> Callable[[Size, Size], Size]:
     def apply(left: Size, right: Size) -> Size:
         if is_known(left, right):
             return known(left, right)
@@ -105,22 +105,22 @@ def product(sizes: Sequence[Size]) -> Size:
 
 
 def as_shape(sizes: Sequence[Size]) -> Any:
-    """An operand that is a shape."""
+    """Return sizes as a shape operand."""
     if not is_known(*sizes):
         return relax.tensor_to_shape(as_tensor(sizes))
     if all(isinstance(size, int) and size > 0 for size in sizes):
         return tuple(sizes)
-    # Not as a tuple, in which -1 and 0 have a meaning.
+    # Not as a tuple, in which -1 and 0 have a special meaning.
     return relax.shape_expr(dims=tuple(sizes))
 
 
 def _listed(sizes: Sequence[Size]) -> Any:
-    """As `as_shape`, for operators to which sizes of -1 and 0 are no other than they are."""
+    """Return sizes like `as_shape`, for operators to which -1 and 0 have no special meaning."""
     return tuple(sizes) if is_known(*sizes) else as_shape(sizes)
 
 
 def stated(result: Tensor, sizes: Sequence[Size]) -> Tensor:
-    """The result with those of its sizes in its type that are known; they are checked where it did not have them."""
+    """Return the result with the known sizes in its type. New sizes are checked at run time."""
     info = Value(ssa=result).info
     known = [size if is_known(size) else None for size in sizes]
     own = info.shape if info.shape is not None else [None] * len(known)
@@ -131,10 +131,10 @@ def stated(result: Tensor, sizes: Sequence[Size]) -> Tensor:
 
 
 def named(value: Held | None, symbols: FreshSymbols) -> Held | None:
-    """A tensor with a new symbol for each dynamic size.
+    """Return a tensor with a new symbol for each dynamic size.
 
-    So its Shape is known, and what a model computes of that: no tensors of sizes are in the graph, and what is made of
-    them has sizes that are expressions.
+    Shape and arithmetic on its result are then known, so that the graph has no tensors of sizes. Tensors made with such
+    sizes have expressions as sizes.
     """
     if not isinstance(value, Value) or not value.is_in_graph or None not in (value.shape or ()):
         return value
@@ -147,7 +147,7 @@ def reshaped(x: Tensor, sizes: Sequence[Size]) -> Tensor:
 
 
 def with_rest(own: Sequence[Size], wanted: Sequence[Size]) -> list[Size]:
-    """A shape of as many elements as another, in which -1 is what is left."""
+    """Return a shape in which -1 is replaced by the remaining number of elements."""
     if not any(_is(each, -1) for each in wanted):
         return list(wanted)
     given = product([each for each in wanted if not _is(each, -1)])
@@ -164,7 +164,7 @@ def broadcast(x: Tensor, sizes: Sequence[Size]) -> Tensor:
 
 
 def full(sizes: Sequence[Size], value: Tensor) -> Tensor:
-    """Tensor of the 0-D tensor's value everywhere."""
+    """Return a tensor filled with the value of a 0-D tensor."""
     return stated(relax.full(_listed(sizes), value), sizes)
 
 
@@ -173,23 +173,23 @@ def zeros(sizes: Sequence[Size], dtype: str) -> Tensor:
 
 
 def count_up(size: Size, dtype: str = "i64") -> Tensor:
-    """The numbers from 0 up to before a size."""
+    """Return the numbers from 0 up to before a size."""
     if is_known(size):
         return relax.arange(0, size, 1, dtype=dtype)
     return relax.cumsum(full([size], const(1, dtype)), axis=0, exclusive=True)
 
 
 def positions(sizes: Sequence[Size], axis: int, dtype: str = "i64") -> Tensor:
-    """The index along an axis, in a shape that broadcasts to the sizes."""
+    """Return the index along an axis, in a shape that broadcasts to the sizes."""
     return along_axis(count_up(sizes[axis], dtype), axis, len(sizes))
 
 
 def tiled(value: Value, repeats: Sequence[Size]) -> Tensor:
-    """Copies one behind the other, as many along each dimension as its size of `repeats` says."""
+    """Repeat a tensor along each dimension as often as `repeats` says."""
     if all(isinstance(count, int) for count in repeats):
         return relax.tile(value.ssa, repeats=repeats)
     own = sizes_of(value)
-    # Copies along a dimension of its own before each, then both are one.
+    # Broadcast along a new dimension in front of each, then merge both.
     apart = [size for one in own for size in (1, one)]
     copied = [size for pair in zip(repeats, own, strict=True) for size in pair]
     return reshaped(broadcast(reshaped(value.ssa, apart), copied), list(map(times, repeats, own)))
@@ -201,16 +201,17 @@ def tiled(value: Value, repeats: Sequence[Size]) -> Tensor:
 def sliced(
     value: Value, bounds: dict[int, tuple[Size, Size, int]], lengths: Mapping[int, Size] | None = None
 ) -> Tensor:
-    """`value[begin:end:step]` along axes, by Python's rules; bounds are sizes, steps are numbers. `lengths`: how much
-    that is, as far as who calls knows it.
+    """Return `value[begin:end:step]` along axes, by Python's rules.
+
+    Bounds are sizes, steps are numbers. `lengths` are the lengths of the slices, as far as the caller knows them.
     """
     begins, ends, steps = zip(*bounds.values(), strict=True) if bounds else ((), (), ())
     if all(isinstance(bound, int) for bound in (*begins, *ends)):
         return relax.strided_slice(value.ssa, axes=list(bounds), begin=begins, end=ends, strides=steps)
-    return _sliced_at_run_time(value, bounds, lengths or {})
+    return _slice_at_run_time(value, bounds, lengths or {})
 
 
-def _sliced_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]], known: Mapping[int, Size]) -> Tensor:
+def _slice_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]], known: Mapping[int, Size]) -> Tensor:
     shape = value.shape
     assert shape is not None
     every = [bounds.get(axis, (0, OPEN, 1)) for axis in range(len(shape))]
@@ -224,7 +225,7 @@ def _sliced_at_run_time(value: Value, bounds: dict[int, tuple[Size, Size, int]],
 
 
 def parts(value: Value, axis: int, lengths: Sequence[Size]) -> list[Tensor]:
-    """A tensor cut along an axis into parts, which have all of it."""
+    """Split a tensor along an axis into parts that cover it."""
     ends = list(accumulate(lengths, plus))
     if all(isinstance(end, int) for end in ends):
         found = relax.split(value.ssa, indices_or_sections=ends[:-1], axis=axis)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What converters often do with tensors of the graph."""
+"""Common tensor operations of converters."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .values import Tensor, Value
 
 
 def info_of(tensor: Tensor) -> TensorInfo:
-    """The type of a tensor in the graph."""
+    """Return the type of a tensor in the graph."""
     info = decode(tensor.type)
     assert isinstance(info, TensorInfo)
     return info
 
 
 def const(value: object, dtype: str | None = None) -> Any:
-    """A constant tensor, as relax.const makes it; while nodes are folded, one that is known."""
+    """Return a constant tensor, as relax.const does. During folding, return a known tensor."""
     if folding.get() is None:
         return const_in_graph(value, dtype)
     array, name = as_array(value, dtype)
@@ -32,17 +32,17 @@ def const(value: object, dtype: str | None = None) -> Any:
 
 
 def like(tensor: Tensor, number: float) -> Tensor:
-    """A number in the element type of a tensor."""
+    """Return a number in the element type of a tensor."""
     return const(number, info_of(tensor).dtype)
 
 
 def cast(tensor: Tensor, dtype: str) -> Tensor:
-    """The tensor with elements of a type; the same where it has these."""
+    """Cast a tensor to an element type, unless it has that type already."""
     return tensor if info_of(tensor).dtype == dtype else relax.astype(tensor, dtype=dtype)
 
 
 def wide_float(dtype: str) -> str:
-    """What numbers of a type are computed in where their own rounds too much, or is no float."""
+    """Return the float type to compute in, for element types that are too narrow or are not floats."""
     return "f64" if dtype == "f64" else "f32"
 
 
@@ -57,12 +57,12 @@ def all_of(tensor: Tensor, axis: Sequence[int], keepdims: bool = False) -> Tenso
 
 
 def from_front(places: Tensor, length: Tensor) -> Tensor:
-    """Positions counted from the front, of which negative ones count from behind."""
+    """Return positions counted from the front. Negative positions count from the end."""
     return relax.where(relax.less(places, like(places, 0)), relax.add(places, length), places)
 
 
 def part(tensor: Tensor, axis: int, begin: int, end: int, drop: bool = False) -> Tensor:
-    """Some of a tensor along an axis; an axis of one element can be dropped."""
+    """Return a slice of a tensor along an axis. An axis of one element can be dropped."""
     taken = relax.strided_slice(tensor, axes=[axis], begin=[begin], end=[end], assume_inbound=True)
     return relax.squeeze(taken, axis=[axis]) if drop else taken
 
@@ -72,13 +72,13 @@ def joined(tensors: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 
 def along_axis(tensor: Tensor, axis: int, rank: int) -> Tensor:
-    """A tensor whose last dimension is an axis of `rank`, with the axes behind it."""
+    """Append dimensions to a tensor, so that its last dimension becomes `axis` of `rank` dimensions."""
     behind = list(range(tensor.type.rank, tensor.type.rank + rank - 1 - axis))
     return relax.expand_dims(tensor, axis=behind) if behind else tensor
 
 
 def with_first_at(tensor: Tensor, axis: int) -> Tensor:
-    """The first dimension moved to another place."""
+    """Move the first dimension to another position."""
     rank = tensor.type.rank
     order = list(range(1, rank))
     order.insert(axis % rank, 0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors of strings: no program has any, but where all that may be in one are known, their places among these."""
+"""Tensors of strings. No program has strings. If all possible strings are known, their indices represent them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .values import Array, Texts, Value
 
 
 def texts_of(strings: Sequence[str], shape: Sequence[int]) -> Texts:
-    """A constant."""
+    """Return a constant tensor of strings."""
     import numpy
 
     words = list(dict.fromkeys(strings)) or [""]
@@ -21,14 +21,14 @@ def texts_of(strings: Sequence[str], shape: Sequence[int]) -> Texts:
 
 
 def looked_up(texts: Texts, table: Array) -> Value:
-    """For each string what an array has for it, in the order of the words."""
+    """Map each string to the element of an array, which is in the order of the words."""
     if texts.places.array is not None:
         return Value(array=table[texts.places.array])
     return Value(ssa=relax.take(const(table), texts.places.ssa, axis=0))
 
 
 def numbered(texts: Texts, known: Sequence[str]) -> Value:
-    """The place of each string among others, -1 where it is not there."""
+    """Return the index of each string in `known`, or -1 if it is not there."""
     import numpy
 
     places = {word: place for place, word in enumerate(known)}
@@ -36,7 +36,7 @@ def numbered(texts: Texts, known: Sequence[str]) -> Value:
 
 
 def of_words(texts: Texts, words: Sequence[str]) -> Texts:
-    """The same by places among other words, which have all of them."""
+    """Return the same strings as indices into other words, which must include all of them."""
     return texts if texts.words == tuple(words) else Texts(numbered(texts, words), words)
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Values of an importer: what a name of a model stands for.
+"""Values that names of a model represent during import.
 
-A constant is an array until an operator needs it as a tensor. A small integer tensor that is a function of dimensions
-is known too: its elements are numbers and expressions over symbols, and where shapes are asked for it is one.
+A constant is an array until an operator needs a tensor. A small integer tensor that is a function of dimensions is
+known too. Its elements are numbers and expressions over symbols, and operands of kind shape use them directly.
 """
 
 from __future__ import annotations
@@ -25,27 +25,27 @@ from ...support.errors import ModelError
 if TYPE_CHECKING:
     import numpy
 
-#: A name for annotations: who imports this needs no numpy.
+#: Name for annotations, so that importers of this module need no NumPy.
 Array: TypeAlias = "numpy.ndarray"
 #: A tensor of the graph.
 Tensor: TypeAlias = IRValue
 
-# Constants of more elements are made once, in front of the regions that use them; of floats, which may be weights,
-# those of more than one.
+# Constants with more elements are created once, in front of the regions that use them. Constants of floats, which may
+# be weights, are if they have more than one element.
 _LARGE = 64
 
 
 class Value(KnownTensor):
-    """A tensor of the graph: an SSA value, a constant array, or elements that are sizes or ratios of them."""
+    """Tensor of the graph: an SSA value, a constant array, or elements that are sizes or ratios of sizes."""
 
     def __init__(
         self, *, ssa: Tensor | None = None, array: Array | None = None, elements: Any = None, dtype: str = "i64"
     ):
         held: Any = ssa
-        if isinstance(held, Value):  # while nodes are folded, a tensor that is known
+        if isinstance(held, Value):  # During folding, a tensor may be a known value.
             held, array, elements, dtype = held._ssa, held.array, held._elements, held._dtype
         self._ssa: Tensor | None = held
-        #: A constant's elements, a numpy array, and what the model calls it.
+        #: Elements of a constant as a NumPy array, and the constant's name in the model.
         self.array = array
         self.name = ""
         self._elements = elements
@@ -56,7 +56,7 @@ class Value(KnownTensor):
         if self._ssa is not None:
             info = decode(self._ssa.type)
             if not isinstance(info, TensorInfo):
-                raise ModelError("a sequence or an optional stands where a tensor is expected")
+                raise ModelError("expected a tensor, got a sequence or an optional")
             return info
         held = self._elements if self.array is None else self.array
         dtype = self._dtype if self.array is None else tensor((), self.array.dtype.name).dtype
@@ -76,7 +76,7 @@ class Value(KnownTensor):
 
     @property
     def is_in_graph(self) -> bool:
-        """Whether it is a tensor of the graph by now."""
+        """Check whether the value is a tensor of the graph already."""
         return self._ssa is not None
 
     @property
@@ -85,7 +85,7 @@ class Value(KnownTensor):
 
     @property
     def ssa(self) -> Tensor:
-        """The value as a tensor in the graph, or while nodes are folded, where it is known, itself."""
+        """Return the value as a tensor in the graph. During folding, return a known value itself."""
         if folding.get() is not None and self.known is not None:
             return cast(Tensor, self)
         return self.in_graph() if self._ssa is None else self._ssa
@@ -97,12 +97,12 @@ class Value(KnownTensor):
         return self._ssa
 
     def _location(self) -> Location | None:
-        """The constant's own name, in front of that of the node that needs it first."""
+        """Return a location with the constant's own name, in front of the location of its first user."""
         return ir.Location.name(self.name, ir.Location.current) if self.name else None
 
     @property
     def elements(self) -> Array | None:
-        """Integer elements that are known, an array of objects: numbers and expressions. None where they are not."""
+        """Return known integer elements as an array of numbers and expressions, or None if they are not known."""
         if is_float(self._dtype):
             return None
         if self._elements is None and self.array is not None and self.array.dtype.kind in "iub":
@@ -111,11 +111,14 @@ class Value(KnownTensor):
 
     @property
     def known(self) -> Array | None:
-        """The elements, numbers or objects as rules of evaluation take them (passes/evaluate). None for others."""
+        """Return the elements for constant evaluation (passes/evaluate), or None if they are not known."""
         return self.array if self.array is not None else self._elements
 
     def inside(self, operation: Operation) -> Value:
-        """The value for a region of an operation: what the region makes of a constant is seen nowhere else."""
+        """Return the value for a region of an operation.
+
+        Tensors that the region creates for a constant are not visible outside.
+        """
         if self.array is not None and self.array.size > (1 if self.array.dtype.kind == "f" else _LARGE):
             with ir.InsertionPoint(operation):
                 _ = self.ssa
@@ -126,7 +129,7 @@ class Value(KnownTensor):
         return copy
 
     def _sizes_as_tensor(self) -> Tensor:
-        """Dynamic sizes, as a tensor of 64-bit integers, or of the type that it was cast to."""
+        """Return dynamic sizes as a tensor of 64-bit integers, or of the type that they were cast to."""
         if is_float(self._dtype):
             return self._ratios_as_tensor()
         flat = [size if isinstance(size, SymExpr) else int(size) for size in self._elements.ravel()]
@@ -148,11 +151,11 @@ class Value(KnownTensor):
 
 
 class SequenceValue:
-    """A sequence whose length is known while the model is imported: its items."""
+    """Sequence of a length that is known at import: its items."""
 
     def __init__(self, items: Iterable[Value], dtype: str = "f32"):
         self.items: list[Value] = list(items)
-        #: The element type of the tensors; what an empty sequence knows of them.
+        #: Element type of the tensors. An empty sequence has one too.
         self.dtype: str = self.items[0].dtype if self.items else dtype
 
     def inside(self, operation: Operation) -> SequenceValue:
@@ -160,10 +163,10 @@ class SequenceValue:
 
 
 class RunTimeSequence:
-    """A sequence of dynamic length: some items, then any number of tensors of one rank.
+    """Sequence of dynamic length: some items, then any number of tensors of one rank.
 
-    These are joined: `data` has their elements one behind the other, a row of `rows` says how many are one tensor's,
-    and then its shape.
+    The tensors are joined. `data` has their elements, one tensor after the other. Each row of `rows` has the number of
+    elements of a tensor, and then its shape.
     """
 
     def __init__(self, items: Iterable[Value], data: Value, rows: Value):
@@ -174,7 +177,7 @@ class RunTimeSequence:
 
     @property
     def rank(self) -> int:
-        """Of the tensors that are joined."""
+        """Return the rank of the joined tensors."""
         shape = self.rows.shape
         assert shape is not None and isinstance(shape[1], int)
         return shape[1] - 1
@@ -185,7 +188,7 @@ class RunTimeSequence:
 
 
 class OneOf:
-    """A tensor that is one of several of different ranks, chosen at run time: `place`, a 0-D tensor, says it.
+    """Tensor that is one of several of different ranks. `place`, a 0-D tensor, is the index of the chosen one.
 
     The others are empty.
     """
@@ -204,7 +207,7 @@ class OneOf:
 
 
 class Texts:
-    """A tensor of strings that are known: of each element `places` has the place among `words`, a 64-bit integer."""
+    """Tensor of strings that are known. `places` has the index of each string in `words`, as a 64-bit integer."""
 
     def __init__(self, places: Value, words: Iterable[str]):
         self.places = places
@@ -216,12 +219,12 @@ class Texts:
 
 
 class ComplexValue:
-    """A tensor of complex numbers: no program has any, but their real and imaginary parts."""
+    """Tensor of complex numbers. Programs have its real and imaginary part as two tensors."""
 
     def __init__(self, real: Value, imag: Value):
         self.real = real
         self.imag = imag
-        #: The element type of the parts.
+        #: Element type of the parts.
         self.dtype: str = real.dtype
 
     @property
@@ -233,14 +236,14 @@ class ComplexValue:
 
 
 class EmptyOptional:
-    """An optional that holds nothing; one that holds something is that."""
+    """Empty optional. An optional with content is represented by its content."""
 
     def inside(self, operation: Operation) -> EmptyOptional:
         return self
 
 
 class RunTimeOptional:
-    """An optional that holds something or not, known at run time: `present`, a 0-D tensor, says it."""
+    """Optional that may be empty at run time. `present`, a 0-D tensor, says whether it has content."""
 
     def __init__(self, present: Value, held: Held):
         self.present = present
@@ -250,23 +253,23 @@ class RunTimeOptional:
         return RunTimeOptional(self.present.inside(operation), self.held.inside(operation))
 
 
-#: What a name may stand for.
+#: Values that a name may represent.
 Held: TypeAlias = (
     Value | ComplexValue | Texts | OneOf | SequenceValue | RunTimeSequence | EmptyOptional | RunTimeOptional
 )
-#: What a converter gives: all outputs in a list, or the only one; None is an unused one.
+#: Result of a converter: all outputs in a list, or the only output. None is an unused output.
 Output: TypeAlias = Held | Tensor | None
 Outputs: TypeAlias = Output | Sequence[Output]
 
 
 def as_values(returned: Outputs) -> list[Held | None]:
-    """What a converter returned, as a list of values."""
+    """Return the results of a converter as a list of values."""
     items: list[Any] = list(returned) if isinstance(returned, (list, tuple)) else [returned]
     return [item if item is None or isinstance(item, get_args(Held)) else Value(ssa=item) for item in items]
 
 
 def known(elements: object, dtype: str = "i64") -> Value:
-    """A value of known integers: a constant where no symbol is among them."""
+    """Return a value of known integers. Without symbols, the value is a constant."""
     import numpy
 
     array = numpy.asarray(elements, dtype=object)
@@ -276,5 +279,5 @@ def known(elements: object, dtype: str = "i64") -> Value:
 
 
 def _numpy_name(dtype: str) -> str:
-    """Of an integer's type, as numpy calls it."""
+    """Return NumPy's name of an integer type."""
     return "bool" if is_bool(dtype) else f"{'u' if is_unsigned(dtype) else ''}int{bit_width(dtype)}"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ONNX models as modules: model.py reads, importer.py walks, the files named after families know the operators."""
+"""Import of ONNX models: model.py reads models, importer.py converts graphs, operators/ has the converters."""

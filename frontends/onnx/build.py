@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds the module of a model: its function `main` of the graph level."""
+"""Construction of a model's module, with the graph-level function `main`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from .tensor_data import ValueInfoProto
 
 
 def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], problems: Problems) -> None:
-    """Adds the model's graph to a module; what cannot be imported is in `problems` afterwards, and nothing is added."""
+    """Add the model's graph to a module. If nodes cannot be imported, add nothing and report them in `problems`."""
     graph = model.proto.graph
     inputs = passed_inputs(model, shapes)
     problems.notes += contradictions(model, shapes)
@@ -71,26 +71,28 @@ def _add_body(importer: GraphImporter, inputs: list[PassedInput], arguments: Seq
     for output in graph.output:
         held = importer.output(output.name)
         if held is None:
-            raise ModelError(f"output '{shown(output.name)}' needs an output that the converter of its node leaves out")
+            raise ModelError(
+                f"output '{shown(output.name)}' is an output that the converter of its node does not return"
+            )
         if isinstance(held, OneOf):
             held = _of_declared_rank(held, output)
         if isinstance(held, OneOf):
-            raise ModelError(f"output '{shown(output.name)}' is {held}: what a program returns has one rank")
+            raise ModelError(f"output '{shown(output.name)}' is {held}: an output of a program needs one rank")
         outputs.append(held)
     return outputs
 
 
 def _of_declared_rank(held: OneOf, output: ValueInfoProto) -> OneOf | Value:
-    """The tensor with as many dimensions as the model says of its output; the run checks that it is the one."""
+    """Return the tensor of the rank that the model declares for its output. The rank is checked at run time."""
     tensor = output.type.tensor_type
     ranks = [each.rank for each in held.tensors]
     if not tensor.HasField("shape") or ranks.count(len(tensor.shape.dim)) != 1:
         return held
-    message = f"output '{shown(output.name)}' is declared with {{}} dimensions, and has others"
+    message = f"output '{shown(output.name)}' is declared with {{}} dimensions, but has another rank"
     return checked(held, ranks.index(len(tensor.shape.dim)), message)
 
 
 def _set_groups(function: Operation, attribute: str, groups: list[Group]) -> None:
-    """Says how callers see arguments or results, unless it is one by one."""
+    """Store how callers pass arguments or receive results, unless each is a single tensor."""
     if any(group.kind != VALUE or group.is_optional for group in groups):
         function.attributes[attribute] = encode_groups(groups)

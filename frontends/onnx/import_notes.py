@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Journal entries of the importer: the model, and what each of its nodes became."""
+"""Journal entries of the importer: the model, and the result of each node."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from .inputs import PassedInput
 from .onnx_node import Node
 from .tensor_data import AttributeProto, ModelProto, TensorProto, dtype_of
 
-# The last of onnx's kinds of attributes that hold one value; lists come behind.
+# Last attribute type of onnx with a single value. Higher numbers are lists.
 _LAST_SINGLE = 5
-# Longer lists and texts are cut.
+# Longer lists and texts are truncated.
 _MOST_ITEMS, _MOST_TEXT = 16, 120
 
-#: The node whose function or graph is imported.
+#: Name of the node that contains the imported function or graph.
 _around: ContextVar[str] = ContextVar("node around", default="")
 
 
 def note_model(proto: ModelProto, inputs: Sequence[PassedInput]) -> None:
-    """Notes a model that has been read, if a journal is active."""
+    """Note a model in the active journal, if any."""
     journal = Journal.active()
     if journal is None:
         return
@@ -52,7 +52,7 @@ def note_model(proto: ModelProto, inputs: Sequence[PassedInput]) -> None:
 
 @contextmanager
 def noting(node: Node) -> Iterator[Callable[[Sequence[Held | None]], None]]:
-    """Around the conversion of a node: what comes is to be called with the node's outputs."""
+    """Return a context for the conversion of a node. It yields a function to call with the node's outputs."""
     journal = Journal.active()
     if journal is None:
         yield lambda outputs: None
@@ -93,7 +93,7 @@ def _outcome(node: Node, outputs: Sequence[Held | None]) -> str:
 
 
 def attribute_text(attribute: AttributeProto) -> str:
-    """An attribute's value for people."""
+    """Return an attribute's value as text for people."""
     from onnx import helper
 
     if attribute.HasField("g") or attribute.graphs:
@@ -115,7 +115,7 @@ def _item_text(value: object) -> str:
         return text if len(text) <= _MOST_TEXT else f"{text[:_MOST_TEXT]}..."
     if isinstance(value, (int, float)):
         return f"{value:.9g}"
-    return f"a {type(value).__name__}"  # a type, a sparse tensor
+    return f"a {type(value).__name__}"  # A type or a sparse tensor.
 
 
 def _tensor_text(tensor: TensorProto) -> str:
@@ -142,7 +142,7 @@ def _type(value: Held | None) -> str:
 
 
 def _weight_bytes(tensor: TensorProto) -> int:
-    """What an initializer takes; nothing for text, of which no program has any."""
+    """Return the bytes of an initializer, or 0 for strings, which programs do not have."""
     try:
         return _bytes(tuple(tensor.dims), dtype_of(tensor.data_type))
     except RelaxError:

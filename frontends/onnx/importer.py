@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Walks a model's graph and builds a graph of relax operators, with the model's own names."""
+"""Conversion of a model's graph to a graph of relax operators, with the model's own names."""
 
 from __future__ import annotations
 
@@ -32,17 +32,18 @@ from .texts import held_of, moved, moves_texts
 
 
 class _Absent(EmptyOptional):
-    """An input of a function that its call leaves out."""
+    """Function input that its call leaves out."""
 
 
 _ABSENT = _Absent()
 
 
 class GraphImporter(Scope):
-    """Builds the nodes of a graph where the caller's insertion point is."""
+    """Builder of a graph's nodes at the caller's insertion point."""
 
     def add_initializers(self, graph: GraphProto) -> None:
-        passed = {each.name for each in graph.input if each.name in self._values}  # theirs are defaults
+        # Initializers of passed inputs are defaults.
+        passed = {each.name for each in graph.input if each.name in self._values}
         for each in graph.initializer:
             if each.name not in passed:
                 self.define(each.name, held_of(each, self.model.data))
@@ -53,10 +54,11 @@ class GraphImporter(Scope):
             self.add_node(proto)
 
     def add_node(self, proto: NodeProto) -> None:
-        """Defines what a node computes; where it cannot be imported, notes why and goes on."""
+        """Define the outputs of a node. If it cannot be imported, report the problem and continue."""
         inputs = [self._input(proto, index) for index in range(len(proto.input))]
         if any(value is None for value in inputs):
-            outputs: list[Held | None] = [None] * len(proto.output)  # what it needs has been noted
+            # The problem of the missing input is reported already.
+            outputs: list[Held | None] = [None] * len(proto.output)
             for problem in self.unreached_problems(self.node_of(proto, inputs)):
                 self.problems.add(problem)
         else:
@@ -70,7 +72,7 @@ class GraphImporter(Scope):
                     self.define(name, value)
 
     def node_of(self, proto: NodeProto, inputs: Sequence[Held | None]) -> Node:
-        """What a converter gets."""
+        """Return the node that a converter receives."""
         version = self.opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 1)
         return Node(proto, inputs, version, self)
 
@@ -89,7 +91,7 @@ class GraphImporter(Scope):
         return [None] * node.output_count if made is None else made
 
     def convert(self, node: Node) -> Sequence[Held | None]:
-        """The outputs of a node."""
+        """Convert a node and return its outputs."""
         self.model.room.take_node()
         several = next((each for each in node.inputs if isinstance(each, OneOf)), None)
         if several is not None:
@@ -107,7 +109,7 @@ class GraphImporter(Scope):
         return self._expand(node, function)
 
     def _convert_each(self, node: Node, several: OneOf) -> Sequence[Held | None]:
-        """The outputs of a node with a tensor that is one of several; those without a name are left out."""
+        """Convert a node with a tensor that is one of several. Return its named outputs."""
         wanted = [index for index, name in enumerate(node.proto.output) if name]
 
         def convert(inputs: Sequence[Held | None], operation: Operation | None) -> list[Held]:
@@ -122,7 +124,7 @@ class GraphImporter(Scope):
         return [made.get(index) for index in range(node.output_count)]
 
     def _expand(self, node: Node, function: FunctionProto) -> list[Held | None]:
-        """The nodes of a function in the place of its call."""
+        """Inline a function at its call."""
         inner = self.inside(node, function)
         for name, value in zip(function.input, [*node.inputs, *[None] * len(function.input)], strict=False):
             inner.define(name, _ABSENT if value is None else value)
@@ -130,12 +132,12 @@ class GraphImporter(Scope):
         return [inner.lookup(name) for name in function.output][: node.output_count]
 
     def inside(self, node: Node, function: FunctionProto) -> GraphImporter:
-        """What builds the nodes of a function that a node calls."""
+        """Return the importer for the function that a node calls."""
         call = f"{node.domain}.{node.op}"
         if call in self._calls:
             raise Unsupported("the function calls itself")
         if len(self._calls) == DEEPEST_CALLS:
-            raise Unsupported(f"functions call functions, more than {DEEPEST_CALLS} deep")
+            raise Unsupported(f"calls of functions are nested more than {DEEPEST_CALLS} deep")
         inner = GraphImporter(self.model, self.problems, self.symbols)
         inner.opsets = {**self.opsets, **versions_of(function.opset_import)}
         inner._calls = (*self._calls, call)
@@ -144,10 +146,10 @@ class GraphImporter(Scope):
         inner._origin = self._origin or (None if is_models else _location_of(node))
         return inner
 
-    # ---- nodes whose inputs could not be imported ----
+    # ---- nodes with inputs that could not be imported ----
 
     def unreached_problems(self, node: Node) -> Iterator[Problem]:
-        """Those of the node, of the graphs in it, and of the model's function that it calls."""
+        """Yield the problems of a node, of its subgraphs, and of the model's function that the node calls."""
         self.model.room.take_node()
         for attribute in node.proto.attribute:
             for proto in attribute.g.node if attribute.HasField("g") else ():
@@ -170,9 +172,9 @@ class GraphImporter(Scope):
 
 
 def add_graph(node: Node, graph: GraphProto, inputs: Sequence[Held], region_of: Operation | None = None) -> list[Held]:
-    """The outputs of a graph in a node's attribute, built where the insertion point is.
+    """Build a graph in a node's attribute at the insertion point, and return its outputs. Raise Incomplete.
 
-    `region_of` is the operation whose region that is; without one it is the block of the node. Raises Incomplete.
+    `region_of` is the operation of the region. Without `region_of`, the graph is built in the block of the node.
     """
     outer = node.graph
     importer = GraphImporter(outer.model, outer.problems, outer.symbols, outer, region_of)
@@ -191,14 +193,14 @@ def _complete(outputs: Sequence[Held | None]) -> list[Held]:
 
 
 def _location_of(node: Node) -> Location:
-    """The node's name, and its operator as `onnx.Conv`."""
+    """Return a location with the node's name, and its operator as `onnx.Conv`."""
     domain = "onnx" if node.domain in DEFAULT_DOMAINS else node.domain
     return ir.Location.name(node.name, ir.Location.name(f"{domain}.{node.op}"))
 
 
 @contextmanager
 def _errors_of(proto: NodeProto, where: str = "") -> Iterator[None]:
-    """Names the node in errors that concern its inputs and outputs."""
+    """Add the node's name to errors about its inputs and outputs."""
     try:
         yield
     except RelaxError as error:
@@ -206,7 +208,7 @@ def _errors_of(proto: NodeProto, where: str = "") -> Iterator[None]:
 
 
 def _check_sizes(outputs: Sequence[Held | None]) -> None:
-    """Refuses tensors that no memory holds where they are made, so that it is known who makes them."""
+    """Refuse tensors that are too large for any memory, so that the error names their producer."""
     for value in outputs:
         if isinstance(value, Value) and value.is_in_graph:
             sizes = [size for size in value.shape or () if isinstance(size, int)]

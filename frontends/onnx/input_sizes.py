@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inputs of nodes that list sizes: numbers and expressions where they are known, else tensors (core/sizes.py)."""
+"""Node inputs that list sizes: numbers and expressions if they are known, else tensors (core/sizes.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MOST_SIZES = 1024
 
 
 def input_sizes(node: Node, index: int) -> list[Size]:
-    """The elements of an input that lists sizes."""
+    """Return the elements of an input that lists sizes."""
     known = node.sizes(index)
     if known is not None:
         return list(known)
@@ -18,7 +18,7 @@ def input_sizes(node: Node, index: int) -> list[Size]:
 
 
 def input_size(node: Node, index: int) -> Size:
-    """The only element of an input that is one size."""
+    """Return the only element of an input that is one size."""
     length = input_length(node, index)
     if length != 1:
         raise node.fail(f"input #{index} must be one number, not {length}")
@@ -26,7 +26,7 @@ def input_size(node: Node, index: int) -> Size:
 
 
 def input_length(node: Node, index: int) -> int:
-    """How many elements an input that lists sizes has."""
+    """Return the number of elements of an input that lists sizes."""
     shape = node.value(index).shape
     if shape is None or len(shape) > 1 or not all(isinstance(size, int) for size in shape):
         raise node.fail(f"the number of elements of input #{index} is not known")
@@ -37,6 +37,6 @@ def input_length(node: Node, index: int) -> int:
 
 
 def integers(node: Node, index: int) -> Tensor:
-    """An input as a 1-D tensor of 64-bit integers."""
+    """Return an input as a 1-D tensor of 64-bit integers."""
     tensor = node.tensor(index)
     return cast(tensor if node.value(index).rank == 1 else relax.reshape(tensor, (-1,)), "i64")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What callers of a model pass: element types and shapes, those of the model or those that are asked for.
+"""Inputs that callers pass: element types and shapes, from the model or from `shapes`.
 
-A sequence is a list of tensors, as many as `shapes` says; an optional is what it holds, or nothing.
+A sequence is a list of tensors, as many as `shapes` says. An optional is its content, or nothing.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from ...support.suggest import counted
 from .model import Model
 from .tensor_data import TEXT, TypeProto, ValueInfoProto, check_size, dtype_of
 
-#: None is a dynamic size, a string one that has this name.
+#: None is a dynamic size; a string is the name of a dynamic size.
 Shape = Sequence[int | str | None]
-#: Of a tensor; of each tensor of a sequence, None where it has the model's; None for an optional that is left out.
+#: Shape of a tensor. A sequence has a list of shapes, with None for the model's own. None leaves out an optional.
 InputShape = Shape | Sequence[Shape | None] | None
 
 
 class PassedInput(NamedTuple):
-    """What callers pass for an input, and what the graph's function has for it: one tensor, several, or none."""
+    """Input of callers, and its tensors in the graph function: one, several, or none."""
 
     name: str
     kind: str
     infos: tuple[TensorInfo, ...]
-    #: Of the tensors, those of an empty list too.
+    #: Element type of the tensors, also of an empty list.
     dtype: str
 
     @property
@@ -40,29 +40,29 @@ class PassedInput(NamedTuple):
 
     @property
     def names(self) -> list[str]:
-        """The function's arguments."""
+        """Return the names of the function's arguments."""
         if self.kind == LIST:
             return [f"{self.name}.{index}" for index in range(len(self.infos))]
         return [self.name] * len(self.infos)
 
 
 def passed_inputs(model: Model, shapes: Mapping[str, InputShape]) -> list[PassedInput]:
-    """The inputs that callers pass, with `shapes` in place of what the model says of theirs."""
+    """Return the inputs that callers pass. `shapes` replaces shapes of the model."""
     inputs = declared_inputs(model)
     _check_names(shapes, [each.name for each in inputs])
     symbols = _Symbols([each.type for each in inputs], shapes.values())
-    return [_passed(each, shapes, symbols) for each in inputs]
+    return [_passed_input(each, shapes, symbols) for each in inputs]
 
 
 def declared_inputs(model: Model) -> list[ValueInfoProto]:
-    """The model's inputs that have no value in the model."""
+    """Return the model's inputs that have no default value."""
     graph = model.proto.graph
     constants = {each.name for each in graph.initializer}
     return [each for each in graph.input if each.name not in constants]
 
 
 def kind_of(type_: TypeProto) -> str:
-    """What a type of the model is: "tensor", "sequence", "optional", "map" and so on; "" where it says nothing."""
+    """Return the kind of a type: "tensor", "sequence", "optional", "map" and so on, or "" if it is not stated."""
     return (type_.WhichOneof("value") or "").removesuffix("_type")
 
 
@@ -77,16 +77,16 @@ def _check_names(shapes: object, names: list[str]) -> None:
         raise ModelError(f"'{twice}' is defined twice: names of a graph are unique")
 
 
-# What exporters write for a size of which they know nothing; those of one input may be any two.
+# Exporters write such names for unknown sizes. Two sizes with such a name may differ.
 _NO_NAME = re.compile(r"\W*|-\d+|none|null", re.IGNORECASE)
 
 
 class _Symbols:
-    """The symbols of sizes: one for each name of the model's, and others for sizes without one."""
+    """Symbols of sizes: one for each name in the model, and new ones for sizes without a name."""
 
     def __init__(self, types: Sequence[TypeProto], asked_for: Iterable[object]):
         names = [dim.dim_param for each in types for dim in _tensor_of(each).shape.dim if dim.dim_param]
-        # Names that are symbols as they are stay these; others come as near as they can.
+        # Names that are valid symbols are kept. Others get the nearest valid name.
         own = [name for name in dict.fromkeys(names) if not _NO_NAME.fullmatch(name)]
         self._known = {name: name for name in own if _as_symbol(name) == name and name not in FUNCTIONS}
         near = FreshNames([*self._known, *FUNCTIONS])
@@ -94,7 +94,7 @@ class _Symbols:
         self._fresh = FreshNames([*self._known.values(), *_words(asked_for)])
 
     def of(self, name: str, fallback: str) -> SymExpr:
-        """Of a size that the model gives this name, if any."""
+        """Return the symbol for a size's name in the model, or a new symbol if it has no name."""
         return sym(self._known[name]) if name in self._known else self.new(fallback)
 
     def new(self, wanted: str) -> SymExpr:
@@ -102,32 +102,32 @@ class _Symbols:
 
 
 def _as_symbol(name: str) -> str:
-    """A name for a symbol, as near to the model's as it may be."""
+    """Return the nearest valid symbol name."""
     cleaned = re.sub(r"\W", "_", name, flags=re.ASCII)
     return cleaned if re.match(r"[A-Za-z_]", cleaned) else f"_{cleaned}"
 
 
 def _tensor_of(type_: TypeProto) -> TypeProto.Tensor:
-    """The tensor that a type is, or is made of."""
+    """Return the tensor type inside a type."""
     while kind_of(type_) in ("sequence", "optional"):
         type_ = (type_.sequence_type if kind_of(type_) == "sequence" else type_.optional_type).elem_type
     return type_.tensor_type
 
 
 def _words(shapes: object) -> list[str]:
-    """All names in shapes that are asked for, which stand in expressions, too."""
+    """Return all names in requested shapes, including names in expressions."""
     if isinstance(shapes, str):
         return re.findall(r"\w+", shapes)
     listed = shapes if isinstance(shapes, Iterable) else ()
     return [word for each in listed for word in _words(each)]
 
 
-def _passed(value: ValueInfoProto, shapes: Mapping[str, Any], symbols: _Symbols) -> PassedInput:
+def _passed_input(value: ValueInfoProto, shapes: Mapping[str, Any], symbols: _Symbols) -> PassedInput:
     name, type_ = value.name, value.type
     if kind_of(type_) == "optional":
         if name not in shapes:
             raise OptionError(
-                f"input '{name}' is an optional: tell whether it is passed, by its shape or None "
+                f"input '{name}' is an optional: state whether it is passed, by its shape or None "
                 f"(shapes={{'{name}': None}}, --shape {name}:-)"
             )
         type_ = type_.optional_type.elem_type
@@ -136,7 +136,7 @@ def _passed(value: ValueInfoProto, shapes: Mapping[str, Any], symbols: _Symbols)
     if kind_of(type_) == "sequence":
         return _passed_list(name, type_.sequence_type.elem_type, shapes, symbols)
     if name in shapes and shapes[name] is None:
-        raise OptionError(f"shapes: input '{name}' is no optional: it cannot be left out (None)")
+        raise OptionError(f"shapes: input '{name}' is not an optional: it cannot be left out (None)")
     info = _tensor_info(name, name, type_, shapes.get(name), symbols, own_sizes=True)
     return PassedInput(name, VALUE, (info,), info.dtype)
 
@@ -144,7 +144,7 @@ def _passed(value: ValueInfoProto, shapes: Mapping[str, Any], symbols: _Symbols)
 def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, object], symbols: _Symbols) -> PassedInput:
     if name not in shapes:
         raise OptionError(
-            f"input '{name}' is a sequence: tell how many tensors it has, by their shapes "
+            f"input '{name}' is a sequence: state how many tensors it has, by their shapes "
             f"(shapes={{'{name}': [(2, 3), (None, 3)]}}, --shape '{name}:[(2,3),(?,3)]')"
         )
     given = shapes[name]
@@ -167,11 +167,12 @@ def _dtype(name: str, type_: TypeProto) -> str:
         raise ModelError(f"input '{name}' has no type")
     if kind != "tensor":
         raise ModelError(
-            f"input '{name}' holds values of kind {kind}: tensors, sequences and optionals of tensors can be passed"
+            f"input '{name}' contains values of kind {kind}: only tensors, sequences and optionals of tensors "
+            "can be passed"
         )
     if type_.tensor_type.elem_type == TEXT:
         raise ModelError(
-            f"input '{name}' holds strings, which no program can be passed: let callers look them up (the strings and "
+            f"input '{name}' contains strings, which programs do not take: let callers look them up (the strings and "
             "numbers are in the attributes of the LabelEncoder, OneHotEncoder or TfIdfVectorizer that takes them), and "
             "import the model behind that node (onnx.utils.extract_model)"
         )
@@ -184,11 +185,14 @@ def _dtype(name: str, type_: TypeProto) -> str:
 def _tensor_info(
     name: str, label: str, type_: TypeProto, shape: Shape | None, symbols: _Symbols, *, own_sizes: bool
 ) -> TensorInfo:
-    """`label` begins the names of sizes without one; with `own_sizes` the model's name stands for a size of None."""
+    """Return the type of a tensor.
+
+    `label` begins the names of sizes without one. With `own_sizes`, a size of None keeps the model's name.
+    """
     dtype, tensor = _dtype(name, type_), type_.tensor_type
     own = list(tensor.shape.dim) if tensor.HasField("shape") else None
     if shape is not None:
-        dims: Sequence[Dim] | None = _asked_for(name, label, own, shape, symbols, own_sizes)
+        dims: Sequence[Dim] | None = _requested_shape(name, label, own, shape, symbols, own_sizes)
     else:
         dims = None if own is None else [_dim(dim, f"{label}_{axis}", symbols) for axis, dim in enumerate(own)]
     if dims is None:
@@ -203,10 +207,10 @@ def _dim(dim: Any, fallback: str, symbols: _Symbols) -> Dim:
     return symbols.of(dim.dim_param, fallback)
 
 
-def _asked_for(
+def _requested_shape(
     name: str, label: str, own: Sequence[Any] | None, shape: Shape, symbols: _Symbols, own_sizes: bool
 ) -> list[Dim]:
-    """A shape from `shapes`; a size that is None has the model's name, unless another one of them has it, too."""
+    """Return a shape from `shapes`. A size of None has the model's name, unless the name occurs twice."""
     if not isinstance(shape, (list, tuple)):
         raise OptionError(f"shapes: input '{name}': expected a tuple of sizes, got {shape!r}")
     if own is not None and len(shape) != len(own):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Large tensors stay in place in a model's bytes: the protobuf is parsed without them.
+"""Parsing of a model's protobuf without its large tensors, which stay in place in the model's bytes.
 
-protobuf copies every tensor when it parses, and once more whenever one is read. So the bytes of large tensors are
-replaced by tokens before, and a token stands for a view of the model's bytes.
+protobuf copies every tensor when it parses, and again whenever a tensor is read. So the bytes of large tensors are
+replaced by tokens before, and each token represents a view of the model's bytes.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import os
 import stat
 from typing import Any, BinaryIO
 
-# Where a program wants its constants; at other addresses they are copied once more when it is loaded.
+# Alignment of constants in programs. Constants at other addresses are copied once more when the program is loaded.
 _ALIGNMENT = 64
-# Smaller tensors are not worth it.
+# Copying smaller tensors is cheap.
 _LARGE = 4096
-# As protobuf itself has it.
+# Nesting limit of protobuf itself.
 _DEEPEST = 100
 
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
@@ -25,30 +25,30 @@ _MOST_VARINT_BYTES = 10
 
 
 class _Malformed(Exception):
-    """Bytes that are no protobuf."""
+    """Raised for bytes that are not a protobuf."""
 
 
 def take_large_data(data: bytes) -> tuple[bytes, dict[bytes, memoryview]]:
-    """A model's bytes with tokens in the place of large tensors' `raw_data`, and what the tokens stand for.
+    """Return a model's bytes with tokens instead of the `raw_data` of large tensors, and the data by token.
 
-    Malformed bytes come back as they are: protobuf says what is wrong with them.
+    Malformed bytes are returned unchanged: protobuf reports the error.
     """
     view = memoryview(data)
-    stripped, places = _taken_apart(view)
+    stripped, places = _strip_tensors(view)
     return (stripped, {token: view[start:end] for token, (start, end) in places.items()}) if places else (data, {})
 
 
 def read_without_large_data(file: BinaryIO, *, is_mapped: bool = False) -> tuple[bytes, dict[bytes, memoryview]]:
-    """As `take_large_data`, of an open file: large tensors come to addresses at which programs take them as they are.
+    """Read an open file as `take_large_data` does.
 
-    Mapped ones stay in the file instead, wherever they are in it: for programs that are written, not run.
-    Raises OSError or ValueError.
+    Large tensors are read to aligned addresses, so that programs need no copy. With `is_mapped`, they stay in the
+    mapped file at any address, for programs that are written, not run. Raises OSError or ValueError.
     """
     state = os.fstat(file.fileno())
     if not stat.S_ISREG(state.st_mode) or not state.st_size:
         return take_large_data(file.read())
     whole = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-    stripped, places = _taken_apart(whole)
+    stripped, places = _strip_tensors(whole)
     if is_mapped:
         return stripped, {token: whole[start:end] for token, (start, end) in places.items()}
     return stripped, {token: _read(file, start, end) for token, (start, end) in places.items()}
@@ -70,21 +70,19 @@ def _read(file: BinaryIO, start: int, end: int) -> memoryview:
     return view.toreadonly()
 
 
-def _taken_apart(data: memoryview) -> tuple[bytes, dict[bytes, tuple[int, int]]]:
-    """The bytes with tokens, and the range in them that each stands for."""
+def _strip_tensors(data: memoryview) -> tuple[bytes, dict[bytes, tuple[int, int]]]:
+    """Return the bytes with tokens, and the range of the bytes that each token represents."""
     import onnx
 
     places: dict[bytes, tuple[int, int]] = {}
     try:
-        return _stripped(data, 0, onnx.ModelProto.DESCRIPTOR, places, 0), places
+        return _strip(data, 0, onnx.ModelProto.DESCRIPTOR, places, 0), places
     except _Malformed:
         return bytes(data), {}
 
 
-def _stripped(
-    data: memoryview, begin: int, descriptor: object, places: dict[bytes, tuple[int, int]], depth: int
-) -> bytes:
-    """A message without its large tensors. `begin` is where it stands in the model."""
+def _strip(data: memoryview, begin: int, descriptor: object, places: dict[bytes, tuple[int, int]], depth: int) -> bytes:
+    """Return a message without its large tensors. `begin` is the offset of the message in the model."""
     if depth > _DEEPEST:
         raise _Malformed
     fields = _fields_with_tensors(descriptor)
@@ -105,7 +103,7 @@ def _stripped(
         if inner is None:
             replaced = _token(begin + start, begin + position, places)
         else:
-            replaced = _stripped(data[start:position], begin + start, inner, places, depth + 1)
+            replaced = _strip(data[start:position], begin + start, inner, places, depth + 1)
         pieces += (data[kept:after_tag], _varint(len(replaced)), replaced)
         kept = position
     return b"".join([*pieces, data[kept:]])
@@ -113,14 +111,14 @@ def _stripped(
 
 @functools.cache
 def _fields_with_tensors(descriptor: Any) -> dict[int, object]:
-    """The fields that may hold large tensors: messages by their type, and None for a tensor's bytes."""
+    """Return the fields that may contain large tensors: nested messages by type, and None for a tensor's bytes."""
     if descriptor.name == "TensorProto":
         return {descriptor.fields_by_name["raw_data"].number: None}
     return {field.number: field.message_type for field in descriptor.fields if field.message_type is not None}
 
 
 def _token(start: int, end: int, places: dict[bytes, tuple[int, int]]) -> bytes:
-    """A random one, so that no model has it as a tensor's own bytes."""
+    """Return a random token, so that no model contains the token as a tensor's own bytes."""
     token = os.urandom(32)
     places[token] = (start, end)
     return token
@@ -137,7 +135,7 @@ def _behind_number(data: memoryview, position: int, kind: int) -> int:
 
 
 def _read_varint(data: memoryview, position: int) -> tuple[int, int]:
-    """A number and where it ends."""
+    """Return a number and the position behind it."""
     number = 0
     for index, byte in enumerate(data[position : position + _MOST_VARINT_BYTES]):
         number |= (byte & 0x7F) << (7 * index)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How many nodes a model becomes when its functions are expanded."""
+"""Number of nodes of a model when its functions are expanded."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable
 
 from .tensor_data import FunctionProto, ModelProto, NodeProto
 
-# How many functions of a model may be inside of each other.
+# Limit of nested function calls in a model.
 DEEPEST_CALLS = 64
 
 
 def expanded_nodes(proto: ModelProto) -> int:
-    """How many nodes there are with those of functions behind their calls; graphs of nodes count once."""
+    """Return the number of nodes with all functions expanded. Subgraphs of nodes count once."""
     return _NodeCount(proto.functions).of_nodes(proto.graph.node, 0)
 
 
@@ -31,7 +31,7 @@ class _NodeCount:
 
     def _of_function(self, function: FunctionProto, depth: int) -> int:
         known = self._known
-        # What is deeper, or calls itself, is refused where it is met.
+        # Deeper or recursive calls are refused during the import.
         if depth <= DEEPEST_CALLS and id(function) not in known:
             known[id(function)] = 0
             known[id(function)] = self.of_nodes(function.node, depth)

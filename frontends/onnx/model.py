@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads models and checks what the importer relies on."""
+"""Reading of models, and the checks on which the importer relies."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .large_data import read_without_large_data, take_large_data
 from .limits import expanded_nodes
 from .tensor_data import GraphProto, ModelProto, NodeProto, TensorData
 
-# How the files begin that Git leaves in the place of large ones.
+# First bytes of a Git LFS pointer file.
 _LFS = b"version https://git-lfs"
 
 #: The domain of ONNX's own operators, and its other name.
 DEFAULT_DOMAINS = ("", "ai.onnx")
-# Of an operator set: the bindings of onnx take no larger ones.
+# Last version of an operator set that the bindings of onnx accept.
 _LAST_VERSION = 2**31 - 1
 
 
@@ -29,25 +29,25 @@ _USUAL = Limits()
 
 @dataclass(frozen=True)
 class Model:
-    """A model, the versions of the operator sets that it was made for, and where its tensors' bytes are."""
+    """Model, the versions of its operator sets, and the data of its tensors."""
 
     proto: ModelProto
     opsets: dict[str, int]
     data: TensorData
-    #: The PrimFuncs that converters have brought into the module, by what they were made of.
+    #: PrimFuncs that converters have added to the module, by their source.
     kernels: dict[Any, str] = field(default_factory=dict)
-    #: The file that it was read from, if it was.
+    #: Path of the model's file, if any.
     path: str = ""
 
     @property
     def room(self) -> Room:
-        """How much it may still become."""
+        """Return the remaining room below the import's limits."""
         return self.data.room
 
 
 @contextmanager
 def errors_in(path: str) -> Iterator[None]:
-    """Errors inside name the model's file, if there is one."""
+    """Add the path of the model's file to errors, if there is one."""
     try:
         yield
     except RelaxError as error:
@@ -57,9 +57,9 @@ def errors_in(path: str) -> Iterator[None]:
 
 
 def read_model(source: object, limits: Limits = _USUAL, *, is_mapped: bool = False) -> Model:
-    """A model from a path, bytes or a ModelProto. Raises RelaxError for what is none.
+    """Read a model from a path, bytes or a ModelProto. Raise RelaxError if this fails.
 
-    Weights of a mapped file are not read into memory: it must not change as long as the module is used.
+    Weights of a mapped file are not read into memory. The file must not change as long as the module is used.
     """
     if isinstance(source, Model):
         return source
@@ -73,10 +73,10 @@ def read_model(source: object, limits: Limits = _USUAL, *, is_mapped: bool = Fal
     if isinstance(source, (str, Path)):
         folder, what, path = Path(source).parent, str(source), str(source)
         stripped, taken = _read(Path(source), is_mapped)
-        proto = _parsed(stripped, what)
+        proto = _parse(stripped, what)
     elif isinstance(source, (bytes, bytearray, memoryview)):
         stripped, taken = take_large_data(bytes(source))
-        proto = _parsed(stripped, what)
+        proto = _parse(stripped, what)
     if not isinstance(proto, onnx.ModelProto):
         raise ModelError(f"a model is a path, bytes or an onnx.ModelProto, got {type(source).__name__}")
     with errors_in(path):
@@ -98,7 +98,7 @@ def _read(path: Path, is_mapped: bool) -> tuple[bytes, dict[bytes, memoryview]]:
         raise ModelError(f"cannot read {path}: {getattr(error, 'strerror', error)}") from None
 
 
-def _parsed(data: bytes, what: str) -> ModelProto:
+def _parse(data: bytes, what: str) -> ModelProto:
     import onnx
     from google.protobuf.message import DecodeError
 
@@ -106,11 +106,11 @@ def _parsed(data: bytes, what: str) -> ModelProto:
         return onnx.load_model_from_string(data)
     except DecodeError:
         notes = ["it is a pointer of Git LFS: `git lfs pull` fetches the model"] if data.startswith(_LFS) else []
-        raise ModelError(f"{what} is no ONNX model: its protobuf is malformed, or cut short", notes=notes) from None
+        raise ModelError(f"{what} is not an ONNX model: its protobuf is malformed or truncated", notes=notes) from None
 
 
 def versions_of(imports: Any) -> dict[str, int]:
-    """Versions by domain, of a model's or a function's `opset_import`."""
+    """Return versions by domain from the `opset_import` of a model or a function."""
     return {"" if each.domain in DEFAULT_DOMAINS else each.domain: each.version for each in imports}
 
 
@@ -150,7 +150,7 @@ def _named(domain: str) -> str:
 
 
 def _check_texts(model: ModelProto) -> None:
-    """Refuses names that are not UTF-8: protobuf gives these as bytes, which nothing else is ready for."""
+    """Refuse names that are not UTF-8. protobuf returns such names as bytes, which the importer cannot handle."""
     for kind, text in _texts(model):
         if isinstance(text, bytes):
             raise ModelError(f"the model's protobuf is malformed: {kind} is {text!r}, which is not UTF-8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is said of a node whose operator has no converter."""
+"""Errors for nodes that use an operator without a converter."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ UNKNOWN = "the front end does not know this operator (rx.register_onnx teaches i
 
 
 def unknown(node: Node) -> str:
-    """Why a node cannot be imported whose operator has no converter."""
+    """Return the reason that a node without a converter cannot be imported."""
     return UNKNOWN + suggest(node.op, known_names(node.domain))
 
 
 def lines_to_teach(node: Node) -> str:
-    """Lines of Python after which a node's operator is known, to be written before the model is imported."""
+    """Return the Python lines that register a converter for a node's operator before the import."""
     domain, op = _quoted(node.domain), _quoted(node.op)
     called = f"{domain}.{op}" if domain else op
     names = ["x", "y", "z"] if len(node.inputs) <= 3 else [f"x{each}" for each in range(len(node.inputs))]
@@ -44,7 +44,7 @@ def lines_to_teach(node: Node) -> str:
 
 
 def _quoted(name: str) -> str:
-    """A name as it stands in quotes in Python."""
+    """Return a name escaped for Python quotes."""
     return shown(name.replace("\\", "\\\\").replace('"', '\\"'))
 
 

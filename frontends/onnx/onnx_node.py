@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a converter sees of a node: its inputs as values, its attributes as Python's, and what to say when it cannot.
+"""ONNX nodes for converters: inputs as values, attributes as Python objects, and errors.
 
 @register_onnx("", "LeakyRelu", since=6)
 def leaky_relu(node):
@@ -22,20 +22,20 @@ _FLOAT, _INT, _STRING, _TENSOR, _GRAPH, _FLOATS, _INTS, _STRINGS = 1, 2, 3, 4, 5
 
 
 def name_of(proto: NodeProto) -> str:
-    """A node's name; one without has that of its first output."""
+    """Return a node's name, or the name of its first output if the node has none."""
     return proto.name or next((each for each in proto.output if each), proto.op_type)
 
 
 class Node(AnyNode):
-    """One use of an operator."""
+    """One use of an ONNX operator."""
 
-    #: The graph around, for operators with graphs of their own.
+    #: The graph that contains the node, for operators with subgraphs.
     graph: Scope
-    #: The version of the operator's domain that the model is for.
+    #: Version of the operator's domain in the model.
     version: builtins.int
 
     def __init__(self, proto: NodeProto, inputs: Sequence[Held | None], version: builtins.int, graph: Scope):
-        # As the model has it; in a function behind that of its call.
+        # The name in the model, in functions with the name of the call in front.
         name = f"{graph.within}/{name_of(proto)}" if graph.within else name_of(proto)
         super().__init__(name, proto.op_type, inputs, graph, proto.input)
         self.proto = proto
@@ -49,7 +49,7 @@ class Node(AnyNode):
         return f"{self.domain}.{self.op}" if self.domain else self.op
 
     def texts(self, index: int) -> Texts | None:
-        """An input that holds strings; None where it is a tensor of numbers."""
+        """Return an input of strings, or None if the input is a tensor of numbers."""
         held = self.held(index)
         return held if isinstance(held, Texts) else None
 
@@ -78,11 +78,11 @@ class Node(AnyNode):
         return self._get(name, _STRINGS, "a list of strings", default, decode)
 
     def axis(self, rank: builtins.int, default: builtins.int | None = None, name: str = "axis") -> builtins.int:
-        """An attribute that is an axis of `rank` dimensions, counted from the front."""
+        """Return an attribute that is an axis of `rank` dimensions, counted from the front."""
         return self.axis_of(self.int(name, default), rank, name)
 
     def choice(self, name: str, default: str, choices: Iterable[str]) -> str:
-        """An attribute that is one of some words."""
+        """Return an attribute that is one of the words in `choices`."""
         chosen: str = self.string(name, default)
         if chosen not in (words := list(choices)):
             words = [word for word in words if word]
@@ -91,7 +91,7 @@ class Node(AnyNode):
         return chosen
 
     def dtype(self, name: str, default: Any = None) -> str:
-        """An attribute that is the number of an element type; the default where it is left out."""
+        """Return the element type that an attribute's number denotes, or the default if the attribute is absent."""
         if not self.has_attribute(name):
             return default
         try:
@@ -100,17 +100,17 @@ class Node(AnyNode):
             raise self.fail(error.message, name) from None
 
     def array(self, name: str, default: Array | None = None) -> Any:
-        """A tensor among the attributes, as an array."""
+        """Return a tensor attribute as an array."""
         data: TensorData = self.graph.model.data
         return self._get(name, _TENSOR, "a tensor", default, lambda held: array_of(held.t, data))
 
     def tensor_proto(self, name: str) -> TensorProto | None:
-        """The same as the model has it: its elements may be strings."""
+        """Return a tensor attribute as in the model. Its elements may be strings."""
         held: TensorProto | None = self._get(name, _TENSOR, "a tensor", None, lambda held: held.t)
         return held
 
     def subgraph(self, name: str) -> GraphProto | None:
-        """A GraphProto among the attributes."""
+        """Return an attribute that is a GraphProto."""
         return self._get(name, _GRAPH, "a graph", None, lambda held: held.g)
 
     def _get(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ONNX's operator schemas: what nodes must have, and which operators are functions of others.
+"""Operator schemas of ONNX: requirements of nodes, and operators that are functions of others.
 
-A model may have functions of its own, too.
+A model may define functions of its own, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .tensor_data import AttributeProto, FunctionProto, NodeProto, TypeProto, nu
 
 @functools.cache
 def _schema(domain: str, op: str, version: int) -> Any:
-    """None for an operator that is not ONNX's."""
+    """Return an operator's schema, or None if ONNX does not define the operator."""
     import onnx
 
     try:
@@ -31,48 +31,48 @@ def _schema(domain: str, op: str, version: int) -> Any:
 
 @functools.cache
 def _attributes(domain: str, op: str, version: int) -> dict[str, bool]:
-    """An operator's, and whether it needs them."""
+    """Return an operator's attributes, with True for required attributes."""
     return {name: bool(each.required) for name, each in _schema(domain, op, version).attributes.items()}
 
 
 def check_node(node: Node) -> None:
-    """Raises Unsupported for attributes that would be ignored, and what is missing or too many."""
+    """Check a node against its schema. Raise Unsupported for unknown attributes, and for missing or surplus parts."""
     schema = _schema(node.domain, node.op, node.version)
     if schema is None:
         return
     attributes = _attributes(node.domain, node.op, node.version)
     for attribute in node.proto.attribute:
-        # ONNX leaves names that begin so to those who make models.
+        # ONNX reserves such names for model authors.
         if attribute.name not in attributes and not attribute.name.startswith("__"):
             hint = suggest(attribute.name, attributes)
             raise Unsupported(f"{node.op} of this version knows no attribute '{attribute.name}'{hint}", attribute.name)
     for name, is_needed in attributes.items():
         if is_needed and not node.has_attribute(name):
-            raise Unsupported(f"has no attribute '{name}', which it needs", name)
+            raise Unsupported(f"required attribute '{name}' is missing", name)
     if len(node.inputs) < schema.min_input:
-        raise Unsupported(f"input #{len(node.inputs)} is missing: there must be {schema.min_input}")
+        raise Unsupported(f"input #{len(node.inputs)} is missing: at least {schema.min_input} are required")
     for what, count, most in (
         ("inputs", len(node.inputs), schema.max_input),
         ("outputs", node.output_count, schema.max_output),
     ):
         if count > most:
-            raise Unsupported(f"it has {count} {what}, and may have {most}")
+            raise Unsupported(f"it has {count} {what}, at most {most} are allowed")
 
 
 def expansion_of(node: Node, model: Model) -> FunctionProto | None:
-    """The FunctionProto whose nodes stand for a node; None where none is defined."""
+    """Return the function that defines a node, or None if there is none."""
     function = own_function(node, model)
     return _defined_by_onnx(node) if function is None else _with_attributes(function, node, {})
 
 
 def own_function(node: Node, model: Model) -> FunctionProto | None:
-    """The model's own function that a node calls, if there is one."""
+    """Return the model's own function that a node calls, if any."""
     found = (each for each in model.proto.functions if each.name == node.op and each.domain == node.domain)
     return next(found, None)
 
 
 def is_defined_by_onnx(node: Node) -> bool:
-    """Whether ONNX defines the node's operator as a function of others."""
+    """Check whether ONNX defines the node's operator as a function of other operators."""
     schema = _schema(node.domain, node.op, node.version)
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
@@ -84,12 +84,12 @@ def _defined_by_onnx(node: Node) -> FunctionProto | None:
     if schema.has_function:
         return _with_attributes(schema.function_body, node, _defaults(schema))
     if schema.has_context_dependent_function:
-        return _built_for(schema, node)
+        return _build_for(schema, node)
     return None
 
 
-def _built_for(schema: Any, node: Node) -> FunctionProto | None:
-    """Functions whose body depends on the types of the inputs and on attributes."""
+def _build_for(schema: Any, node: Node) -> FunctionProto | None:
+    """Return a function body that depends on the types of the inputs and on attributes."""
     import onnx
 
     count = len(node.inputs)
@@ -103,12 +103,12 @@ def _built_for(schema: Any, node: Node) -> FunctionProto | None:
         body = schema.get_context_dependent_function_with_opset_version(version, node.proto.SerializeToString(), types)
     except (RuntimeError, onnx.shape_inference.InferenceError) as error:
         reason = str(error).partition("\n")[0]
-        raise Unsupported(f"ONNX cannot make the function that defines the operator: {reason}") from None
+        raise Unsupported(f"ONNX cannot build the function that defines the operator: {reason}") from None
     function = onnx.FunctionProto()
     function.ParseFromString(body)
     if not function.output:
         raise Unsupported(
-            f"ONNX makes the function that defines {node.op} of sizes that it needs, and not all are known: "
+            f"the function that defines {node.op} depends on sizes that are not known: "
             f"the inputs are {described_inputs(node)}"
         )
     return _with_attributes(function, node, _defaults(schema))
@@ -122,12 +122,12 @@ def _type_proto(value: Value) -> TypeProto:
 
 
 def _defaults(schema: Any) -> dict[str, AttributeProto]:
-    """What attributes are where a node does not say."""
+    """Return the default values of attributes."""
     return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.name}
 
 
 def _with_attributes(function: FunctionProto, node: Node, defaults: dict[str, AttributeProto]) -> FunctionProto:
-    """The function with the call's attributes where its nodes refer to them."""
+    """Return the function with the call's attributes in place of references to them."""
     import onnx
 
     given = {attribute.name: attribute for attribute in node.proto.attribute}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Topological order of a graph's nodes: each behind those that make what it uses. Not every tool writes them so."""
+"""Topological order of a graph's nodes. Some tools write nodes in front of the nodes that define their inputs."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _Maker = TypeVar("_Maker")
 
 
 def in_order(nodes: Sequence[NodeProto], defined: Container[str] = ()) -> list[NodeProto]:
-    """The nodes as they are, but that what one uses is in front of it, where it is not among the names `defined`.
+    """Return the nodes in order, each behind the nodes that define its inputs, except for names in `defined`.
 
-    Raises RelaxError for nodes in a circle.
+    Nodes keep their order otherwise. Raise ModelError for cycles.
     """
     makers = {name: maker for name, maker in makers_of(range(len(nodes)), nodes).items() if name not in defined}
     ordered: list[NodeProto] = []
     done: set[int] = set()
-    begun: dict[int, None] = {}  # a chain, each for the one in front of it
+    begun: dict[int, None] = {}  # Chain of nodes, each needed by the one before it.
     for first in range(len(nodes)):
         waiting = [first]
         while waiting:
@@ -44,7 +44,7 @@ def in_order(nodes: Sequence[NodeProto], defined: Container[str] = ()) -> list[N
 
 
 def makers_of(makers: Sequence[_Maker], nodes: Sequence[NodeProto]) -> dict[str, _Maker]:
-    """What defines each name: the entry of `makers` for its node, the first where there are several."""
+    """Map each name to the entry of `makers` for the node that defines it, the first if there are several."""
     found: dict[str, _Maker] = {}
     for maker, proto in zip(makers, nodes, strict=True):
         for output in proto.output:
@@ -54,9 +54,9 @@ def makers_of(makers: Sequence[_Maker], nodes: Sequence[NodeProto]) -> dict[str,
 
 
 def names_used(proto: NodeProto, differentiated: bool = False) -> Iterator[str]:
-    """The names that a node uses, in the graphs inside of it too.
+    """Yield the names that a node uses, including names used in its subgraphs.
 
-    `differentiated` for what a Gradient differentiates as well, which may be made behind it.
+    With `differentiated`, also yield the output that a Gradient differentiates, which a later node may define.
     """
     yield from (name for name in proto.input if name)
     for attribute in proto.attribute:

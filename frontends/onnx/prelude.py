@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What converters are written with: relax's operators, nodes, values, and what is often done with tensors of the graph.
+"""Common imports of converters: relax's operators, nodes, values, and tensor helpers.
 
-`from ..prelude import Node, Outputs, register_onnx, relax` in place of a line for each of them in each file.
+One line `from ..prelude import Node, Outputs, register_onnx, relax` replaces a line for each of them in each file.
 """
 
 from __future__ import annotations
@@ -21,6 +21,6 @@ __all__ = [
 
 
 def register_rows(domain: str, rows: Mapping[str, Convert], since: int = 1) -> None:
-    """Teaches the operators of a domain that take a line each: names with what converts them."""
+    """Register converters from rows. A key is an operator's name."""
     for name, convert in rows.items():
         register_onnx(domain, name, since)(convert)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How ONNX's nodes are named where they cannot be imported."""
+"""Names of ONNX nodes in problem reports."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ WORDS = Words(version="opset")
 
 
 def shown_node(proto: NodeProto) -> str:
-    """A node by its name, or its first output's, and its operator."""
+    """Return a node's name, or its first output's, and its operator."""
     name = proto.name or next((each for each in proto.output if each), "")
     return f"'{shown(name)}' ({shown(proto.op_type)})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Registry of converters of ONNX's operators to relax's: by domain, name and the version since which it is so."""
+"""Registry of converters of ONNX operators to relax, by domain, name and first version."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ..core.values import Outputs
 from .model import DEFAULT_DOMAINS
 from .onnx_node import Node
 
-#: `convert(node)` returns the outputs: values, or one.
+#: `convert(node)` returns the outputs: a list of values, or a single value.
 Convert = Callable[[Node], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
 
 class NodeConverter(NamedTuple):
-    """How an operator is converted from a version of its domain on. `place` says where that is written."""
+    """Converter of an operator from a version of its domain on. `place` is the file and line of its definition."""
 
     domain: str
     name: str
@@ -43,11 +43,10 @@ CONVERTERS = Registry[NodeConverter](
 def register_onnx(
     domain: str, names: str | Sequence[str] | None = None, since: int = 1
 ) -> Callable[[Function], Function]:
-    """Teach the front end an operator, or several, of a domain, from a version on; use it as a decorator.
+    """Register the converter of one or several operators of a domain, from a version on. Use as a decorator.
 
-    `register_onnx("com.own.Doubled")` is short for `register_onnx("com.own", "Doubled")`.
-
-    A registration for a version that has one already replaces it only from the same place in a file.
+    `register_onnx("com.own.Doubled")` is short for `register_onnx("com.own", "Doubled")`. A second registration for the
+    same version is an error, unless it comes from the same place in a file.
     """
     if not isinstance(domain, str) or not isinstance(since, int):
         raise RelaxError(f"register_onnx: a domain is text and a version a number, got {domain!r} and {since!r}")
@@ -66,8 +65,10 @@ def register_onnx(
 
 
 def find_converter(domain: str, name: str, version: int) -> NodeConverter | None:
-    """The converter that holds for a version: the newest that is not newer. Packages that announce some for the domain
-    are imported where there is none."""
+    """Return the converter for a version: the newest that is not newer than the version.
+
+    If there is none, packages that announce converters for the domain are imported.
+    """
     CONVERTERS.load()
     key = "" if domain in DEFAULT_DOMAINS else domain, name
     if key not in CONVERTERS.entries:
@@ -78,12 +79,12 @@ def find_converter(domain: str, name: str, version: int) -> NodeConverter | None
 
 
 def known_names(domain: str) -> list[str]:
-    """The operators of a domain that have a converter of any version."""
+    """Return the operators of a domain with a converter for any version."""
     CONVERTERS.load()
     domain = "" if domain in DEFAULT_DOMAINS else domain
     return sorted(name for where, name in list(CONVERTERS.entries) if where == domain)
 
 
 def all_converters() -> list[NodeConverter]:
-    """Every converter, sorted by domain, name and version."""
+    """Return all converters, sorted by domain, name and version."""
     return CONVERTERS.all()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The names of a graph of a model, and of the graphs around it."""
+"""Names of a model's graph and of its enclosing graphs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .tensor_data import NodeProto
 
 
 class Scope(AnyScope):
-    """A graph that is imported, with the versions of operators that hold in it."""
+    """Graph to import, with the versions of its operators."""
 
     _outer: Scope | None
 
@@ -29,14 +29,14 @@ class Scope(AnyScope):
         super().__init__(problems, symbols, model.kernels, model.room, outer, region_of)
         self.model = model
         self._nodes: Sequence[NodeProto] = ()
-        #: The operator sets' versions; a function of the model has its own.
+        #: Versions of the operator sets. Functions of the model have their own.
         self.opsets: dict[str, int] = dict(model.opsets) if outer is None else outer.opsets
         self._calls: tuple[str, ...] = () if outer is None else outer._calls
-        #: The name of the node whose function this is, where it is one.
+        #: Name of the node that calls the function, or empty for the model's main graph.
         self.within: str = "" if outer is None else outer.within
 
     def nodes_around(self) -> Iterator[NodeProto]:
-        """The nodes of this graph, then those of the graphs around, each graph's in its order."""
+        """Yield the nodes of this graph and of the enclosing graphs, each graph's in order."""
         yield from self._nodes
         if self._outer is not None:
             yield from self._outer.nodes_around()

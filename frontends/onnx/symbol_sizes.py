@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Contradictions between sizes that are asked for, by the names that the model gives them."""
+"""Contradictions between requested sizes that have one name in the model."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from .model import Model
 
 
 def contradictions(model: Model, shapes: Mapping[str, InputShape]) -> list[str]:
-    """A line for each name of a size that `shapes` gives two values. That may go well: names in models that are not
-    used are not always right.
+    """Return a line for each size name to which `shapes` gives two values.
+
+    This is not an error by itself: models contain wrong names that are not used.
     """
     given: dict[str, dict[int, str]] = {}
     for value in declared_inputs(model):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors of a model as arrays: without a copy where the bytes are there, mapped where they are in another file."""
+"""Tensors of a model as arrays: views of the model's bytes, or of a mapped file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ..core.values import Array
 if TYPE_CHECKING:
     import onnx
 
-# Names for annotations: reading a model loads these packages.
+# Names for annotations. Loading these packages takes time, so only reading a model does it.
 ModelProto: TypeAlias = "onnx.ModelProto"
 FunctionProto: TypeAlias = "onnx.FunctionProto"
 GraphProto: TypeAlias = "onnx.GraphProto"
@@ -30,11 +30,11 @@ ValueInfoProto: TypeAlias = "onnx.ValueInfoProto"
 
 _EXTERNAL = 1  # TensorProto.EXTERNAL
 _MOST_ELEMENTS = 1 << 46
-# Where a tensor may have its elements in place of `raw_data`.
+# Fields that may contain a tensor's elements instead of `raw_data`.
 _TYPED = ("float_data", "int32_data", "int64_data", "double_data", "uint64_data", "string_data")
 
 
-# ---- element types by number, as the dialects name them ----
+# ---- element types by number, with the dialects' names ----
 
 _DTYPES = {
     1: "f32", 2: "ui8", 3: "i8", 4: "ui16", 5: "i16", 6: "i32", 7: "i64", 9: "i1", 10: "f16", 11: "f64",
@@ -46,7 +46,7 @@ _REFUSED = {0: "undefined", TEXT: "string", 14: "complex64", 15: "complex128"}
 
 
 def dtype_of(number: int) -> str:
-    """The element type of a number in a model. Raises RelaxError for types that no tensor here can have."""
+    """Return the element type for a number in a model. Raise RelaxError for types that are not supported."""
     if number not in _DTYPES:
         raise ModelError(f"elements of type {_REFUSED.get(number, f'#{number}')} cannot be compiled")
     return _DTYPES[number]
@@ -60,38 +60,38 @@ def number_of(dtype: str) -> int:
     return next(number for number, known in _DTYPES.items() if known == dtype)
 
 
-# ---- their elements ----
+# ---- elements ----
 
 
 class TensorData:
-    """Where a model's tensors have their bytes, other than in themselves."""
+    """Source of the tensors' bytes outside of the tensors."""
 
     def __init__(self, room: Room, folder: Path | None = None, taken: Mapping[bytes, memoryview] | None = None):
-        """`folder` has the files with external data; `taken` is what tokens stand for (see large_data)."""
+        """Create a source. `folder` contains files of external data; `taken` maps tokens to data (see large_data)."""
         self.room, self.folder = room, folder
         self._taken = taken or {}
         self._mapped: dict[Path, memoryview] = {}
-        #: How many bytes of each file tensors have read so far.
+        #: Number of bytes that tensors have read from each file so far.
         self._read: Counter[Path] = Counter()
 
     @property
     def files(self) -> list[Path]:
-        """The files that tensors have been read from."""
+        """Return the files from which tensors have been read."""
         return list(self._mapped)
 
     def behind(self, raw: bytes) -> bytes | memoryview:
-        """What a tensor's `raw_data` stands for."""
+        """Return the data that a tensor's `raw_data` represents."""
         return self._taken.get(raw, raw)
 
     def file(self, path: Path) -> memoryview:
-        """The bytes of a file, mapped once for all tensors. Raises OSError or ValueError."""
+        """Return the bytes of a file, mapped once for all tensors. Raises OSError or ValueError."""
         if path not in self._mapped:
             with path.open("rb") as file:
                 self._mapped[path] = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
         return self._mapped[path]
 
     def part(self, path: Path, offset: int, size: int, what: str) -> memoryview:
-        """Some bytes of a file, for a tensor. Those that tensors share count as growth: each will have its own."""
+        """Return some bytes of a file for a tensor. Shared bytes count as growth, because each tensor gets its own."""
         whole = self.file(path)
         self._read[path] += size
         shared = min(self._read[path] - len(whole), size)
@@ -101,7 +101,7 @@ class TensorData:
 
 
 def array_of(tensor: TensorProto, data: TensorData) -> Array:
-    """The elements of a TensorProto. Raises RelaxError where bytes and shape do not agree, or a path is not allowed."""
+    """Return the elements of a TensorProto. Raise RelaxError if bytes and shape disagree, or a path is not allowed."""
     what = f"tensor '{tensor.name}'" if tensor.name else "a tensor"
     shape = tuple(tensor.dims)
     try:
@@ -118,23 +118,23 @@ def array_of(tensor: TensorProto, data: TensorData) -> Array:
         if twice is not None:
             raise ModelError(f"{what} has its elements twice, in 'raw_data' and in '{twice}': one must be empty")
         return _from_bytes(tensor, data.behind(tensor.raw_data), what, dtype, shape)
-    return _decoded(tensor, what, shape)
+    return _decode(tensor, what, shape)
 
 
 def check_size(what: str, shape: Sequence[int]) -> None:
-    """Refuses sizes that no memory holds, whose product may not even be a number of 64 bits."""
+    """Refuse sizes that exceed any memory. Their product may not even be a 64-bit number."""
     if is_absurd(shape):
         raise ModelError(f"{what} has the absurd shape {tuple(shape)}")
 
 
 def is_absurd(shape: Sequence[int]) -> bool:
-    """Whether sizes are negative, or of more elements than any memory holds, also where one of them is zero."""
+    """Return True if sizes are negative or too large for any memory, even if another size is zero."""
     return any(size < 0 for size in shape) or math.prod(size or 1 for size in shape) > _MOST_ELEMENTS
 
 
 def byte_count(dtype: str, shape: Sequence[int]) -> int:
-    """Of a tensor's elements as a model has them."""
-    # A truth value has a byte of its own; other types of less than a byte are packed.
+    """Return the number of bytes of a tensor's elements in a model."""
+    # A boolean takes one byte; other types of less than a byte are packed.
     bits = 8 if dtype == "i1" else bit_width(dtype)
     return (math.prod(shape) * bits + 7) // 8
 
@@ -147,18 +147,18 @@ def _from_bytes(tensor: TensorProto, raw: bytes | memoryview, what: str, dtype: 
     if len(raw) != wanted:
         raise ModelError(f"{what} of shape {shape} and type {dtype} needs {wanted} bytes, the model has {len(raw)}")
     if dtype != "i1" and bit_width(dtype) < 8:
-        # Only ONNX's library can unpack them, from a tensor that holds its bytes itself.
+        # Only ONNX's library can unpack them, from a tensor that contains its bytes.
         held = type(tensor)(data_type=tensor.data_type, dims=tensor.dims, raw_data=bytes(raw))
-        return _decoded(held, what, shape)
+        return _decode(held, what, shape)
     return numpy.frombuffer(raw, helper.tensor_dtype_to_np_dtype(tensor.data_type)).reshape(shape)
 
 
-def _decoded(tensor: TensorProto, what: str, shape: tuple[int, ...]) -> Array:
+def _decode(tensor: TensorProto, what: str, shape: tuple[int, ...]) -> Array:
     from onnx import helper, numpy_helper
 
     try:
         array = numpy_helper.to_array(tensor)
-        array.setflags(write=False)  # the graph's constant is this memory, without a copy
+        array.setflags(write=False)  # The graph's constant shares this memory without a copy.
         return array
     except (ValueError, TypeError) as error:
         field = helper.tensor_dtype_to_field(tensor.data_type)
@@ -167,7 +167,7 @@ def _decoded(tensor: TensorProto, what: str, shape: tuple[int, ...]) -> Array:
 
 
 def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...], data: TensorData) -> memoryview:
-    """The bytes of a tensor that are in another file."""
+    """Return the bytes of a tensor in another file."""
     entries = {entry.key: entry.value for entry in tensor.external_data}
     path = _inside(data.folder, entries.get("location", ""), what)
     size = byte_count(dtype, shape)
@@ -189,7 +189,7 @@ def _external(tensor: TensorProto, what: str, dtype: str, shape: tuple[int, ...]
 
 
 def _inside(folder: Path | None, location: str, what: str) -> Path:
-    """The file of external data, which must be in the model's folder."""
+    """Return the file of external data, which must be in the model's folder."""
     if folder is None:
         raise ModelError(f"{what} is in the file '{location}': give the model as a path, or the folder of its files")
     if "\0" in location:

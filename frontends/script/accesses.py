@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Access analysis by execution without data: where and when a tensor program accesses buffers of static sizes.
 
-A loop whose variable decides neither a place nor a condition is gone through once: what it does later it did before.
+A loop runs for one iteration if its variable affects neither an index nor a condition. The other iterations repeat the
+same accesses.
 """
 
 from __future__ import annotations
@@ -10,52 +11,35 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from ...dialects.script.syntax import buffer_name, indices_of, names_within, parts_of, parts_within
 from .names import Names
 from .points import Array, Numbers, Unknown, worked_out
-from .program import (
-    REDUCE,
-    Allocate,
-    Assert,
-    Block,
-    Buffer,
-    Evaluate,
-    For,
-    If,
-    Let,
-    Statement,
-    Store,
-    While,
-    every,
-    indices_of,
-    leaving,
-    parts_of,
-    parts_within,
-)
+from .program import REDUCE, Block, Buffer, For, If, Let, Statement, Store, While, every, expressions_of, leaving
 
 #: More points would take seconds.
 _MOST_POINTS = 1 << 22
 
 
 class TooMany(Exception):
-    """A program with more points than are gone through."""
+    """A program with more points than the analysis visits."""
 
 
 class StatementAccess(NamedTuple):
-    """What a statement reads or writes, at a number of points."""
+    """Accesses of one expression or store to the buffer, at a number of points."""
 
     node: ast.AST
     is_store: bool
     points: int
-    #: An index for each dimension, a number or an array; None where dynamic.
+    #: One index per dimension, a number or an array; None if dynamic.
     places: tuple[Numbers, ...] | None
-    #: When: columns, the outer ones first.
+    #: Loop counters that order the accesses: columns, the outer loops first.
     times: tuple[Numbers, ...]
-    #: Whether it happens at all of the points; else it may.
+    #: True if the access happens at all points; otherwise it may happen.
     is_sure: bool
 
 
 class _At(NamedTuple):
-    """The points that a statement is run at."""
+    """Points at which a statement runs, with the values of the variables there."""
 
     values: Mapping[str, Numbers]
     points: int
@@ -69,12 +53,12 @@ class _At(NamedTuple):
         return self._replace(is_sure=False)
 
     def knowing(self, name: str, value: Numbers | None) -> _At:
-        """With another name; None is a dynamic value."""
+        """Return the points with one more variable. None is a dynamic value."""
         values = {key: held for key, held in self.values.items() if key != name}
         return self._replace(values=values if value is None else {**values, name: value})
 
     def only(self, truth: Numbers | None) -> _At:
-        """The points at which a condition holds; None is a dynamic one."""
+        """Return the points at which a condition is true. None is a dynamic condition."""
         import numpy
 
         if truth is None:
@@ -93,7 +77,7 @@ class _At(NamedTuple):
         return _At(values, len(points), tuple(map(pick, self.times)), self.is_sure)
 
     def along(self, name: str, start: Numbers, stop: Numbers) -> _At:
-        """The points of a loop around which these are. Raises TooMany."""
+        """Return the points of a loop that runs at each of these points. Raises TooMany."""
         import numpy
 
         try:
@@ -112,7 +96,7 @@ class _At(NamedTuple):
 
 
 class Accesses:
-    """What a program does with a buffer. All turns of the `wanted` loops are gone through, whatever they decide."""
+    """Accesses of a program to one buffer. Every iteration of the `wanted` loops is visited."""
 
     def __init__(
         self,
@@ -127,13 +111,13 @@ class Accesses:
         self._needed = self._deciding().union(wanted)
 
     def __iter__(self) -> Iterator[StatementAccess]:
-        """In no order. Raises TooMany."""
+        """Yield the accesses in no particular order. Raises TooMany."""
         return self._statements(self._body, _At(dict(self._sizes), 1, (), True))
 
-    # ---- which variables decide ----
+    # ---- variables that indices and conditions depend on ----
 
     def _deciding(self) -> set[str]:
-        """The names that places and conditions are made of."""
+        """Return the variables that indices and conditions are computed from."""
         definitions: dict[str, list[ast.expr]] = {}
         waiting: list[ast.expr] = []
         for statement in every(self._body):
@@ -149,20 +133,20 @@ class Accesses:
             elif isinstance(statement, Store) and statement.buffer is self._buffer:
                 waiting += statement.indices
             for node in (part for each in expressions_of(statement) for part in parts_within(each)):
-                if self._is_element(node):
-                    waiting += indices_of(node)  # type: ignore[arg-type]  # an element
+                if isinstance(node, ast.Subscript) and self._is_element(node):
+                    waiting += indices_of(node)
                 elif (choice := self._names.choice(node)) is not None:
                     waiting.append(choice[0])
         found: set[str] = set()
         while waiting:
-            for name in (part.id for part in parts_within(waiting.pop()) if isinstance(part, ast.Name)):
+            for name in names_within(waiting.pop()):
                 if name not in found:
                     found.add(name)
                     waiting += definitions.get(name, [])
         return found
 
     def _conditions(self, statement: Statement) -> Sequence[ast.expr]:
-        """Those that decide whether the buffer is worked on."""
+        """Return the conditions that decide whether the statement accesses the buffer."""
         if not isinstance(statement, (If, Block)) or not any(map(self._touches, every([statement]))):
             return ()
         return statement.where if isinstance(statement, Block) else (statement.condition,)
@@ -173,8 +157,7 @@ class Accesses:
         return any(self._is_element(part) for each in expressions_of(statement) for part in parts_within(each))
 
     def _is_element(self, node: ast.expr) -> bool:
-        base = node.value if isinstance(node, ast.Subscript) else None
-        return isinstance(base, ast.Name) and base.id == self._buffer.name
+        return buffer_name(node) == self._buffer.name
 
     # ---- statements ----
 
@@ -246,7 +229,7 @@ class Accesses:
     # ---- expressions ----
 
     def _value(self, node: ast.expr, at: _At) -> Numbers | None:
-        """None where dynamic."""
+        """Return the value of an expression, or None if it is dynamic."""
         try:
             return worked_out(self._names, node, at.values)
         except Unknown:
@@ -259,7 +242,7 @@ class Accesses:
         return StatementAccess(node, is_store, at.points, places, at.times, at.is_sure and places is not None)
 
     def _reads(self, node: ast.expr, at: _At) -> Iterator[StatementAccess]:
-        """What an expression reads of the buffer, each at the points at which it is computed."""
+        """Yield the reads of the buffer in an expression, each at the points at which it is computed."""
         if not at.points:
             return
         choice = self._names.choice(node)
@@ -284,7 +267,7 @@ class Accesses:
                 yield self._access(node, False, None, at)
 
     def _is_whole(self, node: ast.expr) -> bool:
-        """Whether an argument is the buffer's memory, which a function reads anywhere."""
+        """Check whether an argument is the buffer itself, which the called function may read at any index."""
         base = node.value if isinstance(node, ast.Attribute) else node
         return isinstance(base, ast.Name) and base.id == self._buffer.name
 
@@ -293,21 +276,3 @@ def _negated(truth: Numbers | None) -> Numbers | None:
     import numpy
 
     return None if truth is None else numpy.equal(truth, 0)
-
-
-def expressions_of(statement: Statement) -> Sequence[ast.expr]:
-    """What a statement computes, without the statements inside of it."""
-    if isinstance(statement, Store):
-        return (*statement.indices, statement.value)
-    if isinstance(statement, Let):
-        return (statement.value,)
-    if isinstance(statement, Evaluate):
-        return (statement.call,)
-    if isinstance(statement, (Assert, If, While)):
-        return (statement.condition,)
-    if isinstance(statement, For):
-        return [node for loop in statement.loops for node in (loop.start, loop.stop) if node is not None]
-    if isinstance(statement, Block):
-        return [*(axis.binding for axis in statement.axes), *statement.where]
-    assert isinstance(statement, (Allocate, Statement))
-    return ()

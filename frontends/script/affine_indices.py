@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Affine expressions of a nest's indices: maps, single variables, and ranges."""
+"""Affine expressions of the indices in a loop nest: maps, single variables, and ranges."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from .names import Names
 
 
 class AffineIndex(NamedTuple):
-    """An index of a buffer."""
+    """Affine index of a buffer access, with its range."""
 
     expression: AffineExpr
-    #: The variable that it is alone.
+    #: Position of the variable if the index is a single variable, otherwise None.
     dim: int | None
-    #: The lowest and the highest value; None where unknown.
+    #: The lowest and the highest value; None if unknown.
     low: int | None
     high: int | None
 
 
 class Variables:
-    """The variables of a nest, by names and sizes."""
+    """Variables of a loop nest with their names and sizes."""
 
     def __init__(self, names: Names, variables: Sequence[tuple[str, Dim]]):
         self._names = names
@@ -40,7 +40,7 @@ class Variables:
         }
 
     def indices(self, nodes: Sequence[ast.expr]) -> tuple[AffineIndex, ...] | None:
-        """None where one is not affine."""
+        """Return the affine indices, or None if an expression is not affine."""
         found = []
         for node in nodes:
             index = self._index(node)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types as scripts write them: `R.Tensor((n, 128), "float32")`, and the sizes in them."""
+"""Types in scripts, such as `R.Tensor((n, 128), "float32")`, and the sizes in them."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ from ...dialects.script.syntax import expression_at, operation_of, text_of
 from ...dialects.script.words import SIGN_OF_WORD
 from .names import RELAX, TIR, Names, NotConstant
 
-#: What a value of a graph may be: one SSA value, or a tuple of such.
+#: Type of a graph value: the type of one SSA value, or a tuple of such types.
 TypeTree = Info | tuple["TypeTree", ...]
 
-#: By signs, and the names of functions that have none; sizes are never negative.
+#: By signs, or by function names where there is no sign. Sizes are never negative.
 _OPERATORS: dict[str, Callable[[Dim, Dim], Dim]] = {
     "+": dim_add, "-": dim_sub, "*": dim_mul, "//": dim_floordiv, "%": dim_mod, "min": dim_min, "max": dim_max,
     "ceildiv": ceildiv, "truncdiv": dim_floordiv, "truncmod": dim_mod,
@@ -49,12 +49,12 @@ _FUNCTIONS = ("min", "max", "ceildiv", "floordiv", "floormod", "truncdiv", "trun
 _SYMBOL_MAKERS = frozenset({"int32", "int64", "var", "Var", "SizeVar", "dyn", "index"})
 _TYPES = ("Tensor", "Shape", "Prim", "Object", "Tuple", "Any", "Callable")
 _MOST_RANK = 1000
-#: What TVM calls the types that an operator states, by what a builder calls them.
+#: Names in TVM of the arguments with an operator's result types, and their names in a builder.
 TYPE_ARGUMENTS = {"out_sinfo": "out_ty", "out_ty": "out_ty", "sinfo_args": "ty_args", "ty_args": "ty_args"}
 
 
 def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], required: int = 0) -> dict[str, ast.expr]:
-    """The arguments of a call by the parameters' names. Raises ScriptError."""
+    """Return the arguments of a call by parameter name. Raises ScriptError."""
     source = names.source
     aliases = dict.fromkeys(TYPE_ARGUMENTS, "out_sinfo") if "out_sinfo" in parameters else {}
     given = dict(zip(parameters, call.args, strict=False))
@@ -78,37 +78,37 @@ def arguments_of(names: Names, call: ast.Call, parameters: Sequence[str], requir
 
 
 def argument_of(names: Names, call: ast.Call, parameter: str) -> ast.expr:
-    """The only argument of a call. Raises ScriptError."""
+    """Return the only argument of a call. Raises ScriptError."""
     return arguments_of(names, call, (parameter,), 1)[parameter]
 
 
 class Annotations:
-    """Types and sizes in one function, with the symbols that it has so far."""
+    """Types and sizes in one function, and the symbols that are declared so far."""
 
     def __init__(self, names: Names, shape_called: Callable[[str], ShapeInfo | None] = lambda name: None):
         self.names = names
-        #: The type of a value of that name, where it is a shape: it is the shape of a type then.
+        #: Callback that returns the type of a shape value by name, or None. The shape is then that of the type.
         self._shape_called = shape_called
-        #: Of one that is known elsewhere, where a function is called, what it is there.
+        #: Symbols by name. A symbol of a called function maps to its size at the call.
         self.symbols: dict[str, Dim] = {}
         for name, text in names.symbols.items():
             self.symbols[name] = names.worked_out(ast.Pass(lineno=1, col_offset=0), sym, text)
-        #: The statements that make symbols.
+        #: Statements that declare symbols.
         self.declarations: set[ast.stmt] = set()
-        #: What types are that were read, by their texts.
+        #: Types that were read before, by their texts.
         self._types: dict[str, TypeTree] = {}
 
     # ---- symbols ----
 
     def _is_new(self, value: ast.expr) -> bool:
-        """Whether an assigned value is a new symbol: `T.int64()`, `T.var("int64")`."""
+        """Check whether an assigned value declares a symbol: `T.int64()`, `T.var("int64")`."""
         if not isinstance(value, ast.Call) or value.keywords or None in map(text_of, value.args):
             return False
         kind, name = self.names.word(value)
         return kind == TIR and name in _SYMBOL_MAKERS
 
     def _made_by(self, statement: ast.stmt) -> list[ast.Name]:
-        """The names of the symbols that a statement makes, if it does nothing else: `n, m = T.int64(), T.int64()`."""
+        """Return the symbols that a statement declares if it does nothing else: `n, m = T.int64(), T.int64()`."""
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
             return []
         target, value = statement.targets[0], statement.value
@@ -121,7 +121,7 @@ class Annotations:
         return names if len(names) == len(target.elts) == len(value.elts) else []
 
     def declare(self, statements: Iterable[ast.stmt]) -> None:
-        """The symbols that statements make, wherever they stand: signatures above name them too."""
+        """Declare the symbols of all statements, at any position: signatures above a statement may use its symbols."""
         for statement in statements:
             for name in self._made_by(statement):
                 self.declarations.add(statement)
@@ -138,7 +138,7 @@ class Annotations:
     # ---- sizes ----
 
     def shape(self, node: ast.expr, *, new: bool = False) -> tuple[Dim, ...]:
-        """A tuple of sizes; a size alone is a tuple of one. `new`: text may name symbols that are not there yet."""
+        """Return a tuple of sizes; a single size is a tuple of one. With `new`, text may introduce symbols."""
         items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else None
         if items is None:
             value = self.names.found(node)
@@ -149,7 +149,7 @@ class Annotations:
         return tuple(self.dim(item, new=new) for item in ([node] if items is None else items))
 
     def dim(self, node: ast.expr, *, new: bool = False) -> Dim:
-        """A size: a number, a symbol, arithmetic on them. Raises ScriptError."""
+        """Return a size: a number, a symbol, or arithmetic on them. Raises ScriptError."""
         source = self.names.source
         try:
             found = self._dim(node, new)
@@ -180,17 +180,19 @@ class Annotations:
             if isinstance(node, ast.Name):
                 message = f"there is no size '{node.id}': `{node.id} = T.int64()` makes a symbol of that name"
                 raise source.problem(node, message, self.symbols, node.id) from None
-            raise source.problem(node, "this is no size: expected a number, a symbol or arithmetic on them") from None
+            raise source.problem(
+                node, "this is not a size: expected a number, a symbol or arithmetic on them"
+            ) from None
         if isinstance(value, str):
             return self._dim_of_text(node, value, new)
         if isinstance(value, bool) or not isinstance(value, int):
-            raise source.problem(node, f"this is no size: {value!r}")
+            raise source.problem(node, f"this is not a size: {value!r}")
         return value
 
     def _dim_of_text(self, node: ast.expr, text: str, new: bool) -> Dim:
         if text == "?":
             return None
-        if "T." in text:  # as TVM's printer has them: "T.max(n, m) * T.int64(8)"
+        if "T." in text:  # in the form of TVM's printer: "T.max(n, m) * T.int64(8)"
             inner = self._within(node, text, "size")
             for name in (each.id for each in ast.walk(inner) if isinstance(each, ast.Name)) if new else ():
                 if name not in self.symbols and name not in self.names.vocabularies:
@@ -211,23 +213,23 @@ class Annotations:
         if kind == TIR and name in ("int64", "int32", "cast", "Cast") and sizes:
             return self._dim(sizes[0], new)
         if name not in _FUNCTIONS or kind not in (TIR, "") or len(node.args) != 2 or node.keywords:
-            raise self.names.source.problem(node.func, "this is no function of sizes", _FUNCTIONS, name)
+            raise self.names.source.problem(node.func, "this is not a function of sizes", _FUNCTIONS, name)
         return _OPERATORS[SIGN_OF_WORD[name]](*(self._dim(each, new) for each in node.args))
 
     # ---- types ----
 
     def dtype(self, node: ast.expr) -> str:
-        """An element type by Relax's or MLIR's name. Raises ScriptError."""
+        """Return an element type given by Relax's or MLIR's name. Raises ScriptError."""
         kind, word = self.names.word(node)
         value = word if kind == TIR else self.names.found(node)
         name = dtype_name(value) if isinstance(value, str) else None
         if name is None or not is_dtype(name):
             shown = ast.unparse(node)
-            raise self.names.source.problem(node, f"{shown} is no element type", DTYPE_BY_NAME, str(value))
+            raise self.names.source.problem(node, f"{shown} is not an element type", DTYPE_BY_NAME, str(value))
         return name
 
     def type(self, node: ast.expr, *, new: bool = False) -> TypeTree:
-        """`R.Tensor(...)` and its like. `new`: as in `shape`."""
+        """Return the type that an annotation such as `R.Tensor(...)` denotes. `new` as in `shape`."""
         text = "" if new else self.names.source.written(node)
         found = self._types.get(text) if text else None
         if found is None:
@@ -245,17 +247,17 @@ class Annotations:
             return ScalarInfo(self.dtype(node.func if isinstance(node, ast.Call) else node))
         if kind != RELAX or name not in _TYPES:
             shown = ast.unparse(node)
-            raise source.problem(node, f"this is no type: {shown[:80]}", _TYPES, name or shown)
+            raise source.problem(node, f"this is not a type: {shown[:80]}", _TYPES, name or shown)
         call = node if isinstance(node, ast.Call) else ast.copy_location(ast.Call(node, [], []), node)
         found: TypeTree = getattr(self, f"_type_{name.lower()}")(call, new)
         return found
 
     def _within(self, node: ast.expr, text: str, what: str) -> ast.expr:
-        """The expression that a text is, at the text's place."""
+        """Parse an expression in a string, with the string's position."""
         try:
             return expression_at(node, text)
         except SyntaxError:
-            raise self.names.source.problem(node, f"this is no {what}") from None
+            raise self.names.source.problem(node, f"this is not a {what}") from None
 
     def _type_tensor(self, call: ast.Call, new: bool) -> Info:
         given = arguments_of(self.names, call, ("shape", "dtype", "vdevice", "ndim"))
@@ -272,7 +274,7 @@ class Annotations:
         return TensorInfo(None if count is None else (None,) * count, name)
 
     def is_untyped(self, node: ast.AST) -> bool:
-        """Whether a type has a tensor in it whose elements may be of any type: `R.Tensor((n, 4))`."""
+        """Check whether a type contains a tensor without an element type: `R.Tensor((n, 4))`."""
         called = {each.func for each in ast.walk(node) if isinstance(each, ast.Call)}
         for each in ast.walk(node):
             if each in called or self.names.word(each) != (RELAX, "Tensor"):
@@ -304,7 +306,7 @@ class Annotations:
     _type_any = _type_object
 
     def _type_callable(self, call: ast.Call, new: bool) -> Info:
-        """A function that is a value: of its type nothing is needed."""
+        """Return the type of a function value. No caller needs the signature."""
         del call, new
         return ObjectInfo()
 
@@ -315,22 +317,22 @@ class Annotations:
         return tuple(self._type(item, new) for item in items)
 
     def _count(self, node: ast.expr | None) -> int | None:
-        """Of dimensions; None where it is not given, or -1."""
+        """Return the number of dimensions, or None if it is missing or -1."""
         if node is None:
             return None
         value = self.names.found(node)
         if not isinstance(value, int) or not -1 <= value <= _MOST_RANK:
-            raise self.names.source.problem(node, "ndim is a number of dimensions, -1 where it is not known")
+            raise self.names.source.problem(node, "ndim must be a number of dimensions, or -1 if it is unknown")
         return None if value == -1 else value
 
 
 def leaves(tree: object) -> list[Any]:
-    """What a tuple of tuples holds, from left to right; NamedTuples are no tuples here."""
+    """Return the leaves of nested tuples from left to right. NamedTuples are leaves."""
     if type(tree) is not tuple:
         return [tree]
     return [leaf for item in tree for leaf in leaves(item)]
 
 
 def rebuilt(tree: object, items: Iterator[object]) -> object:
-    """A tree of the same form with other leaves, taken from an iterator."""
+    """Return a tree of the same form with the leaves that an iterator yields."""
     return tuple(rebuilt(each, items) for each in tree) if type(tree) is tuple else next(items)

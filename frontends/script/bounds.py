@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bounds check elimination: accesses proven inside of their buffers need no check; those proven outside are
-refused. The rest is checked at run time.
+"""Bounds check elimination for accesses that are proven in bounds.
+
+Accesses that are proven out of bounds are errors. All other accesses are checked at run time.
 """
 
 from __future__ import annotations
@@ -10,18 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ...dialects.core.intervals import OPERATIONS
 from ...dialects.core.symbols import Dim, at_most, dim_max, dim_min, dim_sub
-from ...dialects.script.syntax import folded
-from .accesses import Accesses, StatementAccess, TooMany, expressions_of
+from ...dialects.script.syntax import buffer_name, folded, parts_within
+from .accesses import Accesses, StatementAccess, TooMany
 from .annotations import Annotations
 from .common.source import ScriptError
-from .program import Allocate, Block, Buffer, For, If, Let, Program, Statement, Store, While, element_of, parts_within
+from .program import Allocate, Block, Buffer, For, If, Let, Program, Statement, Store, While, element_of, expressions_of
 
-#: The lowest and the highest value of an integer, in sizes of the function.
+#: Lowest and highest value of an integer, as expressions in the function's sizes.
 Range = tuple[Dim, Dim]
 
 
 def elements_inside(program: Program, annotations: Annotations) -> set[ast.AST]:
-    """The subscripts, and the stores by their statements' nodes, that stay in their buffers. Raises ScriptError."""
+    """Return the subscripts, and the nodes of the store statements, that are in bounds. Raises ScriptError."""
     reader = _Ranges(program, annotations)
     reader.statements(program.body, {})
     for buffer in dict.fromkeys(reader.open.values()):
@@ -32,13 +33,13 @@ def elements_inside(program: Program, annotations: Annotations) -> set[ast.AST]:
 
 
 class _Ranges:
-    """Goes through a program with what its variables range over."""
+    """Walk over a program with the ranges of its variables."""
 
     def __init__(self, program: Program, annotations: Annotations):
         self._annotations, self._names = annotations, annotations.names
         self._buffers = {each.name: each for each in program.parameters if isinstance(each, Buffer)}
         self.inside: set[ast.AST] = set()
-        #: The others.
+        #: Accesses that are not proven in bounds, with their buffers.
         self.open: dict[ast.AST, Buffer] = {}
 
     def statements(self, body: Sequence[Statement], at: Mapping[str, Range | None]) -> None:
@@ -79,10 +80,7 @@ class _Ranges:
 
     def _expression(self, node: ast.expr, at: Mapping[str, Range | None]) -> None:
         for part in parts_within(node):
-            base = part.value if isinstance(part, ast.Subscript) else None
-            buffer = self._buffers.get(base.id) if isinstance(base, ast.Name) else None
-            if buffer is not None:
-                assert isinstance(part, ast.Subscript)
+            if isinstance(part, ast.Subscript) and buffer_name(part) in self._buffers:
                 self._element(part, *element_of(self._names.source, part, self._buffers), at)
 
     def _element(
@@ -101,7 +99,7 @@ class _Ranges:
         return low is not None and high is not None and at_most(0, low) and at_most(high + 1, dim)
 
     def _range(self, node: ast.expr, at: Mapping[str, Range | None]) -> Range | None:
-        """None where unknown."""
+        """Return the range of an expression, or None if unknown."""
         return folded(node, self._names.operation, lambda each: self._leaf(each, at), self._computed)
 
     def _leaf(self, node: ast.expr, at: Mapping[str, Range | None]) -> Range | None:
@@ -133,7 +131,7 @@ _ARITHMETIC: dict[str, Callable[..., Range]] = {
 
 
 def _gone_through(program: Program, annotations: Annotations, buffer: Buffer, nodes: Sequence[ast.AST]) -> set[ast.AST]:
-    """Those of the elements of a buffer that are inside at all points. Raises ScriptError for what is outside."""
+    """Return the accesses to a buffer that are in bounds at all points. Raises ScriptError if one is out of bounds."""
     inside = set(nodes)
     try:
         for access in Accesses(annotations.names, program.body, buffer, {}):
@@ -161,6 +159,6 @@ def _is_within(access: StatementAccess, buffer: Buffer, annotations: Annotations
 
 
 def outside(buffer: Buffer, axis: int, low: int | None, high: int | None) -> str:
-    """The error of an index that leaves its buffer."""
+    """Return the error message for an index that is out of bounds."""
     reach = f"goes from {low} to {high}" if low != high else f"is {low}"
     return f"'{buffer.name}' has {buffer.dims[axis]} elements along dimension {axis}, but the index {reach}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts of buffers, written again as elements: vectors (`A[0:4]`, T.Ramp) and regions that T.match_buffer names."""
+"""Parts of buffers, rewritten as elements: vectors (`A[0:4]`, T.Ramp) and regions of T.match_buffer."""
 
 from __future__ import annotations
 
@@ -8,14 +8,23 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import NamedTuple
 
-from ...dialects.script.syntax import APPLIED, items_of, names_in, operation_of, statements_within, targets_of
+from ...dialects.script.syntax import (
+    APPLIED,
+    indices_of,
+    items_of,
+    names_in,
+    operation_of,
+    parts_within,
+    statements_within,
+    targets_of,
+)
 from ...support.suggest import counted
 from .annotations import arguments_of
 from .names import TIR, Names
-from .program import Buffer, indices_of, parts_within
+from .program import Buffer
 from .views import BufferView
 
-#: The variable of the loop over a part: no name in a script is like it.
+#: The variable of the loop over a part. No identifier in a script equals it.
 _LANE = "(lane)"
 _RAMPS, _BROADCASTS = ("Ramp", "ramp"), ("Broadcast", "broadcast")
 
@@ -31,9 +40,10 @@ class BufferPart(NamedTuple):
 def vector_store(
     names: Names, target: ast.Subscript, value: ast.expr
 ) -> tuple[str, int, ast.Subscript, ast.expr] | None:
-    """A store into a part as one of its elements: a variable's name, how far it goes, target and value at it.
+    """Rewrite a store to a part as a store to one of its elements.
 
-    None where the target is an element. Raises ScriptError where the elements depend on each other.
+    Returns the loop variable, its number of iterations, and the target and value at that variable; None if the target
+    is an element. Raises ScriptError if the elements depend on each other.
     """
     if not any(_is_part(names, each) for each in indices_of(target)):
         return None
@@ -45,7 +55,7 @@ def vector_store(
         if not isinstance(each, ast.Subscript) or ast.dump(each.value) != ast.dump(place.value):
             continue
         if ast.dump(each.slice) != ast.dump(place.slice):
-            message = "this part is written after all of it was read at another place, which a loop does not do"
+            message = "this part reads its buffer at other indices, which a loop may already have overwritten"
             raise names.source.problem(target, message)
     return _LANE, element.lanes, place, written
 
@@ -56,7 +66,7 @@ def _is_part(names: Names, node: ast.expr) -> bool:
 
 
 class _Lane(ast.NodeTransformer):
-    """Vectors as their element at a variable. All have as many elements."""
+    """Rewrite of vectors as their element at a loop variable. All vectors have the same number of elements."""
 
     def __init__(self, names: Names):
         self._names = names
@@ -64,7 +74,7 @@ class _Lane(ast.NodeTransformer):
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if sum(_is_part(self._names, each) for each in indices_of(node)) > 1:
-            raise self._names.source.problem(node, "a part goes along one dimension: the other indices are numbers")
+            raise self._names.source.problem(node, "a part has one dimension: the other indices must be numbers")
         return self.generic_visit(node)
 
     def visit_Slice(self, node: ast.Slice) -> ast.expr:
@@ -82,7 +92,7 @@ class _Lane(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Constant(self, node: ast.Constant) -> ast.expr:
-        """An element type of vectors, "float32x4"."""
+        """Rewrite an element type of vectors, such as "float32x4", as the type of one element."""
         if isinstance(node.value, str) and self.lanes is not None:
             return ast.copy_location(ast.Constant(node.value.removesuffix(f"x{self.lanes}")), node)
         return node
@@ -96,46 +106,48 @@ class _Lane(ast.NodeTransformer):
 
     def _agree(self, node: ast.expr, count: int) -> None:
         if self.lanes not in (None, count):
-            raise self._names.source.problem(node, f"a part of {count} elements with one of {self.lanes}")
+            raise self._names.source.problem(
+                node, f"a part of {count} elements is combined with a part of {self.lanes}"
+            )
         self.lanes = count
 
 
 def moved(index: ast.expr, start: ast.expr) -> ast.expr:
-    """An index that is counted from a start."""
+    """Return an index plus a start offset."""
     if isinstance(start, ast.Constant) and start.value == 0:
         return index
     return ast.copy_location(ast.BinOp(start, ast.Add(), index), index)
 
 
-# ---- how many elements ----
+# ---- number of elements ----
 
 
 def _sliced(names: Names, node: ast.Slice) -> BufferPart:
-    """Raises ScriptError unless its begin and its end differ by a number."""
+    """Return the part that a slice denotes. Raises ScriptError unless its end minus its begin is a constant."""
     if node.lower is None or node.upper is None:
-        raise names.source.problem(node, "a part says where it begins and where it ends: A[0:4]")
+        raise names.source.problem(node, "a part needs a start and an end: A[0:4]")
     step = 1 if node.step is None else names.found(node.step)
     extent = _difference(names, node.upper, node.lower)
     if extent is None or type(step) is not int or step < 1 or extent < 1:
-        raise names.source.problem(node, "a part has a number of elements that is known: A[i * 4 : i * 4 + 4]")
+        raise names.source.problem(node, "a part needs a constant number of elements: A[i * 4 : i * 4 + 4]")
     return BufferPart(node.lower, node.step, -(-extent // step))
 
 
 def _count(names: Names, node: ast.expr) -> int:
     count = names.found(node)
     if type(count) is not int or count < 1:
-        raise names.source.problem(node, "a vector has a number of elements that is known")
+        raise names.source.problem(node, "a vector needs a constant number of elements")
     return count
 
 
 def _difference(names: Names, one: ast.expr, other: ast.expr) -> int | None:
-    """Of two indices that differ by a number; None of others."""
+    """Return the difference of two indices, or None if the difference is not a constant."""
     (symbols, number), (other_symbols, other_number) = _sum(names, one), _sum(names, other)
     return number - other_number if symbols == other_symbols else None
 
 
 def _sum(names: Names, node: ast.expr) -> tuple[list[str], int]:
-    """What an index adds up: texts and a number."""
+    """Split an index into the terms of its sum and a constant."""
     value = names.found(node)
     if type(value) is int:
         return [], value
@@ -151,7 +163,7 @@ def _sum(names: Names, node: ast.expr) -> tuple[list[str], int]:
 
 
 class MatchedRegion(NamedTuple):
-    """Where a buffer is matched: indices that stay, and where those that follow begin."""
+    """Region of a buffer: leading indices that are constant, and the start of each other dimension."""
 
     name: str
     base: ast.Name
@@ -164,28 +176,31 @@ class MatchedRegion(NamedTuple):
 
     @property
     def used(self) -> Sequence[ast.expr]:
-        """What it is made of."""
+        """Return the expressions that the region depends on."""
         return (self.base, *self.front, *self.starts)
 
     def elements(self, names: Names, items: Sequence[ast.expr], node: ast.AST) -> list[ast.expr]:
-        """The whole buffer's indices of an element, or of a part."""
+        """Return the indices in the whole buffer of an element or a part of the region."""
         del names, node
         return [*self.front, *map(_moved, items, self.starts)]
 
 
 def within(names: Names, region: MatchedRegion | BufferView, statements: Sequence[ast.stmt]) -> list[ast.stmt]:
-    """Statements that say the whole buffer's elements for the region's. Raises ScriptError."""
+    """Rewrite the region's elements in statements as elements of the whole buffer. Raises ScriptError."""
     used = {node.id for each in region.used for node in ast.walk(each) if isinstance(node, ast.Name)}
     for statement in statements_within(statements):
         for name in (name for target in targets_of(statement) for name in names_in(target)):
             if name == region.name or name in used:
-                message = f"'{name}' is given another meaning where the region '{region.name}' is known"
+                message = f"'{name}' is redefined in the scope of the region '{region.name}'"
                 raise names.source.problem(statement, message)
     return [_Whole(names, region).visit(deepcopy(each)) for each in statements]
 
 
 def region_of(names: Names, name: str, given: Mapping[str, ast.expr], buffer: Buffer) -> MatchedRegion:
-    """`T.match_buffer(A[i * 16 : i * 16 + 16, 0:16], (16, 16))`; A alone is all of it. Raises ScriptError."""
+    """Return the region of `T.match_buffer(A[i * 16 : i * 16 + 16, 0:16], (16, 16))`. Raises ScriptError.
+
+    Without a subscript the region is the whole buffer.
+    """
     param = given["param"]
     base = param.value if isinstance(param, ast.Subscript) else param
     assert isinstance(base, ast.Name)
@@ -211,16 +226,16 @@ def region_of(names: Names, name: str, given: Mapping[str, ast.expr], buffer: Bu
 
 
 def _begin(names: Names, item: ast.expr) -> tuple[ast.expr, int | None]:
-    """Where an index of a region begins, and how far it goes if that is known."""
+    """Return the start of an index of a region, and its extent if that is constant."""
     if not isinstance(item, ast.Slice):
         return item, 1
     if item.lower is None or item.upper is None or item.step is not None:
-        raise names.source.problem(item, "a region says where it begins and where it ends: A[0:16]")
+        raise names.source.problem(item, "a region needs a start and an end: A[0:16]")
     return item.lower, _difference(names, item.upper, item.lower)
 
 
 class _Whole(ast.NodeTransformer):
-    """Elements of a region as the buffer's."""
+    """Rewrite of a region's elements as elements of the whole buffer."""
 
     def __init__(self, names: Names, region: MatchedRegion | BufferView):
         self._names, self._region = names, region
@@ -240,7 +255,7 @@ class _Whole(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> ast.AST:
         region = self._region
         if isinstance(region, BufferView) and self._names.word(node) in ((TIR, "reads"), (TIR, "writes")):
-            # Where in the buffer is ignored.
+            # Only the buffers matter here, not the indices.
             listed = [item for each in node.args for item in (each.elts if isinstance(each, ast.List) else [each])]
             bases = [each.value if isinstance(each, ast.Subscript) else each for each in listed]
             is_view = [isinstance(each, ast.Name) and each.id == region.name for each in bases]
@@ -258,7 +273,7 @@ class _Whole(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.AST:
         if node.id == self._region.name:
             message = (
-                f"'{node.id}' is a region of '{self._region.base.id}': only its elements are known, {node.id}[...]"
+                f"'{node.id}' is a region of '{self._region.base.id}': only its elements can be used, {node.id}[...]"
             )
             raise self._names.source.problem(node, message)
         return node

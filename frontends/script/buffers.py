@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parameters and buffers of a tensor program: what its signature, T.match_buffer and T.alloc_buffer say."""
+"""Parameters and buffers of a tensor program, from its signature, T.match_buffer and T.alloc_buffer."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from .views import BufferView, view_of
 
 _BUFFER_ARGUMENTS = ("shape", "dtype", "data", "strides", "elem_offset", "scope", "align", "offset_factor",
                      "buffer_type", "axis_separators", "layout", "annotations")  # fmt: skip
-#: What may name the memory of another buffer.
+#: Functions that may declare a view of another buffer.
 _VIEW_MAKERS = ("Buffer", "decl_buffer")
-#: What would make a buffer another view of memory.
+#: Arguments that would make a buffer a view of other memory.
 _VIEWS = ("data", "strides", "elem_offset")
 
 
 class Buffers:
-    """The buffers and numbers that one function has."""
+    """Buffers and scalars of one function."""
 
     def __init__(self, names: Names, function: ast.FunctionDef):
         self.names, self.source = names.inside(function), names.source
         self.annotations = Annotations(self.names)
-        #: The names that there are: buffers, and True for numbers.
+        #: Names in scope: buffers, and True for scalars.
         self.scope: dict[str, Buffer | bool] = {}
         self.handles: dict[str, int] = {}
         self.parameters: list[Buffer | Scalar | None] = []
@@ -36,10 +36,14 @@ class Buffers:
     def parameter(self, argument: ast.arg) -> None:
         source, annotation = self.source, argument.annotation
         if annotation is None:
-            raise source.problem(argument, f"parameter '{argument.arg}' has no type: T.Buffer(...), T.handle, T.int64")
+            raise source.problem(
+                argument, f"parameter '{argument.arg}' has no type: expected T.Buffer(...), T.handle or T.int64"
+            )
         kind, name = self.names.word(annotation)
         if kind != TIR:
-            raise source.problem(annotation, "this is no parameter's type: T.Buffer(...), T.handle, T.int64")
+            raise source.problem(
+                annotation, "this is not a parameter's type: expected T.Buffer(...), T.handle or T.int64"
+            )
         if name == "handle":
             self.handles[argument.arg] = len(self.parameters)
             self.parameters.append(None)
@@ -54,7 +58,7 @@ class Buffers:
     def declare(
         self, call: ast.Call, name: str, given: Mapping[str, ast.expr] | None = None, scope: str = "global"
     ) -> Buffer:
-        """A buffer that a call describes, known by its name from here on."""
+        """Declare the buffer that a call describes under its name."""
         held = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1) if given is None else given
         for view in _VIEWS:
             if view in held and not self._is_plain(view, held[view], held["shape"]):
@@ -65,7 +69,7 @@ class Buffers:
         shape = held["shape"]
         sizes = tuple(items_of(shape))
         dims = self.annotations.shape(shape, new=True)
-        if len(dims) != len(sizes):  # a constant's
+        if len(dims) != len(sizes):  # a constant from the environment
             sizes = tuple(ast.copy_location(ast.Constant(int(str(dim))), shape) for dim in dims)
         for symbol in self.annotations.symbols:
             self.scope.setdefault(symbol, True)
@@ -75,7 +79,7 @@ class Buffers:
         return buffer
 
     def _is_plain(self, what: str, node: ast.expr, shape: ast.expr) -> bool:
-        """Whether a buffer's view says what is so anyway: rows behind each other, from the begin on."""
+        """Check whether a layout argument states the default: row-major without gaps, from offset 0."""
         if what == "data":
             return isinstance(node, ast.Constant) and node.value is None
         if what == "elem_offset":
@@ -85,7 +89,7 @@ class Buffers:
             return isinstance(node, ast.Constant) and node.value is None
         if all(
             isinstance(each, ast.Name) and self.names.found(each) is None for each in node.elts
-        ):  # as they are passed, which is in rows
+        ):  # strides that the caller passes, which are row-major
             return True
         strides = [self.names.found(each) for each in node.elts]
         wanted: list[object] = [1]
@@ -108,7 +112,7 @@ class Buffers:
         self.parameters[position] = self.declare(call, target.id, given)
 
     def _view(self, target: ast.expr, call: ast.Call) -> BufferView | None:
-        """What a statement makes the memory of a buffer known as: `B = T.Buffer((16,), data=A.data)`."""
+        """Return the view that a statement declares: `B = T.Buffer((16,), data=A.data)`."""
         given = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1)
         data = given.pop("data", None)
         base = data.value if isinstance(data, ast.Attribute) and data.attr == "data" else data
@@ -129,7 +133,7 @@ class Buffers:
         if view.dtype != buffer.dtype:
             raise self.source.problem(call, f"'{buffer.name}' is of {shown(buffer.dtype)}, not {shown(view.dtype)}")
         if not buffer.sizes or not view.sizes:
-            raise self.source.problem(call, "memory of one element, without dimensions, has no other view")
+            raise self.source.problem(call, "a buffer without dimensions has no other view")
         steps = list(strides.elts) if isinstance(strides, (ast.Tuple, ast.List)) and strides.elts else None
         if steps is not None and len(steps) != len(view.sizes):
             raise self.source.problem(call, f"{len(steps)} strides for {len(view.sizes)} dimensions")
@@ -137,7 +141,7 @@ class Buffers:
         return view_of(target.id, buffer, base, view, steps, None if is_begin else offset)
 
     def region(self, node: ast.stmt, word: str, call: ast.Call) -> MatchedRegion | BufferView | None:
-        """What a statement makes a part of a buffer known as: `A_sub = T.match_buffer(A[0:16], (16,))`."""
+        """Return the region or view that a statement declares: `A_sub = T.match_buffer(A[0:16], (16,))`."""
         if word in _VIEW_MAKERS and isinstance(node, ast.Assign):
             return self._view(node.targets[0], call)
         if word != "match_buffer" or not isinstance(node, ast.Assign):
@@ -157,7 +161,7 @@ class Buffers:
         return region_of(self.names, target.id, given, buffer)
 
     def is_pointed(self, target: ast.Name, call: ast.Call) -> bool:
-        """Whether a buffer is what a parameter that is a pointer shows: `A = T.Buffer((16,), data=a)`."""
+        """Return True if a call declares the buffer of a pointer parameter: `A = T.Buffer((16,), data=a)`."""
         given = arguments_of(self.names, call, _BUFFER_ARGUMENTS, 1)
         data = given.pop("data", None)
         if not isinstance(data, ast.Name) or data.id not in self.handles:

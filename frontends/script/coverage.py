@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Coverage analysis: a proof that a tensor program writes all of a buffer before it reads it, for any number of points.
+"""Coverage analysis: proof that a tensor program writes all of a buffer before it reads it, for any number of points.
 
-Indices are sums of digits of loops' variables: `x // 4 % 8` times a factor. Digits that have nothing in common take all
-of their values together, so that each dimension is looked at by itself.
+Indices are sums of digits of loop variables, such as `x // 4 % 8`, times factors. Disjoint digits take all combinations
+of their values, so that each dimension is analyzed by itself.
 """
 
 from __future__ import annotations
@@ -12,15 +12,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, pairwise
 from typing import NamedTuple
 
-from ...dialects.script.syntax import folded, operation_of
-from .accesses import expressions_of
+from ...dialects.script.syntax import folded, indices_of, operation_of
 from .names import Names
 from .points import Unknown, worked_out
-from .program import REDUCE, Block, Buffer, For, If, Let, Statement, Store, While, indices_of, leaving
+from .program import REDUCE, Block, Buffer, For, If, Let, Statement, Store, While, expressions_of, leaving
 
 
 class _Digit(NamedTuple):
-    """`variable // divisor % extent`."""
+    """Digit of a loop variable: `variable // divisor % extent`."""
 
     variable: int
     divisor: int
@@ -28,7 +27,7 @@ class _Digit(NamedTuple):
 
 
 class _Sum(NamedTuple):
-    """A number and digits with their factors, in their order."""
+    """Constant plus digits with their factors, in order."""
 
     constant: int
     terms: tuple[tuple[_Digit, int], ...] = ()
@@ -47,7 +46,7 @@ class _Sum(NamedTuple):
         return _Sum.of(self.constant * number, ((digit, factor * number) for digit, factor in self.terms))
 
     def divided(self, number: int) -> tuple[_Sum, _Sum] | None:
-        """Quotient and remainder; None where they are no such sums."""
+        """Return the quotient and the remainder, or None if they are not sums of digits."""
         above: list[tuple[_Digit, int]] = []
         below: list[tuple[_Digit, int]] = []
         for digit, factor in self.terms:
@@ -75,7 +74,7 @@ class _Sum(NamedTuple):
 
     @property
     def is_contiguous(self) -> bool:
-        """Whether it takes all values between its bounds."""
+        """Check whether the sum takes all values between its bounds."""
         reached = 0
         for factor, extent in sorted((abs(factor), digit.extent) for digit, factor in self.terms):
             if factor > reached + 1:
@@ -85,7 +84,7 @@ class _Sum(NamedTuple):
 
 
 def _are_apart(digits: Iterable[_Digit]) -> bool:
-    """Whether each takes its values whatever the others are."""
+    """Check whether each digit takes all of its values for any values of the others."""
     return all(
         one.variable != other.variable or one.divisor * one.extent <= other.divisor
         for one, other in pairwise(sorted(digits))
@@ -93,18 +92,18 @@ def _are_apart(digits: Iterable[_Digit]) -> bool:
 
 
 class _Unproven(Exception):
-    """The program reads what may not have been written, or is none of those that are looked at."""
+    """The program may read unwritten elements, or its form is not supported by the analysis."""
 
 
 class _At(NamedTuple):
-    """Where the program is gone through."""
+    """State of the analysis at a statement."""
 
     values: Mapping[str, _Sum | None]
-    #: What has been written in the same turn of all loops around.
+    #: Elements that were written in the same iteration of all enclosing loops.
     written: set[tuple[_Sum, ...]]
-    #: Whether what stands here happens in each turn.
+    #: True if the statement runs in each iteration.
     is_sure: bool = True
-    #: Indices that are less than numbers: there alone it happens.
+    #: Upper limits of indices: the statement runs only where each index is less than its limit.
     guards: Mapping[_Sum, int] = {}
 
     def knowing(self, name: str, value: _Sum | None) -> _At:
@@ -112,7 +111,7 @@ class _At(NamedTuple):
 
 
 def is_written_first(names: Names, body: Sequence[Statement], buffer: Buffer, shape: Sequence[int | None]) -> bool:
-    """Whether each element is written, and none read before."""
+    """Check whether the program writes each element and reads none before it is written."""
     known = [size for size in shape if size is not None]
     return len(known) == len(shape) and _Coverage(names, buffer, known).shows(body)
 
@@ -129,7 +128,7 @@ class _Coverage:
             for statement in body:
                 at = self._statement(statement, at)
                 if self._is_covered:
-                    return True  # what comes later reads what is there
+                    return True  # later statements only read written elements
         except _Unproven:
             return False
         return False
@@ -175,7 +174,7 @@ class _Coverage:
 
     @staticmethod
     def _goes_through(index: _Sum, size: int, guard: int | None) -> bool:
-        """Whether an index is everything from 0 on that is less than a size, where it is less than the guard."""
+        """Check whether an index, where it is below the guard, takes exactly the values from 0 to size - 1."""
         smallest, largest = index.bounds
         last = largest if guard is None else min(largest, guard - 1)
         return index.is_contiguous and smallest == 0 and last == size - 1
@@ -216,7 +215,8 @@ class _Coverage:
             yield index, limit.constant
 
     def _is_init_first(self, block: Block, at: _At) -> bool:
-        """Whether a place's first turn is the one of init: the reduction's variables begin, whatever the place."""
+        """Check whether the first iteration at an element is the one of init: the reduction variables are at their
+        start."""
         digits: list[_Digit] = []
         for axis in block.axes:
             value, start = at.values[axis.name], self._sum(axis.start or ast.Constant(0), at)
@@ -230,7 +230,7 @@ class _Coverage:
         return _are_apart(digits)
 
     def _read(self, node: ast.expr, at: _At) -> None:
-        """Raises _Unproven for what has not been written in the same turn."""
+        """Raise _Unproven if the expression reads an element that was not written in the same iteration."""
         bases = set()
         for part in ast.walk(node):
             if (

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop distribution: loops around several blocks as loops around each of them, where no dependence forbids it.
+"""Loop distribution: a loop around several blocks becomes one loop per block, where no dependence forbids it.
 
-Then all of a block runs before the next one begins. It must not have met a place that a later block worked on before,
-unless both only read there. That is plain where each buffer is the program's own, and made by one block, before others
-read it; else it is looked at for all points, in the order in which the program has them.
+After distribution a block runs completely before the next block begins. The block must not access an element after a
+later block does, unless both only read the element. No analysis is needed where each buffer is private to the program
+and one block writes the buffer before others read it. For all other buffers the accesses at all points are compared in
+program order.
 """
 
 from __future__ import annotations
@@ -14,23 +15,24 @@ from dataclasses import replace
 from math import prod
 
 from ...dialects.core.symbols import SymExpr
-from .accesses import Accesses, TooMany, expressions_of
+from ...dialects.script.syntax import buffer_name, names_within, parts_within
+from .accesses import Accesses, TooMany
 from .annotations import Annotations
 from .effects import MOST_ELEMENTS, MOST_TRIED, in_a_row, places_of, tried_sizes
 from .nest_reader import Unstructured
 from .nested_blocks import starting
-from .program import REDUCE, Allocate, Block, Buffer, For, Let, Loop, Program, Statement, Store, every, parts_within
+from .program import REDUCE, Allocate, Block, Buffer, For, Let, Loop, Program, Statement, Store, every, expressions_of
 
 
 def distributed(statement: Statement, program: Program, annotations: Annotations) -> list[Statement]:
-    """The loops around each of the blocks in a statement, in their order. Raises Unstructured."""
+    """Return the loops around each block of a statement, in order. Raises Unstructured."""
     shared: set[str] = set()
     parts = _parts(statement, shared)
     if len(parts) < 2:
         raise Unstructured("no loop around several blocks")
     buffers = {id(each.buffer): each.buffer for each in every(parts) if isinstance(each, Store)}
     own = {id(each) for each in every(parts)}
-    # What these hold before is seen: it is the caller's, or was made before.
+    # Previous contents of these buffers are visible: they come from the caller or from earlier statements.
     given = {*map(id, program.parameters)}
     given |= {id(each.buffer) for each in every(program.body) if isinstance(each, Store) and id(each) not in own}
     made_once = [key for key, each in buffers.items() if _is_made_once(each, parts, key in given)]
@@ -45,7 +47,7 @@ def distributed(statement: Statement, program: Program, annotations: Annotations
 
 
 def _parts(statement: Statement, shared: set[str]) -> list[Statement]:
-    """Loops around one block or some stores each; `shared` gets the loops' names that go around several."""
+    """Split a statement into loops around one block or some stores each. `shared` receives the names of split loops."""
     if isinstance(statement, Block) and statement.is_plain:
         return [part for each in statement.body for part in _parts(each, shared)]
     if isinstance(statement, Block) and statement.is_around:
@@ -69,8 +71,10 @@ def _inside(statement: For | Block) -> list[Statement]:
 
 
 def _is_made_once(buffer: Buffer, parts: Sequence[Statement], is_given: bool) -> bool:
-    """Whether one part makes all that a buffer holds, however often it runs, and only those behind it read that; none,
-    where it held something before."""
+    """Check whether one part writes all of a buffer's contents, and only later parts read them.
+
+    A buffer with previous contents must not be read at all.
+    """
     makers = [number for number, part in enumerate(parts) if _stores(part, buffer)]
     readers = [number for number, part in enumerate(parts) if _reads(part, buffer) and [number] != makers]
     if len(makers) != 1 or any(is_given or number < makers[0] for number in readers):
@@ -80,16 +84,15 @@ def _is_made_once(buffer: Buffer, parts: Sequence[Statement], is_given: bool) ->
     blocks = [each for each in every([parts[makers[0]]]) if isinstance(each, Block) and _stores(each, buffer)]
     if not blocks:
         return not _reads(parts[makers[0]], buffer)
-    # Sums are whole before others read them: their loops are around no reader.
+    # Sums are complete before others read them: their loops enclose no reader.
     own = _loops_around(parts[makers[0]])
     shared = {loop.name for number in readers for loop in _loops_around(parts[number]) if loop in own}
     steps = [axis.binding for block in blocks for axis in block.axes if axis.kind == REDUCE]
-    used = {node.id for step in steps for node in parts_within(step) if isinstance(node, ast.Name)}
-    return used.isdisjoint(shared) and (bool(blocks[-1].init) or not _reads(blocks[-1], buffer))
+    return names_within(*steps).isdisjoint(shared) and (bool(blocks[-1].init) or not _reads(blocks[-1], buffer))
 
 
 def _loops_around(part: Statement) -> list[Loop]:
-    """The loops of a part, which others may have, too."""
+    """Return the loops of a part, which other parts may share."""
     found: list[Loop] = []
     while isinstance(part, (For, Block)) and len(part.body) == 1:
         found += part.loops if isinstance(part, For) else ()
@@ -102,12 +105,11 @@ def _stores(part: Statement, buffer: Buffer) -> bool:
 
 
 def _reads(part: Statement, buffer: Buffer) -> bool:
-    bases = [node.value for node in _computed(part) if isinstance(node, ast.Subscript)]
-    return any(isinstance(base, ast.Name) and base.id == buffer.name for base in bases)
+    return buffer.name in map(buffer_name, _computed(part))
 
 
 def _computed(part: Statement) -> list[ast.expr]:
-    """All that a part computes, but how far loops go."""
+    """Return all expressions of a part, without the bounds of its loops."""
     inside = [each for each in every([part]) if not isinstance(each, For)]
     return [node for each in inside for top in expressions_of(each) for node in parts_within(top)]
 
@@ -125,7 +127,7 @@ def _keeps_order(
     annotations: Annotations,
     sizes: Mapping[str, int],
 ) -> bool:
-    """Whether no part works on an element after a later part has, one of them as a store."""
+    """Check that no part accesses an element after a later part, where one of the accesses is a store."""
     import numpy
 
     shape = [dim.evaluate(sizes) if isinstance(dim, SymExpr) else dim for dim in buffer.dims]
@@ -140,7 +142,7 @@ def _keeps_order(
     if not all(id(each.node) in owners for each in found):
         return False
     count = prod(each or 0 for each in shape)
-    #: When later parts begin to store, and to do anything at all.
+    #: Times at which later parts first store to an element, and first access it.
     stored = numpy.full(count, numpy.iinfo(numpy.int64).max)
     touched = stored.copy()
     for number in range(len(parts) - 1, -1, -1):
@@ -158,7 +160,7 @@ def _keeps_order(
 
 
 def _owners(parts: Sequence[Statement]) -> dict[int, int]:
-    """The number of the part that a place of the syntax belongs to; none where two have it."""
+    """Map syntax nodes to the number of the part that contains them. Nodes of several parts are left out."""
     owners: dict[int, int] = {}
     several: set[int] = set()
     for number, part in enumerate(parts):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Effects of a tensor program on its buffers: which are pure outputs, which are inputs and outputs.
+"""Effects of a tensor program on its buffers: pure outputs, or inputs and outputs.
 
-Sizes that are not known are tried: small ones, and ones beyond all numbers in the program. Where there are more points
-than can be looked at, it is shown by arithmetic or taken to be in and out.
+Unknown sizes are tried: small sizes, and sizes above all numbers in the program. If there are too many points to visit,
+arithmetic decides, or the buffer counts as input and output.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from .nest_reader import Nest
 from .points import Numbers
 from .program import Allocate, Buffer, Program, Store
 
-#: Buffers of more elements are not looked at one by one.
+#: Elements of larger buffers are not visited one by one.
 MOST_ELEMENTS = 1 << 22
-#: Numbers in a program that are larger are no sizes that tiles and guards depend on.
+#: Larger numbers in a program are not taken for sizes that tiles and guards depend on.
 MOST_TRIED = 128
 
 
 class Effect(Enum):
-    """What a program does with what a buffer held before that it writes to."""
+    """Effect of a program on the previous contents of a buffer that the program writes to."""
 
-    #: All of it is written, each element before it is read.
+    #: The program writes all elements, each before it reads it.
     REPLACES = "replaces"
-    #: Some is left as it was, or nothing here could tell.
+    #: Some elements may keep their previous values.
     KEEPS = "keeps"
-    #: An element is read that nothing has written.
+    #: The program reads an element before it writes it.
     READS = "reads"
 
 
 def effect_on(buffer: Buffer, program: Program, annotations: Annotations) -> Effect:
-    """Of a parameter that the program writes to."""
+    """Return the effect on a parameter that the program writes to."""
     found = Effect.REPLACES
     for sizes in tried_sizes(program, annotations):
         try:
@@ -57,7 +57,10 @@ def effect_on(buffer: Buffer, program: Program, annotations: Annotations) -> Eff
 
 
 def is_replaced(buffer: Buffer, steps: Sequence[Nest | Allocate]) -> bool:
-    """Whether nests write all of a buffer before they read it, whatever its sizes: where one of them does at once."""
+    """Check whether nests write all of a buffer before they read it, for any sizes.
+
+    One nest must write all elements.
+    """
     for nest in (step for step in steps if isinstance(step, Nest)):
         stores = [each for each in (*nest.init, *nest.body) if isinstance(each, Store) and each.buffer is buffer]
         if not stores:
@@ -74,7 +77,10 @@ def is_replaced(buffer: Buffer, steps: Sequence[Nest | Allocate]) -> bool:
 
 
 def tried_sizes(program: Program, annotations: Annotations) -> Iterator[dict[str, int]]:
-    """Sizes for the symbols, all different and all one; nothing where there are none."""
+    """Yield sizes for the symbols: all different, then all equal to one.
+
+    Without symbols, yield one empty dictionary.
+    """
     names = list(annotations.symbols)
     numbers = [
         each.value for each in ast.walk(program.node) if isinstance(each, ast.Constant) and type(each.value) is int
@@ -87,7 +93,7 @@ def tried_sizes(program: Program, annotations: Annotations) -> Iterator[dict[str
 
 
 def _effect(shape: Sequence[int | None], accesses: Iterable[StatementAccess]) -> Effect:
-    """Raises TooMany."""
+    """Return the effect of accesses on a buffer of known shape. Raises TooMany."""
     import numpy
 
     if None in shape or prod(each or 0 for each in shape) > MOST_ELEMENTS:
@@ -96,7 +102,7 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[StatementAccess]) ->
     times = in_a_row([each.times for each in found])
     never = numpy.iinfo(numpy.int64).max
     written = numpy.full(prod(each or 0 for each in shape), never)
-    #: Where a store only may be, at an unknown place maybe.
+    #: Times of stores that may not happen: at known elements, and at unknown ones.
     maybe, anywhere = written.copy(), never
     for access, time in zip(found, times, strict=True):
         places = places_of(access, shape)
@@ -125,7 +131,7 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[StatementAccess]) ->
 
 
 def places_of(access: StatementAccess, shape: Sequence[int | None]) -> Any:
-    """Each point's element by its number; None where dynamic, or it is none."""
+    """Return the linear index of the element at each point, or None if it is dynamic or out of bounds."""
     import numpy
 
     if access.places is None:
@@ -140,7 +146,7 @@ def places_of(access: StatementAccess, shape: Sequence[int | None]) -> Any:
 
 
 def in_a_row(columns: Sequence[Sequence[Numbers]]) -> list[Numbers]:
-    """Each access's times as numbers that are ordered as the columns are. Raises TooMany."""
+    """Combine the time columns of each access into one number that has the same order. Raises TooMany."""
     import numpy
 
     depth = max([len(each) for each in columns], default=0)

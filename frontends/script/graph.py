@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`@R.function`: the statements of a graph, each at its line."""
+"""Reader of `@R.function`: the statements of a graph, each with its line as location."""
 
 from __future__ import annotations
 
@@ -22,33 +22,33 @@ from .annotations import argument_of, leaves, rebuilt
 from .graph_values import Allocated, Around, GraphValues, Missing, Nested, form, relax
 from .names import RELAX, TIR
 
-#: What is made of sizes.
+#: Functions that take sizes.
 _OF_SIZES = ((RELAX, "Tensor"), (RELAX, "Shape"), (RELAX, "shape"))
 
 
 class GraphReader(GraphValues):
-    """One function's statements as operations at the current insertion point."""
+    """Reader of a function that builds operations at the current insertion point."""
 
     def __init__(self, module: Around, function: ast.FunctionDef):
         super().__init__(module, module.names.inside(function))
         self.function = function
         self._last: ast.stmt = function
-        #: What the function returns, in the tuples in which it does.
+        #: Return value of the function, with the same tuple structure.
         self.returned: object = ()
-        #: What the function says of itself.
+        #: Attributes of the function.
         self.attributes: dict[str, Attribute] = {}
-        #: The functions in functions that are called around.
+        #: Enclosing chain of nested functions that are being inlined.
         self._within: tuple[Nested, ...] = ()
 
     # ---- the function ----
 
     def parameters(self) -> list[tuple[str, Info]]:
-        """Names and types of the arguments; a tuple is one argument for each thing in it."""
+        """Return names and types of the arguments. A tuple contributes one argument per leaf."""
         self.annotations.declare(statements_within(self.function.body))
         found: list[tuple[str, Info]] = []
         arguments = self.function.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
-            raise self.source.problem(self.function, "a graph's function has plain parameters only: (x: ..., y: ...)")
+            raise self.source.problem(self.function, "a graph's function takes plain parameters only: (x: ..., y: ...)")
         self._declare_numbers([*arguments.posonlyargs, *arguments.args])
         for argument in [*arguments.posonlyargs, *arguments.args]:
             if argument.annotation is None:
@@ -62,7 +62,7 @@ class GraphReader(GraphValues):
         return found
 
     def _declare_numbers(self, arguments: Sequence[ast.arg]) -> None:
-        """The parameters that are numbers, `n: T.int64`, and sizes in types and shapes as well."""
+        """Declare parameters that are numbers, `n: T.int64`, and also sizes in types and shapes."""
         numbers = {
             each.arg: each
             for each in arguments
@@ -76,7 +76,10 @@ class GraphReader(GraphValues):
                     self.annotations.add(numbers[name], name)
 
     def _received(self, argument: Value, info: Info, name: str) -> Value:
-        """What a caller passes as a parameter: a shape as a tensor of its sizes. Numbers that are sizes are such."""
+        """Convert an argument to the parameter's type: a tensor of sizes to a shape.
+
+        A number may also define a symbol.
+        """
         if isinstance(info, ShapeInfo) and isinstance(argument.type, ir.RankedTensorType):
             shape = relax["tensor_to_shape"](argument)
             return shape if None in (info.dims or (None,)) else relax["match_cast"](shape, info)
@@ -86,12 +89,12 @@ class GraphReader(GraphValues):
         return argument
 
     def _bind(self, arguments: Iterable[Value]) -> None:
-        """What the parameters' names are, whose types they were so far."""
+        """Bind the parameter names to the arguments."""
         rest = iter(arguments)
         self.values.update({name: rebuilt(tree, rest) for name, tree in self.values.items()})
 
     def build(self, name: str, is_private: bool) -> Operation:
-        """The func.func at the current insertion point."""
+        """Build the func.func at the current insertion point."""
         context = self.module.context
         parameters = self.parameters()
         with context, self.source.location(self.function):
@@ -109,7 +112,7 @@ class GraphReader(GraphValues):
                 )
                 self.returned = self.body()
                 held = leaves(self.returned)
-                if type(self.returned) is tuple:  # R.null_value() in it is left out
+                if type(self.returned) is tuple:  # R.null_value() in a tuple is left out
                     held = [leaf for leaf in held if leaf is not None]
                 results = [self.ssa(self._last, leaf) for leaf in held]
                 ir.Operation.create("func.return", operands=results)
@@ -121,7 +124,7 @@ class GraphReader(GraphValues):
         return function
 
     def body(self) -> object:
-        """What the function returns."""
+        """Read the statements and return the function's result."""
         self.statements(self._but_last())
         last = self._last
         if not isinstance(last, ast.Return):
@@ -133,7 +136,7 @@ class GraphReader(GraphValues):
             return result
 
     def _but_last(self) -> Iterator[ast.stmt]:
-        """The function's statements but the last one, which is known then."""
+        """Yield all statements except the last one, which `_last` then is."""
         statements = iter(self.module.statements(self.function))
         self._last = next(statements)
         for statement in statements:
@@ -146,14 +149,17 @@ class GraphReader(GraphValues):
             raise self.source.problem(node, f"'{name}' calls itself")
         reader = GraphReader(self.module, callee.function)
         reader._within = (*self._within, callee)
-        reader.names._own |= self.names._own  # what the function around has, it sees
+        reader.names._own |= self.names._own  # names of the enclosing function are visible
         reader.annotations.symbols.update(self.annotations.symbols)
         reader.values.update(self.values)
         values = tuple(self.ssa(node, leaf) for argument in arguments for leaf in leaves(argument))
         return reader.inline(node, values)
 
     def inline(self, node: ast.AST, arguments: tuple[Value, ...]) -> object:
-        """What the function returns for arguments of a graph around, whose sizes have other names than here."""
+        """Inline the function into the calling graph, and return its result.
+
+        Symbols are renamed to the caller's sizes.
+        """
         outer = dict(self.values)
         self.values.clear()
         parameters = self.parameters()
@@ -180,18 +186,19 @@ class GraphReader(GraphValues):
             write = _WRITERS.get(type(statement))
             if write is None:
                 word = type(statement).__name__.lower()
-                raise self.source.problem(statement, f"a graph's function has no `{word}`: it has assignments, "
-                                          "`with R.dataflow():`, `if` and one `return` at its end")  # fmt: skip
+                expected = "assignments, `with R.dataflow():`, `if` and one `return` at its end"
+                message = f"a graph's function cannot contain `{word}`: expected {expected}"
+                raise self.source.problem(statement, message)
             target = next(iter(targets_of(statement)), None)
             with self.source.location(statement, target.id if isinstance(target, ast.Name) else ""):
                 write(self, statement)
 
     def _on_return(self, statement: ast.Return) -> None:
-        raise self.source.problem(statement, "`return` stands at the end of a graph's function only")
+        raise self.source.problem(statement, "`return` is only allowed at the end of a graph's function")
 
     def _on_assign(self, statement: ast.Assign) -> None:
         if len(statement.targets) != 1:
-            raise self.source.problem(statement, "one name is assigned at a time")
+            raise self.source.problem(statement, "expected one assigned name per statement")
         target = statement.targets[0]
         if statement in self.annotations.declarations:
             return
@@ -199,19 +206,19 @@ class GraphReader(GraphValues):
 
     def _on_annassign(self, statement: ast.AnnAssign) -> None:
         if statement.value is None:
-            raise self.source.problem(statement, "a name without a value")
+            raise self.source.problem(statement, "the name has no value")
         value = self.held(statement.value)
         stated = self.annotations.type(statement.annotation)
         self._assign(statement.target, self.stated(statement.annotation, value, stated))
 
     def _assign(self, target: ast.expr, value: object) -> None:
         if isinstance(target, ast.Name):
-            if self.names.is_around(target.id):  # of a function that is read in pieces
-                raise self.source.problem(target, f"'{target.id}' was something else before")
+            if self.names.is_around(target.id):  # the name is defined around a function that is read in pieces
+                raise self.source.problem(target, f"'{target.id}' is already defined with another meaning")
             self.values[target.id] = value
             return
         if not isinstance(target, (ast.Tuple, ast.List)):
-            raise self.source.problem(target, "only names are assigned to: tensors of a graph do not change")
+            raise self.source.problem(target, "only names can be assigned: tensors of a graph do not change")
         if type(value) is not tuple or len(value) != len(target.elts):
             count = len(value) if type(value) is tuple else 1
             raise self.source.problem(target, f"{len(target.elts)} names for {count} value{'s' * (count != 1)}")
@@ -234,11 +241,11 @@ class GraphReader(GraphValues):
         self.value(value)
 
     def _take_attributes(self, call: ast.Call) -> None:
-        """The target; others are TVM's, for passes that are not here."""
+        """Read the target attribute. Other attributes belong to passes of TVM and are ignored."""
         attributes = argument_of(self.names, call, "attrs")
         held = self.names.found(attributes)
         if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
-            raise self.source.problem(attributes, "a function's attributes are a dictionary of constants")
+            raise self.source.problem(attributes, "a function's attributes must be a dictionary of constants")
         target = held.get(RELAX_TARGET)
         if target is not None:
             if not isinstance(target, str):
@@ -247,21 +254,23 @@ class GraphReader(GraphValues):
 
     def _on_functiondef(self, statement: ast.FunctionDef) -> None:
         if (RELAX, "function") not in map(self.names.word, statement.decorator_list):
-            raise self.source.problem(statement, "a function in a graph's function is an @R.function")
+            raise self.source.problem(statement, "a function inside of a graph's function must be an @R.function")
         self.values[statement.name] = Nested(statement)
 
     def _on_with(self, statement: ast.With) -> None:
         call = statement.items[0].context_expr
         is_call = isinstance(call, ast.Call) and len(statement.items) == 1
         if not is_call or self.names.word(call) != (RELAX, "dataflow"):
-            raise self.source.problem(call, "in a graph's function `with` begins a block of R.dataflow()")
+            raise self.source.problem(call, "in a graph's function `with` must open a block of R.dataflow()")
         self.statements(statement.body)
 
     def _on_if(self, statement: ast.If) -> None:
-        """Names that both branches say are known behind it, with the same type."""
+        """Emit an `if`. Names that both branches define with the same type are defined after it."""
         condition = self._truth(statement.test)
         if not statement.orelse:
-            raise self.source.problem(statement, "`if` without `else`: both sides say what the names behind it are")
+            raise self.source.problem(
+                statement, "`if` without `else`: both branches must define the names used after it"
+            )
         before = dict(self.values)
         allocated = {each: each.value for each in before.values() if isinstance(each, Allocated)}
         sketch = ir.Operation.create("scf.if", operands=[condition], regions=2)
@@ -272,7 +281,7 @@ class GraphReader(GraphValues):
                 with ir.InsertionPoint(region.blocks.append()):
                     self.statements(statements)
                 if any(each.value is not value for each, value in allocated.items()):
-                    message = "one side of an `if` writes to a tensor that was allocated before: allocate it there"
+                    message = "one branch of an `if` writes to a tensor that was allocated before: allocate it there"
                     raise self.source.problem(statement, message)
                 sides.append(self.values)
             self.values = dict(before)
@@ -302,7 +311,7 @@ class GraphReader(GraphValues):
             self.values[name] = rebuilt(tree, results)
         for side in sides:
             for name in side.keys() - set(shared) - before.keys():
-                self.values[name] = Missing("only one side of the `if` before says what it is")
+                self.values[name] = Missing("only one branch of the preceding `if` defines it")
 
     def _difference(self, names: Sequence[str], trees: Sequence[Sequence[object]]) -> tuple[str, str, str]:
         for name, one, other in zip(names, *trees, strict=True):
@@ -317,18 +326,18 @@ class GraphReader(GraphValues):
         return texts[0] if type(tree) is not tuple else f"({', '.join(texts)})"
 
     def _truth(self, node: ast.expr) -> Value:
-        """A condition as an i1."""
+        """Return a condition as an i1."""
         value = self.ssa(node, self.value(node))
         info = decode(value.type)
         if isinstance(info, TensorInfo) and info.shape == () and info.dtype == "i1":
             return ir.Operation.create("tensor.extract", results=[value.type.element_type], operands=[value]).result
         if isinstance(info, ScalarInfo) and info.dtype == "i1":
             return value
-        raise self.source.problem(node, f"a condition is a 0-D tensor of bool, this is {describe(info)}")
+        raise self.source.problem(node, f"a condition must be a 0-D tensor of bool, this is {describe(info)}")
 
 
 def _passed(info: Info) -> Info:
-    """What a caller from outside passes: a shape of known rank as a tensor of its sizes."""
+    """Return the type that an external caller passes: for a shape of known rank, a tensor of its sizes."""
     if isinstance(info, ShapeInfo) and info.dims is not None:
         return TensorInfo((len(info.dims),), "i64")
     return info

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What graphs write otherwise than as operators of the tables: constants, shapes, casts, calls of functions."""
+"""Special calls in graphs, which are not operators of the tables: constants, shapes, casts, calls of functions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .program import Buffer
 
 _special = entering(SPECIAL)
 
-#: How TVM's printer has these floats.
+#: Names of these floats in the output of TVM's printer.
 _NO_NUMBERS = ("inf", "-inf", "nan")
 
 
@@ -30,7 +30,7 @@ def _constant(graph: GraphValues, call: ast.Call) -> object:
     try:
         value = graph.names.constant(given["value"])
     except NotConstant:
-        message = "a constant is a number, an array or nested lists of numbers"
+        message = "a constant must be a number, an array or nested lists of numbers"
         raise graph.source.problem(given["value"], message) from None
     dtype = graph.annotations.dtype(given["dtype"]) if "dtype" in given else None
     if isinstance(value, str) and value in _NO_NUMBERS:
@@ -39,7 +39,7 @@ def _constant(graph: GraphValues, call: ast.Call) -> object:
 
 
 _special("tuple")(lambda graph, call: tuple(map(graph.value, call.args)))
-# As an attribute a number may be negative, which a size is not.
+# An attribute may be negative; a size may not.
 _special("emit", "prim_value")(lambda graph, call: graph.value(argument_of(graph.names, call, "value")))
 _special("ExternFunc")(lambda graph, call: Callee(_text(graph, argument_of(graph.names, call, "global_symbol"))))
 
@@ -52,13 +52,13 @@ def _shape(graph: GraphValues, call: ast.Call) -> object:
 
 @_special("null_value")
 def _nothing(graph: GraphValues, call: ast.Call) -> None:
-    """An argument that is left out; where it is needed the operator says so."""
+    """Return None for an omitted argument. An operator that needs the argument reports it."""
     arguments_of(graph.names, call, ())
 
 
 @_special("one_hot")
 def _one_hot(graph: GraphValues, call: ast.Call) -> object:
-    """R.one_hot(x, T.float32(1), T.float32(0), depth, axis): its values say the type of the result."""
+    """Build R.one_hot(x, T.float32(1), T.float32(0), depth, axis). Its values determine the result's element type."""
     given = arguments_of(graph.names, call, ("indices", "on_value", "off_value", "depth", "axis"), 4)
     named = {name: graph.value(node) for name, node in given.items()}
     for name in ("on_value", "off_value"):
@@ -71,7 +71,7 @@ def _one_hot(graph: GraphValues, call: ast.Call) -> object:
 @_special("TupleGetItem")
 def _tuple_get_item(graph: GraphValues, call: ast.Call) -> object:
     given = arguments_of(graph.names, call, ("tuple_value", "index"), 2)
-    return graph.item(ast.copy_location(ast.Subscript(given["tuple_value"], given["index"], ast.Load()), call))
+    return graph.read_element(ast.copy_location(ast.Subscript(given["tuple_value"], given["index"], ast.Load()), call))
 
 
 @_special("match_cast", "emit_match_cast")
@@ -85,9 +85,9 @@ def _match_cast(graph: GraphValues, call: ast.Call) -> object:
     return graph.each_stated(call, value, stated, cast)
 
 
-#: How the functions of TVM's virtual machine are called.
+#: Prefix of the builtin functions of TVM's virtual machine.
 _OF_MACHINE = "vm.builtin."
-#: Those that graphs have before it, and the operators that they are.
+#: Builtin functions that graphs call before TVM lowers them, and the corresponding operators.
 _MACHINES = {"vm.builtin.tensor_to_shape": "tensor_to_shape", "vm.builtin.reshape": "reshape"}
 
 
@@ -97,26 +97,26 @@ def _text(graph: GraphValues, node: ast.expr) -> str:
     held = graph.values.get(node.id) if isinstance(node, ast.Name) else None
     value = held.name if isinstance(held, Callee) else graph.names.found(node)
     if not isinstance(value, str):
-        raise graph.source.problem(node, "the name of a function is text")
+        raise graph.source.problem(node, "the name of a function must be text")
     return value
 
 
 def _places(graph: GraphValues, node: ast.expr) -> tuple[int, ...]:
-    """Of the arguments that results are written over."""
+    """Return the positions of the arguments that results overwrite."""
     value = graph.names.found(node)
     places = value if isinstance(value, tuple) else (value,)
     if not all(isinstance(each, int) for each in places):
-        raise graph.source.problem(node, "the places of arguments are numbers")
+        raise graph.source.problem(node, "the positions of arguments must be numbers")
     return places
 
 
 def _passed(graph: GraphValues, node: ast.expr) -> list[Value]:
-    """The arguments of a call, a tuple or one alone."""
+    """Return the arguments of a call, a tuple or a single value."""
     return [graph.ssa(node, leaf) for leaf in leaves(graph.value(node))]
 
 
 def _stated(graph: GraphValues, node: ast.expr) -> object:
-    """The types that a call states: a list of several where the results are a tuple."""
+    """Return the types that a call states: a list if the results are a tuple."""
     is_several = isinstance(node, (ast.List, ast.Tuple))
     found = graph.types(node)
     tree = None if is_several else graph.annotations.type(node)
@@ -139,13 +139,13 @@ def _call_tir(graph: GraphValues, call: ast.Call) -> object:
 
 
 def _check_written(graph: GraphValues, call: ast.Call, prim: PrimFunc, results: Collection[Buffer]) -> None:
-    """Results are what nothing has to be in before, and nothing else is written to."""
+    """Check that the call needs no previous contents of its results, and that no other argument is written to."""
     for buffer, effect in prim.effects.items():
         position = prim.program.parameters.index(buffer)
-        hint = f"R.call_tir_inplace(cls.{prim.program.name}, (...), [{position}, ...], ...) takes it and gives it back"
+        hint = f"R.call_tir_inplace(cls.{prim.program.name}, (...), [{position}, ...], ...) passes it and returns it"
         if buffer not in results:
             message = (
-                f"'{prim.program.name}' writes to its argument '{buffer.name}', which a graph's value does not allow"
+                f"'{prim.program.name}' writes to its argument '{buffer.name}', but values of a graph are immutable"
             )
             raise graph.source.problem(call, f"{message}; {hint}")
         if effect is Effect.READS:
@@ -183,7 +183,9 @@ def _call_packed(graph: GraphValues, call: ast.Call) -> object:
         return graph.built(call, relax[_MACHINES[name]], tuple(map(graph.value, arguments)), {})
     if name.startswith(_OF_MACHINE):
         hint = "read the module as it was before tvm.compile"
-        raise graph.source.problem(call, f"this is of TVM's virtual machine, and there is none here: {hint}")
+        raise graph.source.problem(
+            call, f"this function belongs to TVM's virtual machine, which does not exist here: {hint}"
+        )
     named: dict[str, object] = {"ty_args": []}
     for keyword in call.keywords:
         if keyword.arg in TYPE_ARGUMENTS:
@@ -205,7 +207,7 @@ def _call_packed(graph: GraphValues, call: ast.Call) -> object:
 def _write_packed(
     graph: GraphValues, call: ast.Call, arguments: tuple[str, list[Value]], written: Sequence[Allocated]
 ) -> object:
-    """A call whose last arguments are memory that nothing has written yet: what TVM makes of R.call_dps_packed."""
+    """Build a call with uninitialized memory as last arguments: TVM's lowered form of R.call_dps_packed."""
     made = graph.built(call, relax["call_dps_packed"], arguments, {"out_ty": [each.info for each in written]})
     for each, value in zip(written, made if isinstance(made, tuple) else (made,), strict=True):
         each.value = value
@@ -213,7 +215,7 @@ def _write_packed(
 
 
 def _packed(graph: GraphValues, node: ast.expr, leaf: object) -> Value:
-    """An argument of a packed function, which takes Python's truth values and floats as they are."""
+    """Return an argument of a packed function as an SSA value. Truth values and floats of Python keep their type."""
     if isinstance(leaf, (bool, float)):
         return constant_value(leaf, element("i1" if isinstance(leaf, bool) else "f64"))
     return graph.ssa(node, leaf)
@@ -227,7 +229,7 @@ def _prim_func(graph: GraphValues, node: ast.expr) -> PrimFunc:
 
 
 def _passed_with_sizes(graph: GraphValues, given: Mapping[str, ast.expr]) -> list[Value]:
-    """The arguments of a call, and the sizes behind them."""
+    """Return the arguments of a call, followed by the sizes."""
     sizes: list[Value] = []
     if (node := given.get("tir_vars")) is not None:
         if isinstance(node, ast.Call) and graph.names.word(node) == (RELAX, "shape"):

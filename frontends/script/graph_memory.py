@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory in graphs, as TVM's passes make it explicit: tensors that are allocated, written by a PrimFunc, then read.
+"""Explicit memory in graphs, as TVM's passes emit it: tensors are allocated, written by a PrimFunc, then read.
 
-Here tensors are values: what a PrimFunc writes is what its tensor is from then on, and memory is planned anew.
+Here tensors are values. A tensor takes the value that the PrimFunc writes, and memory is planned again later.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _special = entering(SPECIAL)
 
 
 class _Nothing(NamedTuple):
-    """What a call gives whose result no value here stands for: storage, the end of a tensor's life."""
+    """Result of a call without a value: storage, or the end of a tensor's live range."""
 
 
 _TENSOR = ("shape", "dtype", "runtime_device_index", "storage_scope", "ty_args", "sinfo_args")
@@ -45,7 +45,7 @@ def _allocated(graph: GraphValues, call: ast.Call) -> Allocated:
     return Allocated(TensorInfo(graph.annotations.shape(shape), dtype))
 
 
-# R.str("global"), R.dtype("float32"): text.
+# R.str("global") and R.dtype("float32") are text.
 _special("str", "dtype")(lambda graph, call: graph.names.found(argument_of(graph.names, call, "value")))
 _special("memory.alloc_storage", "vm.alloc_storage", "memory.kill_storage", "memory.kill_tensor", "vm.kill_object")(
     lambda graph, call: _Nothing()
@@ -54,12 +54,12 @@ _special("memory.alloc_storage", "vm.alloc_storage", "memory.kill_storage", "mem
 
 @_special("hint_on_device", "to_vdevice", "builtin.stop_lift_params")
 def _itself(graph: GraphValues, call: ast.Call) -> object:
-    """R.hint_on_device(x, device): where something is the target says, and what is computed ahead the passes do."""
+    """Return the data of R.hint_on_device(x, device). The target and the passes choose the device."""
     return graph.value(arguments_of(graph.names, call, ("data", "dst_vdevice", "memory_scope"), 1)["data"])
 
 
 def called(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequence[object]) -> object:
-    """`cls.f(x, alloc)`, `n = cls.f(x, alloc)`: the number that the PrimFunc returns, nothing where it returns none."""
+    """Call a PrimFunc: `cls.f(x, alloc)`, or `n = cls.f(x, alloc)`. Returns its number, or () if there is none."""
     returned, count = prim.program.returned, len(prim.program.parameters)
     if len(arguments) != count - (returned is not None):
         message = f"'{prim.program.name}' takes {count - (returned is not None)} arguments, not {len(arguments)}"
@@ -75,24 +75,28 @@ def called(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequen
 
 
 def _write(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequence[Any]) -> None:
-    """What the PrimFunc writes is what the tensors that were allocated hold from here on."""
+    """Emit the call, and update the allocated tensors that the PrimFunc writes."""
     parameters = prim.program.parameters
     held = dict(zip(parameters, arguments, strict=True))
     for buffer, effect in prim.effects.items():
         target = held[buffer]
         if not isinstance(target, Allocated):
             hint = f"R.call_tir(cls.{prim.program.name}, (...), out_sinfo=...)"
-            message = f"'{prim.program.name}' writes to '{buffer.name}', which no R.builtin.alloc_tensor has made"
+            message = (
+                f"'{prim.program.name}' writes to '{buffer.name}', which was not allocated by R.builtin.alloc_tensor"
+            )
             raise graph.source.problem(node, f"{message}; a graph calls it by {hint}")
         if effect is Effect.READS and target.value is None:
-            raise graph.source.problem(node, f"'{prim.program.name}' reads '{buffer.name}', which nothing has written")
+            raise graph.source.problem(
+                node, f"'{prim.program.name}' reads '{buffer.name}' before anything is written to it"
+            )
     if not prim.effects:
         return
     if prim.kept and all(held[each].value is None for each in prim.kept):
         prim = graph.module.cleared(prim.program.name)
         held = dict(zip(prim.program.parameters, arguments, strict=True))
     for target in (held[each] for each in prim.kept if held[each].value is None):
-        # In addition to one that something has written: what is left of it is 0 as well.
+        # Another tensor already has contents. The unwritten elements of this tensor are 0, as in a cleared PrimFunc.
         target.value = graph.built(node, relax["zeros"], (target.info.shape,), {"dtype": target.info.dtype})
     values = {each: graph.ssa(node, held[each]) for each in held if each in prim.inputs or each in prim.kept}
     name, operands, named = prim.call(values, {each: held[each].info for each in prim.effects})

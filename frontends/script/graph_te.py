@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`R.emit_te(function, x, y)` in graphs of a running program: its function says in te what each element is."""
+"""`R.emit_te(function, x, y)` in graphs of a running program: a te function defines each element."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _passed(graph: GraphValues, given: dict[Placeholder, Value], node: ast.AST, value: object) -> object:
-    """What a function of te is given for values of a graph: tensors for tensors, all else as it is."""
+    """Return an argument for a te function: a placeholder for a tensor, and all other values unchanged."""
     from ...emit.te.dependence_graph import placeholder_of  # long to load, and few graphs ask
 
     if type(value) is tuple:
@@ -42,13 +42,13 @@ def _passed(graph: GraphValues, given: dict[Placeholder, Value], node: ast.AST, 
 
 def _emit_te(graph: GraphValues, call: ast.Call) -> object:
     if not call.args or any(each.arg is None for each in call.keywords):
-        raise graph.source.problem(call, "R.emit_te takes a function of te, then what that is called with")
+        raise graph.source.problem(call, "R.emit_te takes a function of te and its arguments")
     first, *rest = call.args
     try:
         function = graph.names.running(first)
     except NotConstant:
         hint = "R.call_tir(cls.f, ...) calls a PrimFunc of the module"
-        message = f"R.emit_te calls a function of the running program, which '{ast.unparse(first)}' is not here; {hint}"
+        message = f"R.emit_te calls a function of the running program, and '{ast.unparse(first)}' is not one; {hint}"
         raise graph.source.problem(first, message) from None
     given: dict[Placeholder, Value] = {}
     positional = [_passed(graph, given, each, graph.value(each)) for each in rest]
@@ -57,7 +57,7 @@ def _emit_te(graph: GraphValues, call: ast.Call) -> object:
         outputs = as_list(function(*positional, **named))
     except RelaxError:
         raise
-    except Exception as error:  # whatever it raises, it says of what it was given here
+    except Exception as error:  # user code may raise any error
         message = f"'{ast.unparse(first)}' raised {type(error).__name__}: {error}"
         raise graph.source.problem(call, message) from error
     symbol, results = _prim_func(graph, call, getattr(function, "__name__", "te"), given, outputs)
@@ -68,7 +68,7 @@ def _emit_te(graph: GraphValues, call: ast.Call) -> object:
 def _prim_func(
     graph: GraphValues, call: ast.Call, name: str, given: dict[Placeholder, Value], outputs: list[Tensor]
 ) -> tuple[str, list[TensorInfo]]:
-    """The function of the module that computes tensors, and their types."""
+    """Build the module's function that computes the tensors, and return its name and their types."""
     from ...emit.te.dependence_graph import needs_memory
     from ...emit.te.emission import Emission
     from ...emit.te.tensors import Placeholder, Tensor
@@ -77,7 +77,7 @@ def _prim_func(
     wrong = [each for each in outputs if not isinstance(each, Tensor) or isinstance(each, Placeholder)]
     if wrong or not outputs:
         shown = repr(wrong[0]) if wrong else "nothing"
-        raise graph.source.problem(call, f"the function gives tensors that te computes, not {shown}")
+        raise graph.source.problem(call, f"the function must return tensors that te computes, not {shown}")
     owner = graph.module.owner
     load_dialects(graph.module.context, ("func", *DIALECTS))
     results = [Placeholder(each.shape, each.name, each.place, each.dtype).info for each in outputs]

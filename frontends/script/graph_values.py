@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Expressions of graphs: operators are found by their names in the tables, everything else is named here."""
+"""Expressions of graphs: operators come from the tables by name; all other calls are in `SPECIAL`."""
 
 from __future__ import annotations
 
 import ast
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -32,18 +32,19 @@ from ...dialects.core.operator import Operator
 from ...dialects.core.symbols import SymExpr, sym
 from ...dialects.core.verifier import compatible
 from ...dialects.relax import const, dialect
-from ...dialects.script.syntax import items_of, operation_of
+from ...dialects.script.syntax import items_of
 from ...emit.numbers import number
 from .annotations import TYPE_ARGUMENTS, Annotations, arguments_of, leaves, rebuilt
+from .common.expression_reader import ExpressionReader
 from .common.pieces import StatementsOf
 from .common.source import Source
 from .module_prim_funcs import PrimFunc
 from .names import RELAX, TIR, Names, NotConstant
 
-#: relax's operators by name.
+#: Relax operators by name.
 relax = dialect.ops
 
-#: Operators by their signs: of one value, and of two.
+#: Operators by their signs: with one operand, and with two.
 _SIGNS: dict[int, dict[str, str]] = {
     1: {"-": "negative", "~": "bitwise_not", "not": "logical_not"},
     2: {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "//": "floor_divide", "%": "mod", "**": "power",
@@ -52,46 +53,48 @@ _SIGNS: dict[int, dict[str, str]] = {
         ">=": "greater_equal"},
 }  # fmt: skip
 
+_WHERE = "a graph's function"
+
 Special = Callable[["GraphValues", ast.Call], object]
-#: By R's words: how their calls are read. See graph_calls.py.
+#: Readers of special calls by their name in R. See graph_calls.py.
 SPECIAL: dict[str, Special] = {}
 
-#: An operator, its operands' types and its attributes' text: operations that share it differ in their operands alone.
+#: Operator, operand types and attribute text. Operations that share a signature differ only in their operands.
 Signature = tuple[Operator, tuple[Type, ...], str]
 
 
 class Callee(NamedTuple):
-    """A function of the module, or of C: what a name stands for where it is called."""
+    """Callable function: of the module, or external in C."""
 
     name: str
 
 
 class ThisModule(NamedTuple):
-    """`cls`, whose attributes are the module's functions."""
+    """The name `cls`. Its attributes are the module's functions."""
 
 
 @dataclass(eq=False)
 class Allocated:
-    """A tensor whose memory a graph has: what it is once something has written it."""
+    """Tensor that a graph allocates. `value` is set once something writes the tensor."""
 
     info: TensorInfo
     value: Value | None = None
 
 
 class Nested(NamedTuple):
-    """A function in a function: where it is called its statements take the call's place."""
+    """Function inside of a function. Calls of it are inlined."""
 
     function: ast.FunctionDef
 
 
 class Missing(NamedTuple):
-    """What a name was, where only one of two branches says what it is."""
+    """Name that only one of two branches defines."""
 
     reason: str
 
 
 class Around(Protocol):
-    """What a graph knows of the module that it is in."""
+    """Interface of the module that encloses a graph."""
 
     source: Source
     names: Names
@@ -101,26 +104,25 @@ class Around(Protocol):
     prim_funcs: dict[str, PrimFunc]
     own_names: set[str]
     statements: StatementsOf
-    #: The types of the results and the attributes of operations that were made before.
+    #: Result types and attributes of earlier operations, by signature.
     made: dict[Signature, tuple[list[Type], dict[str, Attribute]]]
 
     def cleared(self, name: str) -> PrimFunc:
-        """A PrimFunc whose results are 0 where it leaves them as they were."""
+        """Return a PrimFunc that clears the elements of its results which it does not write."""
 
     def call(self, graph: GraphValues, node: ast.Call, name: str, arguments: tuple[object, ...]) -> object:
-        """A call of another function."""
+        """Emit a call of another function."""
 
 
-class GraphValues(ABC):
-    """Evaluates expressions at the current insertion point."""
+class GraphValues(ExpressionReader[object]):
+    """Evaluation of expressions at the current insertion point."""
 
     def __init__(self, module: Around, names: Names):
         self.module, self.names = module, names
         self.source: Source = module.source
         self.annotations = Annotations(names, self._shape_called)
-        #: What each name is: an SSA value, a tuple of such, a size, a Python constant.
+        #: Names in scope: an SSA value, a tuple of values, a size, or a Python constant.
         self.values: dict[str, object] = {}
-        self._depth = 0
 
     def _shape_called(self, name: str) -> ShapeInfo | None:
         held = self.values.get(name)
@@ -129,37 +131,12 @@ class GraphValues(ABC):
 
     # ---- values ----
 
-    def value(self, node: ast.expr) -> object:
-        """An SSA value, a tuple of what there is, a size, a Python constant, or a function's name."""
-        self._depth += 1
-        if self._depth > 400:
-            raise self.source.problem(node, "the expression is nested too deep")
-        try:
-            return self._value(node)
-        finally:
-            self._depth -= 1
-
-    def _value(self, node: ast.expr) -> object:
-        if isinstance(node, ast.Name):
-            return self._named(node)
-        if isinstance(node, ast.Call):
-            return self._call(node)
+    def read_other(self, node: ast.expr) -> object:
         if isinstance(node, (ast.Tuple, ast.List)):
-            return tuple(self.value(item) for item in node.elts)
-        if isinstance(node, ast.Subscript):
-            return self.item(node)
-        if isinstance(node, ast.Attribute):
-            return self._attribute(node)
-        sign, operands = operation_of(node)
-        if sign in _SIGNS.get(len(operands), ()):
-            return self._computed(node, _SIGNS[len(operands)][sign], *operands)
-        try:
-            return self.names.constant(node)
-        except NotConstant:
-            word = type(node).__name__.lower()
-            raise self.source.problem(node, f"a graph's function has no such expression ({word})") from None
+            return tuple(map(self.value, node.elts))
+        return self._attribute(node) if isinstance(node, ast.Attribute) else self.names.constant_in(node, _WHERE)
 
-    def _named(self, node: ast.Name) -> object:
+    def read_name(self, node: ast.Name) -> object:
         name = node.id
         if name in self.values:
             found = self.values[name]
@@ -195,24 +172,26 @@ class GraphValues(ABC):
                 return info.dtype
         raise self.source.problem(node, f"there is no '{ast.unparse(node)}' here")
 
-    def item(self, node: ast.Subscript) -> object:
+    def read_element(self, node: ast.Subscript) -> object:
         if hasattr(array := self.names.found(node), "__array__"):
             return self.source.guarded(node, lambda: const(array))
         held = self.value(node.value)
         place = self.names.found(node.slice)
         if type(held) is not tuple or not isinstance(place, int):
-            hint = "parts of a tensor are taken by R.strided_slice and R.take"
-            raise self.source.problem(node, f"only tuples are indexed, by a constant; {hint}")
+            hint = "use R.strided_slice or R.take for parts of a tensor"
+            raise self.source.problem(node, f"only tuples can be indexed, and only by a constant; {hint}")
         if not -len(held) <= place < len(held):
             raise self.source.problem(node.slice, f"a tuple of {len(held)} has no item {place}")
         return held[place]
 
-    def _computed(self, node: ast.expr, name: str, *operands: ast.expr) -> object:
-        values = [self.value(each) for each in operands]
+    def apply_operator(self, node: ast.expr, sign: str, *values: object) -> object:
+        name = _SIGNS.get(len(values), {}).get(sign)
+        if name is None:
+            raise self.names.unsupported(node, _WHERE)
         if not any(isinstance(value, ir.Value) for value in values):
             if isinstance(node, ast.Compare) and any(isinstance(each, SymExpr) for each in values):
                 left, right = (number(self.ssa(node, each)) for each in values)
-                return left.compare(operation_of(node)[0], right).value
+                return left.compare(sign, right).value
             try:
                 return self.names.computed(node, *values)
             except NotConstant:
@@ -221,7 +200,7 @@ class GraphValues(ABC):
         return self.built(node, relax[name], tuple(self._operand(node, value, like) for value in values), {})
 
     def _operand(self, node: ast.AST, value: object, like: Value) -> object:
-        """A Python number in an operation with a tensor is one of its elements."""
+        """Return an operand as an SSA value. A Python number beside a tensor becomes a constant of its element type."""
         info = decode(like.type)
         if isinstance(value, (bool, int, float)) and isinstance(info, TensorInfo):
             return const(value, info.dtype)
@@ -232,16 +211,16 @@ class GraphValues(ABC):
             return value
         if isinstance(value, Allocated):
             if value.value is None:
-                raise self.source.problem(node, "nothing has written this tensor")
+                raise self.source.problem(node, "this tensor is used before anything is written to it")
             return value.value
         if isinstance(value, (SymExpr, int)) and not isinstance(value, bool):
             return self.source.guarded(node, lambda: relax["prim_value"](value))
         shown = "a tuple" if type(value) is tuple else "a function" if isinstance(value, Callee) else repr(value)[:60]
-        raise self.source.problem(node, f"a value is needed here, this is {shown} (a constant is R.const(...))")
+        raise self.source.problem(node, f"expected a value, got {shown} (a constant is R.const(...))")
 
     # ---- calls ----
 
-    def _call(self, node: ast.Call) -> object:
+    def read_call(self, node: ast.Call) -> object:
         kind, name = self.names.word(node)
         if not kind:
             return self._call_of_function(node)
@@ -253,7 +232,7 @@ class GraphValues(ABC):
         return self._operator(node, find_relax(self.source, node.func, name))
 
     def _number(self, node: ast.Call, name: str) -> object:
-        """`T.float32(0.5)`, `T.bool(True)` and `T.int64(-1)` as attributes; others are sizes."""
+        """Return `T.float32(0.5)`, `T.bool(True)` or `T.int64(-1)` as an attribute. Other calls are sizes."""
         if name == "index_map" and node.args and isinstance(node.args[0], ast.Lambda):
             return self._index_map(node.args[0])
         dtype = dtype_name(name)
@@ -263,17 +242,17 @@ class GraphValues(ABC):
                 return float(value) if is_float(dtype) else bool(value) if is_bool(dtype) else int(value)
         return self.annotations.dim(node)
 
-    def _element(self, node: ast.expr, value: object) -> object:
-        """`T.float32(0.5)` in place of a tensor is one of a single element."""
+    def _single_element(self, node: ast.expr, value: object) -> object:
+        """Return `T.float32(0.5)` in place of a tensor as a tensor with a single element."""
         kind, name = self.names.word(node)
         return const(value, dtype_name(name)) if kind == TIR and isinstance(node, ast.Call) else value
 
     def _index_map(self, node: ast.Lambda) -> str:
-        """`T.index_map(lambda n, c: (n, c // 4, c % 4))` as an affine map's text."""
+        """Return the text of an affine map for `T.index_map(lambda n, c: (n, c // 4, c % 4))`."""
         indices = Annotations(self.names)
         names = [each.arg for each in node.args.args]
         indices.symbols.update((name, sym(f"d{position}")) for position, name in enumerate(names))
-        # The same precedence in both languages, only the operators' names differ.
+        # Both languages have the same precedence. Only the operators' names differ.
         texts = [str(each).replace("//", " floordiv ").replace("%", " mod ") for each in indices.shape(node.body)]
         variables = ", ".join(f"d{position}" for position in range(len(names)))
         return f"affine_map<({variables}) -> ({', '.join(texts)})>"
@@ -294,18 +273,18 @@ class GraphValues(ABC):
         if isinstance(callee, Nested):
             return self.call_nested(node, callee, tuple(map(self.value, node.args)))
         if not isinstance(callee, Callee):
-            raise self.source.problem(func, "this is no function")
+            raise self.source.problem(func, "this is not a function")
         arguments = tuple(map(self.held, node.args))
         if node.keywords:
-            raise self.source.problem(node.keywords[0].value, "functions of the module take arguments by their places")
+            raise self.source.problem(node.keywords[0].value, "functions of the module take positional arguments only")
         return self.module.call(self, node, callee.name, arguments)
 
     @abstractmethod
     def call_nested(self, node: ast.Call, callee: Nested, arguments: tuple[object, ...]) -> object:
-        """A call of a function in this one."""
+        """Inline a call of a nested function."""
 
     def held(self, node: ast.expr) -> object:
-        """A value; a tensor that a function may write, maybe again, stays that."""
+        """Return a value. A tensor that a function may write stays an Allocated."""
         held = self.values.get(node.id) if isinstance(node, ast.Name) else None
         return held if isinstance(held, Allocated) else self.value(node)
 
@@ -324,15 +303,15 @@ class GraphValues(ABC):
         return self.source.guarded(func, lambda: find_op(text))
 
     def _operator(self, node: ast.Call, definition: Operator) -> object:
-        """`R.nn.conv2d(x, w, strides=(2, 2))`: arguments as the builder takes them."""
+        """Build `R.nn.conv2d(x, w, strides=(2, 2))` with the arguments that the builder expects."""
         arguments = [self._argument(each) for each in node.args]
         for place, (operand, each) in enumerate(zip(definition.operands, node.args, strict=False)):
             if operand[1:] == ("tensor", "single") and isinstance(arguments[place], (bool, int, float)):
-                arguments[place] = self._element(each, arguments[place])
+                arguments[place] = self._single_element(each, arguments[place])
         named: dict[str, object] = {}
         for keyword in node.keywords:
             if keyword.arg is None:
-                raise self.source.problem(keyword.value, "arguments are written out")
+                raise self.source.problem(keyword.value, "write out the arguments: ** is not supported")
             name = definition.explicit if keyword.arg in TYPE_ARGUMENTS and definition.explicit else keyword.arg
             is_type = name == definition.explicit and bool(name)
             named[name] = self.types(keyword.value) if is_type else self._argument(keyword.value)
@@ -352,7 +331,7 @@ class GraphValues(ABC):
         return value.name if isinstance(value, Callee) else value
 
     def types(self, node: ast.expr) -> list[Info]:
-        """Of results: one, or a list or R.Tuple of several."""
+        """Return the types of results: a single type, or a list or R.Tuple of several."""
         return [leaf for item in items_of(node) for leaf in leaves(self.annotations.type(item))]
 
     def built(
@@ -370,13 +349,13 @@ class GraphValues(ABC):
         return () if made is None else made
 
     def stated(self, node: ast.AST, value: object, stated: object) -> object:
-        """A value with a stated type: what contradicts it is refused, what says more is checked at run time."""
+        """Return a value with a stated type. A contradiction is an error; a narrower type is checked at run time."""
         if isinstance(value, Value) and decode(value.type) == stated:
             return value
         return self.each_stated(node, value, stated, partial(self._as_stated, node))
 
     def each_stated(self, node: ast.AST, value: object, stated: object, make: Callable[..., object]) -> object:
-        """A value in whose place stands what `make` gives for each of its leaves and the type stated of it."""
+        """Replace each leaf of a value by the result of `make` for the leaf and its stated type."""
         held, wanted = leaves(value), leaves(stated)
         if len(held) != len(wanted):
             raise self.source.problem(node, f"{len(wanted)} types for {len(held)} values")
@@ -398,7 +377,7 @@ class GraphValues(ABC):
 
 
 def _signature(definition: Operator, arguments: tuple[object, ...], named: Mapping[str, object]) -> Signature | None:
-    """What decides an operation's attributes and its result's type; None where more does than types and constants."""
+    """Return the signature of a call, or None if more than types and constants determine the operation."""
     if definition.value_dependent or definition.explicit or definition.prepare or definition.redirect:
         return None
     types = [each.type for each in arguments if isinstance(each, Value)]
@@ -408,12 +387,12 @@ def _signature(definition: Operator, arguments: tuple[object, ...], named: Mappi
 
 
 def _is_plain(value: object) -> bool:
-    """Whether a constant's text says all of it."""
+    """Check whether the text of a constant determines its value."""
     return all(map(_is_plain, value)) if type(value) is tuple else type(value) in (bool, int, float, str)
 
 
 def form(tree: object) -> object:
-    """The tuples that a tree consists of."""
+    """Return the tuple structure of a tree."""
     return tuple(map(form, tree)) if type(tree) is tuple else None
 
 
@@ -430,7 +409,7 @@ def _says_more(wanted: Info, info: Info) -> bool:
 
 
 def find_relax(source: Source, node: ast.AST, name: str) -> Operator:
-    """The operator of that name, `nn.relu`. Raises ScriptError that names the nearest one."""
+    """Return the operator with a name such as `nn.relu`. Raises a ScriptError that names the nearest operator."""
     if name not in relax:
         raise source.problem(node, f"R has no '{name}'", [*relax, *SPECIAL, "Tensor", "Shape", "Tuple"], name)
     return relax[name]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The loops that a text has around its blocks, as lines for schedules: tiles, orders, several blocks in a loop.
+"""Loops that a script writes around its blocks, as lines for schedules: tiles, orders, several blocks in a loop.
 
-Nests on tensors have one loop for each variable of a block, and how these run is the compiler's choice. Who asks for
-a schedule finds the text's loops.
+Nests on tensors have one loop per block variable, and the compiler chooses how these loops run. A request for a
+schedule returns the loops of the text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _INDENT = "    "
 
 
 def loop_lines(body: Sequence[Statement], steps: Sequence[Nest | Allocate], names: Names) -> list[str]:
-    """Of a function's statements, which are these nests; none where each variable of a block is a loop, in order."""
+    """Return the lines for statements that are these nests. Empty if the loops are the block variables in order."""
     nests = [step for step in steps if isinstance(step, Nest)]
     by_name = {nest.name: nest for nest in nests}
     if "" in by_name or len(by_name) != len(nests):
@@ -39,7 +39,7 @@ def _is_plain(nest: Nest) -> bool:
 
 
 def _is_more(statement: Statement) -> bool:
-    """Whether a loop is around several blocks, or around a block that is around others."""
+    """Check whether a loop encloses several blocks, or a block that encloses others."""
     if isinstance(statement, Block):
         return any(map(_is_more, statement.body))
     if not isinstance(statement, For):
@@ -49,7 +49,7 @@ def _is_more(statement: Statement) -> bool:
 
 
 class _NoLines(Exception):
-    """Loops that no line stands for."""
+    """Loops that schedule lines cannot express."""
 
 
 class _LoopLines:
@@ -81,7 +81,7 @@ class _LoopLines:
         yield from self.of(statement.body, indent, around)
 
     def _axis(self, loop: Loop) -> tuple[str, int]:
-        """The variable of a block that a loop of dynamic extent is alone."""
+        """Return the block variable that equals the variable of a loop with a dynamic extent."""
         for name, nest in self._nests.items():
             for number, axis in enumerate(nest.axes):
                 if loop in nest.loops and isinstance(axis.binding, ast.Name) and axis.binding.id == loop.name:
@@ -100,7 +100,7 @@ class _LoopLines:
         return f'block("{block.name}", [{bindings}], {memory}{where})'
 
     def _limits(self, conditions: Sequence[ast.expr]) -> Iterator[tuple[ast.expr, int]]:
-        """Conditions as an index that is below a limit."""
+        """Yield each condition as an index and its exclusive upper limit."""
         for each in conditions:
             sign, operands = self._names.operation(each)
             if sign == "and":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program as loops over memrefs, in the order in which it is written."""
+"""Emission of a program as loops over memrefs, in program order."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from ...bindings.ir import Value
+from ...dialects.script.syntax import parts_within
 from ...dialects.tir import dialect as tir
 from ...emit import linalg, loops
 from ...emit.arithmetic import element
@@ -29,17 +30,16 @@ from .program import (
     Store,
     While,
     leaving,
-    parts_within,
 )
 from .scalar_types import typed
 from .scalars import Scalars
 
-#: What becomes of an iteration: it goes on, the next one is begun, or the loop is left.
+#: State of an iteration: it continues, it skips to the next iteration, or it leaves the loop.
 _GOES_ON, _NEXT, _LEFT = 0, 1, 2
 
 
 class Memrefs:
-    """The buffers' memory."""
+    """Memory of the buffers."""
 
     def __init__(self, memrefs: dict[Buffer, Value]):
         self.memrefs = memrefs
@@ -50,14 +50,14 @@ class Memrefs:
 
     def memory(self, scalars: Scalars, node: ast.AST, buffer: Buffer) -> Value:
         if buffer not in self.memrefs:
-            raise scalars.source.problem(node, f"buffer '{buffer.name}' is used before it is there")
+            raise scalars.source.problem(node, f"buffer '{buffer.name}' is used before it is allocated")
         return self.memrefs[buffer]
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
         return not any(isinstance(each, ast.Subscript) for each in parts_within(node))
 
     def places(self, scalars: Scalars, node: ast.AST, buffer: Buffer, indices: Sequence[ast.expr]) -> list[Size]:
-        """The indices of an element, checked where it is not proven to be there."""
+        """Return the indices of an element, with a check if the access is not proven in bounds."""
         places = [scalars.index(index) for index in indices]
         for axis, place in enumerate(places if node not in scalars.inside else ()):
             size, index = linalg.size(self.memrefs[buffer], axis), as_index(place)
@@ -67,15 +67,15 @@ class Memrefs:
 
 
 class LoopProgram:
-    """Emits statements."""
+    """Emission of statements."""
 
     def __init__(self, scalars: Scalars, memory: Memrefs):
         self.scalars, self.memory = scalars, memory
-        #: Of the loop around, where something in it leaves it: whether this iteration goes on.
+        #: State variable of the enclosing loop if a statement in the loop leaves it.
         self._state: Value | None = None
 
     def emit(self, statements: Sequence[Statement]) -> None:
-        """The statements, with memory for the buffers that they allocate until their end."""
+        """Emit the statements. Buffers that they allocate live until the end of the last statement."""
         outer = self.scalars.env
         self.scalars.env = dict(outer)
         self._from(statements, 0)
@@ -114,7 +114,7 @@ class LoopProgram:
 
     def _evaluate(self, statement: Evaluate) -> None:
         if self.scalars.names.word(statement.call) == (TIR, "tvm_storage_sync"):
-            message = "threads are loops here, one iteration after the other: none can wait for others"
+            message = "threads run as sequential loops here, so that none can wait for others"
             raise self.scalars.source.problem(statement.node, message)
         self.scalars.value(statement.call)
 
@@ -124,7 +124,7 @@ class LoopProgram:
             if condition:
                 return
             condition = self.scalars.cast(statement.node, False, "i1")
-        # Braces would stand for a number.
+        # Unescaped braces would be a placeholder for a number.
         tir.ops["assert"](condition, [], kind="AssertionError", message=statement.message.replace("{}", "{ }"))
 
     def _when(self, condition: bool | Number, then: Sequence[Statement], otherwise: Sequence[Statement] = ()) -> None:
@@ -154,7 +154,7 @@ class LoopProgram:
         self._repeat(statement.body, repeat)
 
     def _repeat(self, body: Sequence[Statement], repeat: Callable[[Callable[[], None], bool], None]) -> None:
-        """`repeat(once, is_left)` makes the loop; what is left says so in memory, and what follows asks for it."""
+        """Emit a loop with `repeat(once, is_left)`. The state is kept in memory, and later statements test it."""
         outer, found = self._state, leaving(body)
 
         def run(state: Value | None) -> None:
@@ -191,7 +191,7 @@ class LoopProgram:
         stop = self.scalars.index(loop.stop)
         for node, bound in ((loop.start, start), (loop.stop, stop)):
             if isinstance(bound, int) and node is not None and not -(1 << 62) <= bound < 1 << 62:
-                raise self.scalars.source.problem(node, f"a loop does not go to {bound}")
+                raise self.scalars.source.problem(node, f"the loop bound {bound} is out of range")
 
         def once(index: Number) -> None:
             outer = self.scalars.env

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constants that TVM's printer writes apart: `metadata = tvm.ir.load_json("...")`, a graph of objects as JSON."""
+"""Constants that TVM's printer writes separately: `metadata = tvm.ir.load_json("...")`, a graph of objects as JSON."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import numpy
 
-#: What an array's bytes begin with.
+#: First bytes of an array.
 _MAGIC = 0xDD5E40F096B4A13F
 _HEADER = struct.Struct("<QQiiiBBH")
-#: Element types by DLPack's codes: numpy's, to which the bits belong, and ml_dtypes'.
+#: Element types by DLPack's codes: NumPy's, to which the bits are appended, and ml_dtypes'.
 _NUMPYS = {0: "int", 1: "uint", 2: "float"}
 _OTHERS = {4: "bfloat16", 7: "float8_e3m4", 8: "float8_e4m3", 9: "float8_e4m3b11fnuz", 10: "float8_e4m3fn",
            11: "float8_e4m3fnuz", 12: "float8_e5m2", 13: "float8_e5m2fnuz", 14: "float8_e8m0fnu"}  # fmt: skip
@@ -23,7 +23,7 @@ _BOOL = 6
 
 
 def read_metadata(text: str) -> dict[str, tuple[object, ...]]:
-    """The arrays by their kind; None for what is no array. Raises ValueError for another text."""
+    """Return the arrays by kind, with None for other objects. Raises ValueError for text in another format."""
     try:
         held = json.loads(text)
         nodes = held["nodes"]
@@ -34,15 +34,15 @@ def read_metadata(text: str) -> dict[str, tuple[object, ...]]:
             found[nodes[key]["data"]] = tuple(_array(nodes, nodes[item]) for item in items)
         return found
     except (LookupError, TypeError, RecursionError, binascii.Error, struct.error) as error:
-        raise ValueError(f"this is no metadata of TVM's printer ({type(error).__name__}: {error})") from None
+        raise ValueError(f"this is not metadata of TVM's printer ({type(error).__name__}: {error})") from None
 
 
 def _array(nodes: list[Any], node: Any) -> object:
-    """Of a constant, which holds an array."""
+    """Return the array that a constant contains."""
     seen: list[object] = []
     while node["type"] != "ffi.Tensor":
         if node in seen:
-            raise ValueError("this is no metadata of TVM's printer (a node holds itself)")
+            raise ValueError("this is not metadata of TVM's printer (a node holds itself)")
         seen.append(node)
         data = node["data"]
         inner = data.get("value", data.get("data")) if isinstance(data, dict) else None
@@ -57,7 +57,7 @@ def _decoded(held: bytes) -> object:
 
     magic, _, _, _, rank, code, bits, lanes = _HEADER.unpack_from(held)
     if magic != _MAGIC or lanes != 1:
-        raise ValueError("this is no array of TVM's")
+        raise ValueError("this is not an array of TVM")
     shape = struct.unpack_from(f"<{rank}q", held, _HEADER.size)
     start = _HEADER.size + 8 * rank + 8
     return numpy.frombuffer(held[start:], _dtype(code, bits)).reshape(shape)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A script as a module: `@I.ir_module` classes and functions alone; PrimFuncs come first, then what calls them."""
+"""Reader of modules: `@I.ir_module` classes, or functions outside of a class.
+
+PrimFuncs are read before their callers.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +38,16 @@ from .ssa.shortened_script import Shortened
 from .ssa.ssa_reader import SsaReader, ssa_class
 
 _DIALECTS = ("arith", "linalg", "math", "memref", "scf", "tensor")
-#: What runs where a script is a tensor program alone.
+#: Name of the graph function of a script that is a single tensor program.
 _MAIN = "main"
 
 
 def read_script(
     source: Source, around: Mapping[str, object] | None = None, context: Context | None = None
 ) -> MlirModule:
-    """The module that a script describes, in a context of its own, or in one. `around` are the names around an object.
+    """Return the module that a script describes. `around` are the variables of the scope that defines the object.
 
-    Raises ScriptError.
+    Without a context the module gets a new one. Raises ScriptError.
     """
     context = context or create_context()
     load_dialects(context, _DIALECTS)
@@ -65,7 +68,10 @@ def read_script(
 def _read_in_pieces(
     source: Source, shortened: Shortened | None, around: Mapping[str, object] | None, pieces: Pieces
 ) -> MlirModule | None:
-    """None where there are no pieces, or anything is wrong: the whole says what, as it does of short scripts."""
+    """Read the script in pieces.
+
+    Returns None if there are no pieces or on any error; the whole then reports the error.
+    """
     if not pieces:
         return None
     try:
@@ -88,20 +94,20 @@ def _read(
     if shortened is not None and ir_class is not None:
         SsaReader(source, owner.context, shortened, statements).read(ir_class, owner)
     else:
-        # The words may stand somewhere else.
+        # The keyword may occur somewhere else in the text.
         whole = tree if shortened is None else source.parse()
         ModuleReader(source, Names(source, around), owner, statements).read(whole)
     return owner
 
 
 class ModuleReader:
-    """The functions of a script, built in a module."""
+    """Reader of a script's functions. It builds them in a module."""
 
     def __init__(self, source: Source, names: Names, owner: MlirModule, statements: StatementsOf):
         self.source, self.names, self.owner = source, names, owner
         self.statements = statements
         self.context: Context = owner.context
-        #: Names that stand for the module itself: the class's, and what methods call it.
+        #: Names that refer to the module itself: the class's name, and the first parameter of methods.
         self.own_names: set[str] = {"cls", "self", "Module"}
         self.functions: dict[str, ast.FunctionDef] = {}
         self.prim_funcs: dict[str, PrimFunc] = {}
@@ -136,7 +142,7 @@ class ModuleReader:
     def _of_kind(self, kind: str) -> list[str]:
         return [name for name, each in self._kinds.items() if each == kind]
 
-    # ---- what there is ----
+    # ---- declarations ----
 
     def _take(self, statement: ast.stmt) -> None:
         if isinstance(statement, ast.ClassDef):
@@ -145,21 +151,21 @@ class ModuleReader:
             self._take_function(statement)
         elif not self.names.take(statement):
             word = type(statement).__name__.lower()
-            message = f"a script has imports, constants, functions and an @I.ir_module class, no `{word}`"
+            message = f"a script contains imports, constants, functions and an @I.ir_module class, not `{word}`"
             raise self.source.problem(statement, message)
 
     def _take_class(self, statement: ast.ClassDef) -> None:
         if (IR, "ir_module") not in map(self.names.word, statement.decorator_list):
-            raise self.source.problem(statement, f"class '{statement.name}' is no @I.ir_module")
+            raise self.source.problem(statement, f"class '{statement.name}' is not an @I.ir_module")
         self.own_names.add(statement.name)
         for inner in statement.body:
             if isinstance(inner, ast.FunctionDef):
                 self._take_function(inner)
             elif not (isinstance(inner, ast.Pass) or self._is_said(inner) or self.names.take(inner)):
-                raise self.source.problem(inner, "a module has functions, and calls of I")
+                raise self.source.problem(inner, "a module contains functions, and calls of I")
 
     def _is_said(self, statement: ast.stmt) -> bool:
-        """Whether a class's statement is a call of I, or a declaration that nothing needs: `f = R.ExternFunc("f")`."""
+        """Check for a call of I, or for a declaration without effect: `f = R.ExternFunc("f")`."""
         if isinstance(statement, ast.Assign):
             return self.names.word(statement.value) == (RELAX, "ExternFunc")
         value = statement.value if isinstance(statement, ast.Expr) else None
@@ -169,7 +175,7 @@ class ModuleReader:
         words = map(self.names.word, function.decorator_list)
         kind = next((word[0] for word in words if word in ((RELAX, "function"), (TIR, "prim_func"))), None)
         if kind is None:
-            message = f"function '{function.name}' has no decorator that says what it is: @R.function or @T.prim_func"
+            message = f"function '{function.name}' has no decorator: expected @R.function or @T.prim_func"
             raise self.source.problem(function, message)
         if function.name in self.functions:
             raise self.source.problem(function, f"the module has a function '{function.name}' already")
@@ -184,7 +190,7 @@ class ModuleReader:
         return False
 
     def _called_in_place(self) -> set[str]:
-        """The PrimFuncs whose results take an argument's place somewhere."""
+        """Return the PrimFuncs that some call uses in place."""
         found: set[str] = set()
         if "call_tir_inplace" not in self.source.text:
             return found
@@ -198,7 +204,8 @@ class ModuleReader:
         return found
 
     def cleared(self, name: str) -> PrimFunc:
-        """A PrimFunc whose results are 0 where it leaves them as they were: that memory is uninitialized."""
+        """Return a PrimFunc that clears the elements of its results which it does not write, since memory is
+        uninitialized."""
         if name not in self._cleared:
             taken = {*self.functions, *(each.symbol for each in self._cleared.values())}
             self._cleared[name] = prim = PrimFunc(self.names, self.functions[name], is_cleared=True)
@@ -209,7 +216,10 @@ class ModuleReader:
     # ---- graphs ----
 
     def graph_function(self, name: str) -> tuple[Operation, object]:
-        """The function and what it returns, built now where it is not yet. Raises ScriptError where it calls itself."""
+        """Return the function and its result, and build it if needed.
+
+        Raises ScriptError if the function calls itself.
+        """
         if name in self._graphs:
             return self._graphs[name]
         function = self.functions[name]
@@ -223,9 +233,9 @@ class ModuleReader:
         return self._graphs[name]
 
     def call(self, graph: GraphValues, node: ast.Call, name: str, arguments: tuple[object, ...]) -> object:
-        """A call of another function of the module."""
+        """Emit a call of another function of the module."""
         if name not in self._kinds:
-            raise self.source.problem(node, f"'{name}' is no function of this module: call it by R.call_packed")
+            raise self.source.problem(node, f"'{name}' is not a function of this module: call it with R.call_packed")
         if self._kinds[name] != RELAX:
             return graph_memory.called(graph, node, self.prim_funcs[name], arguments)
         callee, returned = self.graph_function(name)
@@ -235,7 +245,7 @@ class ModuleReader:
             raise self.source.problem(node, f"'{name}' takes {len(type_.inputs)} arguments, not {len(values)}")
         if [value.type for value in values] != list(type_.inputs):
             if RELAX_TARGET in callee.attributes:
-                message = f"'{name}' has a target of its own: it takes arguments of just its parameters' types"
+                message = f"'{name}' has its own target: the arguments' types must equal its parameters' types"
                 raise self.source.problem(node, message)
             return GraphReader(self, self.functions[name]).inline(node, tuple(values))
         attributes = {"callee": ir.FlatSymbolRefAttr.get(name)}
@@ -243,11 +253,12 @@ class ModuleReader:
         results = iter(made.results)
         return rebuilt(returned, (None if leaf is None else next(results) for leaf in leaves(returned)))
 
-    # ---- a tensor program alone ----
+    # ---- a single tensor program ----
 
     def _add_main(self, prim: PrimFunc) -> None:
-        """A graph that calls the only PrimFunc, so that the module can be compiled and called: as TVM calls that, but
-        what is made anew is not passed.
+        """Add a graph that calls the only PrimFunc, so that the module can be compiled and called.
+
+        TVM calls the PrimFunc directly, with memory for the results. Here the caller does not pass new results.
         """
         if not prim.written or any(None in each.dims for each in prim.written):
             return

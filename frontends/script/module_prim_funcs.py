@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs of the module: programs of nests on tensors, all others as loops over memrefs."""
+"""PrimFuncs of the module: nests on tensors where the program allows it, otherwise loops over memrefs."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from .program import Allocate, Block, Buffer, For, Program, Scalar, Statement, e
 from .scalars import Scalars
 from .tensor_program import TensorProgram, Tensors
 
-#: Of memory that each thread has for itself, or that threads may only exchange between kernels.
+#: Scopes of memory that belongs to one thread, or that threads share only between kernels.
 _OWN_SCOPES = ("", "global", "local")
 _PATTERNS = {pattern.value: pattern for pattern in OpPattern}
 
 
 class PrimFunc:
-    """A function of the module: what it takes, and its operation once it is built."""
+    """Function of the module: its parameters, and its operation once it is built."""
 
     def __init__(
         self,
@@ -57,15 +57,15 @@ class PrimFunc:
         self.annotations: Annotations = reader.annotations
         self._nests_found = self._nested()
         self._inside = elements_inside(self.program, self.annotations)
-        #: What becomes of what the buffers held that are written to.
+        #: Effects on the previous contents of the buffers that are written to.
         self.effects = {each: self._effect_on(each) for each in self.program.written}
         buffers = [each for each in self.program.parameters if isinstance(each, Buffer)]
         fresh = list(takewhile(lambda each: self.effects.get(each) is Effect.REPLACES, reversed(buffers)))
-        if is_alone:  # a result's type is not stated
+        if is_alone:  # the type of a result is not stated
             fresh = self._of_known_sizes(fresh)
-        #: What goes in and out, and is written where it is; the others that are written are made anew.
+        #: Buffers that are inputs and outputs. All other written buffers are new results.
         self.kept = [each for each in self.effects if (in_place or each not in fresh) and not is_cleared]
-        #: What is 0 at first.
+        #: Buffers that are filled with 0 first.
         self._cleared = [each for each in self.effects if is_cleared and self.effects[each] is not Effect.REPLACES]
         self.inputs = [each for each in self.program.parameters if in_place or each not in self.effects]
         made = [each for each in self.effects if each not in self.kept]
@@ -74,19 +74,20 @@ class PrimFunc:
 
     @property
     def parameters(self) -> list[Buffer | Scalar]:
-        """What is written comes last, what goes in and out first of that; sizes that TVM passes behind come before."""
+        """Return the inputs, with the sizes that TVM passes last, then the written buffers, inputs and outputs
+        first."""
         return [*self.inputs, *self.outputs]
 
     @property
     def passed(self) -> list[Buffer | Scalar]:
-        """What a caller has, in the function's order: all but what is made anew."""
+        """Return the parameters that a caller passes, in the function's order: all except new results."""
         made = [each for each in self.outputs if each not in self.kept]
         return [each for each in self.program.parameters if each not in made]
 
     def call(
         self, values: Mapping[Buffer | Scalar, Value], types: Mapping[Buffer, object]
     ) -> tuple[str, tuple[str, list[Value]], dict[str, object]]:
-        """The operator, arguments and attributes of a call, by what is passed, and by the types of what is written."""
+        """Return the operator, arguments and attributes of a call. `types` are the types of the written buffers."""
         arguments = [each for each in self.parameters if each in self.inputs or each in self.kept]
         operands, results = [values[each] for each in arguments], [types[each] for each in self.written]
         if not self.kept:
@@ -96,11 +97,11 @@ class PrimFunc:
 
     @property
     def written(self) -> list[Buffer]:
-        """In the order in which a call gives them."""
+        """Return the results in the order in which a call returns them."""
         return self.outputs or self.kept
 
     def _of_known_sizes(self, fresh: Sequence[Buffer]) -> list[Buffer]:
-        """Those from the last one on whose sizes the other parameters have."""
+        """Return the longest tail of `fresh` in which the other parameters determine all sizes."""
         known: set[str] = set()
         for each in self.program.parameters:
             if isinstance(each, Scalar):
@@ -119,7 +120,7 @@ class PrimFunc:
         return effect_on(buffer, self.program, self.annotations)
 
     def build(self, symbol: str, is_private: bool) -> Operation:
-        """The PrimFunc at the current insertion point."""
+        """Build the PrimFunc at the current insertion point."""
         self.symbol = symbol
         steps = self._nests_found if self.outputs else None
         if steps is None:
@@ -170,13 +171,13 @@ class PrimFunc:
         return output
 
     def _schedule(self, function: Operation, lines: object) -> None:
-        """The lines of a schedule, from T.func_attr."""
+        """Store the lines of a schedule from T.func_attr in the function."""
         if not isinstance(lines, (list, tuple)) or not all(isinstance(line, str) for line in lines):
-            raise self.source.problem(self.program.node, f"attribute '{SCHEDULE}' is a list of lines of text")
+            raise self.source.problem(self.program.node, f"attribute '{SCHEDULE}' must be a list of lines of text")
         function.attributes[SCHEDULE] = string_array(lines)
 
     def _nested(self) -> list[Nest | Allocate] | None:
-        """The function as nests in their order; None where some statement is none."""
+        """Return the function as nests in order, or None if a statement is not a nest."""
         reader = NestReader(self.annotations)
         try:
             steps = self._nests(reader, self.program.body)
@@ -185,7 +186,7 @@ class PrimFunc:
         return steps if any(isinstance(step, Nest) for step in steps) else None
 
     def _check_threads(self) -> None:
-        """Refuses threads that work together: as loops one after the other they would read what is not there yet."""
+        """Refuse threads that cooperate: as sequential loops they would read values that are not written yet."""
         statements = list(every(self.program.body))
         kinds = [loop.kind for each in statements if isinstance(each, For) for loop in each.loops]
         if not any(kind.startswith("threadIdx") for kind in kinds):
@@ -193,7 +194,7 @@ class PrimFunc:
         for each in statements:
             if isinstance(each, Allocate) and each.buffer.scope not in _OWN_SCOPES:
                 name = each.buffer.name
-                message = f"'{name}' is shared by threads, which are loops here, one iteration after the other"
+                message = f"'{name}' is shared by threads, which run as sequential loops here"
                 raise self.source.problem(each.buffer.node, message)
 
     def _nests(self, reader: NestReader, statements: Sequence[Statement]) -> list[Nest | Allocate]:
@@ -209,7 +210,7 @@ class PrimFunc:
         return steps
 
     def _nests_of(self, reader: NestReader, statement: Statement) -> list[Nest]:
-        """One, or those of loops around several blocks."""
+        """Return the nest of a statement, or the nests of a loop around several blocks."""
         try:
             return [reader.nest(statement)]
         except Unstructured:
@@ -222,7 +223,7 @@ class PrimFunc:
         return parameter_type(info, ir.Context.current, on_memrefs=not on_tensors)
 
     def _known(self, held: Mapping[Buffer | Scalar, Value]) -> dict[str, object]:
-        """The names at the function's begin: parameters, and the sizes that they tell."""
+        """Return the names at the function's begin: parameters, and the sizes that parameters determine."""
         known: dict[str, object] = {}
         for each, value in held.items():
             known[each.name] = each if isinstance(each, Buffer) else number(value).of(each.dtype)
@@ -235,7 +236,7 @@ class PrimFunc:
         return known
 
     def _size(self, name: str, held: Mapping[Buffer | Scalar, Value], block: IrBlock) -> Number:
-        """What a symbol is, made at the function's begin: the size of a parameter that it alone is."""
+        """Return the size of a parameter that equals a symbol, computed at the function's begin."""
         for each, value in held.items():
             for axis, dim in enumerate(each.dims if isinstance(each, Buffer) else ()):
                 if isinstance(dim, SymExpr) and str(dim) == name:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the names of a script stand for: the vocabularies I, R and T, and constants of the program around it."""
+"""Meaning of the names in a script: the vocabularies I, R and T, and constants of the surrounding program."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ from typing import TypeVar
 from ...dialects.core.symbols import SymbolError, SymExpr
 from ...dialects.script.syntax import APPLIED, dotted, names_in, operation_of, statements_within, targets_of
 from ...dialects.script.words import SIGN_OF_WORD
-from .common.source import Source
+from .common.source import ScriptError, Source
 from .metadata import read_metadata
 
 IR, RELAX, TIR = "ir", "relax", "tir"
-#: What TVM calls them, by what they are here.
+#: Names of modules in TVM, and the corresponding vocabularies.
 _VOCABULARIES = {"ir": IR, "relax": RELAX, "tir": TIR, "tirx": TIR}
-#: Without any import: as print-outs have it, and as it is in full.
+#: Vocabularies without any import: the letters of print-outs, and the full names.
 _USUAL = {"I": IR, "R": RELAX, "T": TIR, "ir": IR, "relax": RELAX, "tir": TIR}
 
 Result = TypeVar("Result")
 
 _NO_WORD = ("", "")
 _CHOICES = ((TIR, "if_then_else"), (TIR, "Select"))
-#: A power of more bits would take long to work out.
+#: A power of more bits would take long to compute.
 _MOST_BITS = 4096
 
 
 class NotConstant(Exception):
-    """An expression whose value only the compiled program knows."""
+    """Expression with a value that only the compiled program knows."""
 
 
 class Names:
-    """The names that a script sees around its functions."""
+    """Names that are visible around the functions of a script."""
 
     def __init__(self, source: Source, around: Mapping[str, object] | None = None):
         self.source = source
@@ -42,19 +42,19 @@ class Names:
         self.vocabularies: dict[str, str] = dict(_USUAL)
         #: Name -> a Python value: a number, text, a tuple, an array.
         self.constants: dict[str, object] = {}
-        #: What a TypeVar is called: sizes that all functions know.
+        #: Names of TypeVars: sizes that all functions share.
         self.symbols: dict[str, str] = {}
-        #: Python functions of constants, read as such.
+        #: Python functions of constants, interpreted as such.
         self.helpers: dict[str, ast.FunctionDef] = {}
         self._around = around or {}
-        #: Words that are imported by themselves.
+        #: Imported words of the vocabularies, by local name.
         self._words: dict[str, tuple[str, str]] = {}
-        #: Names that a function has for itself: they are no constants of the program around, whatever these are called.
+        #: Names of the function itself. They hide constants of the surrounding program.
         self._own: set[str] = set()
         self._has_lets = "Let" in source.text
 
     def inside(self, function: ast.FunctionDef) -> Names:
-        """The names as a function sees them."""
+        """Return the names as a function sees them."""
         made, taken = object.__new__(Names), function.args
         made.__dict__.update(self.__dict__)  # copy.copy takes ten times as long
         arguments = [*taken.posonlyargs, *taken.args, *taken.kwonlyargs, taken.vararg, taken.kwarg]
@@ -68,16 +68,16 @@ class Names:
         return made
 
     def hide(self, name: str) -> None:
-        """From here on the name is the function's own: a symbol that a type names."""
+        """Mark a name as the function's own, such as a symbol in a type."""
         self._own.add(name)
 
     def is_around(self, name: str) -> bool:
-        """Whether the name is something around the function, which has none of its own that is called so."""
+        """Check whether a name is defined around the function, and not by the function."""
         held = (self.vocabularies, self.constants, self._around, self._words)
         return name not in self._own and any([name in each for each in held])
 
     def take(self, statement: ast.stmt) -> bool:
-        """Whether the statement, which stands outside of functions, says what a name is."""
+        """Read a statement outside of functions. Returns True if the statement defines a name or has no effect."""
         if isinstance(statement, ast.ImportFrom):
             for alias in statement.names:
                 word = _VOCABULARIES.get(alias.name)
@@ -115,7 +115,7 @@ class Names:
         return True
 
     def word(self, node: ast.AST) -> tuple[str, str]:
-        """`R.nn.relu`, alone or called, as ("relax", "nn.relu"); ("", "") for what belongs to no vocabulary."""
+        """Return `R.nn.relu`, with or without a call, as ("relax", "nn.relu"); ("", "") for names of no vocabulary."""
         root, _, path = dotted(node.func if isinstance(node, ast.Call) else node).partition(".")
         if not path:
             return self._words.get(root, _NO_WORD)
@@ -125,7 +125,7 @@ class Names:
         return _word_of_tvm(path) if root == "tvm" else _NO_WORD
 
     def operation(self, node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
-        """The sign of an expression and its operands, be it Python's or a function of T; "" of what has none."""
+        """Return the sign and the operands of a Python expression or a function of T; "" without a sign."""
         if not isinstance(node, ast.Call):
             return operation_of(node)
         kind, name = self.word(node)
@@ -133,21 +133,21 @@ class Names:
         return sign, node.args if sign else ()
 
     def choice(self, node: ast.expr) -> Sequence[ast.expr] | None:
-        """Condition, yes and no of an expression of which one side is computed."""
+        """Return condition, yes and no of a conditional expression, or None."""
         if isinstance(node, ast.IfExp):
             return node.test, node.body, node.orelse
         is_choice = isinstance(node, ast.Call) and self.word(node) in _CHOICES and len(node.args) == 3
         return node.args if isinstance(node, ast.Call) and is_choice else None
 
     def known(self, name: str) -> object:
-        """The constant of that name. Raises NotConstant."""
+        """Return the constant with a name. Raises NotConstant."""
         for held in (self.constants, self._around):
             if name in held and name not in self._own:
                 return held[name]
         raise NotConstant
 
     def constant(self, node: ast.AST) -> object:
-        """An expression of Python constants. Raises NotConstant."""
+        """Return the value of an expression of Python constants. Raises NotConstant."""
         if isinstance(node, ast.Constant):
             return node.value
         if isinstance(node, (ast.Tuple, ast.List)):
@@ -169,13 +169,16 @@ class Names:
         return self._of_numpy(node)
 
     def is_helped(self, node: ast.Call) -> bool:
-        """Whether a call is of a Python function around."""
+        """Check whether a call is of a Python function of the surrounding program."""
         if not isinstance(node.func, ast.Name) or node.func.id in self._own:
             return False
         return node.func.id in self.helpers or isinstance(self._around.get(node.func.id), FunctionType)
 
     def running(self, node: ast.expr) -> Callable[..., object]:
-        """The function of the running program that an expression names, maybe in a module. Raises NotConstant."""
+        """Return the function of the running program that an expression names, maybe in a module.
+
+        Raises NotConstant.
+        """
         found = self._object(node)
         if not isinstance(found, FunctionType):
             raise NotConstant
@@ -188,21 +191,21 @@ class Names:
         return self._around.get(node.id) if isinstance(node, ast.Name) and node.id not in self._own else None
 
     def _run(self, node: ast.Call, name: str) -> object:
-        """What a function of the running program makes of constants: it runs, as the program does."""
+        """Call a function of the running program with constants."""
         if any(each.arg is None for each in node.keywords):
             raise NotConstant
         given = list(map(self.constant, node.args))
         named = {str(each.arg): self.constant(each.value) for each in node.keywords}
         try:
             return self.running(node.func)(*given, **named)
-        except Exception as error:  # whatever it raises, it says of what it was given here
+        except Exception as error:  # user code may raise any error
             raise self.source.problem(node, f"'{name}' raised {type(error).__name__}: {error}") from error
 
     def _helped(self, node: ast.Call, helper: ast.FunctionDef) -> object:
-        """What a Python function makes of constants: names for constants, and what it returns at its end."""
+        """Evaluate a Python function of constants: definitions of constants, then a return."""
         inside = object.__new__(Names)
         inside.__dict__.update(self.__dict__)
-        inside.helpers = {name: each for name, each in self.helpers.items() if each is not helper}  # none calls itself
+        inside.helpers = {name: each for name, each in self.helpers.items() if each is not helper}  # no recursion
         names = [each.arg for each in helper.args.args]
         given = dict(zip(names, map(self.constant, node.args), strict=False))
         given.update((each.arg, self.constant(each.value)) for each in node.keywords if each.arg is not None)
@@ -214,18 +217,29 @@ class Names:
                 return inside.constant(statement.value)
             if not inside.take(statement):
                 break
-        message = f"'{helper.name}' is no function of constants: names for constants, and `return`"
+        message = f"'{helper.name}' is not a function of constants: expected assignments of constants and `return`"
         raise self.source.problem(statement, message)
 
+    def constant_in(self, node: ast.expr, where: str) -> object:
+        """Return the value of a constant expression. Raises ScriptError for any other expression."""
+        try:
+            return self.constant(node)
+        except NotConstant:
+            raise self.unsupported(node, where) from None
+
+    def unsupported(self, node: ast.expr, where: str) -> ScriptError:
+        word = type(node).__name__.lower()
+        return self.source.problem(node, f"this expression is not supported in {where} ({word})")
+
     def found(self, node: ast.AST) -> object:
-        """The value of a constant expression; None where it is none."""
+        """Return the value of a constant expression, or None if it is not constant."""
         try:
             return self.constant(node)
         except NotConstant:
             return None
 
     def text(self, node: ast.expr) -> str:
-        """Raises ScriptError."""
+        """Return the text that a constant expression denotes. Raises ScriptError."""
         value = self.found(node)
         if not isinstance(value, str):
             raise self.source.problem(node, "expected text")
@@ -240,7 +254,7 @@ class Names:
         return self.worked_out(node, dict, pairs)
 
     def computed(self, node: ast.expr, *values: object) -> object:
-        """What Python's sign makes of constants and symbols. Raises NotConstant."""
+        """Return the result of a Python operator on constants and symbols. Raises NotConstant."""
         sign, _ = operation_of(node)
         if sign == "not":
             return not values[0]
@@ -253,17 +267,17 @@ class Names:
         return self.worked_out(node, APPLIED[sign], *values)
 
     def worked_out(self, node: ast.AST, apply: Callable[..., Result], *constants: object) -> Result:
-        """What a function makes of constants. Raises ScriptError."""
+        """Return the result of a function of constants. Raises ScriptError."""
         try:
             made = apply(*constants)
         except (ArithmeticError, ValueError, TypeError, LookupError, SymbolError) as error:
-            raise self.source.problem(node, f"this cannot be worked out: {error}") from None
+            raise self.source.problem(node, f"this cannot be evaluated: {error}") from None
         if isinstance(made, int) and made.bit_length() > 2 * _MOST_BITS:
             raise self.source.problem(node, "this number is too large")
         return made
 
     def _of_numpy(self, node: ast.AST) -> object:
-        """`float("inf")`, `np.float32(1)`, `T.int64(16)`: what constants are often written with."""
+        """Return the constant in `float("inf")`, `np.float32(1)` or `T.int64(16)`, which are common forms."""
         if isinstance(node, ast.Call) and not node.keywords and len(node.args) == 1:
             word = self.word(node)
             if word in ((IR, "meta_var"), (TIR, "int32"), (TIR, "int64")):
@@ -278,7 +292,7 @@ class Names:
 
 
 def _called(value: ast.expr) -> tuple[str, str] | None:
-    """The last word of a function that is given a text: `TypeVar("n")`, `tvm.ir.load_json("...")`."""
+    """Return the last word and the argument of a function of one text: `TypeVar("n")`, `tvm.ir.load_json("...")`."""
     if not isinstance(value, ast.Call) or not value.args or not isinstance(value.args[0], ast.Constant):
         return None
     text = value.args[0].value
@@ -287,7 +301,7 @@ def _called(value: ast.expr) -> tuple[str, str] | None:
 
 
 def _word_of_tvm(path: str) -> tuple[str, str]:
-    """`script.ir_module`, `script.tir.exp`."""
+    """Return the word in a path below tvm, such as `script.ir_module` or `script.tir.exp`."""
     root, _, rest = path.partition(".")
     first, _, last = rest.partition(".")
     kind = _VOCABULARIES.get(first) if last else IR
@@ -295,7 +309,7 @@ def _word_of_tvm(path: str) -> tuple[str, str]:
 
 
 def _is_huge(left: object, right: object) -> bool:
-    """Whether a power or a shift of integers would have too many digits."""
+    """Check whether a power or a shift of integers would have too many digits."""
     if not isinstance(left, int) or not isinstance(right, int):
         return False
     return right > _MOST_BITS or left.bit_length() * right > _MOST_BITS

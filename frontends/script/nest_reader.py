@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Recognition of structured statements: loop nests around stores that visit each point of a domain once, in any order.
 
-Such a nest is an operation of linalg on tensors, which fusion and schedules understand; everything else stays loops.
+Such a nest becomes a linalg operation on tensors, which fusion and schedules support. Everything else stays loops.
 """
 
 from __future__ import annotations
@@ -13,33 +13,19 @@ from math import prod
 from typing import Any, NamedTuple
 
 from ...dialects.core.symbols import Dim, equal
+from ...dialects.script.syntax import buffer_name, indices_of, names_within, parts_within
 from .annotations import Annotations
 from .common.source import ScriptError
 from .nested_blocks import flattened, merged, without_units
 from .points import Numbers, Unknown, worked_out
-from .program import (
-    REDUCE,
-    SPATIAL,
-    Allocate,
-    Block,
-    BlockAxis,
-    Buffer,
-    For,
-    Let,
-    Loop,
-    Statement,
-    Store,
-    indices_of,
-    parts_within,
-    place_of,
-)
+from .program import REDUCE, SPATIAL, Allocate, Block, BlockAxis, Buffer, For, Let, Loop, Statement, Store, place_of
 
-#: Bindings of larger domains are not tried out point by point.
+#: Bindings of larger domains are not evaluated point by point.
 _MOST_POINTS = 1 << 20
 
 
 class Domain(NamedTuple):
-    """A variable of a nest and how many values it has, from 0."""
+    """Variable of a nest, with values from 0 to its size."""
 
     name: str
     is_reduction: bool
@@ -48,25 +34,25 @@ class Domain(NamedTuple):
 
 
 class Nest(NamedTuple):
-    """Stores at each point of a domain; `init` before the reductions begin."""
+    """Stores at each point of a domain. `init` runs before the reductions begin."""
 
     node: ast.AST
     domains: tuple[Domain, ...]
     init: tuple[Statement, ...]
     body: tuple[Statement, ...]
-    #: Its block's.
+    #: Name of the block.
     name: str = ""
-    #: Those of the text, and what the block's variables are in them.
+    #: Loops of the text, and the block's variables in terms of these loops.
     loops: tuple[Loop, ...] = ()
     axes: tuple[BlockAxis, ...] = ()
     where: tuple[ast.expr, ...] = ()
 
     def accumulates(self, statement: Statement) -> bool:
-        """Whether what it stores is made of what was there, maybe through names for numbers."""
+        """Check whether a statement stores a value that depends on the previous element, directly or through a Let."""
         return not isinstance(statement, Store) or self._is_made_of(statement.value, statement.buffer)
 
     def reads(self, buffer: Buffer) -> bool:
-        """Whether the body is made of what the buffer held."""
+        """Check whether the body depends on the previous contents of the buffer."""
         return any(self._is_made_of(each.value, buffer) for each in self.body if isinstance(each, (Store, Let)))
 
     def _is_made_of(self, value: ast.expr, buffer: Buffer) -> bool:
@@ -75,27 +61,26 @@ class Nest(NamedTuple):
         while waiting:
             for node in parts_within(waiting.pop()):
                 name = node.id if isinstance(node, ast.Name) else ""
-                if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
-                    if node.value.id == buffer.name:
-                        return True
-                elif name in lets and name not in seen:
+                if buffer_name(node) == buffer.name:
+                    return True
+                if name in lets and name not in seen:
                     seen.add(name)
                     waiting.append(lets[name])
         return False
 
 
 class Unstructured(Exception):
-    """Why statements stay loops."""
+    """Reason why statements stay loops."""
 
 
 class NestReader:
-    """Finds nests in statements."""
+    """Recognition of nests in statements."""
 
     def __init__(self, annotations: Annotations):
         self.annotations, self.names = annotations, annotations.names
 
     def nest(self, statement: Statement) -> Nest:
-        """The nest that a statement is. Raises Unstructured."""
+        """Return the nest that a statement forms. Raises Unstructured."""
         node = statement.node
         loops: list[Loop] = []
         around: list[Block] = []
@@ -123,7 +108,7 @@ class NestReader:
             statement = flat
         return self._of_block(node, loops, statement)
 
-    # ---- loops alone ----
+    # ---- loops without a block ----
 
     def _of_loops(self, node: ast.AST, loops: Sequence[Loop], body: Sequence[Statement]) -> Nest:
         stores = self._stores(body)
@@ -152,10 +137,10 @@ class NestReader:
             block = self._by_loops(block, loops, stores)
         if any(axis.kind not in (SPATIAL, REDUCE) for axis in block.axes):
             raise Unstructured("a variable that is neither spatial nor a reduction")
-        # Points are visited by the block's variables alone: a loop's own number would be gone.
+        # A nest visits points by the block's variables. The value of a loop variable itself would be lost.
         around = {loop.name for loop in loops} - {axis.name for axis in block.axes}
         values = [each.value for each in (*block.init, *block.body) if isinstance(each, (Store, Let))]
-        if any(isinstance(part, ast.Name) and part.id in around for value in values for part in parts_within(value)):
+        if not around.isdisjoint(names_within(*values)):
             raise Unstructured("a variable of a loop, which none of the block is bound to")
         sizes = {axis.name: self._constant(self._domain(axis, loops).size) for axis in block.axes}
         block = without_units(merged(block, sizes, self.names), sizes)
@@ -172,9 +157,8 @@ class NestReader:
 
     @staticmethod
     def _by_loops(block: Block, loops: Sequence[Loop], stores: Sequence[Store]) -> Block:
-        """A block without variables of its own, whose variables are the loops'."""
-        placed = {each.id for store in stores for node in store.indices for each in parts_within(node)
-                  if isinstance(each, ast.Name)}  # fmt: skip
+        """Return a block without variables of its own with the loops as variables."""
+        placed = names_within(*(node for store in stores for node in store.indices))
         axes = [
             BlockAxis(loop.node, loop.name, SPATIAL if loop.name in placed else REDUCE, None, loop.stop,
                       ast.copy_location(ast.Name(loop.name, ast.Load()), block.node))
@@ -186,7 +170,7 @@ class NestReader:
         if axis.start is not None and self._constant(axis.start) != 0:
             raise Unstructured("a variable does not begin at 0")
         size = axis.stop
-        if size is None:  # T.axis.remap: as far as the loop goes
+        if size is None:  # T.axis.remap: the size is the extent of the loop
             size = next(
                 (loop.stop for loop in loops if isinstance(axis.binding, ast.Name) and loop.name == axis.binding.id),
                 None,
@@ -196,17 +180,19 @@ class NestReader:
         return self._domain_of(axis.name, axis.kind == REDUCE, size)
 
     def _domain_of(self, name: str, is_reduction: bool, size: ast.expr) -> Domain:
-        """Sizes depend on the function's sizes alone, not on loops around. Raises Unstructured."""
+        """Return the domain of a variable. Its size must depend on the function's sizes only. Raises Unstructured."""
         try:
             return Domain(name, is_reduction, size, self.annotations.dim(size))
         except ScriptError as error:
             if self._constant(size) is not None:
-                raise  # a number that no loop counts to
+                raise  # a number that is not a valid extent of a loop
             raise Unstructured("a size that is no size of the function") from error
 
     def _check_bindings(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> dict[str, int]:
-        """Each point of the domain is visited once, or again where that makes the same. How far those variables go that
-        do not go as far as they may."""
+        """Check that the block visits each point of the domain once, or may visit it again with the same effect.
+
+        Returns the extents of variables that do not reach their full extent. Raises Unstructured.
+        """
         if any(self._constant(loop.start) != 0 for loop in loops):
             raise Unstructured("a loop does not begin at 0")
         if not block.where and self._is_one_to_one(loops, block, domains):
@@ -225,22 +211,19 @@ class NestReader:
         return reached
 
     def _may_run_again(self, names: Iterable[str], loops: Sequence[Loop], block: Block) -> bool:
-        """Whether a block makes the same at each step of some loops: it begins anew, and nothing is made of what it
-        has made."""
+        """Check whether a block has the same effect in each iteration of some loops.
+
+        The block must start anew each time, and must not read its own results.
+        """
         stores = [each for each in (*block.init, *block.body) if isinstance(each, Store)]
         written = {each.buffer.name for each in stores}
-        read = {
-            node.value.id
-            for each in (*block.init, *block.body)
-            for node in parts_within(getattr(each, "value", ast.Constant(0)))
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)
-        }
+        values = [each.value for each in (*block.init, *block.body) if isinstance(each, (Store, Let))]
+        read = {buffer_name(node) for value in values for node in parts_within(value)}
         if written.isdisjoint(read):
             return not any(axis.kind == REDUCE for axis in block.axes)
         order = [loop.name for loop in loops]
         steps = [axis.binding for axis in block.axes if axis.kind == REDUCE]
-        used = [node.id for step in steps for node in parts_within(step) if isinstance(node, ast.Name)]
-        first = min((order.index(name) for name in used if name in order), default=0)
+        first = min((order.index(name) for name in names_within(*steps) if name in order), default=0)
         return bool(block.init) and all(order.index(name) < first for name in names)
 
     def _check_points(
@@ -250,7 +233,7 @@ class NestReader:
         conditions: Sequence[ast.expr],
         again: bool,
     ) -> dict[str, int]:
-        """The same of some variables, and all loops that these are made of."""
+        """Check the points of some variables, with all loops that these variables depend on."""
         if prod(extents.values()) > _MOST_POINTS:
             raise Unstructured("bindings of many points")
         import numpy
@@ -283,7 +266,7 @@ class NestReader:
             raise Unstructured("a binding that is no arithmetic of loops' variables") from None
 
     def _is_one_to_one(self, loops: Sequence[Loop], block: Block, domains: Sequence[Domain]) -> bool:
-        """Whether each variable is one loop's, and goes as far."""
+        """Check whether each variable equals one loop variable and has the same extent."""
         stops = {loop.name: loop.stop for loop in loops}
         bound = []
         for axis, domain in zip(block.axes, domains, strict=True):
@@ -298,10 +281,10 @@ class NestReader:
         rest = [stop for name, stop in stops.items() if name not in bound]
         return len(set(bound)) == len(bound) and all(self._constant(stop) == 1 for stop in rest)
 
-    # ---- what is stored where ----
+    # ---- stores and their indices ----
 
     def _checked(self, nest: Nest) -> Nest:
-        """Raises Unstructured unless outputs are written at plain variables, each at one place, and only read there."""
+        """Raise Unstructured unless outputs are written at plain variables, at one index each, and read only there."""
         parallel = [domain.name for domain in nest.domains if not domain.is_reduction]
         places: dict[Buffer, list[str]] = {}
         for store in (each for each in (*nest.init, *nest.body) if isinstance(each, Store)):
@@ -320,7 +303,7 @@ class NestReader:
         return nest
 
     def _variables(self, store: Store) -> list[tuple[str, int]]:
-        """Those of its indices; a dimension of one element has none, unless no other has."""
+        """Return the variables of a store's indices. A dimension of size 1 has none, unless no dimension has one."""
         at = [
             self._variable(index)
             for index, dim in zip(store.indices, store.buffer.dims, strict=True)
@@ -331,7 +314,7 @@ class NestReader:
         return at
 
     def _variable(self, index: ast.expr) -> tuple[str, int]:
-        """`i` or `i + 4`: a variable and what is added."""
+        """Return the variable and the offset of an index such as `i` or `i + 4`."""
         if isinstance(index, ast.BinOp) and isinstance(index.op, ast.Add):
             for one, other in ((index.left, index.right), (index.right, index.left)):
                 offset = self._constant(other)
@@ -344,22 +327,25 @@ class NestReader:
     @staticmethod
     def _check_reads(value: ast.expr, places: Mapping[str, list[str]]) -> None:
         for node in parts_within(value):
-            if type(node) is ast.Subscript and isinstance(node.value, ast.Name) and node.value.id in places:
-                if place_of(indices_of(node)) != places[node.value.id]:
+            if isinstance(node, ast.Subscript) and (name := buffer_name(node)) in places:
+                if place_of(indices_of(node)) != places[name]:
                     raise Unstructured("what is written is read at other places")
             elif type(node) is ast.Call and "call_" in getattr(node.func, "attr", ""):
                 raise Unstructured("a call of a function that is not ours")
 
 
 def _apart(loops: Sequence[Loop], block: Block) -> list[tuple[set[str], list[BlockAxis], list[ast.expr]]]:
-    """The variables, each with the loops that it is made of; together where they share loops, or a condition does."""
+    """Group the variables with the loops that they depend on.
+
+    Variables that share loops or a condition are one group.
+    """
     names = {loop.name for loop in loops}
     held: list[tuple[set[str], list[BlockAxis], list[ast.expr]]] = [({loop.name}, [], []) for loop in loops]
     parts: list[tuple[ast.expr, list[BlockAxis], list[ast.expr]]] = [
         (axis.binding, [axis], []) for axis in block.axes
     ] + [(node, [], [node]) for node in block.where]
     for node, axes, conditions in parts:
-        used = {each.id for each in parts_within(node) if isinstance(each, ast.Name)} & names
+        used = names_within(node) & names
         near = [each for each in held if each[0] & used]
         held = [each for each in held if not each[0] & used]
         held.append((

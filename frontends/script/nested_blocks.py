@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks in blocks as one block, and variables that are together what a store goes by as one variable."""
+"""Normalization of blocks: nested blocks become one block, and variables that index stores together become one
+variable."""
 
 from __future__ import annotations
 
@@ -10,17 +11,18 @@ from dataclasses import replace
 from math import prod
 from typing import NamedTuple
 
+from ...dialects.script.syntax import names_within
 from ...support.names import fresh_name
 from .names import Names
-from .program import SPATIAL, Block, BlockAxis, Let, Statement, Store, parts_within
+from .program import SPATIAL, Block, BlockAxis, Let, Statement, Store, expressions_of
 
 
 def flattened(outer: Block, inner: Block) -> Block | None:
-    """A block that is in another one, as one by the loops around both; None where variables have the same names."""
+    """Return nested blocks as one block over the loops around both, or None if variables have the same names."""
     values = {axis.name: axis.binding for axis in outer.axes}
     if any(axis.name in values for axis in inner.axes):
         return None
-    used = {node.id for each in _expressions(inner) for node in parts_within(each) if isinstance(node, ast.Name)}
+    used = names_within(*_expressions(inner))
     kept = [axis for axis in outer.axes if axis.name in used]
     own = [axis._replace(binding=_with_values(axis.binding, values)) for axis in inner.axes]
     where = [_with_values(node, values) for node in (*outer.where, *inner.where)]
@@ -28,18 +30,14 @@ def flattened(outer: Block, inner: Block) -> Block | None:
 
 
 def starting(outer: Block, statement: Statement) -> Block:
-    """What a block does before its reductions begin, as a block in it."""
+    """Return the init of a block as a block of its own."""
     firsts = [ast.Compare(axis.binding, [ast.Lt()], [ast.Constant(1)]) for axis in outer.axes if axis.kind == "reduce"]
     where = [ast.fix_missing_locations(ast.copy_location(each, outer.node)) for each in firsts]
     return replace(outer, where=(*outer.where, *where), init=(), body=(statement,))
 
 
 def _expressions(block: Block) -> list[ast.expr]:
-    found: list[ast.expr] = []
-    for each in (*block.init, *block.body):
-        found += each.indices if isinstance(each, Store) else ()
-        found += [each.value] if isinstance(each, (Store, Let)) else []
-    return found
+    return [node for each in (*block.init, *block.body) for node in expressions_of(each)]
 
 
 class _Values(ast.NodeTransformer):
@@ -63,7 +61,7 @@ def _copied(node: ast.expr, change: ast.NodeTransformer) -> ast.expr:
 
 
 def _own(node: ast.expr) -> ast.expr:
-    """An expression whose parts are its own: changing them leaves the program as it is."""
+    """Return a copy of an expression that shares no nodes with the program."""
     made = copy(node)
     for name, value in ast.iter_fields(node):
         if isinstance(value, list):
@@ -77,9 +75,9 @@ def _own(node: ast.expr) -> ast.expr:
 
 
 def without_units(block: Block, sizes: Mapping[str, object]) -> Block:
-    """A block without variables of one value that no store goes by."""
+    """Return a block without the variables of size 1 that no store is indexed by."""
     stored = [node for each in (*block.init, *block.body) if isinstance(each, Store) for node in each.indices]
-    used = {node.id for each in stored for node in parts_within(each) if isinstance(node, ast.Name)}
+    used = names_within(*stored)
     gone = [each for each in block.axes if each.kind == SPATIAL and sizes.get(each.name) == 1 and each.name not in used]
     if not gone:
         return block
@@ -88,7 +86,7 @@ def without_units(block: Block, sizes: Mapping[str, object]) -> Block:
 
 
 def _changed(block: Block, change: ast.NodeTransformer) -> Block:
-    """With other expressions in what it does."""
+    """Return a block with changed expressions."""
 
     def other(statement: Statement) -> Statement:
         if isinstance(statement, Store):
@@ -100,7 +98,7 @@ def _changed(block: Block, change: ast.NodeTransformer) -> Block:
 
 
 class _Group(NamedTuple):
-    """Variables of which one place of a store is made: what each counts, the innermost last."""
+    """Variables that form one index of a store, with their strides in it."""
 
     name: str
     factors: dict[str, int]
@@ -111,7 +109,7 @@ class _Group(NamedTuple):
         return prod(self.sizes.values())
 
     def part(self, name: str) -> ast.expr:
-        """One of the variables by all together."""
+        """Return one of the variables in terms of the group's variable."""
         whole: ast.expr = ast.Name(self.name, ast.Load())
         factor = self.factors[name]
         if factor != 1:
@@ -121,7 +119,10 @@ class _Group(NamedTuple):
 
 
 def merged(block: Block, sizes: Mapping[str, object], names: Names) -> Block:
-    """A block with one variable for several that stores go by together, `C[vo * 16 + vi]`: as it is without such."""
+    """Return a block with one variable for several that index stores together, as in `C[vo * 16 + vi]`.
+
+    A block without such variables is returned unchanged.
+    """
     stores = [each for each in (*block.init, *block.body) if isinstance(each, Store)]
     taken = {node.id for each in _expressions(block) for node in ast.walk(each) if isinstance(node, ast.Name)}
     groups: list[_Group] = []
@@ -142,7 +143,7 @@ def merged(block: Block, sizes: Mapping[str, object], names: Names) -> Block:
 
 
 def _is_dense(group: _Group) -> bool:
-    """Whether each value of all together is one value of each."""
+    """Check whether the values of the group and the combinations of its variables correspond one to one."""
     if group.sizes.keys() != group.factors.keys():
         return False
     count = 1
@@ -169,7 +170,7 @@ def _with_groups(block: Block, groups: Sequence[_Group], names: Names) -> Block:
 
 
 class _Grouped(ast.NodeTransformer):
-    """Groups of variables by one of them all."""
+    """Replacement of groups of variables by the group's variable."""
 
     def __init__(self, groups: Sequence[_Group], names: Names):
         self._groups, self._names = groups, names
@@ -205,7 +206,7 @@ def _sum(terms: Sequence[tuple[int, ast.expr]], constant: int) -> ast.expr:
 
 
 def _at(made: ast.expr, node: ast.AST) -> ast.expr:
-    """An expression that stands where another one did."""
+    """Give a new expression the position of a node."""
     for each in ast.walk(made):
         if not hasattr(each, "lineno"):
             ast.copy_location(each, node)
@@ -213,7 +214,7 @@ def _at(made: ast.expr, node: ast.AST) -> ast.expr:
 
 
 def _linear(node: ast.expr, names: Names) -> dict[str, int] | None:
-    """What an expression has of each variable, of "" a constant; None of others."""
+    """Return the factor of each variable in an expression, with "" for the constant; None if it is not linear."""
     known = names.found(node)
     if type(known) is int:
         return {"": known} if known else {}

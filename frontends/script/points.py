@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Integer expressions of tensor programs, worked out at many points of their loops at once."""
+"""Evaluation of integer expressions of tensor programs at many points of their loops at once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     import numpy
 
 Array: TypeAlias = "numpy.ndarray"
-#: A number, or an array with one for each point.
+#: A number, or an array with one number per point.
 Numbers: TypeAlias = "int | numpy.ndarray"
 
-#: numpy's functions of two by their signs; it has none for what rounds otherwise.
+#: NumPy functions of two operands by sign, for signs with the same rounding.
 _FUNCTIONS = {
     "+": "add", "-": "subtract", "*": "multiply", "//": "floor_divide", "%": "mod", "min": "minimum", "max": "maximum",
     "truncmod": "fmod", "truncdiv": "", "/": "", "ceildiv": "", "<": "less", "<=": "less_equal", ">": "greater",
@@ -28,11 +28,11 @@ _CASTS = ("Cast", "cast")
 
 
 class Unknown(Exception):
-    """Raised for what is dynamic."""
+    """Raised for a dynamic value."""
 
 
 def worked_out(names: Names, node: ast.expr, at: Mapping[str, Numbers]) -> Numbers:
-    """An expression of variables, each a number or an array of one number a point. Raises Unknown."""
+    """Return the value of an expression. Variables are numbers, or arrays with one number per point. Raises Unknown."""
     try:
         found = folded(node, names.operation, lambda each: _leaf(names, each, at), _computed)
     except (TypeError, ArithmeticError):  # arithmetic of truth values, numbers of more than 64 bits
@@ -58,7 +58,7 @@ def _leaf(names: Names, node: ast.expr, at: Mapping[str, Numbers]) -> Any:
 
 
 def _converted(names: Names, node: ast.Call) -> ast.expr:
-    """The integer in T.int64(x), T.Cast("int64", x), T.likely(x)."""
+    """Return the integer in T.int64(x), T.Cast("int64", x) or T.likely(x)."""
     kind, name = names.word(node)
     texts = list(map(text_of, node.args))
     if kind != TIR or name not in (*_CASTS, "int32", "int64", "likely") or texts.count(None) != 1:
@@ -80,6 +80,6 @@ def _computed(sign: str, values: Sequence[Any]) -> Any:
     left, right = values
     if sign in _DIVISIONS and (numpy.asarray(right) == 0).any():
         raise Unknown  # a division by 0
-    if sign in ("truncdiv", "/"):  # integers are divided towards zero
+    if sign in ("truncdiv", "/"):  # integer division rounds towards zero
         return (left - numpy.fmod(left, right)) // right
     return -(-left // right) if sign == "ceildiv" else getattr(numpy, _FUNCTIONS[sign])(left, right)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads `@T.prim_func`: what each statement is, which names there are; errors name what is wrong and where."""
+"""Reader of `@T.prim_func`: statements and names. Errors state the problem and its position."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ _AXIS_KINDS = {"spatial": SPATIAL, "S": SPATIAL, "reduce": REDUCE, "R": REDUCE, 
 _LOOP_KINDS = {"serial": "serial", "parallel": "parallel", "vectorized": "vectorized", "unroll": "unrolled"}
 _LOOPS = (*_LOOP_KINDS, "grid", "thread_binding")
 _BLOCKS = ("block", "sblock")
-#: Hints about blocks that change nothing of what they mean.
+#: Hints about blocks that do not change their semantics.
 _HINTS = ("block_attr", "sblock_attr", "reads", "writes")
-#: What makes a buffer, and the scope that it says.
+#: Calls that allocate a buffer, and the scope that each implies.
 _ALLOCATIONS = {"alloc_buffer": "global", "sblock_alloc_buffer": "global", "decl_buffer": "global", "Buffer": "global",
                 "alloc_local": "local", "alloc_shared": "shared"}  # fmt: skip
-#: Whether it is `break`: how print-outs have it.
+#: Calls that leave a loop as print-outs write them. True for `break`.
 _LEAVING = {"break_loop": True, "continue_loop": False}
-#: The attribute of functions with which TVM's lowering is done.
+#: Attribute of functions that TVM has finished lowering.
 _LOWERED = "calling_conv"
-#: The deepest nest of loops; Python's own limits are further away.
+#: The deepest nest of loops. Python's own limits are higher.
 _MOST_DEPTH = 64
 
 
 class ProgramReader:
-    """One function's syntax as a Program."""
+    """Reader of one function's syntax as a Program."""
 
     def __init__(self, names: Names, function: ast.FunctionDef):
         self.buffers = Buffers(names, function)
@@ -61,9 +61,9 @@ class ProgramReader:
         self.annotations = self.buffers.annotations
         self.attributes: dict[str, object] = {}
         self._depth = 0
-        #: How each of the loops around runs.
+        #: Kind of each enclosing loop.
         self._loops: list[str] = []
-        #: What T.env_thread gave a name.
+        #: Threads of T.env_thread by name.
         self._threads: dict[str, str] = {}
         self._returned: Buffer | None = None
 
@@ -76,8 +76,8 @@ class ProgramReader:
         body = self._statements(self.function.body)
         for name, position in self.buffers.handles.items():
             if self.buffers.parameters[position] is None:
-                hint = f"say what it is: {name}_buffer = T.match_buffer({name}, (...), dtype)"
-                raise self.source.problem(self.function, f"parameter '{name}' is a T.handle of nothing; {hint}")
+                hint = f"declare it: {name}_buffer = T.match_buffer({name}, (...), dtype)"
+                raise self.source.problem(self.function, f"parameter '{name}' is a T.handle without a buffer; {hint}")
         parameters = tuple(each for each in self.buffers.parameters if each is not None)
         return Program(self.function, self.function.name, parameters, body, self.attributes, self._returned)
 
@@ -97,7 +97,7 @@ class ProgramReader:
         return tuple(found)
 
     def _inner(self, nodes: Sequence[ast.stmt], loops: Sequence[str] = ()) -> tuple[Statement, ...]:
-        """Statements whose names end with them; so do those of the loops around."""
+        """Read statements in a scope of their own, with the variables of the enclosing loops."""
         outer, self.buffers.scope = self.buffers.scope, {**self.buffers.scope, **dict.fromkeys(loops, True)}
         self._depth += 1
         if self._depth > _MOST_DEPTH:
@@ -111,22 +111,22 @@ class ProgramReader:
         read = _READERS.get(type(node))
         if read is None:
             word = type(node).__name__.lower()
-            raise self.source.problem(node, f"a PrimFunc has no `{word}`")
+            raise self.source.problem(node, f"a PrimFunc cannot contain `{word}`")
         return read(self, node)
 
     def _on_return(self, node: ast.Return) -> Iterable[Statement]:
         if node is not self.function.body[-1]:
-            raise self.source.problem(node, "`return` stands at the end of a PrimFunc only")
+            raise self.source.problem(node, "`return` is only allowed at the end of a PrimFunc")
         if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
             return ()
         return (self._result(node, node.value),)
 
     def _result(self, node: ast.stmt, value: ast.expr) -> Store:
-        """A number that the function returns is a buffer of one element, which it writes at its end."""
+        """Return the store of a number that the function returns: to a buffer of one element, at the function's end."""
         annotation = self.function.returns
         if annotation is None:
-            hint = f"say its type: def {self.function.name}(...) -> T.int32:"
-            raise self.source.problem(node, f"a PrimFunc that returns a number says of which type; {hint}")
+            hint = f"state the type: def {self.function.name}(...) -> T.int32:"
+            raise self.source.problem(node, f"a PrimFunc that returns a number needs a return type; {hint}")
         dtype = self.annotations.dtype(annotation.func if isinstance(annotation, ast.Call) else annotation)
         names = {each.id for each in ast.walk(self.function) if isinstance(each, ast.Name)}
         names.update(each.arg for each in ast.walk(self.function) if isinstance(each, ast.arg))
@@ -137,25 +137,25 @@ class ProgramReader:
 
     def _on_assign(self, node: ast.Assign) -> Iterable[Statement]:
         if len(node.targets) != 1:
-            raise self.source.problem(node, "one thing is assigned at a time")
+            raise self.source.problem(node, "expected one assignment per statement")
         target, value = node.targets[0], node.value
         if isinstance(target, ast.Subscript):
             return (self._store(node, target, value),)
         if node in self.annotations.declarations or self._is_declared(value):
             return ()
         if not isinstance(target, ast.Name):
-            raise self.source.problem(target, "names and elements of buffers are assigned to")
+            raise self.source.problem(target, "only names and elements of buffers can be assigned")
         return self._define(node, target, value, None)
 
     def _is_declared(self, value: ast.expr) -> bool:
-        """Whether a name is only declared, `x = T.float32()`: a T.Let says what it is."""
+        """Check for a declaration of a name without a value, `x = T.float32()`. A T.Let defines the value."""
         kind, name = self.names.word(value)
         is_empty = isinstance(value, ast.Call) and not value.args and not value.keywords
         return is_empty and kind == TIR and is_dtype(dtype_name(name) or "")
 
     def _on_annassign(self, node: ast.AnnAssign) -> Iterable[Statement]:
         if not isinstance(node.target, ast.Name) or node.value is None:
-            raise self.source.problem(node, "a name with a type gets a value: v: T.float32 = ...")
+            raise self.source.problem(node, "a name with a type needs a value: v: T.float32 = ...")
         annotation = node.annotation
         if isinstance(annotation, ast.Subscript):  # T.let[T.float32]
             annotation = annotation.slice
@@ -185,7 +185,7 @@ class ProgramReader:
 
     def _on_augassign(self, node: ast.AugAssign) -> Iterable[Statement]:
         if not isinstance(node.target, ast.Subscript):
-            raise self.source.problem(node.target, "numbers with a name do not change: elements of buffers do")
+            raise self.source.problem(node.target, "a named number cannot change: use an element of a buffer")
         read = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)
         value = ast.copy_location(ast.BinOp(read, node.op, node.value), node)
         return (self._store(node, node.target, value),)
@@ -200,7 +200,7 @@ class ProgramReader:
         return For(node, (Loop(target, name, None, stop, "vectorized"),), (store,))
 
     def element(self, node: ast.Subscript) -> tuple[Buffer, tuple[ast.expr, ...]]:
-        """The buffer and the indices of `A[i, j]`."""
+        """Return the buffer and the indices of `A[i, j]`."""
         return element_of(self.source, node, self.buffers.scope)
 
     def _on_expr(self, node: ast.Expr) -> Iterable[Statement]:
@@ -208,7 +208,7 @@ class ProgramReader:
             return ()
         name, call = self._called(node)
         if call is None:
-            raise self.source.problem(node, "an expression alone does nothing: expected a call of T")
+            raise self.source.problem(node, "this expression has no effect: expected a call of T")
         if name == "func_attr":
             self._take_attributes(call)
             return ()
@@ -219,35 +219,33 @@ class ProgramReader:
             call = inner
         if name == "ret":
             if node is not self.function.body[-1]:
-                raise self.source.problem(node, "T.ret stands at the end of a PrimFunc only")
+                raise self.source.problem(node, "T.ret is only allowed at the end of a PrimFunc")
             return (self._result(node, argument_of(self.names, call, "value")),)
         if name in _LEAVING:
             arguments_of(self.names, call, ())
             return (self._leave(node, _LEAVING[name]),)
-        if name in ("attr", "assume"):  # a pragma, what the compiler may rely on: it finds out by itself
+        if name in ("attr", "assume"):  # pragmas and assumptions are not needed
             return ()
         if name in (*_HINTS, "where"):
-            raise self.source.problem(call, f"T.{name} stands in a `with T.block(...):`")
+            raise self.source.problem(call, f"T.{name} is only allowed in a `with T.block(...):`")
         return (Evaluate(node, call),)
 
     def _take_attributes(self, call: ast.Call) -> None:
         held = argument_of(self.names, call, "attrs")
         if not isinstance(held, ast.Dict):
-            raise self.source.problem(held, "a function's attributes are a dictionary")
+            raise self.source.problem(held, "a function's attributes must be a dictionary")
         for key, value in zip(held.keys, held.values, strict=True):
             if text_of(key) == _LOWERED:
                 hint = "read the module as it was before tvm.compile"
-                raise self.source.problem(
-                    call, f"'{self.function.name}' is lowered to what TVM's runtime calls: {hint}"
-                )
-            # The compiler is given the target otherwise: T.target(...).
+                raise self.source.problem(call, f"'{self.function.name}' is already lowered for TVM's runtime: {hint}")
+            # The target comes from T.target(...).
             self.attributes[self.names.text(key) if key is not None else ""] = self.names.found(value)
 
     def _on_assert(self, node: ast.Assert) -> Iterable[Statement]:
         return (Assert(node, node.test, self._message(node.msg)),)
 
     def _message(self, node: ast.expr | None) -> str:
-        """Text, or as TVM prints it, `("RuntimeError", ["in", " parts"])`."""
+        """Return a message: text, or TVM's print-out `("RuntimeError", ["in", " parts"])`."""
         if node is None:
             return "assertion failed"
         value = self.names.found(node)
@@ -272,19 +270,22 @@ class ProgramReader:
         loops = []
         for target, (start, stop, kind) in zip(targets, ranges, strict=True):
             if not isinstance(target, ast.Name):
-                raise self.source.problem(target, "a loop's variable is a name")
+                raise self.source.problem(target, "a loop's variable must be a name")
             loops.append(Loop(target, target.id, start, stop, kind))
         kind = loops[0].kind if len(loops) == 1 else "of several variables"
         return (For(node, tuple(loops), self._repeated(kind, node.body, [loop.name for loop in loops])),)
 
     def _launched(self, node: ast.stmt, word: str, call: ast.Call) -> Loop | None:
-        """The thread in which all runs that follows a statement: `tx = T.launch_thread("threadIdx.x", 32)`."""
+        """Return the thread that runs all later statements: `tx = T.launch_thread("threadIdx.x", 32)`."""
         if word != "launch_thread" or isinstance(node, ast.With):
             return None
         return self._thread_of(call, node.targets[0] if isinstance(node, ast.Assign) else None)
 
     def _thread_of(self, call: ast.Call, target: ast.expr | None) -> Loop:
-        """Of a T.launch_thread: its first argument is the thread's name, or what T.env_thread made of it."""
+        """Return the loop of a T.launch_thread.
+
+        Its first argument is the thread's name, or a result of T.env_thread.
+        """
         given = arguments_of(self.names, call, ("thread", "extent"), 2)
         thread = given["thread"]
         if isinstance(thread, ast.Name) and thread.id in self._threads:
@@ -292,16 +293,16 @@ class ProgramReader:
         elif isinstance(target, ast.Name):
             name, kind = target.id, self.names.text(thread)
         else:
-            raise self.source.problem(call, 'a thread gets a name: tx = T.launch_thread("threadIdx.x", 32)')
+            raise self.source.problem(call, 'a thread needs a name: tx = T.launch_thread("threadIdx.x", 32)')
         if kind in self._loops:
-            raise self.source.problem(thread, f"{kind} is a loop around this already")
+            raise self.source.problem(thread, f"{kind} is already an enclosing loop")
         return Loop(call, name, None, given["extent"], kind)
 
     def _in_thread(self, node: ast.stmt, loop: Loop, nodes: Sequence[ast.stmt]) -> For:
         return For(node, (loop,), self._repeated(loop.kind, nodes, [loop.name]))
 
     def _repeated(self, kind: str, nodes: Sequence[ast.stmt], names: Sequence[str] = ()) -> tuple[Statement, ...]:
-        """What a loop repeats."""
+        """Read the body of a loop."""
         self._loops.append(kind)
         found = self._inner(nodes, names)
         self._loops.pop()
@@ -309,7 +310,7 @@ class ProgramReader:
 
     def _leave(self, node: ast.stmt, is_break: bool) -> Leave:
         if not self._loops:
-            raise self.source.problem(node, "there is no loop around this, or a T.init() is between")
+            raise self.source.problem(node, "no loop encloses this, or a T.init() is in between")
         kind = self._loops[-1]
         if is_break and kind not in ("serial", "unrolled"):
             message = f"`break` leaves one T.serial, T.unroll, range or `while`, this loop is {kind}"
@@ -317,14 +318,14 @@ class ProgramReader:
         return Leave(node, is_break)
 
     def _ranges(self, node: ast.expr) -> list[tuple[ast.expr | None, ast.expr, str]]:
-        """Start, stop and kind of each loop."""
+        """Return start, stop and kind of each loop."""
         kind, name = self.names.word(node)
         call = node if isinstance(node, ast.Call) else None
         if call is None or kind != TIR:
             name = "serial" if call is not None and dotted(call.func) == "range" else ""
         if call is None or name not in _LOOPS:
             hint = "T.grid(...), T.serial(...), T.parallel(...), range(...)"
-            raise self.source.problem(node, f"a loop goes over {hint}", _LOOPS, name)
+            raise self.source.problem(node, f"a loop must iterate over {hint}", _LOOPS, name)
         if name == "grid":
             return [(None, each, "serial") for each in call.args]
         given = arguments_of(self.names, call, ("start", "stop", "thread" if name == "thread_binding" else "step",
@@ -332,13 +333,13 @@ class ProgramReader:
         if name == "thread_binding":
             return [self._thread(call, given)]
         if "step" in given and not (isinstance(given["step"], ast.Constant) and given["step"].value == 1):
-            raise self.source.problem(given["step"], "loops go one by one: multiply the variable instead")
+            raise self.source.problem(given["step"], "loops have a step of 1: multiply the variable instead")
         if "stop" not in given:
             return [(None, given["start"], _LOOP_KINDS[name])]
         return [(given["start"], given["stop"], _LOOP_KINDS[name])]
 
     def _thread(self, call: ast.Call, given: dict[str, ast.expr]) -> tuple[ast.expr | None, ast.expr, str]:
-        """T.thread_binding(128, "threadIdx.x") or T.thread_binding(0, 128, thread="threadIdx.x")."""
+        """Read T.thread_binding(128, "threadIdx.x") or T.thread_binding(0, 128, thread="threadIdx.x")."""
         start, stop, thread = given["start"], given.get("stop"), given.get("thread")
         if thread is None and stop is not None:
             start, stop, thread = ast.copy_location(ast.Constant(0), call), start, stop
@@ -355,7 +356,7 @@ class ProgramReader:
         item = node.items[0]
         name, call = self._called(node)
         if len(node.items) != 1 or call is None:
-            raise self.source.problem(item.context_expr, "in a PrimFunc `with` begins a T.block(...) or T.init()")
+            raise self.source.problem(item.context_expr, "in a PrimFunc `with` must open a T.block(...) or T.init()")
         if name in _BLOCKS:
             return (self._block(node, call),)
         if name == "launch_thread":
@@ -363,8 +364,8 @@ class ProgramReader:
         if name == "attr":
             return (Block(node, "", (), (), (), self._inner(node.body)),)
         if name == "init":
-            raise self.source.problem(call, "T.init() stands in a `with T.block(...):`")
-        raise self.source.problem(call, f"T.{name} begins no block", (*_BLOCKS, "init", "launch_thread"), name)
+            raise self.source.problem(call, "T.init() is only allowed in a `with T.block(...):`")
+        raise self.source.problem(call, f"T.{name} does not open a block", (*_BLOCKS, "init", "launch_thread"), name)
 
     def _block(self, node: ast.With, call: ast.Call) -> Block:
         given = arguments_of(self.names, call, ("name", "no_realize"))
@@ -404,7 +405,7 @@ class ProgramReader:
         return block
 
     def _called(self, node: ast.stmt) -> tuple[str, ast.Call | None]:
-        """What a statement calls of T, be it assigned, alone or what `with` begins."""
+        """Return the call of a function of T in a statement: in an assignment, an expression, or a `with`."""
         call = None
         if isinstance(node, (ast.Assign, ast.Expr)):
             call = node.value
@@ -416,7 +417,7 @@ class ProgramReader:
         return (name, call) if kind == TIR else ("", None)
 
     def _axes(self, node: ast.Assign, call: ast.Call, kind: str) -> list[BlockAxis]:
-        """The block's variables that a statement makes."""
+        """Return the block variables that a statement declares."""
         targets = items_of(node.targets[0])
         made: list[tuple[str, ast.expr | None, ast.expr | None, ast.expr]]
         if kind == "remap":
@@ -434,7 +435,7 @@ class ProgramReader:
         axes = []
         for each, (kind, start, stop, value) in zip(targets, made, strict=True):
             if not isinstance(each, ast.Name):
-                raise self.source.problem(each, "a block's variable is a name")
+                raise self.source.problem(each, "a block's variable must be a name")
             axes.append(BlockAxis(node, each.id, kind, start, stop, value))
         return axes
 
@@ -444,13 +445,15 @@ class ProgramReader:
         items = bindings.elts if isinstance(bindings, (ast.List, ast.Tuple)) else []
         wrong = next((letter for letter in kinds if letter not in "SR"), None)
         if wrong is not None:
-            raise self.source.problem(given["kinds"], f"'{wrong}' is no kind of variable: S (spatial) or R (reduce)")
+            raise self.source.problem(
+                given["kinds"], f"'{wrong}' is not a kind of variable: expected S (spatial) or R (reduce)"
+            )
         if len(items) != len(kinds):
             raise self.source.problem(call, f"{len(kinds)} kinds for {len(items)} loops")
         return [(_AXIS_KINDS[letter], None, None, item) for letter, item in zip(kinds, items, strict=True)]
 
     def _regions(self, call: ast.Call) -> list[Buffer]:
-        """The buffers that T.reads or T.writes names, each alone or as parts."""
+        """Return the buffers in T.reads or T.writes, each by name or with a region."""
         nodes = [item for each in call.args for item in (each.elts if isinstance(each, ast.List) else [each])]
         found = []
         for node in nodes:
@@ -463,7 +466,7 @@ class ProgramReader:
         return found
 
     def _check_writes(self, block: Block, access: Mapping[str, list[Buffer]]) -> None:
-        """What a block says to write is all that it writes."""
+        """Check that a block writes only the buffers that it declares."""
         if "writes" not in access:
             return
         inside = [each for each in (*block.init, *block.body)]

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What `@T.prim_func` says, as data: buffers, loops, blocks, stores. Expressions stay syntax until they are emitted."""
+"""Data structures of a `@T.prim_func`: buffers, loops, blocks, stores. Expressions stay syntax until emission."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...dialects.core.symbols import Dim
+from ...dialects.script.syntax import indices_of
 from ...support.suggest import counted
 from .common.source import Source
 
@@ -17,11 +18,11 @@ SPATIAL, REDUCE, OPAQUE = "spatial", "reduce", "opaque"
 
 @dataclass(frozen=True, eq=False)
 class Buffer:
-    """Memory with a shape: a parameter's, or of the program's own."""
+    """Memory with a shape: a parameter, or a buffer that the program allocates."""
 
     node: ast.AST
     name: str
-    #: As syntax, and as far as they are known.
+    #: Sizes as syntax, and as dimensions as far as they are known.
     sizes: tuple[ast.expr, ...]
     dims: tuple[Dim, ...]
     dtype: str
@@ -30,7 +31,7 @@ class Buffer:
 
 @dataclass(frozen=True, eq=False)
 class Scalar:
-    """A number that is passed."""
+    """Scalar parameter."""
 
     node: ast.AST
     name: str
@@ -56,7 +57,7 @@ class Store(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Let(Statement):
-    """A name for a number, from here to the end of what it stands in."""
+    """Definition of a number's name, valid to the end of the enclosing statements."""
 
     name: str
     value: ast.expr
@@ -65,7 +66,7 @@ class Let(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Evaluate(Statement):
-    """A call for its effect."""
+    """Call for its side effect."""
 
     call: ast.Call
 
@@ -91,13 +92,13 @@ class While(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Leave(Statement):
-    """`break`, or `continue`."""
+    """Statement `break` or `continue`."""
 
     is_break: bool
 
 
 class Loop(NamedTuple):
-    """One variable of a `for`. `kind`: serial, parallel, vectorized, unrolled, or the thread's name."""
+    """One variable of a `for`. `kind` is serial, parallel, vectorized, unrolled, or the thread's name."""
 
     node: ast.AST
     name: str
@@ -113,7 +114,7 @@ class For(Statement):
 
 
 class BlockAxis(NamedTuple):
-    """A block's variable: how far it goes, and what it is in the loops around."""
+    """Variable of a block: its range, and its value in terms of the enclosing loops."""
 
     node: ast.AST
     name: str
@@ -127,42 +128,42 @@ class BlockAxis(NamedTuple):
 class Block(Statement):
     name: str
     axes: tuple[BlockAxis, ...]
-    #: Only where it holds the block runs.
+    #: The block runs only where all conditions are true.
     where: tuple[ast.expr, ...]
     init: tuple[Statement, ...]
     body: tuple[Statement, ...]
 
     @property
     def is_around(self) -> bool:
-        """Whether loops and blocks are in it."""
+        """Check whether the block contains loops or blocks."""
         return any(isinstance(each, (For, Block)) for each in self.body)
 
     @property
     def is_plain(self) -> bool:
-        """Whether it only holds statements together, as the block around a whole function does."""
+        """Check whether the block only groups statements, like the block around a whole function."""
         return not (self.axes or self.where or self.init or any(isinstance(each, Store) for each in self.body))
 
 
 class Program(NamedTuple):
-    """A function. `symbols` are sizes that its buffers have."""
+    """Function. `symbols` are sizes of its buffers."""
 
     node: ast.FunctionDef
     name: str
     parameters: tuple[Buffer | Scalar, ...]
     body: tuple[Statement, ...]
     attributes: Mapping[str, object]
-    #: The last parameter, where it is a number that the function returns.
+    #: The last parameter if it is a number that the function returns.
     returned: Buffer | None = None
 
     @property
     def written(self) -> list[Buffer]:
-        """The parameters that are written to, in their order."""
+        """Return the parameters that are written to, in order."""
         stored = {id(each.buffer) for each in every(self.body) if isinstance(each, Store)}
         return [each for each in self.parameters if isinstance(each, Buffer) and id(each) in stored]
 
 
 def every(statements: Sequence[Statement]) -> Iterator[Statement]:
-    """The statements and all inside of them, in their order."""
+    """Yield the statements and all nested statements, in order."""
     for statement in statements:
         yield statement
         if isinstance(statement, Block):
@@ -174,8 +175,26 @@ def every(statements: Sequence[Statement]) -> Iterator[Statement]:
             yield from every(statement.otherwise)
 
 
+def expressions_of(statement: Statement) -> Sequence[ast.expr]:
+    """Return the expressions of a statement, without nested statements."""
+    if isinstance(statement, Store):
+        return (*statement.indices, statement.value)
+    if isinstance(statement, Let):
+        return (statement.value,)
+    if isinstance(statement, Evaluate):
+        return (statement.call,)
+    if isinstance(statement, (Assert, If, While)):
+        return (statement.condition,)
+    if isinstance(statement, For):
+        return [node for loop in statement.loops for node in (loop.start, loop.stop) if node is not None]
+    if isinstance(statement, Block):
+        return [*(axis.binding for axis in statement.axes), *statement.where]
+    assert isinstance(statement, (Allocate, Statement))
+    return ()
+
+
 def leaving(statements: Sequence[Statement]) -> list[Leave]:
-    """What leaves the loop around the statements, or an iteration of it."""
+    """Return the statements that leave the enclosing loop or its current iteration."""
     found: list[Leave] = []
     for statement in statements:
         if isinstance(statement, Leave):
@@ -187,51 +206,17 @@ def leaving(statements: Sequence[Statement]) -> list[Leave]:
     return found
 
 
-_PARTS: dict[type, Callable[..., Sequence[ast.expr]]] = {
-    ast.BinOp: lambda node: (node.left, node.right),
-    ast.UnaryOp: lambda node: (node.operand,),
-    ast.Call: lambda node: [*node.args, *[each.value for each in node.keywords]] if node.keywords else node.args,
-    ast.Subscript: lambda node: indices_of(node),
-    ast.Compare: lambda node: (node.left, *node.comparators),
-    ast.BoolOp: lambda node: node.values,
-    ast.IfExp: lambda node: (node.test, node.body, node.orelse),
-    ast.Dict: lambda node: node.values,
-    ast.Tuple: lambda node: node.elts,
-    ast.List: lambda node: node.elts,
-}
-
-
-def parts_of(node: ast.expr) -> Sequence[ast.expr]:
-    """The expressions that one consists of, without the names of functions and buffers."""
-    read = _PARTS.get(type(node))
-    return () if read is None else read(node)
-
-
-def parts_within(node: ast.expr) -> list[ast.expr]:
-    """An expression and all that it consists of."""
-    found = [node]
-    for part in found:  # which grows
-        if (read := _PARTS.get(type(part))) is not None:
-            found += read(part)
-    return found
-
-
-def indices_of(node: ast.Subscript) -> Sequence[ast.expr]:
-    """What stands in the brackets: `A[i, j]` has two, `A[()]` none."""
-    return node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,)
-
-
 def place_of(indices: Sequence[ast.expr]) -> list[str]:
-    """What distinguishes places in a buffer: the indices' texts."""
+    """Return the texts of the indices, which distinguish the elements of a buffer."""
     return [each.id if isinstance(each, ast.Name) else ast.dump(each) for each in indices]
 
 
-#: What stands for several places in a buffer.
+#: Syntax that denotes several elements of a buffer.
 _NO_ELEMENTS = frozenset({ast.Slice, ast.Starred})
 
 
 def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, object]) -> tuple[Buffer, tuple[ast.expr, ...]]:
-    """The buffer and the indices of `A[i, j]`. Raises ScriptError."""
+    """Return the buffer and the indices of `A[i, j]`. Raises ScriptError."""
     base = node.value
     buffer = scope.get(base.id) if isinstance(base, ast.Name) else None
     if not isinstance(buffer, Buffer):
@@ -240,7 +225,7 @@ def element_of(source: Source, node: ast.Subscript, scope: Mapping[str, object])
         raise source.problem(base, f"there is no buffer '{shown}' here", known, shown)
     items = tuple(indices_of(node))
     if not _NO_ELEMENTS.isdisjoint(map(type, items)):
-        raise source.problem(node, "parts of buffers are read and written element by element, in loops")
+        raise source.problem(node, "parts of buffers must be read and written element by element, in loops")
     if len(items) != len(buffer.dims):
         count = counted(len(buffer.dims), "dimension")
         raise source.problem(node, f"'{buffer.name}' has {count}, not {len(items)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""T's functions that are more than an operation of tir: casts, choices, limits, calls."""
+"""Functions of T that are more than an operation of tir: casts, choices, limits, calls."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _cast(scalars: Scalars, node: ast.Call) -> Number:
 
 
 def _converted(scalars: Scalars, node: ast.Call) -> tuple[ast.expr, ast.expr]:
-    """A value and a type: T.Cast names the type first, T.cast last."""
+    """Return the value and the type. T.Cast names the type first, T.cast last."""
     one, other = _taken(scalars, node, 2)
     return (other, one) if text_of(one) is not None else (one, other)
 
@@ -56,19 +56,20 @@ def _reinterpret(scalars: Scalars, node: ast.Call) -> Number:
 _function("if_then_else")(lambda scalars, node: scalars.chosen(node, *_taken(scalars, node, 3)))
 _function("And", "all")(lambda scalars, node: scalars.logical(True, list(map(scalars.truth, node.args))))
 _function("Or", "any")(lambda scalars, node: scalars.logical(False, list(map(scalars.truth, node.args))))
-_function("Not")(lambda scalars, node: _signed(scalars, node, ast.Not()))
-_function("bitwise_not")(lambda scalars, node: _signed(scalars, node, ast.Invert()))
+_function("Not")(lambda scalars, node: _signed(scalars, node, "not"))
+_function("bitwise_not")(lambda scalars, node: _signed(scalars, node, "~"))
 _function("likely")(lambda scalars, node: scalars.value(_taken(scalars, node, 1)[0]))
 
 
-def _signed(scalars: Scalars, node: ast.Call, sign: ast.unaryop) -> object:
-    """A call of what Python has a sign for."""
-    return scalars.value(ast.copy_location(ast.UnaryOp(sign, _taken(scalars, node, 1)[0]), node))
+def _signed(scalars: Scalars, node: ast.Call, sign: str) -> object:
+    """Evaluate a call that corresponds to a Python operator."""
+    (operand,) = _taken(scalars, node, 1)
+    return scalars.apply_operator(operand, sign, scalars.value(operand))
 
 
 @_function("Select")
 def _select(scalars: Scalars, node: ast.Call) -> object:
-    """Computes both sides, but where one might read what is not there."""
+    """Evaluate both sides, unless one side might read out of bounds."""
     condition, yes, no = _taken(scalars, node, 3)
     if not (scalars.memory.is_safe(scalars, yes) and scalars.memory.is_safe(scalars, no)):
         return scalars.chosen(node, condition, yes, no)
@@ -77,7 +78,7 @@ def _select(scalars: Scalars, node: ast.Call) -> object:
 
 @_function("Let")
 def _let(scalars: Scalars, node: ast.Call) -> object:
-    """T.Let(body, where={x: value})."""
+    """Evaluate T.Let(body, where={x: value})."""
     where = next((each.value for each in node.keywords if each.arg == "where"), None)
     if len(node.args) != 1 or not isinstance(where, ast.Dict):
         raise scalars.source.problem(node, "T.Let takes an expression and where={name: value}")
@@ -85,7 +86,7 @@ def _let(scalars: Scalars, node: ast.Call) -> object:
     scalars.env = dict(outer)
     for key, value in zip(where.keys, where.values, strict=True):
         if not isinstance(key, ast.Name):
-            raise scalars.source.problem(node, "T.Let gives names their values")
+            raise scalars.source.problem(node, "the keys of where= in T.Let must be names")
         scalars.env[key.id] = scalars.value(value)
     found = scalars.value(node.args[0])
     scalars.env = outer
@@ -97,7 +98,7 @@ _LARGEST = {"f16": 65504.0, "bf16": 3.3895313892515355e38, "f32": 3.402823466385
 
 @_function("max_value", "min_value", "infinity", "nan")
 def _limit(scalars: Scalars, node: ast.Call) -> Number:
-    """What integers have of these is their highest number, or the lowest."""
+    """Return the limit of an element type. Integers only have the highest and the lowest number."""
     _, word = scalars.names.word(node)
     dtype = scalars.annotations.dtype(_taken(scalars, node, 1)[0])
     if not is_float(dtype):
@@ -108,14 +109,14 @@ def _limit(scalars: Scalars, node: ast.Call) -> Number:
 
 
 def _result_type(scalars: Scalars, node: ast.expr) -> str:
-    """Of a call: an element type, "" for none."""
+    """Return the result type of a call: an element type, or "" for none."""
     value = scalars.names.found(node)
     return "" if value in ("void", "handle", "") else scalars.annotations.dtype(node)
 
 
 @_function("call_extern", "call_pure_extern", "call_packed", "tvm_call_packed")
 def _call_extern(scalars: Scalars, node: ast.Call) -> object:
-    """T.call_extern("float32", "fabsf", x), T.call_packed("name", ...)."""
+    """Emit T.call_extern("float32", "fabsf", x) or T.call_packed("name", ...)."""
     _, word = scalars.names.word(node)
     is_packed = "packed" in word
     args = node.args
@@ -125,10 +126,10 @@ def _call_extern(scalars: Scalars, node: ast.Call) -> object:
     name, *rest = args if is_packed else args[1:]
     symbol = text_of(name)
     if symbol is None:
-        raise scalars.source.problem(name, "the name of a function is text")
+        raise scalars.source.problem(name, "the name of a function must be text")
     operands = [_passed(scalars, each) for each in rest]
     if not is_packed:
-        # As in TVM: a pointer and nothing else. A buffer itself is passed with its strides.
+        # As in TVM: the argument is a pointer and nothing else. A buffer itself is passed with its strides.
         operands = [
             address_of(each) if isinstance(node, ast.Attribute) and isinstance(each.type, ir.MemRefType) else each
             for node, each in zip(rest, operands, strict=True)
@@ -141,10 +142,10 @@ def _call_extern(scalars: Scalars, node: ast.Call) -> object:
 
 
 def _passed(scalars: Scalars, node: ast.expr) -> Value:
-    """An argument of a function that is not ours: a number, or a buffer's memory (A, A.data)."""
+    """Return an argument of an external function: a number, or a buffer's memory (A, A.data)."""
     base = node.value if isinstance(node, ast.Attribute) and node.attr == "data" else node
     if isinstance(base, ast.Call) and scalars.names.word(base) == (TIR, "address_of"):
-        raise scalars.source.problem(node, "the address of an element is not passed: pass the buffer")
+        raise scalars.source.problem(node, "the address of an element cannot be passed: pass the buffer")
     held = scalars.env.get(base.id) if isinstance(base, ast.Name) else None
     if isinstance(held, Buffer):
         return scalars.memory.memory(scalars, node, held)

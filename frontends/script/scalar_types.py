@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Type promotion of scalars, and what T's arithmetic is on them: the tables behind scalars.py."""
+"""Type promotion of scalars, and arithmetic of T: the tables behind scalars.py."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...emit.numbers import Number
 from .program import Buffer
 
 INDEX = "index"
-#: The type of an integer with a narrower index: loops count in 32 bits at least.
+#: Type of a narrower integer combined with an index: loops count in at least 32 bits.
 SHORTEST = "i32"
 
 
@@ -30,22 +30,22 @@ def common_of(values: Sequence[object]) -> str:
 
 
 def natural(value: object) -> str:
-    """The type of a Python number by itself."""
+    """Return the default type of a Python number."""
     return "i1" if isinstance(value, bool) else "i32" if isinstance(value, int) else "f32"
 
 
 def typed(value: Number, dtype: str) -> Number:
-    """A new number as one of a type, whose sign MLIR's does not tell."""
+    """Return a new number with an element type, since MLIR's type has no sign."""
     return value.of(dtype) if is_unsigned(dtype) else value
 
 
 def same(one: str, other: str) -> bool:
-    """Types are equal; a bool is what MLIR has as i1."""
+    """Check whether two types are equal. A bool equals an i1 of MLIR."""
     return one == other or (is_bool(one) and is_bool(other))
 
 
 def common(one: str, other: str) -> str:
-    """The type of an operation on two: floats before integers, then the wider one."""
+    """Return the type of an operation on two types: floats before integers, then the wider type."""
     floats = [dtype for dtype in (one, other) if is_float(dtype)]
     if floats:
         return max(floats, key=bit_width)
@@ -64,7 +64,7 @@ def kind_of(value: object) -> str:
 
 
 def dtype_named(name: str) -> str | None:
-    """The element type that a word of T is, `T.float32`; None for others."""
+    """Return the element type that a word of T such as `T.float32` denotes, or None."""
     return None if name in tir.ops else _dtype_named(name)
 
 
@@ -74,7 +74,7 @@ def _dtype_named(name: str) -> str | None:
     return found if found is not None and is_dtype(found) else None
 
 
-# ---- arithmetic by signs, and by the names of what has none ----
+# ---- arithmetic by signs, and by names where there is no sign ----
 
 
 def _ceildiv(x: Number, y: Number) -> Number:
@@ -82,7 +82,7 @@ def _ceildiv(x: Number, y: Number) -> Number:
 
 
 def _truncdiv(x: float, y: float) -> float:
-    """Towards zero, without a float on the way: it would not hold large integers."""
+    """Return the quotient rounded towards zero. A float in between would not represent large integers."""
     quotient = abs(x) // abs(y)
     return quotient if (x < 0) == (y < 0) else -quotient
 
@@ -92,7 +92,7 @@ ARITHMETIC: dict[str, Callable[..., Number]] = {
     "truncmod": numbers.remainder, "ceildiv": _ceildiv, "min": numbers.minimum, "max": numbers.maximum,
     "**": lambda x, y: numbers.intrinsic("pow", x, y),
 }  # fmt: skip
-#: The same of Python's numbers.
+#: The same operations on Python numbers.
 KNOWN: dict[str, Callable[..., float]] = {
     **APPLIED, "truncdiv": _truncdiv, "truncmod": lambda x, y: x - y * _truncdiv(x, y),
     "ceildiv": lambda x, y: -(-x // y), "min": min, "max": max,

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Expressions of tensor programs as operations on scalars, with T's functions and its rules for mixed types.
 
-A Python number is a constant until a Number that it is combined with gives its type. A loop's variable is an index, and
-becomes the integer or float that it is combined with.
+A Python number is a constant that takes the type of the Number that it is combined with. A loop variable is an index,
+and is converted to the integer or float type that it is combined with.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from ...bindings.ir import Value
 from ...bindings.mlir import as_list, ir
 from ...dialects.core.infos import bit_width, is_bool, is_float
-from ...dialects.script.syntax import APPLIED, operation_of, sign_of
+from ...dialects.script.syntax import APPLIED, parts_within
 from ...dialects.script.words import COMPARED_INTEGERS, SIGN_OF_WORD
 from ...dialects.tir import dialect as tir
 from ...emit import numbers
@@ -25,9 +25,10 @@ from ...emit.loops import with_results
 from ...emit.numbers import Number, Size, as_index, constant
 from ...support.errors import RelaxError
 from .annotations import Annotations, arguments_of
+from .common.expression_reader import ExpressionReader
 from .common.source import Source
 from .names import TIR, NotConstant
-from .program import Buffer, Let, element_of, parts_within
+from .program import Buffer, Let, element_of
 from .scalar_types import (
     ARITHMETIC,
     INDEX,
@@ -49,56 +50,52 @@ _COMPARISONS = frozenset(COMPARED_INTEGERS.values())
 
 
 class BufferMemory(Protocol):
-    """What buffers are where expressions are emitted."""
+    """Access to buffers where expressions are emitted."""
 
     def load(self, scalars: Scalars, node: ast.expr, buffer: Buffer, indices: tuple[ast.expr, ...]) -> Number:
-        """The element of a buffer that an expression reads."""
+        """Return the element of a buffer that an expression reads."""
 
     def memory(self, scalars: Scalars, node: ast.expr, buffer: Buffer) -> Value:
-        """A buffer as a call passes it."""
+        """Return a buffer as the argument of a call."""
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
-        """Whether all that an expression reads is there, whatever condition it stands behind."""
-
-
-_MOST_DEPTH = 300
+        """Check whether all reads of an expression are in bounds, even if its condition is false."""
 
 
 def _is_function(name: str) -> bool:
-    """Whether an operator of tir is a function of numbers."""
+    """Check whether an operator of tir is a function of numbers."""
     return name in tir.ops and not tir.ops[name].role and name not in ("packed", "release", "return_unless_ok")
 
 
 Function = Callable[["Scalars", ast.Call], object]
-#: By T's words: what their calls are. See scalar_functions.py.
+#: Handlers of calls by their word in T. See scalar_functions.py.
 FUNCTIONS: dict[str, Function] = {}
 
 
-class Scalars:
-    """Evaluates expressions at the current insertion point."""
+class Scalars(ExpressionReader[object]):
+    """Evaluation of expressions at the current insertion point."""
 
     def __init__(
         self, annotations: Annotations, known: Mapping[str, object], inside: Collection[ast.AST], memory: BufferMemory
     ):
         self.annotations, self.names, self.memory = annotations, annotations.names, memory
         self.source: Source = annotations.names.source
-        #: Name -> Number, Python number or Buffer; a function makes what it stands for where it is used.
+        #: Name -> Number, Python number or Buffer. A function computes the value where it is used.
         self.env: dict[str, object] = dict(known)
-        #: The elements that are known to be in their buffers.
+        #: Accesses that are proven in bounds.
         self.inside = inside
-        self._depth = 0
 
-    # ---- what callers want ----
+    # ---- entry points ----
 
     def number(self, node: ast.expr, dtype: str | None = None) -> Number:
-        """A Number; of a type, where one is given. Raises ScriptError."""
+        """Return a Number, of a type if one is stated. Raises ScriptError."""
         value = self.value(node)
         if dtype is None:
             return value if isinstance(value, Number) else self.constant(node, value, natural(value))
         return self.as_element(node, value, dtype)
 
     def as_element(self, node: ast.AST, value: object, dtype: str) -> Number:
-        """A value that a buffer of such elements takes: indices fit all integers, others say what they become."""
+        """Return a value as an element of a buffer. An index fits all integer types; other conversions are explicit."""
         if not isinstance(value, Number):
             return self.constant(node, value, dtype)
         if same(value.dtype, dtype):
@@ -109,63 +106,50 @@ class Scalars:
         raise self.source.problem(node, f"this is {shown(value.dtype)}, not {shown(dtype)}; {hint}")
 
     def index(self, node: ast.expr) -> Size:
-        """A Python integer or an index."""
+        """Return a Python integer or an index."""
         value = self.value(node)
         if isinstance(value, (bool, float)):
-            raise self.source.problem(node, f"an index is an integer, this is {value!r}")
+            raise self.source.problem(node, f"an index must be an integer, this is {value!r}")
         if isinstance(value, int):
             return value
         if not isinstance(value, Number) or value.is_float:
-            raise self.source.problem(node, f"an index is an integer, this is {kind_of(value)}")
+            raise self.source.problem(node, f"an index must be an integer, this is {kind_of(value)}")
         return value if value.dtype == INDEX else as_index(value)
 
     def truth(self, node: ast.expr) -> bool | Number:
-        """True, False or an i1."""
+        """Return a condition as True, False or an i1."""
         return self._truth_of(node, self.value(node))
 
     def _truth_of(self, node: ast.AST, value: object) -> bool | Number:
         if isinstance(value, (bool, int)):
             return bool(value)
         if not isinstance(value, Number):
-            raise self.source.problem(node, f"a condition is a bool, this is {kind_of(value)}")
+            raise self.source.problem(node, f"a condition must be a bool, this is {kind_of(value)}")
         return value if is_bool(value.dtype) else value != 0
 
     def define(self, statement: Let) -> None:
-        """A name for a number, from here on."""
+        """Define a name for a number."""
         value, dtype = statement.value, statement.dtype
         self.env[statement.name] = self.value(value) if dtype is None else self.cast(value, self.value(value), dtype)
 
     # ---- expressions ----
 
-    def value(self, node: ast.expr) -> object:
+    def read_other(self, node: ast.expr) -> object:
         if isinstance(node, ast.Constant):
             return node.value
-        if isinstance(node, ast.Name):
-            return self._named(node)
-        self._depth += 1
-        if self._depth > _MOST_DEPTH:
-            raise self.source.problem(node, "the expression is nested too deep")
-        try:
-            return _VALUES.get(type(node), Scalars._of_constants)(self, node)
-        finally:
-            self._depth -= 1
+        if isinstance(node, ast.IfExp):
+            return self.chosen(node, node.test, node.body, node.orelse)
+        if isinstance(node, ast.BoolOp):
+            return self.logical(isinstance(node.op, ast.And), [self.truth(each) for each in node.values])
+        return self.names.constant_in(node, "a tensor program")
 
-    def _of_constants(self, node: ast.expr) -> object:
-        try:
-            return self.names.constant(node)
-        except NotConstant:
-            word = type(node).__name__.lower()
-            raise self.source.problem(node, f"a tensor program has no such expression ({word})") from None
-
-    def _named(self, node: ast.Name) -> object:
+    def read_name(self, node: ast.Name) -> object:
         if node.id in self.env:
             found = self.env[node.id]
             if isinstance(found, Buffer):
                 if not found.dims:
                     return self.memory.load(self, node, found, ())
-                raise self.source.problem(
-                    node, f"'{node.id}' is a buffer: one of its elements is needed, {node.id}[...]"
-                )
+                raise self.source.problem(node, f"'{node.id}' is a buffer: use one of its elements, {node.id}[...]")
             return found() if callable(found) else found
         try:
             value = self.names.known(node.id)
@@ -175,38 +159,28 @@ class Scalars:
             raise self.source.problem(node, f"there is no '{node.id}' here", self.env, node.id)
         return value
 
-    def _of_long_sum(self, node: ast.BinOp) -> object:
-        """Left to right without recursion: generated programs have sums of thousands."""
-        chain = [node]
-        while isinstance(chain[-1].left, ast.BinOp):
-            chain.append(chain[-1].left)
-        value = self.value(chain[-1].left)
-        for each in reversed(chain):
-            value = self.binary(each, operation_of(each)[0], value, self.value(each.right))
-        return value
+    def apply_operator(self, node: ast.expr, sign: str, *values: Any) -> object:
+        if sign == "and":
+            return self.logical(True, values)
+        if len(values) == 1:
+            return self._unary_operation(node, sign, *values)
+        if isinstance(node, ast.Compare) and not sign:
+            raise self.source.problem(node, "this comparison is not supported in a tensor program")
+        if sign in _COMPARISONS:
+            return APPLIED[sign](*self._matched(node, *values))
+        return self.binary(node, sign, *values)
 
-    def _unary(self, node: ast.UnaryOp) -> object:
-        value: Any = self.value(node.operand)
-        if isinstance(node.op, ast.Not):
-            truth = self._truth_of(node.operand, value)
+    def _unary_operation(self, node: ast.expr, sign: str, value: Any) -> object:
+        if sign == "not":
+            truth = self._truth_of(node.operand if isinstance(node, ast.UnaryOp) else node, value)
             return not truth if isinstance(truth, bool) else truth ^ True
-        if isinstance(node.op, ast.UAdd):
-            return value
-        if isinstance(node.op, ast.USub):
-            return -value
+        if not isinstance(value, (Number, bool, int, float)):
+            raise self.source.problem(node, f"expected a number, got {kind_of(value)}")
+        if sign != "~":
+            return -value if sign == "-" else value
+        if isinstance(value, float) or (isinstance(value, Number) and value.is_float):
+            raise self.source.problem(node, f"this operation takes integers, not {kind_of(value)}")
         return ~value
-
-    def _compared(self, node: ast.Compare) -> object:
-        operands = [self.value(each) for each in (node.left, *node.comparators)]
-        found = []
-        for position, sign in enumerate(node.ops):
-            if not sign_of(sign):
-                raise self.source.problem(node, "a tensor program has no such comparison")
-            found.append(self.compare(node, sign_of(sign), *operands[position : position + 2]))
-        return found[0] if len(found) == 1 else self.logical(True, found)
-
-    def compare(self, node: ast.AST, sign: str, x: object, y: object) -> bool | Number:
-        return APPLIED[sign](*self._matched(node, x, y))
 
     def logical(self, is_and: bool, values: Sequence[bool | Number]) -> bool | Number:
         found: bool | Number = is_and
@@ -219,10 +193,7 @@ class Scalars:
                 found = found & value if is_and else found | value
         return found
 
-    def _joined(self, node: ast.BoolOp) -> object:
-        return self.logical(isinstance(node.op, ast.And), [self.truth(each) for each in node.values])
-
-    def _element(self, node: ast.Subscript) -> object:
+    def read_element(self, node: ast.Subscript) -> object:
         base = node.value
         if isinstance(base, ast.Attribute) and base.attr == "shape" and isinstance(base.value, ast.Name):
             buffer = self.env.get(base.value.id)
@@ -239,32 +210,35 @@ class Scalars:
         return self.memory.load(self, node, *element_of(self.source, node, self.env))
 
     def _item(self, node: ast.Subscript, held: object) -> object:
-        """Of what a function gives several of: `T.frexp(x)[0]`."""
+        """Return an item of a call with several results: `T.frexp(x)[0]`."""
         place = node.slice.value if isinstance(node.slice, ast.Constant) else None
         if not isinstance(held, tuple) or not isinstance(place, int) or not 0 <= place < len(held):
-            raise self.source.problem(node, "only what gives several numbers is indexed, by a constant")
+            raise self.source.problem(node, "only a call with several results can be indexed, by a constant")
         return held[place]
 
     # ---- arithmetic ----
 
     def binary(self, node: ast.AST, sign: str, x: object, y: object) -> object:
-        """What a sign, or T's function for it, makes of two numbers."""
+        """Return the result of an operator, or of T's function for it, on two numbers."""
         if not isinstance(x, Number) and not isinstance(y, Number):
             return self._known(node, sign, x, y)
         left, right = self._matched(node, x, y)
         if sign == "/" and not left.is_float:
-            if not isinstance(node, ast.Call):  # T.Div(x, y) is C's
-                raise self.source.problem(node, "integers are divided by //, T.truncdiv or T.ceildiv")
+            if not isinstance(node, ast.Call):  # T.Div(x, y) is the division of C
+                raise self.source.problem(node, "use //, T.truncdiv or T.ceildiv to divide integers")
             sign = "truncdiv"
         make = ARITHMETIC.get(sign)
         if make is None:
-            raise self.source.problem(node, "a tensor program has no such operation")
+            raise self.source.problem(node, "this operation is not supported in a tensor program")
         if sign in OF_INTEGERS and left.is_float:
-            raise self.source.problem(node, f"this is of integers, not {shown(left.dtype)}")
+            raise self.source.problem(node, f"this operation takes integers, not {shown(left.dtype)}")
         return self._shifted(sign, left, right) if sign in _SHIFTS else make(left, right)
 
     def _shifted(self, sign: str, x: Number, y: Number) -> Number:
-        """By all bits or more: what is left is 0, or the sign. To LLVM it is no number, and a check of it no check."""
+        """Shift a number. A shift by the bit width or more gives 0, or the sign.
+
+        For LLVM such a shift is poison, and a check after it has no effect.
+        """
         y, most = numbers.number(x.as_operand(y)), bit_width(x.dtype) - 1
         is_ordinary = y.unsigned("<=", most)
         if sign == "<<" or x.is_unsigned:
@@ -274,16 +248,16 @@ class Scalars:
     def _known(self, node: ast.AST, sign: str, x: object, y: object) -> object:
         make = KNOWN.get(sign)
         if make is None or not isinstance(x, (bool, int, float)) or not isinstance(y, (bool, int, float)):
-            raise self.source.problem(node, f"this cannot be computed of {kind_of(x)} and {kind_of(y)}")
+            raise self.source.problem(node, f"this cannot be computed with {kind_of(x)} and {kind_of(y)}")
         if sign in ("**", "<<") and not abs(y) <= 4096:
             raise self.source.problem(node, "this number is too large")
         return self.names.worked_out(node, make, x, y)
 
     def _matched(self, node: ast.AST, x: object, y: object) -> tuple[Any, Any]:
-        """Two operands in one type: that of the wider one; integers with floats become these."""
+        """Return two operands in their common type: the wider one, or the float type of a float and an integer."""
         for each in (x, y):
             if not isinstance(each, (Number, bool, int, float)):
-                raise self.source.problem(node, f"numbers are needed, this is {kind_of(each)}")
+                raise self.source.problem(node, f"expected numbers, got {kind_of(each)}")
         if not isinstance(x, Number) or not isinstance(y, Number):
             return self._with_constant(node, x, y)
         if x.element == y.element and x.is_unsigned == y.is_unsigned:
@@ -305,10 +279,10 @@ class Scalars:
 
     def constant(self, node: ast.AST, value: object, dtype: str) -> Number:
         if not isinstance(value, (bool, int, float)):
-            raise self.source.problem(node, f"a number is needed, this is {kind_of(value)}")
+            raise self.source.problem(node, f"expected a number, got {kind_of(value)}")
         if not is_float(dtype):
             if isinstance(value, float) and not value.is_integer():
-                raise self.source.problem(node, f"{value!r} is no {shown(dtype)}")
+                raise self.source.problem(node, f"{value!r} is not a {shown(dtype)}")
             low, high = (0, 1) if is_bool(dtype) else limits("i64" if dtype == INDEX else dtype)
             if is_bool(dtype):
                 value = bool(value)
@@ -317,7 +291,7 @@ class Scalars:
         try:
             return constant(value, dtype)
         except (OverflowError, ValueError) as error:
-            raise self.source.problem(node, f"{value} is no {shown(dtype)}: {error}") from None
+            raise self.source.problem(node, f"{value} is not a {shown(dtype)}: {error}") from None
 
     def cast(self, node: ast.AST, value: object, dtype: str) -> Number:
         if not isinstance(value, Number):
@@ -330,7 +304,7 @@ class Scalars:
 
     # ---- calls ----
 
-    def _call(self, node: ast.Call) -> object:
+    def read_call(self, node: ast.Call) -> object:
         kind, name = self.names.word(node)
         if kind != TIR:
             return self._call_of_python(node)
@@ -338,15 +312,14 @@ class Scalars:
         if special is not None:
             return special(self, node)
         if name in SIGN_OF_WORD:
-            apply = self.compare if SIGN_OF_WORD[name] in _COMPARISONS else self.binary
-            return apply(node, SIGN_OF_WORD[name], *self._operands(node, 2))
+            return self.apply_operator(node, SIGN_OF_WORD[name], *self._operands(node, 2))
         dtype = dtype_named(name)
         if dtype is not None:
             return self._of_type(node, name, dtype)
         return self._intrinsic(node, name)
 
     def _call_of_python(self, node: ast.Call) -> object:
-        """`x.astype("float32")`, and Python's min, max and abs."""
+        """Evaluate `x.astype("float32")`, and Python's min, max and abs."""
         if isinstance(node.func, ast.Attribute) and node.func.attr == "astype" and len(node.args) == 1:
             return self.cast(node, self.value(node.func.value), self.annotations.dtype(node.args[0]))
         name = node.func.id if isinstance(node.func, ast.Name) else ""
@@ -369,7 +342,7 @@ class Scalars:
         return [self.value(each) for each in (*args, *named)]
 
     def _of_type(self, node: ast.Call, name: str, dtype: str) -> Number:
-        """T.float32(x)."""
+        """Evaluate a conversion such as T.float32(x)."""
         if len(node.args) != 1:
             raise self.source.problem(node, f"T.{name} takes one number")
         value = self.value(node.args[0])
@@ -377,7 +350,7 @@ class Scalars:
             try:
                 value = float(value)
             except ValueError:
-                raise self.source.problem(node.args[0], f"{value!r} is no number") from None
+                raise self.source.problem(node.args[0], f"{value!r} is not a number") from None
         return self.cast(node, value, dtype)
 
     def _intrinsic(self, node: ast.Call, name: str) -> object:
@@ -386,7 +359,7 @@ class Scalars:
             raise self.source.problem(node.func, f"T has no '{name}'", known, name)
         definition = tir.ops[name]
         given = arguments_of(self.names, node, (*definition.parameters, "dtype"))
-        given.pop("dtype", None)  # TVM's print-outs say what the result is
+        given.pop("dtype", None)  # TVM's print-outs state the result's type
         attributes = {key: self.value(each) for key, each in given.items() if key in definition.attrs}
         names = [key for key in given if key not in definition.attrs]
         values = [self.value(given[key]) for key in names]
@@ -394,7 +367,7 @@ class Scalars:
         dtype = "i64" if dtype == INDEX else dtype
         attempts = [[dtype] * len(values)]
         if len(values) > 1:
-            # Those of two kinds of numbers, as ldexp, take each as it is.
+            # Operators on two kinds of numbers, such as ldexp, take each operand as it is.
             alone = [self._type_alone(value) for value in values]
             if len(set(map(is_float, alone))) > 1:
                 attempts.insert(0, alone)
@@ -416,7 +389,7 @@ class Scalars:
         return SHORTEST if dtype == INDEX else dtype
 
     def chosen(self, node: ast.AST, test: ast.expr, yes: ast.expr, no: ast.expr) -> object:
-        """One of two, of which only that one is computed."""
+        """Return one of two values. Only the chosen value is computed."""
         condition = self.truth(test)
         if isinstance(condition, bool):
             return self.value(yes if condition else no)
@@ -433,7 +406,7 @@ class Scalars:
         return numbers.select(condition, *self._matched(node, x, y))
 
     def _branched(self, node: ast.AST, condition: Number, *nodes: ast.expr) -> Number:
-        """An scf.if whose sides read memory. The types are known when both are there."""
+        """Emit an scf.if with sides that read memory. The type is known once both sides are built."""
         sketch = ir.Operation.create("scf.if", operands=[condition], regions=2)
         try:
             values: list[object] = []
@@ -448,17 +421,6 @@ class Scalars:
         finally:
             sketch.erase()
         return typed(Number(made.result), dtype)
-
-
-_VALUES: dict[type, Callable[..., object]] = {
-    ast.BinOp: Scalars._of_long_sum,
-    ast.UnaryOp: Scalars._unary,
-    ast.Compare: Scalars._compared,
-    ast.BoolOp: Scalars._joined,
-    ast.IfExp: lambda scalars, node: scalars.chosen(node, node.test, node.body, node.orelse),
-    ast.Subscript: Scalars._element,
-    ast.Call: Scalars._call,
-}
 
 
 def _reads(node: ast.expr) -> bool:

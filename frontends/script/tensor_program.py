@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program of nests on tensors: each nest is a linalg.generic that gives its outputs anew."""
+"""Program of nests on tensors: each nest is a linalg.generic that returns its outputs as new tensors."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ...bindings.ir import AffineMap, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width
 from ...dialects.core.symbols import Dim, equal
+from ...dialects.script.syntax import buffer_name, parts_of, parts_within
 from ...emit import linalg, numbers, tensors
 from ...emit.arithmetic import element
 from ...emit.loops import when
@@ -22,13 +23,13 @@ from .affine_indices import AffineIndex, Variables
 from .bounds import outside
 from .names import TIR, Names
 from .nest_reader import Domain, Nest
-from .program import Allocate, Buffer, Let, Statement, Store, element_of, parts_of, parts_within
+from .program import Allocate, Buffer, Let, Statement, Store, element_of
 from .scalar_types import typed
 from .scalars import Scalars
 
 
 class NestRead(NamedTuple):
-    """An element that each point of a nest reads: the same buffer at the same places is one operand."""
+    """Element that each point of a nest reads. Equal indices of the same buffer are one operand."""
 
     buffer: Buffer
     indices: Sequence[AffineIndex]
@@ -36,13 +37,14 @@ class NestRead(NamedTuple):
 
     @property
     def dims(self) -> list[int | None]:
-        """The variable that each index is alone."""
+        """Return the variable that each index equals, or None."""
         return [index.dim for index in self.indices]
 
 
 class _Place(NamedTuple):
-    """Where a nest writes: one of its variables in each dimension, and what is added to it; None is a dimension of one
-    element.
+    """Position of a nest's store: in each dimension a variable and its offset.
+
+    A dimension of size 1 has the variable None.
     """
 
     dims: list[int | None]
@@ -54,7 +56,7 @@ class _Place(NamedTuple):
 
     @property
     def joined(self) -> list[int]:
-        """How many dimensions each variable stands for: those of one element go with the one behind them."""
+        """Return the number of dimensions per variable. A dimension of size 1 goes with the next variable."""
         counts = [0]
         for dim in self.dims:
             counts[-1] += 1
@@ -65,7 +67,7 @@ class _Place(NamedTuple):
 
 
 class _OutputPart(NamedTuple):
-    """What a nest writes of an output: all of it, or as far as the sizes of its variables go."""
+    """Part of an output that a nest writes: all of it, or as far as its variables reach."""
 
     place: _Place
     is_whole: bool
@@ -88,18 +90,18 @@ class _OutputPart(NamedTuple):
 
 
 class Tensors:
-    """What each buffer holds at the moment, and what the nest that is emitted reads and writes of them."""
+    """Current tensor of each buffer, and the reads and writes of the nest that is being emitted."""
 
     def __init__(self, names: Names, state: dict[Buffer, Value]):
         self.state = state
         self.begin(Variables(names, []))
 
     def begin(self, variables: Variables) -> None:
-        """Another nest."""
+        """Start another nest."""
         self.variables = variables
         self.elements: dict[tuple[Buffer, AffineMap], Number] = {}
         self.written: dict[int, Number] = {}
-        #: Of each element that an expression reads; None where its index is not affine.
+        #: Operand of each element that an expression reads; None if its index is not affine.
         self._read_at: dict[ast.expr, NestRead | None] = {}
 
     def read(self, node: ast.expr, buffer: Buffer, indices: Sequence[ast.expr]) -> NestRead | None:
@@ -109,7 +111,7 @@ class Tensors:
         return self._read_at[node]
 
     def _is_inside(self, read: NestRead) -> bool:
-        """Whether indices are known to stay in the buffer: as far as variables go, or by their ranges."""
+        """Check whether the indices are proven in bounds, by the extents of variables or by their ranges."""
         return all(map(self._stays, read.indices, read.buffer.dims))
 
     def _stays(self, index: AffineIndex, dim: Dim) -> bool:
@@ -118,7 +120,7 @@ class Tensors:
         return is_in_range or (variable is not None and equal(self.variables.sizes[variable], dim) is True)
 
     def load(self, scalars: Scalars, node: ast.expr, buffer: Buffer, indices: tuple[ast.expr, ...]) -> Number:
-        """An element of an operand where it is one, else one that is taken out of the tensor."""
+        """Return an element: of an operand if possible, otherwise extracted from the tensor."""
         if id(buffer) in self.written:
             return self.written[id(buffer)]
         read = self.read(node, buffer, indices)
@@ -126,10 +128,10 @@ class Tensors:
         if known is not None:
             return known
         if buffer not in self.state:
-            raise scalars.source.problem(node, f"buffer '{buffer.name}' is read before it is there")
+            raise scalars.source.problem(node, f"buffer '{buffer.name}' is read before it is written")
         values, tensor, guards = [scalars.index(index) for index in indices], self.state[buffer], list[Number]()
         if node not in scalars.inside:
-            # Nothing in a nest can end it: what is not there is the nearest element, or 0 where there is none.
+            # A nest cannot stop with an error. An element out of bounds is the nearest element, or 0 if there is none.
             sizes = linalg.sizes(tensor)
             for axis, (index, dim) in enumerate(zip(indices, buffer.dims, strict=True)):
                 affine = self.variables.indices([index])
@@ -148,10 +150,8 @@ class Tensors:
 
     def is_safe(self, scalars: Scalars, node: ast.expr) -> bool:
         for each in parts_within(node):
-            if not isinstance(each, ast.Subscript) or not isinstance(each.value, ast.Name):
-                continue
-            buffer = scalars.env.get(each.value.id)
-            if isinstance(buffer, Buffer) and id(buffer) not in self.written:
+            buffer = scalars.env.get(buffer_name(each))
+            if isinstance(each, ast.Subscript) and isinstance(buffer, Buffer) and id(buffer) not in self.written:
                 read = self.read(each, *element_of(scalars.source, each, scalars.env))
                 if read is None or not self._is_inside(read):
                     return False
@@ -162,7 +162,7 @@ class Tensors:
 
 
 class TensorProgram:
-    """Emits nests in their order."""
+    """Emission of nests in order."""
 
     def __init__(self, scalars: Scalars, tensors: Tensors):
         self.scalars, self.tensors, self.state = scalars, tensors, tensors.state
@@ -189,7 +189,7 @@ class TensorProgram:
         sizes: list[Size] = [self.scalars.index(domain.size) for domain in domains]
         for domain, size in zip(domains, sizes, strict=True):
             if isinstance(size, int) and size >= 1 << 62:
-                raise self.scalars.source.problem(domain.size, f"a loop does not go {size} times")
+                raise self.scalars.source.problem(domain.size, f"a loop cannot run {size} times")
         self.tensors.begin(Variables(self.scalars.names, [(domain.name, domain.dim) for domain in domains]))
         stores = [each for each in statements if isinstance(each, Store)]
         outputs = list(dict.fromkeys(store.buffer for store in stores))
@@ -197,7 +197,7 @@ class TensorProgram:
         at = {store.buffer: _place(self.tensors.variables.positions, self.scalars, store) for store in stores}
         for store in stores:
             indices = self.tensors.variables.indices(store.indices)
-            if indices is None:  # what is no affine expression of these was taken for a program of loops
+            if indices is None:  # a store with a non-affine index would have made the program loops
                 raise self.scalars.source.problem(store.node, f"an index of '{store.buffer.name}' is too large")
             self._check_range(store.node, store.buffer, indices)
         places = [at[buffer] for buffer in outputs]
@@ -208,7 +208,7 @@ class TensorProgram:
         inputs = [self._covering(read, domains, sizes) for read in reads]
         seen = {dim for read in reads for dim in read.dims}.union(*[place.variables for place in places])
         unseen = [position for position in range(len(domains)) if position not in seen]
-        if unseen:  # no operand has their sizes: an unused one does
+        if unseen:  # no operand determines these sizes, so an unused operand does
             shape = linalg.empty([sizes[dim] for dim in unseen], element("f32"))
             unseen_map = [linalg.select_dims(len(domains), unseen)]
         results = linalg.generic(
@@ -225,12 +225,15 @@ class TensorProgram:
         return not any(place.offsets) and self._is_whole(buffer, domains, place.dims)
 
     def _reads(self, statements: Sequence[Statement], outputs: Sequence[Buffer]) -> list[NestRead]:
-        """What is read at affine places wherever the point: operands. What only one branch reads is read there."""
+        """Return the operands: elements read unconditionally at affine indices.
+
+        Conditional reads stay in their branch.
+        """
         found: dict[tuple[Buffer, AffineMap], NestRead] = {}
         for statement in statements:
             assert isinstance(statement, (Store, Let))
             for node in self._always(statement.value):
-                held = self.scalars.env.get(node.value.id) if isinstance(node.value, ast.Name) else None
+                held = self.scalars.env.get(buffer_name(node))
                 if not isinstance(held, Buffer) or held in outputs:
                     continue
                 read = self.tensors.read(node, *element_of(self.scalars.source, node, self.scalars.env))
@@ -240,7 +243,7 @@ class TensorProgram:
         return list(found.values())
 
     def _always(self, node: ast.expr) -> Iterator[ast.Subscript]:
-        """The elements that an expression reads whatever its conditions are."""
+        """Yield the elements that an expression reads under all conditions."""
         waiting = [node]
         while waiting:
             node = waiting.pop()
@@ -252,22 +255,22 @@ class TensorProgram:
             elif (choice := self.scalars.names.choice(node)) is not None:
                 is_select = self.scalars.names.word(node) == (TIR, "Select")
                 if not (is_select and all(self.tensors.is_safe(self.scalars, each) for each in choice[1:])):
-                    parts = choice[:1]  # only that side may be read which the condition asks for
+                    parts = choice[:1]  # a branch may only be read under its condition
             waiting += parts[::-1]
 
     def _check_range(self, node: ast.AST, buffer: Buffer, indices: Sequence[AffineIndex]) -> None:
-        """Refuses indices that are known to leave the buffer."""
+        """Refuse indices that are known to be out of bounds."""
         for axis, ((_, _, low, high), dim) in enumerate(zip(indices, buffer.dims, strict=True)):
             if (low is not None and low < 0) or (isinstance(dim, int) and high is not None and high >= dim):
                 raise self.scalars.source.problem(node, outside(buffer, axis, low, high))
 
     def _is_whole(self, buffer: Buffer, domains: Sequence[Domain], dims: Sequence[int | None]) -> bool:
-        """Whether a buffer goes as far as the nest's variables that index it; None is another index."""
+        """Check whether a buffer has the extents of the variables that index it. None means another index."""
         pairs = zip(buffer.dims, dims, strict=True)
         return all(dim is None or equal(size, domains[dim].dim) is True for size, dim in pairs)
 
     def _covering(self, read: NestRead, domains: Sequence[Domain], sizes: Sequence[Size]) -> Value:
-        """The buffer as far as the nest's plain variables go: linalg wants these sizes to agree."""
+        """Return the part of a buffer that the nest's plain variables cover. linalg requires equal sizes."""
         tensor = self.state[read.buffer]
         dims = read.dims
         if self._is_whole(read.buffer, domains, dims):
@@ -291,7 +294,7 @@ class TensorProgram:
         made: dict[int, Number] = {}
 
         def index(dim: int) -> Number:
-            """At the body's begin: upstream has it outside of branches only."""
+            """Return a loop index, built at the body's begin: upstream allows linalg.index only outside of branches."""
             if dim not in made:
                 with ir.InsertionPoint.at_block_begin(block):
                     made[dim] = linalg.index(dim)
@@ -318,7 +321,7 @@ class TensorProgram:
 
 
 def _nearest(index: object, size: Size) -> Size:
-    """The index, or the first or the last one of `size`; in its own type where that is known to hold them."""
+    """Return the index clamped to `size`, in its own type if that type represents both bounds."""
     assert isinstance(index, (Number, int)), "an index was made of it before"
     if isinstance(index, Number) and isinstance(size, int) and bit_width(index.dtype) >= 32 and not index.is_unsigned:
         return numbers.maximum(numbers.minimum(index, size - 1), 0)

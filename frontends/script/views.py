@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Aliases of buffers (`B = T.Buffer((16,), data=A.data)`), rewritten as elements of the first one.
+"""Aliases of buffers (`B = T.Buffer((16,), data=A.data)`), rewritten as elements of the base.
 
-Rows are contiguous: the element at a place of the view is the one of the base at the same distance.
+Memory is row-major and contiguous: an element of the view is the element of the base at the same offset.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import NamedTuple
 from .names import Names
 from .program import Buffer
 
-#: Of expressions: what a size or an index is as syntax.
+#: Syntax of a size or an index.
 Expr = ast.expr
 
 
 class BufferView(NamedTuple):
-    """What a name stands for: strides and the distance of its begin, in elements of a base of these sizes."""
+    """View of a base: sizes and strides of both, and the offset of its begin, in elements."""
 
     name: str
     base: ast.Name
     sizes: Sequence[Expr]
     strides: Sequence[Expr]
     offset: Expr | None
-    #: Whether it has the very sizes of its base.
+    #: True if the view has exactly the sizes of its base.
     is_same: bool
 
     @property
@@ -34,11 +34,11 @@ class BufferView(NamedTuple):
 
     @property
     def used(self) -> Sequence[Expr]:
-        """What it is made of."""
+        """Return the expressions that the view depends on."""
         return (self.base, *self.sizes, *self.strides, *([] if self.offset is None else [self.offset]))
 
     def elements(self, names: Names, items: Sequence[Expr], node: ast.AST) -> list[Expr]:
-        """The base's indices of an element."""
+        """Return the indices in the base of an element of the view."""
         if self.is_same:
             return list(items)
         if any(isinstance(each, ast.Slice) for each in items):
@@ -51,11 +51,11 @@ class BufferView(NamedTuple):
         return [place, *found]
 
     def _part(self, names: Names, items: Sequence[Expr], node: ast.AST) -> Expr:
-        """Of elements behind each other, in a base that is a row."""
+        """Return the slice for contiguous elements in a one-dimensional base."""
         *front, last = items
         is_row = len(self.sizes) == 1 and names.found(self.strides[-1]) == 1
         if not isinstance(last, ast.Slice) or not is_row or last.lower is None or last.upper is None:
-            message = f"parts of '{self.name}' are no parts of '{self.base.id}', whose memory it shows: read elements"
+            message = f"parts of '{self.name}' are not parts of '{self.base.id}', which it is a view of: read elements"
             raise names.source.problem(node, message)
         bounds = (self._distance([*front, each]) for each in (last.lower, last.upper))
         lower, upper = bounds
@@ -73,14 +73,14 @@ class BufferView(NamedTuple):
 def view_of(
     name: str, buffer: Buffer, base: ast.Name, shown: Buffer, strides: Sequence[Expr] | None, offset: Expr | None
 ) -> BufferView:
-    """The view `buffer` of a base: in rows, where no strides are given."""
+    """Return the view `buffer` of a base, row-major if no strides are stated."""
     steps = rows(shown.sizes, base) if strides is None else strides
     is_same = strides is None and offset is None and shown.dims == buffer.dims and None not in buffer.dims
     return BufferView(name, base, buffer.sizes, steps, offset, is_same)
 
 
 def rows(sizes: Sequence[Expr], node: ast.AST) -> list[Expr]:
-    """The strides of sizes: how far each index goes."""
+    """Return the row-major strides of sizes."""
     found: list[Expr] = [ast.copy_location(ast.Constant(1), node)] if sizes else []
     for size in reversed(sizes[1:]):
         found.insert(0, _of(ast.Mult(), size, found[0]))
@@ -88,7 +88,7 @@ def rows(sizes: Sequence[Expr], node: ast.AST) -> list[Expr]:
 
 
 def _of(sign: ast.operator, left: Expr, right: Expr) -> Expr:
-    """An expression, shorter where a factor is 1."""
+    """Return a binary expression, simplified where a factor is 1."""
     if isinstance(sign, ast.Mult):
         for one, other in ((left, right), (right, left)):
             if isinstance(one, ast.Constant) and one.value == 1:

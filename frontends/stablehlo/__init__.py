@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules in the stablehlo and chlo dialects, as jax and others export them, as modules of relax."""
+"""Import of modules in the stablehlo and chlo dialects, as jax and other frameworks export them."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Portable artifacts without what jax writes of shardings: attributes of a dialect, sdy, that the bindings do not have.
+"""Removal of jax's sharding attributes from portable artifacts. The bindings do not have their dialect, sdy.
 
-MLIR's bytecode says for each attribute how many bytes it takes, and whether they are the dialect's own or text. Those
-of sdy become text of the same length, a string that nobody reads: one flag and their bytes change, nothing moves.
+MLIR's bytecode states for each attribute its number of bytes, and whether its encoding is the dialect's own or text.
+Attributes of sdy become text of the same length, an unused string: one flag and the bytes change, and no offset moves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,10 @@ _SHORTEST = 3
 
 
 def without_shardings(data: bytes) -> bytes:
-    """The artifact, or itself where it has none, or is not as expected: reading it says what is wrong then."""
+    """Return the artifact without shardings.
+
+    An unexpected artifact is returned unchanged, and its reader reports the error.
+    """
     try:
         return _without(data)
     except (IndexError, ValueError, KeyError):
@@ -32,7 +35,7 @@ def _without(data: bytes) -> bytes:
     place = sections[ATTRIBUTES][0]
     for at, size, number, is_own in _attributes(data, sections):
         if is_own and names[number] == _DIALECT and size >= _SHORTEST:
-            # The lowest bit of the number, which stands above the bits that tell its length.
+            # The lowest bit of the number, above the bits that encode its length.
             count = (changed[at] & -changed[at]).bit_length()
             changed[at] &= ~(1 << count) & 0xFF
             changed[place : place + size] = b'"' + b"-" * (size - _SHORTEST) + b'"\0'
@@ -41,8 +44,9 @@ def _without(data: bytes) -> bytes:
 
 
 def _attributes(data: bytes, sections: dict[int, tuple[int, int]]) -> Iterator[tuple[int, int, int, bool]]:
-    """Of each attribute where its entry stands, how many bytes it takes, its dialect's number, and whether these are
-    that dialect's own.
+    """Yield the position, the size, the dialect number and the kind of encoding of each attribute.
+
+    The last item is True if the encoding is the dialect's own.
     """
     reader = BytecodeReader(data, sections[OFFSETS][0])
     left, _ = reader.number(), reader.number()

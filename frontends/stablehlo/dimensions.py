@@ -1,31 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names for the dynamic sizes of a function's arguments, and what is known of them.
+"""Names for the dynamic sizes of a function's arguments, and equations between these sizes.
 
-jax has a function compute its dimension variables out of the arguments' sizes, assert what the others are, and pass the
-variables to an inner function whose arguments have their names. That part is read here before anything is built.
+A function that jax exports computes its dimension variables from the arguments' sizes, and asserts all other sizes. It
+passes the variables to an inner function with arguments of their names. This module reads that part before anything is
+built.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from ...bindings.diagnostics import locate
-from ...bindings.ir import Block, Operation
+from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.symbols import SymExpr, sym
+from ...dialects.core.symbols import Dim, SymExpr, sym
 from ...emit.kernels import FreshSymbols
 from .hlo_attributes import value_of
 from .hlo_types import info_of, is_tensor
 
-_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+_ARITHMETIC: dict[str, Callable[..., Dim]] = {
     "stablehlo.add": lambda left, right: left + right,
     "stablehlo.subtract": lambda left, right: left - right,
     "stablehlo.multiply": lambda left, right: left * right,
 }
-#: Functions of jax's own on dimensions, which it writes for negative numbers too.
-DIVISIONS: dict[str, Callable[[Any, Any], Any]] = {
+#: Functions of jax on dimensions. jax emits them for negative numbers too.
+DIVISIONS: dict[str, Callable[..., Dim]] = {
     "floor_divide": lambda left, right: left // right,
     "remainder": lambda left, right: left % right,
 }
@@ -33,7 +33,7 @@ _NAME = "jax.global_constant"
 
 
 class Dimensions:
-    """The sizes of a function's arguments, and the arguments' names."""
+    """Sizes of a function's arguments, and the arguments' names."""
 
     def __init__(self, function: Operation, functions: dict[str, Operation], symbols: FreshSymbols):
         self._block: Block = function.regions[0].blocks[0]
@@ -43,18 +43,18 @@ class Dimensions:
             [sym(symbols.next()) if size is None else size for size in info_of(each.type).shape or ()]
             for each in self._block.arguments
         ]
-        self._values: dict[Any, Any] = {}
-        self._equations: dict[Any, tuple[Any, Any]] = {}
-        self._found: dict[str, Any] = {}
+        self._values: dict[Value, Dim] = {}
+        self._equations: dict[Value, tuple[Dim, Dim]] = {}
+        self._found: dict[str, Dim] = {}
         for view in self._block.operations:
             self._read(view.operation)
 
     def info(self, index: int) -> TensorInfo:
-        """The type of an argument, of complex numbers that of its parts."""
+        """Return the type of an argument; for complex numbers, the type of their parts."""
         shape = [self._settled(size) for size in self._shapes[index]]
         return info_of(self._block.arguments[index].type).with_shape(shape)
 
-    def _settled(self, size: Any) -> Any:
+    def _settled(self, size: Dim) -> Dim:
         return size.substitute(self._found) if isinstance(size, SymExpr) and self._found else size
 
     def _read(self, operation: Operation) -> None:
@@ -78,16 +78,16 @@ class Dimensions:
         elif name == "func.call":
             self._call(operation, given)
 
-    def _set(self, operation: Operation, value: Any) -> None:
+    def _set(self, operation: Operation, value: Dim) -> None:
         if value is not None:
             self._values[operation.results[0]] = value
 
-    def _place_of(self, value: Any) -> int | None:
+    def _place_of(self, value: Value) -> int | None:
         places = (index for index, each in enumerate(self._block.arguments) if each == value)
         return next(places, None)
 
     def _assume(self, operation: Operation) -> None:
-        """Of an assertion that a size equals an expression of others: it is that."""
+        """Record the equation of an assertion that a size equals an expression."""
         pair = self._equations.get(operation.operands[0])
         if value_of(operation.attributes["call_target_name"]) != "shape_assertion" or pair is None or None in pair:
             return
@@ -98,11 +98,11 @@ class Dimensions:
                 self._bind(name, other)
                 return
 
-    def _bind(self, name: str, value: Any) -> None:
+    def _bind(self, name: str, value: Dim) -> None:
         self._found = {each: _substituted(old, {name: value}) for each, old in self._found.items()}
         self._found[name] = value
 
-    def _call(self, operation: Operation, given: list[Any]) -> None:
+    def _call(self, operation: Operation, given: list[Dim]) -> None:
         callee = value_of(operation.attributes["callee"])
         function = self._functions.get(callee)
         if function is None:
@@ -122,7 +122,7 @@ class Dimensions:
 
 
 def _constants(function: Operation) -> Iterator[str]:
-    """The dimension variable that each argument of a function is; "" for others."""
+    """Yield the dimension variable of each argument of a function, or "" for other arguments."""
     if "arg_attrs" not in function.attributes:
         yield from [""] * len(function.regions[0].blocks[0].arguments)
         return
@@ -130,17 +130,17 @@ def _constants(function: Operation) -> Iterator[str]:
         yield next((each.attr.value for each in attributes if each.name == _NAME), "")
 
 
-def _argument_name(argument: Any, otherwise: str) -> str:
-    """What jax calls an argument, as its location says."""
+def _argument_name(argument: Value, otherwise: str) -> str:
+    """Return jax's name of an argument from its location."""
     name = locate(argument.location)[3]
     return name if name.isidentifier() else otherwise
 
 
-def _name_of(value: Any) -> str:
-    """Of a symbol alone."""
+def _name_of(value: object) -> str:
+    """Return the name of a single symbol, or "" for other values."""
     text = str(value)
     return text if isinstance(value, SymExpr) and value.variables == {text} else ""
 
 
-def _substituted(value: Any, values: dict[str, Any]) -> Any:
+def _substituted(value: Dim, values: dict[str, Dim]) -> Dim:
     return value.substitute(values) if isinstance(value, SymExpr) else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""StableHLO modules, as jax exports them, as modules."""
+"""Import of StableHLO modules, such as jax's exports."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from ...bindings.diagnostics import Diagnostic, errors_as_relax_error, failure
 from ...bindings.ir import Context
+from ...bindings.ir import Module as MlirModule
 from ...bindings.mlir import ROOT, expect_dialect, ir, passmanager
 from ...passes.core.journal import timed
 from ...support.argument_types import types_checked
@@ -21,14 +22,16 @@ from ..core.bytecode import MAGIC
 from ..core.problems import Problems, Words
 from ..core.programs import content_of, program_on_trial, read_program
 from ..module import Module
+from ..reader import Reader
 from .bytecode_shardings import without_shardings
 from .hlo_functions import add_functions
+from .registry import CONVERTERS
 
 WORDS = Words(node="operation", whole="the module")
 _TRIAL = f"{__name__}:read_on_trial"
-#: Who has written a portable artifact: that stands behind, and a byte of bytecode's version.
+#: Producer string of a portable artifact, after the magic number and a byte for the bytecode version.
 _PORTABLE = b"StableHLO_v"
-#: The dialect of shardings, which the wheel does not have: operations of it cannot be left out.
+#: The dialect of shardings is missing in the wheel, so that its operations cannot be skipped.
 _SHARDINGS = "dialect 'sdy'"
 
 
@@ -36,8 +39,10 @@ _SHARDINGS = "dialect 'sdy'"
 @enters
 @uncollected()
 def from_stablehlo(source: object) -> Module:
-    """The module of a StableHLO program: text, bytes of a portable artifact or of MLIR's bytecode, the path of a file
-    of either, or what jax.export gives. Its public functions keep their names, `main` mostly.
+    """Import a StableHLO program as a module.
+
+    The source is text, bytes of a portable artifact or of MLIR's bytecode, the path of a file of either, or a result of
+    jax.export. Public functions keep their names, usually `main`.
 
     Raises one RelaxError that lists every operation that cannot be imported, with its line.
     """
@@ -51,7 +56,7 @@ def from_stablehlo(source: object) -> Module:
 
 
 def _dialects(context: Context) -> Any:
-    """The bindings' module of StableHLO, which the context knows afterwards."""
+    """Load StableHLO's dialects into the context, and return their bindings module."""
     try:
         found = importlib.import_module(f"{ROOT}._mlir_libs._stablehlo")
     except ImportError:
@@ -60,17 +65,17 @@ def _dialects(context: Context) -> Any:
         expect_dialect(name)
     found.register_dialect(context)
     found.register_stablehlo_passes()
-    # chlo comes with the passes that take it.
+    # The passes that lower chlo also load it.
     _run("stablehlo-legalize-quant-to-math", ir.Module.parse("module {}", context))
     return found
 
 
-def _run(name: str, program: Any) -> None:
-    """A pass of the wheel's on functions."""
+def _run(name: str, program: MlirModule) -> None:
+    """Run a pass of the wheel on functions."""
     passmanager.PassManager.parse(f"builtin.module(func.func({name}))", program.context).run(program.operation)
 
 
-def _read(source: object, context: Context) -> Any:
+def _read(source: object, context: Context) -> MlirModule:
     held = getattr(source, "mlir_module_serialized", source)
     name = "<stablehlo>"
     if isinstance(held, os.PathLike) or (isinstance(held, str) and "\n" not in held and not held.startswith("module")):
@@ -91,13 +96,13 @@ def _read(source: object, context: Context) -> Any:
 
 
 def read_on_trial(data: bytes, *, is_text: bool, name: str, dialects: Sequence[str]) -> bytes:
-    """What a process does that may crash."""
+    """Read a program in a process that may crash."""
     return program_on_trial(data, name, _parsed)
 
 
-def _parsed(source: str | bytes, name: str, context: Context) -> Any:
+def _parsed(source: str | bytes, name: str, context: Context) -> MlirModule:
     dialects, allowed = _dialects(context), context.allow_unregistered_dialects
-    # Operations without a converter are told all at once.
+    # Operations without a converter are reported together.
     context.allow_unregistered_dialects = True
     try:
         with errors_as_relax_error(context, f"cannot read '{name}'", ModelError) as errors:
@@ -106,15 +111,15 @@ def _parsed(source: str | bytes, name: str, context: Context) -> Any:
             else:
                 program = ir.Module.parse(source, context)
             if context.is_dialect_loaded("quant") and "!quant." in str(program):
-                # What computes with quantized tensors becomes floats between quantize and dequantize.
+                # Computations on quantized tensors become float computations between dequantize and quantize.
                 _run("stablehlo-legalize-quantized-op-to-qdq", program)
             return program
     finally:
         context.allow_unregistered_dialects = allowed
 
 
-def _deserialized(dialects: Any, data: bytes, name: str, context: Context, errors: list[Diagnostic]) -> Any:
-    """The module of a portable artifact."""
+def _deserialized(dialects: Any, data: bytes, name: str, context: Context, errors: list[Diagnostic]) -> MlirModule:
+    """Return the module of a portable artifact."""
     try:
         return dialects.deserialize_portable_artifact(context, without_shardings(data))
     except ValueError:
@@ -128,8 +133,11 @@ def _deserialized(dialects: Any, data: bytes, name: str, context: Context, error
 
 
 def problems_of(path: str) -> Problems:
-    """What of a file cannot be imported."""
+    """Return the problems of importing a file."""
     module, problems = Module(), Problems(WORDS)
     program = _read(Path(path), module.context)
     add_functions(module.operation, program.operation, problems)
     return problems
+
+
+READER = Reader(from_stablehlo, problems_of, CONVERTERS.rows, CONVERTERS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Attributes of StableHLO's operations as Python values.
 
-The wheel has classes for some of the dialect's own attributes; all of them are read from their text, one way.
+The wheel has classes for some of the dialect's own attributes. For uniformity all of them are read from their text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"0x[0-9A-Fa-f]+|[-+]?(?:\d+\.?\d*(?:[eE][-+]?\d+)?)")
 
 
 def value_of(attribute: Attribute) -> Any:
-    """A number, text, a list of numbers, the word of an enumeration, or a dictionary of a struct's fields."""
+    """Return a number, text, a list of numbers, the keyword of an enumeration, or a dictionary of a struct's fields."""
     if isinstance(attribute, (ir.BoolAttr, ir.FloatAttr, ir.StringAttr)):
         return attribute.value
     if isinstance(attribute, ir.IntegerAttr):
@@ -42,9 +42,9 @@ def value_of(attribute: Attribute) -> Any:
     return word[1] if word else _fields(text)
 
 
-def _fields(text: str) -> dict[str, Any]:
-    """`#stablehlo.gather<offset_dims = [1], index_vector_dim = 1>`."""
-    found: dict[str, Any] = {}
+def _fields(text: str) -> dict[str, int | str | list[int]]:
+    """Return the fields of a struct such as `#stablehlo.gather<offset_dims = [1], index_vector_dim = 1>`."""
+    found: dict[str, int | str | list[int]] = {}
     for name, value in _FIELD.findall(text):
         if value.startswith("["):
             found[name] = [int(each) for each in value[1:-1].split(",") if each.strip()]
@@ -54,7 +54,7 @@ def _fields(text: str) -> dict[str, Any]:
 
 
 def elements_of(operation: Operation, type_: Type) -> list[numpy.ndarray]:
-    """The elements of the attribute `value`; of complex numbers those of the real parts and of the imaginary ones."""
+    """Return the elements of the attribute `value`; for complex numbers, the real and the imaginary parts."""
     info, shape = info_of(type_), tuple(type_.shape)
     if not is_complex(type_):
         return [array_of_attribute(operation.attributes["value"], info.dtype, shape)]
@@ -63,7 +63,7 @@ def elements_of(operation: Operation, type_: Type) -> list[numpy.ndarray]:
 
 
 def _complex_elements(operation: Operation, dtype: str, count: int) -> numpy.ndarray:
-    """By the text: the bindings have no access to complex elements."""
+    """Read complex elements from the text, since the bindings cannot access them."""
     plain = numpy.dtype(f"float{dtype[1:]}")
     text = operation.get_asm(large_elements_limit=None)
     body = text[text.index("dense<") + len("dense<") : text.index("> : tensor<", text.index("dense<"))]

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds the module of a StableHLO program: its public functions at the graph level."""
+"""Module construction for a StableHLO program: its public functions at the graph level."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from ...bindings.ir import Operation, Type
 from ...bindings.mlir import ir
@@ -18,8 +16,9 @@ from .hlo_types import is_complex
 
 
 def add_functions(module: Operation, program: Operation, problems: Problems) -> None:
-    """Adds the public functions of a program to a module of the same context; what cannot be imported is in `problems`
-    afterwards.
+    """Add the public functions of a program to a module of the same context.
+
+    Operations that cannot be imported are recorded in `problems`.
     """
     dialect_functions.add_functions(module, program, problems, HloGraph, _signature, "from_stablehlo")
 
@@ -32,19 +31,19 @@ def _signature(function: Operation, functions: dict[str, Operation], symbols: Fr
 
 
 def _argument_info(info: TensorInfo, type_: Type) -> TensorInfo:
-    """Complex numbers are pairs, in a last dimension."""
+    """Return the type of an argument. Complex numbers are pairs in an additional last dimension."""
     return info.with_shape([*(info.shape or ()), 2]) if is_complex(type_) else info
 
 
 def _result_names(function: Operation) -> list[str]:
     count = len(function.attributes["function_type"].value.results)
-    given: list[Any] = list(function.attributes["res_attrs"]) if "res_attrs" in function.attributes else []
+    given: list[ir.DictAttr] = list(function.attributes["res_attrs"]) if "res_attrs" in function.attributes else []
     names = [_name_in(each) for each in given] or [""] * count
     return [name if name and names.count(name) == 1 else f"result{index}" for index, name in enumerate(names)]
 
 
-def _name_in(attributes: Any) -> str:
-    """jax says where a result stands in what the function returns."""
+def _name_in(attributes: ir.DictAttr) -> str:
+    """Return the position of a result in the function's output, which jax records, or ""."""
     for each in attributes:
         if each.name == "jax.result_info" and isinstance(each.attr, ir.StringAttr):
             return str(each.attr.value).removeprefix("result")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds a graph of relax operators from the blocks of a StableHLO module."""
+"""Construction of relax graphs from the blocks of a StableHLO module."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _CONTROL_FLOW = frozenset({"stablehlo.while", "stablehlo.if", "stablehlo.case", 
 
 
 class HloGraph(DialectGraph, HloScope):
-    """A block of a StableHLO module that is imported."""
+    """Block of a StableHLO module during import."""
 
     node_class = Node
     converters = CONVERTERS
@@ -46,16 +46,16 @@ class HloGraph(DialectGraph, HloScope):
         region_of: Operation | None = None,
     ):
         super().__init__(functions, problems, symbols, room, outer, region_of)
-        #: Whether a block that is written for scalars is built on tensors: results have the shapes of these.
+        #: True while a scalar block is built on tensors: its results have the tensors' shapes.
         self.is_widened: bool = outer is not None and outer.is_widened
 
     def argument(self, tensor: Tensor, type_: Type) -> Held:
         return of_pairs(tensor) if is_complex(type_) else super().argument(tensor, type_)
 
-    def add_widened(self, block: Block, operands: Sequence[Any]) -> list[Any]:
+    def add_widened(self, block: Block, operands: Sequence[Held | None]) -> list[Any]:
         return complete(self._widened().add_block(block, operands))
 
-    def values_in(self, block: Block, operands: Sequence[Any], wanted: Sequence[IRValue]) -> list[Any]:
+    def values_in(self, block: Block, operands: Sequence[Held | None], wanted: Sequence[IRValue]) -> list[Any]:
         inner = self._widened()
         inner.add_block(block, operands)
         return complete([inner.held(each) for each in wanted])
@@ -68,12 +68,12 @@ class HloGraph(DialectGraph, HloScope):
     def is_known(self, node: DialectNode) -> bool:
         return node.operation.name == "stablehlo.composite" or super().is_known(node)
 
-    def without_converter(self, node: DialectNode) -> list[Any]:
+    def without_converter(self, node: DialectNode) -> list[Held | None]:
         if node.operation.name == "stablehlo.composite":
             return self.call(node, node.attr("decomposition"))
         return super().without_converter(node)
 
-    def call(self, node: DialectNode, name: str) -> list[Any]:
+    def call(self, node: DialectNode, name: str) -> list[Held | None]:
         division = _divided_sizes(name, node.inputs)
         return super().call(node, name) if division is None else [division]
 
@@ -98,7 +98,7 @@ class HloGraph(DialectGraph, HloScope):
 
 
 def _divided_sizes(name: str, operands: Sequence[Any]) -> Value | None:
-    """What jax's own functions that divide give for sizes: they are written for negative numbers too."""
+    """Return the result of jax's division functions on sizes. jax writes these functions for negative numbers too."""
     divide = DIVISIONS.get(name.rstrip("0123456789").rstrip("_"))
     if divide is None or len(operands) < 2 or any(not isinstance(each, Value) or each.rank for each in operands):
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a converter sees of an operation.
+"""Interface of an operation for its converter.
 
 @register_stablehlo("stablehlo.transpose")
 def transpose(node):
@@ -21,12 +21,12 @@ from .hlo_attributes import value_of
 from .hlo_scope import HloScope
 from .hlo_types import info_of, is_complex
 
-#: Attributes of a module in which jax writes for how many devices it is.
+#: Module attributes in which jax stores the numbers of partitions and replicas.
 _COUNTS = ("mhlo.num_partitions", "mhlo.num_replicas")
 
 
 class Node(DialectNode):
-    """One operation."""
+    """StableHLO operation."""
 
     graph: HloScope
     value_of = staticmethod(value_of)
@@ -34,7 +34,7 @@ class Node(DialectNode):
 
     @staticmethod
     def name_of(operation: Operation) -> str:
-        """With the name of what it calls."""
+        """Return the operation's name, with the name of the callee of a call."""
         if operation.name == "stablehlo.custom_call":
             return f"custom_call @{value_of(operation.attributes['call_target_name'])}"
         if operation.name == "stablehlo.composite":
@@ -57,11 +57,11 @@ class Node(DialectNode):
 
     @property
     def is_complex(self) -> bool:
-        """Whether an operand or a result is of complex numbers."""
+        """Check whether an operand or a result is of complex numbers."""
         return any(isinstance(each, ComplexValue) for each in self.inputs) or any(map(is_complex, self.result_types))
 
     def pair(self, index: int) -> Pair:
-        """An operand as complex numbers; what is real has no imaginary part."""
+        """Return an operand as complex numbers. A real operand has no imaginary part."""
         held = self.held(index)
         if isinstance(held, ComplexValue):
             return Pair(held.real.ssa, held.imag.ssa)
@@ -74,7 +74,7 @@ class Node(DialectNode):
     # ---- results ----
 
     def static_shape(self, index: int = 0) -> tuple[int, ...]:
-        """The shape of a result, all of which is known."""
+        """Return the static shape of a result."""
         shape = info_of(self.operation.results[index].type).shape or ()
         found = tuple(each for each in shape if each is not None)
         if len(found) != len(shape):
@@ -84,5 +84,5 @@ class Node(DialectNode):
     # ---- regions ----
 
     def on_tensors(self, operands: Sequence[Held], index: int = 0) -> list[Any]:
-        """What a region for scalars gives at each place of tensors."""
+        """Return the results of a scalar region, applied to all elements of tensors."""
         return self.graph.add_widened(self.body(index), operands)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operations know of the graph around: how blocks in them are built."""
+"""Interface between operations and their graph: construction of nested blocks."""
 
 from __future__ import annotations
 
@@ -10,15 +10,16 @@ from typing import Any
 from ...bindings.ir import Block
 from ...bindings.ir import Value as IRValue
 from ..core.dialect_scope import DialectScope
+from ..core.values import Held
 
 
 class HloScope(DialectScope):
-    """A block of a StableHLO module that is imported."""
+    """Block of a StableHLO module during import."""
 
     @abstractmethod
-    def add_widened(self, block: Block, operands: Sequence[Any]) -> list[Any]:
-        """What a block that is written for scalars gives, built on tensors. Raises Incomplete."""
+    def add_widened(self, block: Block, operands: Sequence[Held | None]) -> list[Any]:
+        """Build a scalar block on tensors and return its results. Raises Incomplete."""
 
     @abstractmethod
-    def values_in(self, block: Block, operands: Sequence[Any], wanted: Sequence[IRValue]) -> list[Any]:
-        """What values in a block of scalars are, built on tensors. Raises Incomplete."""
+    def values_in(self, block: Block, operands: Sequence[Held | None], wanted: Sequence[IRValue]) -> list[Any]:
+        """Build a scalar block on tensors and return the `wanted` values in it. Raises Incomplete."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types of StableHLO: tensors, of complex numbers too, which are pairs here; tokens, tuples and quantized elements."""
+"""Types of StableHLO: tensors (with complex numbers as pairs), tokens, tuples and quantized elements."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _QUANTIZED = re.compile(r"!quant\.uniform<([iu])(\d+)(?:<(-?\d+):(-?\d+)>)?:(\w+
 
 
 class StoredElements(NamedTuple):
-    """What quantized elements stand for; for the whole tensor, or for each place along an axis."""
+    """Quantization parameters, for the whole tensor or for each index along an axis."""
 
-    #: What is stored, and between which numbers where that is not all of the type.
+    #: Type of the stored integers, and their range if it is not the range of the type.
     storage: str
     range: tuple[int, int] | None
     expressed: str
@@ -30,7 +30,7 @@ class StoredElements(NamedTuple):
 
 
 def quantized(type_: Type) -> StoredElements | None:
-    """What a tensor's elements stand for, where they are quantized."""
+    """Return the quantization parameters of a tensor type, or None if its elements are not quantized."""
     found = _QUANTIZED.match(str(type_.element_type)) if is_tensor(type_) else None
     if found is None:
         return None
@@ -60,11 +60,14 @@ def is_complex(type_: Type) -> bool:
 
 
 def info_of(type_: Type) -> TensorInfo:
-    """What is known of a tensor; of complex numbers, of either part. A token is a tensor without elements."""
+    """Return the type of a tensor; for complex numbers, the type of either part.
+
+    A token is a tensor without elements.
+    """
     if is_token(type_):
         return TensorInfo((0,), "i1")
     if not is_tensor(type_):
-        raise Unsupported(f"{type_} is no tensor")
+        raise Unsupported(f"{type_} is not a tensor")
     name = str(type_.element_type)
     stored = quantized(type_)
     dtype = _PARTS.get(name, name) if stored is None else stored.storage

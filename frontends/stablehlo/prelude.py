@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What converters are written with: relax's operators, nodes, values, and what is often done with tensors of the graph.
+"""Common imports of converters: relax's operators, nodes, values, and frequent operations on tensors of the graph.
 
-`from ..prelude import Node, Outputs, register_stablehlo, relax` in place of a line for each of them in each file.
+`from ..prelude import Node, Outputs, register_stablehlo, relax` replaces one import line per module in each file.
 """
 
 from __future__ import annotations

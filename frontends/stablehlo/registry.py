@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Registry of converters of StableHLO's operations to relax's operators: by the operation's name, `stablehlo.add` or
-`chlo.erf`; of what an operation calls by name also that, `custom_call @name` and `composite @name`.
+"""Registry of converters from StableHLO's operations to relax's operators, by name: `stablehlo.add` or `chlo.erf`.
+
+Operations that call by name are also registered by it: `custom_call @name` and `composite @name`.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from .hlo_node import Node
 Convert = Callable[[Node], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
-SEVERAL_DEVICES = "it is of several devices, and a program is for one"
+SEVERAL_DEVICES = "it is for several devices, and a program runs on one"
 _HOST = "it passes data to a host or another device while it runs, and a program has arguments and results alone"
-#: Operations that several devices do together. Those of one device are compiled (operators/collectives.py).
+#: Operations between several devices. With one device they are compiled (operators/collectives.py).
 COLLECTIVES = (
     *(f"stablehlo.{each}" for each in ("all_gather", "all_reduce", "all_to_all", "collective_broadcast")),
     *(f"stablehlo.{each}" for each in ("collective_permute", "reduce_scatter", "partition_id", "replica_id")),
 )
-#: What no program can have, and why.
+#: Operations that are not supported, with the reasons.
 REFUSED = {
     **dict.fromkeys(["stablehlo.cross-replica-sum", "sdy.manual_computation"], SEVERAL_DEVICES),
     **dict.fromkeys([f"stablehlo.{each}" for each in ("send", "recv", "infeed", "outfeed")], _HOST),
@@ -34,7 +35,8 @@ register_rows = CONVERTERS.teach_rows
 
 @types_checked
 def register_stablehlo(*names: str) -> Callable[[Function], Function]:
-    """Teaches the front end operations, "stablehlo.add", or what is called by name, "custom_call @mylib.op" and
-    "composite @mylib.op"; use it as a decorator.
+    """Register the converter of operations; use it as a decorator.
+
+    Names are operations, "stablehlo.add", or callees, "custom_call @mylib.op" and "composite @mylib.op".
     """
     return CONVERTERS.teaching(*names)

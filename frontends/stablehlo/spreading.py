@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Broadcasts that are left out: StableHLO wants operands of one shape, relax's elementwise operators broadcast."""
+"""Removal of broadcasts: StableHLO requires operands of one shape, but relax's elementwise operators broadcast."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ from ..core.values import Tensor
 
 
 def without_broadcasts(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """Operands of one shape, for an operator that broadcasts: of broadcasts what they copy, which fusion and codegens
-    know as a bias or a number. Together they still have that shape.
+    """Return operands without explicit broadcasts, for an operator that broadcasts to the same shape.
+
+    Fusion and codegens recognize the sources of broadcasts, such as a bias or a number.
     """
     if folding.get() is not None:
-        return tensors  # known while the module is imported
+        return tensors  # known during import
     whole = shape_of(tensors[0])
     if whole is None or any(shape_of(each) != whole for each in tensors):
-        return tensors  # of a body that is written for scalars
+        return tensors  # in a body that is written for scalars
     found = [_copied(each) for each in tensors]
     if not _have_together([shape_of(each) for each in found], whole):
         found[0] = tensors[0]
@@ -28,14 +29,14 @@ def without_broadcasts(*tensors: Tensor) -> tuple[Tensor, ...]:
 
 
 def _have_together(shapes: Sequence[tuple[Dim, ...] | None], whole: tuple[Dim, ...]) -> bool:
-    """Whether each size is one of an operand's, and one has all dimensions."""
+    """Check whether the shapes together broadcast to `whole`, and one shape has all dimensions."""
     wide = [(1,) * (len(whole) - len(shape)) + shape for shape in shapes if shape is not None]
     is_as_long = any(shape is not None and len(shape) == len(whole) for shape in shapes)
     return is_as_long and all(size in sizes for size, sizes in zip(whole, zip(*wide, strict=True), strict=True))
 
 
 def _copied(tensor: Tensor) -> Tensor:
-    """What a tensor is broadcast from along dimensions of one element, and those that come in front."""
+    """Return the source of a tensor's broadcasts along dimensions of size 1 and new leading dimensions."""
     source = tensor
     while (made := defining_op(source, "relax.broadcast_to", "relax.reshape")) is not None:
         x = made.operation.operands[0]

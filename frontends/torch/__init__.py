@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models of torch as modules: exported programs, and graphs that torch.compile gives. Imports torch when it is used."""
+"""Import of torch models: exported programs, and graphs of torch.compile. torch is imported only when it is used."""

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a model is called, and what it gives: tensors in tuples, lists and dictionaries, which programs pass one by one.
+"""Structure of a model's arguments and results: tuples, lists and dictionaries of tensors.
 
-As runtime/call_structure.py reads it, and JSON has it.
+Programs pass the tensors one by one. The structure has the JSON form that runtime/call_structure.py reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from .fx_operators import is_scalar
 
@@ -17,9 +17,24 @@ if TYPE_CHECKING:
 TENSOR = "*"
 
 
+class TreeSpec(Protocol):
+    """torch's description of a tree: the container of a node with its children, or a leaf."""
+
+    @property
+    def type(self) -> Callable[..., object]: ...
+
+    @property
+    def context(self) -> object: ...
+
+    def is_leaf(self) -> bool: ...
+
+    def children(self) -> list[TreeSpec]: ...
+
+
 def structure_of(program: ExportedProgram) -> dict[str, Any] | None:
-    """The structure of a program's arguments and results; None where these are tensors one by one, and the model's own
-    alone.
+    """Return the structure of a program's arguments and results.
+
+    Return None if they are tensors one by one, and the model has no changed buffers among them.
     """
     signature = program.graph_signature
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
@@ -41,13 +56,13 @@ def structure_of(program: ExportedProgram) -> dict[str, Any] | None:
 
 
 def plain_structure(names: Sequence[str], results: int) -> dict[str, Any]:
-    """That of arguments and results that are tensors one by one."""
+    """Return the structure of arguments and results that are tensors one by one."""
     result = TENSOR if results == 1 else {"tuple": [TENSOR] * results}
     return {"names": [*names], "args": [TENSOR] * len(names), "kwargs": [], "result": result}
 
 
 def _is_plain(found: dict[str, Any]) -> bool:
-    """Whether the arguments are tensors, and the result a tensor or several in a tuple."""
+    """Check whether the arguments are tensors, and the result is a tensor or a tuple of several tensors."""
     result = found["result"]
     several = result.get("tuple", ()) if isinstance(result, dict) else ()
     has_plain_result = result == TENSOR or (len(several) > 1 and all(each == TENSOR for each in several))
@@ -68,22 +83,22 @@ def _result_leaf(argument: Any) -> Any:
     return {"SymIntArgument": "int", "SymFloatArgument": "float", "SymBoolArgument": "bool"}.get(kind, TENSOR)
 
 
-def _number(value: Any) -> str:
+def _number(value: object) -> str:
     return {"SymFloat": "float", "SymBool": "bool"}.get(type(value).__name__, "int")
 
 
-def _constant(value: Any) -> Any:
+def _constant(value: object) -> bool | float | str | None:
     return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)
 
 
-def _tree(spec: Any, leaves: Iterator[Any]) -> Any:
+def _tree(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
     if spec.is_leaf():
         return next(leaves)
     children = [_tree(each, leaves) for each in spec.children()]
     return _node(spec.type, spec.context, children)
 
 
-def _node(kind: Callable[..., object], context: Any, children: list[Any]) -> dict[str, Any]:
+def _node(kind: Callable[..., object], context: object, children: list[Any]) -> dict[str, Any]:
     if kind in (tuple, list):
         return {kind.__name__: children}
     keys = _keys(context, len(children))
@@ -92,8 +107,8 @@ def _node(kind: Callable[..., object], context: Any, children: list[Any]) -> dic
     return {"tuple": children}
 
 
-def _keys(context: Any, count: int) -> list[str | int] | None:
-    """Names of what a dictionary, a named tuple or an object holds; None where it has none."""
+def _keys(context: object, count: int) -> list[str | int] | None:
+    """Return the keys of a dictionary, a named tuple or an object, or None if it has none."""
     fields = getattr(context, "_fields", None)
     if fields is not None:
         return list(fields)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decomposition of torch's operators that have no converter into operators that have one.
+"""Decomposition of torch operators without a converter into operators that have one.
 
-A node is decomposed alone where the graph around it can stay as it is. Updates in place that the importer cannot follow
-and functions that are no operators, those of torch.vmap above all, send the whole program through torch.
+A node is decomposed by itself if the graph around it can stay unchanged. torch decomposes the whole program if it has
+updates in place that the importer cannot follow, or functions that are not operators, mainly of torch.vmap.
 """
 
 from __future__ import annotations
@@ -36,19 +36,24 @@ class Decomposer:
         if not can_be_decomposed(fx.target):
             return None
         import torch
-        from torch._subclasses.functional_tensor import dispatch_functionalize
+        from torch._higher_order_ops.effects import _EffectType
+        from torch._subclasses.functional_tensor import FunctionalTensorMode, dispatch_functionalize
 
         inputs = fx.all_input_nodes
+        # torch's default mode is shared by all calls.
+        mode = FunctionalTensorMode()
 
-        def compute(*given: Any) -> Any:
+        def compute(*given: object) -> Any:
+            # Without tokens, the mode refuses operators with effects.
+            mode._tokens = {effect: torch.ops.prims._make_token() for effect in _EffectType}
             held = dict(zip(inputs, given, strict=True))
             args, kwargs = torch.fx.node.map_arg((fx.args, fx.kwargs), held.__getitem__)
             return fx.target(*args, **kwargs)
 
         with torch.no_grad(), ignoring_warnings():
             operands = [each.meta["val"] for each in inputs]
-            # An operator that makes a tensor of sizes alone has a tensor in its result only.
-            module = traced(dispatch_functionalize(compute), operands, self._table, beside=[fx.meta.get("val")])
+            # An operator that creates a tensor from sizes has a tensor only as its result.
+            module = traced(dispatch_functionalize(compute, mode), operands, self._table, beside=[fx.meta.get("val")])
         calls = [each for each in module.graph.nodes if each.op == "call_function"]
         if any(each.target is fx.target for each in calls):
             return None
@@ -63,18 +68,18 @@ class Decomposer:
 
 
 def traced(
-    function: Callable[..., Any], operands: Sequence[Any], table: Mapping[Any, Any], *, beside: Sequence[Any] = ()
+    function: Callable[..., Any], operands: Sequence[object], table: Mapping[Any, Any], *, beside: Sequence[object] = ()
 ) -> GraphModule:
-    """Return a function of tensors and sizes as a graph, decomposed by a table.
+    """Return the graph of a function of tensors and sizes, decomposed by a table.
 
-    The mode of fake tensors is that of the operands and of the values `beside` them. Raise ModelError if the graph
-    holds for some sizes only.
+    The mode of fake tensors is the mode of the operands and of the values `beside` them. Raise ModelError if the graph
+    is valid for some sizes only.
     """
     from torch._dispatch.python import enable_python_dispatcher
     from torch._guards import detect_fake_mode
     from torch.fx.experimental.proxy_tensor import make_fx
 
-    # The mode holds for tensors that a function makes of sizes alone, the dispatcher for sizes that are symbols.
+    # The mode is for tensors that a function creates from sizes, the dispatcher for sizes that are symbols.
     mode = detect_fake_mode([*operands, *beside])
     replaced = {} if mode is None or mode.shape_env is None else mode.shape_env.replacements
     known = set(replaced)
@@ -83,12 +88,17 @@ def traced(
     fixed = [str(symbol) for symbol, value in replaced.items() if symbol not in known and value.is_number]
     if fixed:
         raise ModelError(f"torch decomposes it for one value of {', '.join(fixed)} only")
-    module.graph.eliminate_dead_code()
+    module.graph.eliminate_dead_code(_is_impure)
     return module
 
 
-def can_be_decomposed(target: Any) -> bool:
-    """Check whether torch may decompose a node alone: an operator that neither updates nor is a graph's."""
+def _is_impure(fx: FxNode) -> bool:
+    """Check whether a node has an effect. torch removes with_effects if no node uses its token."""
+    return fx.is_impure() or name_of(fx.target) == "higher_order::with_effects"
+
+
+def can_be_decomposed(target: object) -> bool:
+    """Check whether torch may decompose a node by itself: its operator has no updates and no subgraphs."""
     return hasattr(target, "_schema") and hasattr(target, "decompose") and not is_mutable(target)
 
 
@@ -100,7 +110,7 @@ def functional(program: ExportedProgram) -> ExportedProgram:
         return program
     updating = {fx.target for fx in calls if is_updating(fx)}
     views = nullcontext() if updating else _views_that_may_copy(calls)
-    with ignoring_warnings(), _transforms_restored(), views:  # warnings of torch's own files
+    with ignoring_warnings(), _transforms_restored(), views:  # Ignores warnings of torch's own files.
         try:
             return program.run_decompositions(table(updating))
         except Exception as error:
@@ -113,10 +123,10 @@ def functional(program: ExportedProgram) -> ExportedProgram:
 
 @contextmanager
 def _transforms_restored() -> Iterator[None]:
-    """Leave the levels of torch.vmap and of forward derivatives that the program's nodes enter.
+    """Restore the levels of torch.vmap and of forward derivatives that the program's nodes enter.
 
-    Nodes enter and leave levels one by one. A program of a file may not leave all of them, and an error ends the
-    program before it does.
+    Nodes enter and leave levels one by one. A program in a file may not leave all of them, and an error ends the
+    program early.
     """
     import torch
 
@@ -130,8 +140,10 @@ def _transforms_restored() -> Iterator[None]:
 
 @contextmanager
 def _views_that_may_copy(calls: Sequence[Any]) -> Iterator[None]:
-    """Inside, views are reshapes: operators that are kept whole may have results in another order of memory than those
-    that they were traced with, of which a view cannot be made. Nothing is updated in place there.
+    """Replace views by reshapes in the context.
+
+    Operators that are not decomposed may have results in another memory order than when they were traced. A view of
+    such a result may be impossible. The program has no updates in place.
     """
     import torch
 
@@ -145,8 +157,8 @@ def _views_that_may_copy(calls: Sequence[Any]) -> Iterator[None]:
             fx.target = torch.ops.aten.view.default
 
 
-def table(listed: Collection[Any] = ()) -> Any:
-    """torch's decompositions of operators that have no converter, and of those that are listed."""
+def table(listed: Collection[object] = ()) -> Any:
+    """Return torch's decompositions of operators without a converter, and of the listed operators."""
     from torch.export import default_decompositions
 
     found = default_decompositions()
@@ -157,7 +169,7 @@ def table(listed: Collection[Any] = ()) -> Any:
 
 
 def aot_table() -> dict[Any, Callable[..., object]]:
-    """The same for graphs of AOTAutograd, which has decomposed what consists of other operators."""
+    """Return the decompositions for graphs of AOTAutograd, which has decomposed composite operators already."""
     from torch import _decomp
 
     # Without the decompositions of composite operators, which torch looks for among all operators: 0.2 s.
@@ -166,7 +178,7 @@ def aot_table() -> dict[Any, Callable[..., object]]:
 
 
 def _others() -> dict[Any, Callable[..., object]]:
-    """Return decompositions that torch has without using them by itself, of backward steps above all, and our own."""
+    """Return decompositions that torch does not apply by itself, mainly of backward steps, and our own."""
     from torch._decomp import decomposition_table
 
     return {
@@ -177,7 +189,7 @@ def _others() -> dict[Any, Callable[..., object]]:
 
 
 def _graphs(module: Any) -> Iterator[Any]:
-    """The graph of a module, and those in its nodes."""
+    """Yield the graph of a module, and the graphs in its nodes."""
     for each in module.modules():
         if hasattr(each, "graph"):
             yield each.graph
@@ -187,8 +199,8 @@ def _graphs(module: Any) -> Iterator[Any]:
 _OF_SIZES = ("_operator", "builtins", "math", "torch", "torch.fx.experimental.symbolic_shapes")
 
 
-def _needs_program(target: Any) -> bool:
-    """Check whether a function has no converter and cannot be decomposed alone, as torch's own functions of vmap."""
+def _needs_program(target: object) -> bool:
+    """Check whether a function has no converter and cannot be decomposed by itself, as torch's functions of vmap."""
     if getattr(target, "__module__", "") in _OF_SIZES or find_converter(functional_name(target)) is not None:
         return False
     return not can_be_decomposed(target)

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Draws:
-    """Source of the key and of the seed of each draw.
+    """Source of the key and the seed of each random draw.
 
-    A program counts its draws, and a draw's seed is the name of its node. If each call brings a key, the numbers
-    depend on that key alone, and the seed is the place of the node among the draws of the graph.
+    A program counts its draws, and a draw's seed is the name of its node. If each call passes a key, the numbers depend
+    only on the key. The seed is then the index of the node among the graph's draws.
     """
 
     def __init__(self) -> None:
@@ -27,12 +27,15 @@ class Draws:
         self.count = 0
 
     def bring(self, key: Tensor, *, is_repeated: bool) -> None:
-        """Use the key of a call. `is_repeated`: some draws are in loops, where each iteration needs its own key."""
+        """Use the key of a call. With `is_repeated`, some draws are in loops, and each iteration needs its own key."""
         self._key = cast(key, "ui64")
         self._start = random_numbers.draw() if is_repeated else None
 
     def key(self, *, is_inside: bool) -> Tensor:
-        """Return the key of the next draw; `is_inside` a graph in a node, which may run several times in a call."""
+        """Return the key of the next draw.
+
+        With `is_inside`, the draw is in a subgraph, which may run several times per call.
+        """
         self.count += 1
         if self._key is None:
             return random_numbers.draw()
@@ -42,7 +45,7 @@ class Draws:
         return relax.add(self._key, relax.subtract(random_numbers.draw(), self._start))
 
     def seed(self, name: str) -> int:
-        """Return the seed of the draw whose key was returned last."""
+        """Return the seed of the draw of the last returned key."""
         return zlib.crc32(name.encode()) if self._key is None else self.count
 
 
@@ -56,7 +59,7 @@ def draws_in(graph: GraphModule) -> list[bool]:
 
 
 def _may_draw(fx: Any) -> bool:
-    """Check whether a node calls an operator that draws; a node that repeats draws has the operator as an argument."""
+    """Check whether a node draws random numbers. A node that repeats draws has the drawing operator as an argument."""
     import torch
 
     targets = [fx.target, *(each for each in fx.args if hasattr(each, "tags"))] if fx.op == "call_function" else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch's element types and tensors as the dialects and numpy have them."""
+"""Conversion of torch's element types and tensors to the dialects' and NumPy's."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     import numpy
     import torch
 
-# Types that torch hands numpy as they are.
+# Types that torch and NumPy share.
 _SHARED = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
 def dtype_of(dtype: torch.dtype) -> str:
-    """The dialects' name of an element type. Raises ModelError for one that they do not have."""
+    """Return the dialects' name of an element type. Raise ModelError for types that they do not have."""
     name = str(dtype).rpartition(".")[2]
     if name not in DTYPE_BY_NAME:
         raise ModelError(f"tensors of {name} are not supported")
@@ -26,12 +26,12 @@ def dtype_of(dtype: torch.dtype) -> str:
 
 
 def dtype_of_parts(dtype: torch.dtype) -> str:
-    """The same; of complex numbers the type of the real and the imaginary part."""
+    """Return the dialects' name of an element type, or of the parts of a complex type."""
     return dtype_of(dtype.to_real() if dtype.is_complex else dtype)
 
 
 def torch_dtype(name: str) -> torch.dtype:
-    """torch's element type of a name that the dialects have."""
+    """Return torch's element type for a name of the dialects."""
     import torch
 
     numpys = next(each for each, mlir in DTYPE_BY_NAME.items() if mlir == name and hasattr(torch, each))
@@ -40,7 +40,7 @@ def torch_dtype(name: str) -> torch.dtype:
 
 
 def array_of(tensor: torch.Tensor) -> numpy.ndarray:
-    """A tensor's elements, without a copy where its memory is contiguous: it must not change while they are used."""
+    """Return a tensor's elements. Contiguous memory is not copied, so it must not change while the array is used."""
     import torch
 
     if tensor.device.type != "cpu":
@@ -51,7 +51,7 @@ def array_of(tensor: torch.Tensor) -> numpy.ndarray:
     storage = storage_dtype(dtype_of(plain.dtype))
     if plain.dtype in (torch.bool, torch.float16) or storage.name in _SHARED:
         array = plain.numpy()
-    else:  # numpy has no such type: the bits
+    else:  # NumPy has no such type: use the bits.
         array = plain.view(getattr(torch, f"int{8 * plain.element_size()}")).numpy().view(storage)
     array = array.view()
     array.flags.writeable = False

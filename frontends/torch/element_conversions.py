@@ -13,7 +13,7 @@ from ..core.tensors import cast as cast_plainly
 from ..core.tensors import info_of, like
 from ..core.values import Tensor, Value
 
-#: The type whose conversions saturate since torch 2.13, infinities too. Others overflow to infinity or NaN.
+#: The type to which conversions saturate since torch 2.13, also from infinities. Others overflow to infinity or NaN.
 _SATURATING = "f8E4M3FN"
 _LARGEST = 448.0
 
@@ -25,7 +25,7 @@ def cast(tensor: Tensor, dtype: str) -> Tensor:
         return cast_plainly(tensor, dtype)
     x = tensor if is_float(own) and bit_width(own) > 8 else cast_plainly(tensor, "f32")
     largest, least = like(x, _LARGEST), like(x, -_LARGEST)
-    # By comparisons, which NaN passes.
+    # Comparisons pass NaN through.
     x = relax.where(relax.greater(x, largest), largest, relax.where(relax.less(x, least), least, x))
     return cast_plainly(x, dtype)
 

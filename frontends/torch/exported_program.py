@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of torch.export: read from .pt2 files, or made of modules; in operators that have converters."""
+"""Exported programs of torch: read from .pt2 files, or traced from modules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
 from ...support.errors import ModelError, OptionError
 from ...support.quiet import holding_logs, ignoring_warnings
@@ -21,15 +22,15 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
     from torch.nn import Module
 
-# Older ones lack torch.export.default_decompositions.
+# Older versions lack torch.export.default_decompositions.
 _OLDEST = (2, 6)
 #: Loggers of torch's packages for exported programs.
 _LOGGERS = ("torch.export", "torch._export")
 _MOST_MESSAGES, _MOST_CHARACTERS = 4, 400
 
 
-def import_torch() -> Any:
-    """The package torch. Raises ModelError where it is missing or too old."""
+def import_torch() -> ModuleType:
+    """Return the package torch. Raise ModelError if it is missing or too old."""
     try:
         import torch
     except ImportError:
@@ -49,7 +50,7 @@ def read_program(
     *,
     trust: bool = False,
 ) -> ExportedProgram:
-    """Return the exported program that is given, is in a .pt2 file, or that torch traces of a module with arguments.
+    """Return an exported program: the argument itself, from a .pt2 file, or traced from a module with arguments.
 
     `trust` allows a file to run code of its author. Raise ModelError.
     """
@@ -63,10 +64,10 @@ def read_program(
         return source
     if isinstance(source, (str, os.PathLike)):
         _refuse_arguments("a file", args, kwargs, dynamic_shapes)
-        return _loaded(torch, Path(source), trust)
+        return _load(torch, Path(source), trust)
     if not isinstance(source, torch.nn.Module):
         if callable(source):
-            raise ModelError("a function is no model: wrap it in a torch.nn.Module whose forward calls it")
+            raise ModelError("a function is not a model: wrap it in a torch.nn.Module whose forward calls it")
         raise ModelError(
             f"a model of torch is a Module, an ExportedProgram or the path of a .pt2 file, got {type(source).__name__}"
         )
@@ -83,22 +84,22 @@ def _refuse_arguments(what: str, *given: object) -> None:
         raise OptionError(f"args, kwargs and dynamic_shapes are for a Module: {what} has been traced with its own")
 
 
-def _loaded(torch: Any, path: Path, trust: bool) -> ExportedProgram:
+def _load(torch: ModuleType, path: Path, trust: bool) -> ExportedProgram:
     if not path.is_file():
         raise ModelError(f"cannot read {path}: no such file")
     said: list[str] = []
     try:
         with ignoring_warnings(), holding_logs(*_LOGGERS) as logs:
             try:
-                return _loaded_by_torch(torch, path) if trust else read_archive(path, _has_converter)
+                return _load_by_torch(torch, path) if trust else read_archive(path, _has_converter)
             finally:
                 said = logs.texts()
     except UnreadableError as error:
         raise error.altered(f"cannot read {path}: {error.message}") from None
-    except Exception as error:  # zip's, json's, pickle's, torch's own
+    except Exception as error:  # Errors of zip, json, pickle, and torch.
         first = str(error).strip().partition("\n")[0]
         raise ModelError(
-            f"{path} is no program that torch {torch.__version__} can read: {type(error).__name__}: {first}",
+            f"{path} is not a program that torch {torch.__version__} can read: {type(error).__name__}: {first}",
             notes=[
                 *(f"torch says: {each[:_MOST_CHARACTERS]}" for each in said[:_MOST_MESSAGES]),
                 "torch.export.save(torch.export.export(model, args), path) writes one",
@@ -106,29 +107,29 @@ def _loaded(torch: Any, path: Path, trust: bool) -> ExportedProgram:
         ) from None
 
 
-def _loaded_by_torch(torch: Any, path: Path) -> ExportedProgram:
-    """Return the program as torch reads it, by pickle and eval: the file's author chooses what runs."""
+def _load_by_torch(torch: ModuleType, path: Path) -> ExportedProgram:
+    """Return the program as torch reads it, by pickle and eval: the file's author chooses the code that runs."""
     register_needs(path)
     with deserializing:
         program: ExportedProgram = torch.export.load(path)
     return program
 
 
-def _has_converter(operator: Any) -> bool:
-    """Check whether an operator, or the one that gives a new tensor in its place, has a converter."""
+def _has_converter(operator: object) -> bool:
+    """Check whether an operator or its functional form has a converter."""
     names = (name_of(operator), functional_name(operator))
     return any(find(name) is not None for find in (find_converter, find_complex_converter) for name in names)
 
 
 def _exported(
-    torch: Any, model: Module, args: tuple[object, ...], kwargs: dict[str, object], dynamic_shapes: object
+    torch: ModuleType, model: Module, args: tuple[object, ...], kwargs: dict[str, object], dynamic_shapes: object
 ) -> ExportedProgram:
     _check_device(model)
     trained = sorted(set(_trained(model))) if model.training else []
     if trained:
         warnings.warn(
             f"the model is in training mode, and so are {', '.join(trained[:4])} in the program; "
-            "model.eval() sets it to inference",
+            "call model.eval() for inference",
             stacklevel=5,
         )
     try:
@@ -136,7 +137,7 @@ def _exported(
             program: ExportedProgram = torch.export.export(
                 model, args, kwargs, dynamic_shapes=dynamic_shapes, strict=False
             )
-    except Exception as error:  # whatever the model or torch raises while it is traced
+    except Exception as error:  # Any exception of the model or torch during tracing.
         raise ModelError(
             f"torch.export cannot trace the model: {type(error).__name__}: {str(error).strip()}",
             notes=list(_remedies(str(error))),
@@ -145,7 +146,7 @@ def _exported(
     return program
 
 
-#: Part of torch's message about a result of transformers that holds the keys and values of former tokens.
+#: Part of torch's message about a transformers result that contains a cache of keys and values.
 _CACHE = re.compile(r"\b(\w*Cache)'> in output")
 
 
@@ -171,7 +172,7 @@ def _check_device(model: Module) -> None:
 
 
 def _trained(model: Module) -> Iterator[str]:
-    """The kinds of modules in a model that compute something else while it trains."""
+    """Yield the kinds of a model's modules that compute something else in training mode."""
     for module in model.modules():
         kind = type(module).__name__
         if kind.startswith(("Dropout", "BatchNorm", "InstanceNorm", "AlphaDropout")) and module.training:
@@ -182,7 +183,7 @@ def _trained(model: Module) -> Iterator[str]:
 
 
 def names_of_dims(args: object, spec: object) -> Iterator[list[tuple[int, str]]]:
-    """For each tensor in the arguments, in torch's order, the dimensions that a `Dim` names."""
+    """Yield the dimensions that a `Dim` names, for each tensor in the arguments, in torch's order."""
     if hasattr(args, "shape") and hasattr(args, "dtype"):
         yield list(_named(spec))
     elif isinstance(args, Mapping):

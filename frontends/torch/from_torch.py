@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models of torch as modules."""
+"""Import of torch models as modules."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from ...support.callbacks import enters
 from ...support.collector import uncollected
 from ..core.problems import Problems, Words
 from ..module import Module
+from ..reader import Reader
 from .decomposition import functional
 from .exported_program import names_of_dims, read_program
 from .program_main import add_main
+from .registry import CONVERTERS
 
 WORDS = Words(attribute="argument")
 
@@ -32,16 +34,16 @@ def from_torch(
     keep_params: bool = False,
     trust: bool = False,
 ) -> Module:
-    """The module of a model: a torch.nn.Module with the arguments that it is traced with, an ExportedProgram, or the
-    path of a .pt2 file. Its function is `main`.
+    """Import a torch model. The module's function is `main`.
 
-    `dynamic_shapes` are torch.export's: `{"x": {0: torch.export.Dim("batch")}}`; the names of dimensions become those
-    of sizes. Parameters and buffers are constants of the module, in the model's own memory, which must not change while
-    the module is used; `keep_params` has parameters be arguments behind the model's own. Buffers that a call changes
-    are arguments behind these, and results behind the model's own.
-
-    A .pt2 file is read as data. Files with objects of their authors' classes, and those of torch 2.8 and older, are
-    refused: `trust=True` has torch.export.load read them, which runs code of the file's author.
+    The model is a torch.nn.Module with the arguments for tracing, an ExportedProgram, or the path of a .pt2 file.
+    `dynamic_shapes` are those for torch.export: `{"x": {0: torch.export.Dim("batch")}}`. The names of dimensions become
+    the names of sizes.
+    Parameters and buffers are constants of the module, in the model's own memory, which must not change while the
+    module is used. With `keep_params`, parameters are arguments behind the model's own. Buffers that a call changes are
+    arguments behind these, and results behind the model's own.
+    A .pt2 file is read as data. Files with objects of their authors' classes, and files of torch 2.8 and older, are
+    refused. With `trust=True`, torch.export.load reads them, which runs code of the file's author.
     Raises one RelaxError that lists every node that cannot be imported, with the line of the model.
     """
     with timed("import"):
@@ -57,7 +59,7 @@ def from_torch(
 def _names(
     model: object, args: tuple[object, ...], kwargs: dict[str, object], dynamic_shapes: Any
 ) -> Iterator[list[tuple[int, str]]]:
-    """What `dynamic_shapes` call dimensions of each tensor in the arguments, in their order."""
+    """Yield the names in `dynamic_shapes` for the dimensions of each tensor in the arguments, in order."""
     if dynamic_shapes is None:
         return
     bound = inspect.signature(model.forward).bind(*args, **kwargs).arguments  # type: ignore[attr-defined]
@@ -70,8 +72,11 @@ def _names(
 
 
 def problems_of(path: str, *, trust: bool = False) -> Problems:
-    """Return what cannot be imported of a .pt2 file. `trust` is that of `from_torch`."""
+    """Return the import problems of a .pt2 file. `trust` has the meaning of `from_torch`'s argument."""
     module, problems = Module(), Problems(WORDS)
     add_main(module.operation, functional(read_program(path, None, None, trust=trust)), problems, (), False)
     module.verify()
     return problems
+
+
+READER = Reader(from_torch, problems_of, CONVERTERS.rows, CONVERTERS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layers of torch.nn that eager mode runs as one operator, as compositions of other operators.
+"""Compositions for layers of torch.nn that eager mode runs as one operator.
 
 torch has no decomposition of these operators. `torch.nn.TransformerEncoderLayer` calls one in inference.
 """
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torch import Tensor
 
-#: Kinds of masks: by query and key, by batch and key, or by all of batch, head, query and key.
+#: Kinds of masks: by query and key; by batch and key; by batch, head, query and key.
 _BY_QUERY, _BY_KEY, _BY_ALL = range(3)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Walks a graph of torch.fx and builds a graph of relax operators, with the user's own places."""
+"""Conversion of a torch.fx graph to a graph of relax operators, with the user's source locations."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Graph(FxScope):
-    """Builds the nodes of a graph where the caller's insertion point is."""
+    """Builder of a graph's nodes at the caller's insertion point."""
 
     def __init__(
         self,
@@ -54,15 +54,15 @@ class Graph(FxScope):
         self._by_node: dict[FxNode, Any] = {}
         self._updates = Updates(module.graph)
         self._decomposer: Decomposer | None = decomposer if outer is None else outer._decomposer
-        #: The nodes that could not be imported, those with such nodes inside too.
+        #: Nodes that could not be imported, including nodes with such nodes in a subgraph.
         self.refused: list[FxNode] = []
 
     def set(self, fx: FxNode, value: object) -> None:
-        """Says what a node stands for: an input."""
+        """Set the value of a node that is an input."""
         self._by_node[fx] = value
 
     def add_nodes(self) -> list[Any]:
-        """What the graph's output lists, nested as there; None where something could not be imported."""
+        """Build all nodes. Return the graph's outputs, nested as in the graph, with None for values that failed."""
         for fx in self.module.graph.nodes:
             if fx.op == "get_attr":
                 self._by_node[fx] = self._attribute(fx)
@@ -75,7 +75,9 @@ class Graph(FxScope):
                 return [self._resolved(each) for each in listed(fx.args[0])]
         raise ModelError("the graph has no output")
 
-    def add_inner(self, module: GraphModule, operands: Sequence[Any], region_of: Operation | None = None) -> list[Any]:
+    def add_inner(
+        self, module: GraphModule, operands: Sequence[object], region_of: Operation | None = None
+    ) -> list[Any]:
         inner = Graph(module, self.problems, self.symbols, self.room, self.expressions.inner(), self, region_of)
         placeholders = module.graph.find_nodes(op="placeholder")
         for fx, operand in zip(placeholders, operands, strict=True):
@@ -93,8 +95,8 @@ class Graph(FxScope):
             return held
         return constant(held, str(fx.target))
 
-    def _resolved(self, argument: Any) -> Any:
-        """An argument of a node, with what nodes stand for in their place."""
+    def _resolved(self, argument: object) -> Any:
+        """Return an argument with the values of nodes in place of the nodes."""
         if isinstance(argument, (list, tuple)):
             return [self._resolved(each) for each in argument]
         if type(argument).__name__ == "Node":
@@ -106,7 +108,8 @@ class Graph(FxScope):
     def computed(self, argument: Any) -> Any:
         """Compute a number that depends on data from its operands.
 
-        Torch's own expression of it assumes that all assertions hold: `x.item() == 3` is true there if it is asserted.
+        torch's own expression of the number assumes that all assertions are true. For example, `x.item() == 3` becomes
+        True if it is asserted.
         """
         if isinstance(argument, (list, tuple)):
             return [self.computed(each) for each in argument]
@@ -126,15 +129,15 @@ class Graph(FxScope):
                 return attempted(self._node(fx, {}), lambda: self.expressions.scalar(value))
         node = self.node_of(fx)
         if node is None:
-            return None  # what it needs has been noted
+            return None  # The problem of the argument is reported already.
         with location_of(fx):
             made = self._converted(node)
         if fx in self._updates.simple and made is not None:
             self._write(self._updates.simple[fx], made)
         return made
 
-    def _write(self, update: Update, made: Any) -> None:
-        """Replace an updated tensor, the tensors that it is a view of, and their other aliases."""
+    def _write(self, update: Update, made: object) -> None:
+        """Replace an updated tensor, the sources of its view, and their other aliases."""
         for view, source in pairwise(update.chain):
             self._by_node[view], old = made, self._by_node[source]
             made = made if view in self._updates.whole else self._written(view, source, old, made)
@@ -143,12 +146,12 @@ class Graph(FxScope):
             is_whole = alias in self._updates.whole
             self._by_node[alias] = self._by_node[self._updates.source_of(alias)] if is_whole else self._called(alias)
 
-    def _written(self, view: FxNode, source: FxNode, old: Any, new: Any) -> Any:
+    def _written(self, view: FxNode, source: FxNode, old: object, new: object) -> Any:
         node = None if new is None else self.node_of(view)
         return None if node is None else attempted(node, lambda: written(node, source, old, new))
 
     def node_of(self, fx: FxNode) -> Node | None:
-        """What a converter gets; None where an argument could not be imported."""
+        """Return the node for a converter, or None if an argument could not be imported."""
         if any(self._by_node[each] is None for each in fx.all_input_nodes):
             if find_converter(functional_name(fx.target)) is None:
                 self.problems.add(problem_of(self._node(fx, {}), unknown(fx.target)))
@@ -162,11 +165,11 @@ class Graph(FxScope):
         return Node(fx, shown, functional_name(fx.target), arguments, self)
 
     def _converted(self, node: Node) -> Any:
-        """What a node gives: a value, or a list of them where its operator has several results."""
+        """Convert a node. Return its value, or a list of values if its operator has several results."""
         outputs = attempted(node, lambda: self.convert(node))
         if outputs is None or isinstance(node.fx.meta.get("val"), (list, tuple)):
             return outputs
-        return outputs[0] if outputs else ()  # nothing of an assertion
+        return outputs[0] if outputs else ()  # An assertion has no results.
 
     def convert(self, node: Node) -> list[Any]:
         returned = self._returned(node)
@@ -179,7 +182,7 @@ class Graph(FxScope):
         return [self._settled(each, meta, index) for index, (each, meta) in enumerate(zip(made, metas, strict=False))]
 
     def _returned(self, node: Node) -> Any:
-        """Return what the node's converter gives, or what torch's decomposition of the node gives if it has none."""
+        """Return the result of the node's converter, or of torch's decomposition if the node has no converter."""
         converter = converter_of(node)
         if converter is not None:
             return converter(node)
@@ -187,7 +190,7 @@ class Graph(FxScope):
             return converted(node, node.fx.target)
         try:
             module = self._decomposer.graph_of(node.fx)
-        except Exception as error:  # of any class: torch's own decompositions raise it
+        except Exception as error:  # torch's decompositions raise exceptions of any class.
             raise Unsupported(
                 f"torch cannot decompose it: {type(error).__name__}: {str(error).strip().partition(chr(10))[0]}"
             ) from error
@@ -195,10 +198,10 @@ class Graph(FxScope):
             return converted(node, node.fx.target)
         return self.add_inner(module, [self._by_node[each] for each in node.fx.all_input_nodes])
 
-    # ---- what torch knows of results ----
+    # ---- torch's types of results ----
 
     def _settled(self, held: Any, meta: Any, index: int) -> Any:
-        """A result, checked against what torch says of it, with names for sizes that depend on data."""
+        """Check a result against torch's type for it, and name the sizes that depend on data."""
         if held is None:
             return None
         if isinstance(held, list):
@@ -237,7 +240,7 @@ _READ = ("aten::item.default", "aten::_local_scalar_dense.default")
 
 
 def _depends_on_data(argument: Any) -> bool:
-    """Check whether a node gives a number that is computed from an element of a tensor."""
+    """Check whether a node returns a number that is computed from an element of a tensor."""
     if type(argument).__name__ != "Node" or argument.op != "call_function" or not is_scalar(argument.meta.get("val")):
         return False
     if find_converter(functional_name(argument.target)) is None:
@@ -245,8 +248,8 @@ def _depends_on_data(argument: Any) -> bool:
     return name_of(argument.target) in _READ or any(map(_depends_on_data, argument.all_input_nodes))
 
 
-def _as_nested(returned: Any) -> list[Any]:
-    """What a converter returned, as a list of values and of lists of them."""
+def _as_nested(returned: object) -> list[Any]:
+    """Return a converter's results as a list of values and of lists of values."""
     items = listed(returned)
     return [as_values(each) if isinstance(each, list) else as_values([each])[0] for each in items]
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a converter sees of a node: its arguments, by their names in the operator's schema or by their places, and what
-to say when it cannot.
+"""Node of torch.fx for converters: arguments by name in the operator's schema or by position, and errors.
 
 @register_torch("aten::leaky_relu")
 def leaky_relu(node):
@@ -33,15 +32,15 @@ Key = str | int
 
 
 class Node(CoreNode):
-    """One use of an operator."""
+    """One use of an operator of torch."""
 
     def __init__(self, fx: FxNode, name: str, op: str, arguments: Mapping[str, object], graph: FxScope):
-        """`arguments` are all of the schema's, those left out by their defaults."""
+        """Create a node. `arguments` has all arguments of the schema, absent ones with their defaults."""
         super().__init__(name, op, list(arguments.values()), graph, list(arguments))  # type: ignore[arg-type]
         self.fx = fx
-        #: What torch knows of each argument that is not left out: a tensor without elements, a number.
+        #: torch's metadata of each present argument: a fake tensor or a number.
         self.metas = {name: getattr(each, "meta", {"val": each}).get("val") for name, each in arguments_of(fx).items()}
-        #: The graph around, for operators with graphs of their own.
+        #: The graph that contains the node, for operators with subgraphs.
         self.graph: FxScope = graph
         self.arguments = dict(arguments)
 
@@ -50,7 +49,10 @@ class Node(CoreNode):
         return self.graph.expressions
 
     def common_dtype(self, *keys: str) -> str:
-        """What torch computes these arguments in: tensors with dimensions count before those without, then numbers."""
+        """Return the element type in which torch computes with these arguments.
+
+        torch ranks tensors with dimensions before 0-D tensors, and these before numbers.
+        """
         import torch
 
         given: list[Any] = [self.metas[key] for key in keys if self.metas.get(key) is not None]
@@ -61,14 +63,14 @@ class Node(CoreNode):
 
     @property
     def is_complex(self) -> bool:
-        """Whether an argument or a result is of complex numbers."""
+        """Check whether an argument or a result is complex."""
         results = listed(self.fx.meta.get("val"))
         return any(getattr(getattr(each, "dtype", None), "is_complex", False) for each in results) or any(
             isinstance(each, (ComplexValue, complex)) for held in self.arguments.values() for each in listed(held)
         )
 
     def part(self, of: Callable[[Any], Any]) -> Node:
-        """The same use of the operator with `of(each)` for each argument, those in lists too."""
+        """Return the same node with `of(each)` in place of each argument, also in lists."""
         changed = {name: _mapped(held, of) for name, held in self.arguments.items()}
         return Node(self.fx, self.name, self.op, changed, self.graph)
 
@@ -76,46 +78,49 @@ class Node(CoreNode):
 
     @property
     def results(self) -> list[TensorInfo | None]:
-        """The type of each result; a size that nothing defines yet is None, as is what is no tensor."""
+        """Return the type of each result.
+
+        A result that is not a tensor is None, and so is a size that is not defined yet.
+        """
         return [self.graph.info_of(each) for each in listed(self.fx.meta.get("val"))]
 
     @property
     def info(self) -> TensorInfo:
-        """The type of the only result, or of the first."""
+        """Return the type of the only or first result."""
         found = self.results[0]
         if found is None:
-            raise self.fail("its result is no tensor")
+            raise self.fail("its result is not a tensor")
         return found
 
     @property
     def dtype(self) -> str:
-        """The element type of the only result, or of the first."""
+        """Return the element type of the only or first result."""
         return self.info.dtype
 
     def dtype_of_result(self, index: builtins.int) -> str:
-        """The element type of one of several results."""
+        """Return the element type of one of several results."""
         found = self.results[index]
         if found is None:
-            raise self.fail(f"result #{index} is no tensor")
+            raise self.fail(f"result #{index} is not a tensor")
         return found.dtype
 
     @property
     def sizes_of_result(self) -> list[Size]:
-        """The sizes of the only result, or of the first."""
+        """Return the sizes of the only or first result."""
         return self.result_sizes(0)
 
     def result_sizes(self, index: builtins.int) -> list[Size]:
-        """The sizes of one of several results; those that the program computes are tensors."""
+        """Return the sizes of one of several results. Sizes that the program computes are tensors."""
         return self._sizes_of(listed(self.fx.meta.get("val"))[index].shape)
 
-    def _sizes_of(self, shape: Sequence[Any]) -> list[Size]:
+    def _sizes_of(self, shape: Sequence[object]) -> list[Size]:
         if not all(map(self.graph.is_known, shape)):
             raise self.fail("a size of its result depends on data")
         return [self.expressions.size(each) for each in shape]
 
     @property
     def is_wanted(self) -> list[bool]:
-        """Of several results, which something uses."""
+        """Return, for each result, whether something uses it."""
         used = [False] * len(self.results)
         for user in self.fx.users:
             if _is_item(user):
@@ -127,13 +132,13 @@ class Node(CoreNode):
     # ---- arguments ----
 
     def get(self, key: Key, default: object = None) -> Any:
-        """An argument: a Value, a number, a size, text, a list of these, or None."""
+        """Return an argument: a Value, a number, a size, a string, a list of these, or None."""
         if isinstance(key, str):
             return self.arguments.get(key, default)
         return self.inputs[key] if key < len(self.inputs) else default
 
     def has(self, key: Key) -> bool:
-        """Whether an optional argument is given."""
+        """Check whether an optional argument is present."""
         return self.get(key) is not None
 
     def held(self, key: Key) -> Held:
@@ -143,43 +148,43 @@ class Node(CoreNode):
         return held
 
     def value(self, key: Key) -> Value:
-        """An argument that is a tensor; numbers and sizes become 0-D tensors of torch's default types."""
+        """Return a tensor argument. Numbers and sizes become 0-D tensors of torch's default types."""
         held: Any = self.held(key)
         if isinstance(held, Value):
             return held
         if isinstance(held, (bool, int, float, SymExpr)) or hasattr(held, "type"):
             dtype = "i1" if isinstance(held, bool) else "f32" if isinstance(held, float) else "i64"
             return Value(ssa=sizes.as_scalar(held, dtype))
-        raise self.fail(f"argument {_shown(key)} is no tensor")
+        raise self.fail(f"argument {_shown(key)} is not a tensor")
 
     def tensor(self, key: Key, dtype: str = "") -> Tensor:
-        """An argument as a tensor of the graph, cast to an element type where one is given."""
+        """Return an argument as a tensor of the graph, cast to `dtype` if it is stated."""
         ssa = self.value(key).ssa
         return cast(ssa, dtype) if dtype else ssa
 
     def optional(self, key: Key, dtype: str = "") -> Tensor | None:
-        """The same, or None."""
+        """Return an optional argument as a tensor of the graph, or None."""
         return self.tensor(key, dtype) if self.has(key) else None
 
     def values(self, key: Key) -> list[Value]:
-        """An argument that is a list of tensors."""
+        """Return an argument that is a list of tensors."""
         return [self._as_value(each) for each in self.get(key) or ()]
 
     def optional_values(self, key: Key) -> list[Value | None]:
-        """A list of tensors and of None."""
+        """Return an argument that is a list of tensors and None."""
         return [None if each is None else self._as_value(each) for each in self.get(key) or ()]
 
     def tensors(self, key: Key, dtype: str = "") -> list[Tensor]:  # type: ignore[override]
-        """The same as tensors of the graph."""
+        """Return an argument that is a list of tensors, as tensors of the graph."""
         return [cast(each.ssa, dtype) if dtype else each.ssa for each in self.values(key)]
 
     def _as_value(self, each: object) -> Value:
         if not isinstance(each, Value):
-            raise self.fail("an item of a list is no tensor")
+            raise self.fail("an item of a list is not a tensor")
         return each
 
     def operand(self, key: Key, dtype: str) -> Tensor:
-        """A tensor, a number or a size, as a tensor of an element type; of a number that is 0-D."""
+        """Return a tensor, number or size as a tensor of an element type. Numbers become 0-D tensors."""
         held = self.held(key)
         if isinstance(held, Value):
             return cast(held.ssa, dtype)
@@ -192,7 +197,7 @@ class Node(CoreNode):
         return rank
 
     def int(self, key: Key, default: builtins.int | None = None) -> Any:
-        """An integer that is known while the model is imported."""
+        """Return an integer that must be known at import."""
         held = self.get(key)
         if held is None:
             return default
@@ -203,7 +208,7 @@ class Node(CoreNode):
         return builtins.int(held)
 
     def float(self, key: Key, default: builtins.float | None = None) -> Any:
-        """A number that is known while the model is imported."""
+        """Return a number that must be known at import."""
         held = self.get(key)
         if held is None:
             return default
@@ -224,15 +229,15 @@ class Node(CoreNode):
         return default if held is None else str(held)
 
     def size(self, key: Key) -> Size:
-        """An argument that is a size: a number, an expression or a tensor of one element."""
+        """Return a size argument: a number, an expression or a tensor of one element."""
         return self._as_size(self.held(key))
 
     def sizes(self, key: Key) -> list[Size]:  # type: ignore[override]
-        """An argument that lists sizes."""
+        """Return an argument that lists sizes."""
         return [self._as_size(each) for each in listed(self.held(key))]
 
     def ints(self, key: Key, default: Sequence[builtins.int] | None = None) -> Any:
-        """An argument that lists integers, which must be known."""
+        """Return an argument that lists integers, which must be known at import."""
         if not self.has(key):
             return default
         found = self.sizes(key)
@@ -243,7 +248,7 @@ class Node(CoreNode):
     def floats(self, key: Key) -> list[builtins.float] | None:
         return None if not self.has(key) else [builtins.float(each) for each in listed(self.held(key))]
 
-    def _as_size(self, held: Any) -> Size:
+    def _as_size(self, held: object) -> Size:
         if isinstance(held, Value):
             return sizes.of_scalar(held)
         if isinstance(held, builtins.float):
@@ -251,16 +256,16 @@ class Node(CoreNode):
         return held
 
     def torch_dtype(self, key: Key, default: str = "") -> str:
-        """An argument that is a torch.dtype."""
+        """Return the dialects' name of an argument that is a torch.dtype."""
         held = self.get(key)
         return default if held is None else dtype_of(held)
 
     def axis(self, key: Key, rank: builtins.int, default: builtins.int | None = None) -> builtins.int:
-        """An argument that is a dimension of `rank`, counted from the front; of a 0-D tensor as of one with one."""
+        """Return a dimension argument, counted from the front. A 0-D tensor counts as 1-D."""
         return self.axis_of(self.int(key, default), max(rank, 1))
 
     def axes(self, key: Key, rank: builtins.int) -> list[builtins.int]:
-        """An argument that lists dimensions; all of them where it is left out or empty."""
+        """Return an argument that lists dimensions, or all dimensions if it is absent or empty."""
         given = self.ints(key, ())
         return [self.axis_of(each, max(rank, 1)) for each in given] or list(range(rank))
 
@@ -270,7 +275,7 @@ def _is_item(fx: FxNode) -> bool:
 
 
 def _is_read(fx: FxNode) -> bool:
-    """Check whether a node, or an item of an item of it, is read by more than a node that takes items."""
+    """Check whether a node or an item of it has users other than nodes that take items."""
     return any(not _is_item(user) or _is_read(user) for user in fx.users)
 
 
@@ -278,8 +283,8 @@ def _mapped(held: object, of: Callable[[Any], Any]) -> object:
     return [_mapped(each, of) for each in held] if isinstance(held, (list, tuple)) else of(held)
 
 
-def _as_number(value: Any) -> Any:
-    """A tensor as it is; a size as a number of its kind."""
+def _as_number(value: object) -> Any:
+    """Return a size as a number of its kind, and other values unchanged."""
     kinds = {"SymInt": 1, "SymFloat": 1.0, "SymBool": True}
     return kinds.get(type(value).__name__, value)
 

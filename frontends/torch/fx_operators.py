@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Nodes of torch.fx: their operators' names and schemas, and the lines that they come from."""
+"""Operator names, arguments and source lines of torch.fx nodes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 
 
-def functional_name(target: Any) -> str:
-    """The same of an operator that updates its argument, as the one that gives a new tensor is called."""
+def functional_name(target: object) -> str:
+    """Return the name of an operator. An operator that updates its argument has the name of its functional form."""
     name = name_of(target)
     if updated_argument(target) is None:
         return name
@@ -28,36 +28,36 @@ def functional_name(target: Any) -> str:
 
 
 def arguments_of(fx: FxNode) -> dict[str, Any]:
-    """The arguments of a node by their names in the schema of its operator; where it has none by their places."""
+    """Return the arguments of a node by name in the operator's schema, or by position without a schema."""
     schema = getattr(fx.target, "_schema", None)
     names = map(str, range(len(fx.args))) if schema is None else (each.name for each in schema.arguments)
     return {**dict(zip(names, fx.args, strict=False)), **fx.kwargs}
 
 
 def defaults_of(fx: FxNode) -> Mapping[str, object]:
-    """The arguments of an operator in their order, with the values that they have where they are left out."""
+    """Return the default values of an operator's arguments, in the order of the schema."""
     schema = getattr(fx.target, "_schema", None)
     return {} if schema is None else {each.name: each.default_value for each in schema.arguments}
 
 
-def listed(held: Any) -> Sequence[Any]:
-    """What a list holds; anything else alone."""
+def listed(held: object) -> Sequence[Any]:
+    """Return a list unchanged, and any other value as a list of one item."""
     return held if isinstance(held, (list, tuple)) else [held]
 
 
-def is_scalar(value: Any) -> bool:
-    """Whether a node gives a number or a size, not a tensor."""
+def is_scalar(value: object) -> bool:
+    """Check whether a value is a number or a size, not a tensor."""
     return isinstance(value, (bool, int, float)) or type(value).__name__ in ("SymInt", "SymFloat", "SymBool")
 
 
 def place_of(fx: FxNode) -> tuple[str, int] | None:
-    """The line of the user's that a node comes from."""
+    """Return the user's file and line from which a node originates."""
     found = _PLACE.findall(fx.meta.get("stack_trace") or "")
     return (found[-1][0], int(found[-1][1])) if found else None
 
 
 def location_of(fx: FxNode) -> Location:
-    """The node's name, and the user's line."""
+    """Return a location with the node's name and the user's line."""
     place = place_of(fx)
     if place is None:
         return ir.Location.name(fx.name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What nodes know of the graph around: what torch has inferred of values, in sizes of the module."""
+"""State of a torch.fx graph that nodes use: inferred types, and symbols of sizes."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class FxScope(Scope):
-    """A graph of torch.fx that is imported."""
+    """Graph of torch.fx that is imported."""
 
     def __init__(
         self,
@@ -37,24 +37,30 @@ class FxScope(Scope):
         outer: FxScope | None = None,
         region_of: Operation | None = None,
     ):
-        """`outer` is the graph around, for one in a node; `region_of` the operation whose region is built, if any."""
+        """Create a scope.
+
+        `outer` is the enclosing graph; `region_of` is the operation of the region that is built, if any.
+        """
         super().__init__(problems, symbols, {} if outer is None else outer.kernels, room, outer, region_of)
         self.expressions = expressions
         self.is_inside = outer is not None
         self.draws: Draws = Draws() if outer is None else outer.draws
 
     @abstractmethod
-    def add_inner(self, module: GraphModule, operands: Sequence[Any], region_of: Operation | None = None) -> list[Any]:
-        """The outputs of a graph in a node, built where the insertion point is: in a region of an operation, or where
-        the node stands. Raises Incomplete.
+    def add_inner(
+        self, module: GraphModule, operands: Sequence[object], region_of: Operation | None = None
+    ) -> list[Any]:
+        """Build a subgraph of a node at the insertion point, and return its outputs. Raise Incomplete.
+
+        The insertion point is in a region of an operation, or the subgraph is inlined.
         """
 
     @abstractmethod
-    def computed(self, argument: Any) -> Any:
-        """Compute a number that depends on data from the operands of its node, without what assertions state."""
+    def computed(self, argument: object) -> Any:
+        """Compute a number that depends on data from its node's operands, without the assumptions of assertions."""
 
-    def bind(self, meta: Any, held: Any) -> None:
-        """Binds the symbols that torch has for a number, or for the sizes of a tensor."""
+    def bind(self, meta: object, held: object) -> None:
+        """Bind torch's symbols for a number, or for the sizes of a tensor."""
         pairs = [(meta, held)] if is_scalar(meta) else []
         if isinstance(held, (Value, ComplexValue)) and hasattr(meta, "shape"):
             pairs = [*zip(meta.shape, held.shape or (), strict=False)]
@@ -63,20 +69,21 @@ class FxScope(Scope):
             if inner is not None and inner.expr.is_Symbol and own is not None:
                 self.expressions.bind(inner.expr.name, own)
 
-    def is_known(self, value: Any) -> bool:
-        """Whether a number or a size is made of symbols that are defined."""
+    def is_known(self, value: object) -> bool:
+        """Check whether a number or a size consists of defined symbols."""
         inner = getattr(value, "node", None)
         return inner is None or self.expressions.is_known(inner.expr)
 
-    def info_of(self, value: Any) -> TensorInfo | None:
-        """The type of a tensor as torch has inferred it, of complex numbers that of their parts; a size of which
-        nothing is known yet is None.
+    def info_of(self, value: object) -> TensorInfo | None:
+        """Return the type of a tensor as torch has inferred it. Unknown sizes are None.
+
+        Complex tensors have the type of their parts.
         """
         if not hasattr(value, "dtype") or not hasattr(value, "shape"):
             return None
         return TensorInfo(tuple(self._dim(each) for each in value.shape), dtype_of_parts(value.dtype))
 
-    def _dim(self, size: Any) -> int | SymExpr | None:
+    def _dim(self, size: object) -> int | SymExpr | None:
         if not self.is_known(size):
             return None
         found = self.expressions.size(size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Updates in place that are imported as they are: of tensors that nodes have made, whole or through views.
+"""Updates in place that the importer converts directly: updates of tensors that nodes create, whole or through views.
 
 Torch makes all other updates functional: updates of arguments, of buffers, and through aliases that may be copies.
 """
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from torch.fx import Graph
     from torch.fx import Node as FxNode
 
-# Operators that give what they get, unless the model trains: their schemas do not say so.
+# Operators that return their input in inference, which their schemas do not say.
 _DROPOUTS = ("aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout")
 
-# Operators that update the statistics of a model that trains: their schemas do not say that, either.
+# Operators that update statistics in training, which their schemas do not say.
 _NORMS = ("aten::batch_norm", "aten::instance_norm")
 
 
 def is_updating(fx: FxNode) -> bool:
-    """Whether a node updates an argument."""
+    """Check whether a node updates an argument."""
     if fx.op != "call_function":
         return False
     schema = getattr(fx.target, "_schema", None)
@@ -37,14 +37,14 @@ def is_updating(fx: FxNode) -> bool:
     return is_mutable(fx.target)
 
 
-def is_mutable(target: Any) -> bool:
-    """Whether an operator updates an argument."""
+def is_mutable(target: object) -> bool:
+    """Check whether an operator updates an argument."""
     schema = getattr(target, "_schema", None)
     return schema is not None and schema.is_mutable
 
 
 def updated_argument(target: Any) -> str | None:
-    """The name of the only argument that an operator updates and gives; None where there is no such one."""
+    """Return the name of the only argument that an operator updates and returns, or None."""
     if not is_mutable(target):
         return None
     names, returns = updated_arguments(target), target._schema.returns
@@ -52,7 +52,7 @@ def updated_argument(target: Any) -> str | None:
 
 
 def updated_arguments(target: Any) -> list[str]:
-    """The names of arguments that an operator updates."""
+    """Return the names of the arguments that an operator updates."""
     own = target._schema.arguments
     return [each.name for each in own if each.alias_info is not None and each.alias_info.is_write]
 
@@ -62,7 +62,7 @@ class Update(NamedTuple):
 
     #: The updated view, its source, and so on to the tensor that owns the memory.
     chain: list[FxNode]
-    #: Other aliases in the order of the graph, which are taken anew.
+    #: Other aliases in the order of the graph, which are recomputed.
     others: list[FxNode]
 
 
@@ -71,13 +71,13 @@ class Updates:
 
     def __init__(self, graph: Graph):
         self._places = {fx: place for place, fx in enumerate(graph.nodes)}
-        #: The node in whose memory a result lies, and the node that owns the memory.
+        #: The source of each node's memory, and the node that owns the memory.
         self._sources: dict[FxNode, FxNode | None] = {}
         self._roots: dict[FxNode, FxNode] = {}
         self._aliases: dict[FxNode, list[FxNode]] = {}
-        #: Nodes whose result is all of their source, as an update or a dropout gives it.
+        #: Nodes with a result that is all of their source, such as an update or a dropout.
         self.whole: set[FxNode] = set()
-        #: By the node that updates.
+        #: Updates by their node.
         self.simple: dict[FxNode, Update] = {}
         self.are_all_simple = True
         for fx in graph.nodes:
@@ -107,7 +107,7 @@ class Updates:
             self.simple[fx] = found
 
     def _update(self, fx: FxNode, updated: FxNode) -> Update | None:
-        """Return the effects of an update; None where torch has to make the update functional."""
+        """Return the effects of an update, or None if torch must make the update functional."""
         chain = self._chain(updated)
         root = chain[-1]
         if root.op != "call_function" or not all(self._is_view(each, WRITABLE) for each in chain[:-1]):
@@ -142,7 +142,7 @@ def _is_training(dropout: FxNode) -> bool:
 
 
 def _is_own_result(item: FxNode, operator_call: FxNode) -> bool:
-    """Check whether an item is a new tensor of an operator with several results, and no other node takes that item."""
+    """Check whether an item is a new tensor of an operator with several results, and no other node takes it."""
     schema = getattr(operator_call.target, "_schema", None)
     if schema is None or any(each.alias_info is not None for each in schema.returns):
         return False
@@ -150,7 +150,7 @@ def _is_own_result(item: FxNode, operator_call: FxNode) -> bool:
 
 
 def _source(fx: FxNode) -> tuple[FxNode | None, bool]:
-    """The node whose memory a node's result is in, and whether it is all of it: of an update, not of a view."""
+    """Return the source of a result's memory, and True if the result is the whole source, not a view."""
     if fx.op != "call_function" or not fx.all_input_nodes:
         return None, True
     first = fx.all_input_nodes[0]
@@ -158,7 +158,7 @@ def _source(fx: FxNode) -> tuple[FxNode | None, bool]:
         return (None, True) if _is_own_result(fx, first) else (first, False)
     schema = getattr(fx.target, "_schema", None)
     if schema is None:
-        return first, False  # a graph in a node may give what it gets
+        return first, False  # A subgraph may return its input.
     if schema.name in _DROPOUTS:
         return (None, True) if _is_training(fx) else (first, True)
     if schema.is_mutable:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Uses of operators that stand for a node or a part of it: a converter calls another operator's."""
+"""Nodes that converters create to call another operator's converter."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from .fx_node import Node
 
 
 class InnerNode(Node):
-    """A use of an operator whose results are like others: values, what torch has inferred, or None for those that
-    nothing uses. `metas` is what torch knows of its arguments.
+    """Use of an operator within another node.
+
+    `like` has a value or torch's metadata of the type of each result, or None for unused results. `metas` has torch's
+    metadata of the arguments.
     """
 
     def __init__(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory of torch's tensors by their sizes and strides, which may be expressions. Nothing here adds a guard."""
+"""Memory layouts of torch tensors, from sizes and strides, which may be expressions. Nothing here adds a guard."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def expression_of(size: Any) -> Any:
-    """Return a size as a number or an expression of sympy. In strides torch writes max(1, n) for n."""
+    """Return a size as a number or a sympy expression. torch writes max(1, n) for n in strides."""
     if isinstance(size, (int, float)):
         return size
     found = size.node.expr if hasattr(size, "node") else size
@@ -20,18 +20,18 @@ def _is_at_least_one(expression: Any) -> bool:
     return type(expression).__name__ == "Max" and len(expression.args) == 2 and 1 in expression.args
 
 
-def is_same(left: Any, right: Any) -> bool:
+def is_same(left: object, right: object) -> bool:
     """Check whether two sizes are equal for all values of their symbols, without a guard."""
     difference = expression_of(left) - expression_of(right)
     return bool(difference == 0 if isinstance(difference, int) else difference.expand() == 0)
 
 
-def are_same(left: Sequence[Any], right: Sequence[Any]) -> bool:
+def are_same(left: Sequence[object], right: Sequence[object]) -> bool:
     """Check whether sizes are equal in pairs for all values of their symbols."""
     return len(left) == len(right) and all(map(is_same, left, right))
 
 
-def contiguous_strides(sizes: Sequence[Any]) -> list[Any]:
+def contiguous_strides(sizes: Sequence[object]) -> list[Any]:
     """Return the strides of a contiguous tensor. Empty dimensions count as 1, as in torch."""
     counted = [1 if isinstance(each, int) and each == 0 else each for each in sizes]
     return [prod(map(expression_of, counted[dim + 1 :])) for dim in range(len(counted))]
@@ -40,7 +40,7 @@ def contiguous_strides(sizes: Sequence[Any]) -> list[Any]:
 def memory_order(meta: Any) -> Sequence[int] | None:
     """Return the dimensions of a tensor from the outermost one in memory to the innermost one.
 
-    None for a tensor whose elements are not adjacent in memory in any order of its dimensions.
+    Return None if the elements are not adjacent in memory in any order of the dimensions.
     """
     if any(isinstance(size, int) and size == 0 for size in meta.shape):
         return range(meta.dim())

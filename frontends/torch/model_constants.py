@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def constant(tensor: torch.Tensor, name: str) -> Value | ComplexValue:
-    """A tensor of the model, whose memory the module shares; that of complex numbers is copied."""
+    """Return a tensor of the model as a constant. Its memory is shared; complex tensors are copied."""
     if tensor.is_complex():
         return ComplexValue(_constant(tensor.real, f"{name}.real"), _constant(tensor.imag, f"{name}.imag"))
     return _constant(tensor, name)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What converters are written with: relax's operators, nodes, values, and what is often done with tensors of the graph.
+"""Common imports of converters: relax's operators, nodes, values, and tensor helpers.
 
-`from ..prelude import Node, Outputs, register_torch, relax` in place of a line for each of them in each file.
+One line `from ..prelude import Node, Outputs, register_torch, relax` replaces a line for each of them in each file.
 """
 
 from __future__ import annotations

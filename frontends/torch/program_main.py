@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds the module of an exported program: its function `main` of the graph level."""
+"""Construction of an exported program's module, with the graph-level function `main`."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ if TYPE_CHECKING:
     from torch.fx import Node as FxNode
 
 
-#: Kinds of results that are what a call has changed.
+#: Kinds of results that are values changed by a call.
 _CHANGED = ("BUFFER_MUTATION", "PARAMETER_MUTATION", "USER_INPUT_MUTATION")
 
 
 class Passed(NamedTuple):
-    """An argument of `main`: a placeholder that a caller gives."""
+    """Argument of `main`: a placeholder that callers pass."""
 
     fx: FxNode
     name: str
-    #: A size or a number that is passed as a 0-D tensor: torch's symbol, "" for what is made of several; None for a
-    #: tensor.
+    #: For sizes and numbers, passed as 0-D tensors: torch's symbol, or "" for a combination of symbols. None for
+    #: tensors.
     symbol: str | None
 
     @property
@@ -57,26 +57,27 @@ class Passed(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What the placeholders of a graph stand for: constants, and the arguments of its function in their order."""
+    """Placeholders of a graph: constants, and the arguments of the function in order."""
 
     fixed: Mapping[FxNode, Any]
     passed: Sequence[Passed]
-    #: The key of the call's random numbers, where callers bring one: the last argument.
+    #: The key of the call's random numbers if callers pass one: the last argument.
     key: FxNode | None = None
 
 
 class AddedGraph(NamedTuple):
-    """The function of a graph: its arguments, and the number of its draws of random numbers."""
+    """Function of a graph: its arguments, and the number of its random draws."""
 
     passed: Sequence[Passed]
     draws: int
-    #: The nodes that could not be imported.
+    #: Nodes that could not be imported.
     refused: Sequence[FxNode]
 
 
 def add_main(module: Operation, program: ExportedProgram, problems: Problems, names: Sequence[Any], keep: bool) -> None:
-    """Adds an exported program's graph to a module; what cannot be imported is in `problems` afterwards, and nothing is
-    added. `names` are those of dimensions of tensors, `keep` has parameters be arguments.
+    """Add an exported program's graph to a module. If nodes cannot be imported, report them and add nothing.
+
+    `names` are the names of dimensions of tensors. With `keep`, parameters are arguments.
     """
     expressions = Expressions(_names_of_symbols(program, names))
     results, structure = partial(_results, program), partial(structure_of, program)
@@ -95,11 +96,11 @@ def add_graph(
     structure: Callable[[], dict[str, Any] | None] = lambda: None,
     decomposer: Decomposer | None = None,
 ) -> AddedGraph:
-    """Add a graph as the function `main`, and return its arguments: sizes that tensors have are none.
+    """Add a graph as the function `main`, and return its arguments. Sizes of tensors are not arguments.
 
-    `results` says what of the graph's outputs the function returns, with names; `structure` how it is called, where
-    that is not with tensors one by one. Nodes without a converter go to the decomposer; AOTAutograd has decomposed its
-    graphs already.
+    `results` selects and names the function's results among the graph's outputs. `structure` describes calls with
+    arguments other than tensors one by one. Nodes without a converter go to the decomposer; AOTAutograd has decomposed
+    its graphs already.
     """
     load_dialects(module.context, ("scf", "tensor"))
     found = Expressions() if expressions is None else expressions
@@ -135,7 +136,7 @@ def add_graph(
 def _set_structure(
     function: Operation, structure: dict[str, Any] | None, names: Sequence[str], complex_places: Mapping[str, list[int]]
 ) -> None:
-    """Says how the function is called, where that is not with tensors of real numbers one by one."""
+    """Store how callers call the function, unless they pass real tensors one by one."""
     if any(complex_places.values()):
         results = function.attributes[RESULT_NAMES]
         structure = {**(structure or plain_structure(names, len(results))), "complex": complex_places}
@@ -144,7 +145,7 @@ def _set_structure(
 
 
 def _set_inputs(graph: Graph, inputs: Inputs, arguments: Mapping[Passed, Tensor]) -> None:
-    """Says what placeholders stand for: constants, arguments of the function, and sizes that follow from these."""
+    """Set the values of placeholders: constants, arguments of the function, and sizes that follow from arguments."""
     for fx, fixed in inputs.fixed.items():
         graph.set(fx, fixed)
     for each, argument in arguments.items():
@@ -160,7 +161,7 @@ def _set_inputs(graph: Graph, inputs: Inputs, arguments: Mapping[Passed, Tensor]
 
 
 def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[int, str]]]) -> dict[str, str]:
-    """Names for torch's symbols: the user's, else those of an input and a dimension that they are the size of."""
+    """Return names for torch's symbols: the user's, else from an input and its dimension of this size."""
     found: dict[str, str] = {}
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
     users = [placeholders[each] for each in program.graph_signature.user_inputs if each in placeholders]
@@ -178,8 +179,9 @@ def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[i
 
 
 def _inputs(program: ExportedProgram, keep: bool) -> Inputs:
-    """What placeholders stand for that are constants, and the others in the order of main's arguments: the user's,
-    parameters that are kept, then the state that a call changes.
+    """Return the constants among the placeholders, and the others in the order of main's arguments.
+
+    The order is: the user's arguments, kept parameters, then the state that a call changes.
     """
     signature = program.graph_signature
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
@@ -211,7 +213,7 @@ def _inputs(program: ExportedProgram, keep: bool) -> Inputs:
 
 
 def no_token() -> Value:
-    """What stands for a token of effects, which nothing reads."""
+    """Return the value for a token of effects, which nothing reads."""
     import numpy
 
     return Value(array=numpy.zeros((0,), "float32"))
@@ -224,7 +226,7 @@ def _tensor_of(program: ExportedProgram, target: str) -> Any:
 
 
 def passed_as(fx: FxNode, name: str) -> Passed:
-    """A placeholder that callers give: a tensor, or a size, which a backward graph may have as a product of sizes."""
+    """Return the argument for a placeholder: a tensor or a size. Backward graphs may take a product of sizes."""
     value = fx.meta["val"]
     if not is_scalar(value):
         return Passed(fx, name, None)
@@ -246,15 +248,15 @@ def _info(passed: Passed, expressions: Expressions) -> TensorInfo:
         raise ModelError(f"input '{passed.name}': {error.message}") from None
 
 
-def _results(program: ExportedProgram, outputs: Sequence[Any]) -> list[tuple[Any, str]]:
-    """What main returns, with its names: the user's, then what a call has changed."""
+def _results(program: ExportedProgram, outputs: Sequence[object]) -> list[tuple[Any, str]]:
+    """Return main's results with their names: the user's, then the values that a call has changed."""
     given: list[tuple[Any, str]] = []
     states: list[tuple[Any, str]] = []
     for index, (spec, held) in enumerate(zip(program.graph_signature.output_specs, outputs, strict=True)):
         kind = spec.kind.name
         name = getattr(spec.arg, "name", "") or f"result{index}"
         if type(spec.arg).__name__ == "ConstantArgument":
-            continue  # who calls gets it without the program
+            continue  # The caller has this constant.
         if kind in _CHANGED:
             states.append((held, spec.target))
         elif kind == "USER_OUTPUT":
@@ -264,8 +266,8 @@ def _results(program: ExportedProgram, outputs: Sequence[Any]) -> list[tuple[Any
     return [*given, *states]
 
 
-def as_tensor(held: Any, name: str) -> Tensor:
-    """What a graph gives, as a tensor: numbers and sizes are 0-D, complex numbers pairs."""
+def as_tensor(held: object, name: str) -> Tensor:
+    """Return a graph's output as a tensor. Numbers and sizes become 0-D, complex numbers pairs."""
     if isinstance(held, Value):
         return held.ssa
     if isinstance(held, ComplexValue):
@@ -273,6 +275,6 @@ def as_tensor(held: Any, name: str) -> Tensor:
     if isinstance(held, complex):
         return const([held.real, held.imag], "f64")
     if isinstance(held, (str, bytes)):
-        raise ModelError(f"result '{name}' is text: programs give tensors and numbers")
+        raise ModelError(f"result '{name}' is text: programs return only tensors and numbers")
     dtype = "i1" if isinstance(held, bool) else "f64" if isinstance(held, float) else "i64"
     return sizes.as_scalar(held, dtype)

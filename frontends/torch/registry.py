@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Registry of converters of torch's operators to relax's: by overload, `aten::add.Tensor`, or by operator for all of
-its overloads that have none of their own, `aten::add`.
+"""Registry of converters of torch operators to relax.
+
+A converter is for an overload, `aten::add.Tensor`, or for all overloads of an operator without one of their own,
+`aten::add`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from ...support.argument_types import types_checked
 from ...support.errors import RelaxError
@@ -18,21 +20,25 @@ from .fx_node import Node
 from .fx_operators import name_of
 from .in_place import is_mutable, updated_arguments
 
-#: `convert(node)` returns the outputs: values, or one.
+#: `convert(node)` returns the outputs: a list of values, or a single value.
 Convert = Callable[[Node], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
 
 CONVERTERS = NamedConverters("torch", "torch operator", __package__ or "", "mylib::op.default")
+#: Converters for nodes with complex arguments or results.
+COMPLEX_CONVERTERS = NamedConverters(
+    "torch", "torch operator of complex numbers", __package__ or "", "mylib::op.default"
+)
 register_rows = CONVERTERS.teach_rows
 
 
 @types_checked
 def register_torch(*names: str) -> Callable[[Function], Function]:
-    """Teaches the front end operators of torch, those of `torch.library` too; use it as a decorator.
+    """Register the converter of operators of torch, also of `torch.library`. Use as a decorator.
 
-    A name is an overload's, "mylib::op.default", or an operator's, "mylib::op", for all overloads that have no
-    converter of their own.
+    A name is an overload, "mylib::op.default", or an operator, "mylib::op", for all overloads without a converter of
+    their own.
     """
     return CONVERTERS.teaching(*map(_canonical, names))
 
@@ -40,30 +46,28 @@ def register_torch(*names: str) -> Callable[[Function], Function]:
 def _canonical(name: str) -> str:
     namespace, separator, operator = name.partition("::")
     if not separator:
-        # As torch prints them: mylib.op.default
+        # torch's printed form: mylib.op.default.
         namespace, separator, operator = name.partition(".")
     if not namespace or not operator:
-        raise RelaxError(f"register_torch: {name!r} is no operator's name; expected one such as 'mylib::op.default'")
+        raise RelaxError(
+            f"register_torch: {name!r} is not the name of an operator; expected one such as 'mylib::op.default'"
+        )
     return f"{namespace}::{operator}"
 
 
 def find_converter(name: str) -> NamedConverter | None:
-    """The converter of an overload, `aten::add.Tensor`, or the one of its operator."""
+    """Return the converter of an overload, `aten::add.Tensor`, or of its operator."""
     return CONVERTERS.converter_of(name, name.rpartition(".")[0])
 
 
 def find_complex_converter(name: str) -> NamedConverter | None:
-    """The converter of an operator whose arguments or results are complex numbers."""
-    return find_converter(_of_complex(name))
+    """Return the converter of an operator for complex arguments or results."""
+    return COMPLEX_CONVERTERS.converter_of(name, name.rpartition(".")[0])
 
 
 def register_complex(*names: str) -> Callable[[Function], Function]:
-    """As `register_torch`, for nodes with arguments or results that are complex numbers."""
-    return register_torch(*map(_of_complex, names))
-
-
-def _of_complex(name: str) -> str:
-    return f"complex {name}"
+    """Register a converter like `register_torch`, for nodes with complex arguments or results."""
+    return COMPLEX_CONVERTERS.teaching(*map(_canonical, names))
 
 
 def converter_of(node: Node) -> NamedConverter | None:
@@ -71,8 +75,8 @@ def converter_of(node: Node) -> NamedConverter | None:
     return find_complex_converter(node.op) if node.is_complex else find_converter(node.op)
 
 
-def converted(node: Node, target: Any) -> Outputs:
-    """What the converter of a node's operator makes of it; `target` is the operator. Raises Unsupported without one."""
+def converted(node: Node, target: object) -> Outputs:
+    """Return the result of the converter of a node's operator, `target`. Raise Unsupported without a converter."""
     converter = converter_of(node)
     if converter is None:
         raise (
@@ -83,18 +87,17 @@ def converted(node: Node, target: Any) -> Outputs:
     return converter(node)
 
 
-def unknown(target: Any, *, is_inside: bool = False) -> Unsupported:
-    """Why a use of an operator without a converter cannot be imported, and how it is taught. `is_inside` of a node that
-    is called otherwise.
+def unknown(target: object, *, is_inside: bool = False) -> Unsupported:
+    """Return the error for an operator without a converter, with an example of how to register one.
+
+    With `is_inside`, the node calls another operator than `target`.
     """
     name = name_of(target)
     schema = getattr(target, "_schema", None)
     near = suggest(name, known_names(name.partition("::")[0]))
     names = [each.name for each in schema.arguments] if schema is not None else ["x"]
     changed = updated_arguments(target) if is_mutable(target) else []
-    result = (
-        f"what {', '.join(changed)} {'becomes' if len(changed) == 1 else 'become'}" if changed else "what it computes"
-    )
+    result = f"the new value{'' if len(changed) == 1 else 's'} of {', '.join(changed)}" if changed else "the result"
     lines = f"""teach it in your own package, where the operator's arguments have these names: {", ".join(names)}
 @rx.register_torch("{name}")
 def convert(node):
@@ -103,6 +106,6 @@ def convert(node):
 
 
 def known_names(namespace: str) -> list[str]:
-    """The operators and overloads of a namespace that have a converter."""
+    """Return the operators and overloads of a namespace that have a converter."""
     CONVERTERS.load()
     return sorted(name for name in list(CONVERTERS.entries) if name.startswith(f"{namespace}::"))

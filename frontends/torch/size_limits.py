@@ -15,14 +15,14 @@ from .symbolic_sizes import Expressions
 if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
-#: torch.export specializes on 0 and 1, so that the least size in a program is 2 as a rule. Programs of torch accept 0
-#: and 1 nevertheless, and refuse smaller sizes only above this number.
+#: torch.export specializes on 0 and 1, so the minimum size in a program is usually 2. torch's programs accept 0 and 1
+#: nevertheless, and check the minimum only above this number.
 _LEAST_CHECKED = 2
 _UNLIMITED = (1 << 63) - 1
 
 
 def set_limits(module: Operation, program: ExportedProgram, expressions: Expressions) -> None:
-    """Note on the function of a program what sizes callers may pass, where torch's program refuses others."""
+    """Store on a program's function the limits of sizes that callers may pass, as in torch's program."""
     limits: dict[str, tuple[int, int]] = {}
     for symbol, found in program.range_constraints.items():
         least, most = _integer(found.lower, 0), _integer(found.upper, _UNLIMITED)
@@ -38,7 +38,7 @@ def set_limits(module: Operation, program: ExportedProgram, expressions: Express
 
 
 def _integer(bound: Any, otherwise: int) -> int:
-    """Return a bound of a range of torch's, or another number for infinity."""
+    """Return a bound of a torch range, or `otherwise` for infinity."""
     is_number = isinstance(bound, int) or bool(getattr(bound, "is_Integer", False))
     return int(bound) if is_number and abs(int(bound)) < _UNLIMITED >> 1 else otherwise
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Backward steps that torch has as operators: gradients of what the forward operator's converter builds, by the rules
-that relax has for its own operators. So no derivative is written twice.
+"""Converters of torch's backward operators by gradients of the forward operator's converter.
+
+The gradients use relax's rules for its own operators, so no derivative is written twice.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ if TYPE_CHECKING:
 def gradients_by(
     back: Node, forward: str, wanted: Sequence[str], arriving: Sequence[Value | None], **changed: object
 ) -> list[Tensor]:
-    """How a number changes with arguments of the operator `forward`, "aten::avg_pool2d", where what arrives is how it
-    changes with its results. Its other arguments are those of the same names of the backward step, or `changed`.
+    """Return the gradients of the operator `forward`, such as "aten::avg_pool2d", by the `wanted` arguments.
+
+    `arriving` are the gradients by the operator's results. Its other arguments are the backward step's arguments of the
+    same names, or `changed`.
     """
     schema = _schema(forward)
     arguments = {each.name: each.default_value for each in schema.arguments}
@@ -44,8 +47,9 @@ def gradients_by(
 
 
 def backward_of(forward: str, *wanted: str, arriving: str = "grad_output", **names: str) -> Convert:
-    """A converter of a backward step that has the gradients of these arguments as its results, all of them. `names` are
-    those that the step has for arguments of the forward operator, where they are others.
+    """Return a converter of a backward step with the gradients of all these arguments as its results.
+
+    `names` maps arguments of the forward operator to the step's names for them, if they differ.
     """
 
     def convert(node: Node) -> list[Tensor]:
@@ -55,12 +59,12 @@ def backward_of(forward: str, *wanted: str, arriving: str = "grad_output", **nam
     return convert
 
 
-#: What the backward steps of attention compute again, from what.
+#: Arguments that converters of attention's backward steps recompute, and the argument to pass instead.
 _UNREAD, _READ = ("out", "logsumexp"), "query"
 
 
 def leave_out_unread(joint: GraphModule) -> None:
-    """Takes from backward steps in a graph of both directions the arguments that converters do not look at."""
+    """Replace arguments of backward steps that converters do not read, in a graph of both directions."""
     for fx in joint.graph.nodes:
         name = name_of(fx.target) if fx.op == "call_function" else ""
         if name.startswith("aten::_scaled_dot_product_") and name.endswith("_backward.default"):
@@ -69,7 +73,7 @@ def leave_out_unread(joint: GraphModule) -> None:
 
 
 def tell_results(graph: GraphModule) -> None:
-    """Says what is known of the results of draws that checkpoints repeat: torch leaves it out."""
+    """Add torch's missing metadata for the results of repeated draws in checkpoints."""
     for fx in graph.graph.nodes:
         name = name_of(fx.target) if fx.op == "call_function" else ""
         if "val" in fx.meta or name not in ("higher_order::run_and_save_rng_state", "higher_order::run_with_rng_state"):
@@ -82,7 +86,7 @@ def tell_results(graph: GraphModule) -> None:
             fx.meta["val"] = (state, metas[0](*metas[1:], **fx.kwargs))
 
 
-def _tensor(held: Any) -> Tensor:
+def _tensor(held: object) -> Tensor:
     assert isinstance(held, Value)
     return held.ssa
 

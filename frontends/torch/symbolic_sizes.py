@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torch's sizes, expressions of sympy over symbols, as sizes of the graph: numbers and expressions where they are
-known, else 1-D tensors of one 64-bit integer (core/sizes.py). Conditions and real numbers made of sizes are scalars.
+"""Conversion of torch's sizes, sympy expressions over symbols, to sizes of the graph (core/sizes.py).
+
+Known sizes are numbers and expressions, others 1-D tensors of one 64-bit integer. Conditions and real numbers made of
+sizes are scalars.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ from ..core.values import Tensor, Value
 if TYPE_CHECKING:
     import sympy
 
-#: What a symbol of torch or an expression of them is in the graph.
+#: Value in the graph of a torch symbol or expression.
 Scalar = Any
 
 _COMPARED = {
@@ -63,7 +65,7 @@ def _ceildiv(left: Size, right: Size) -> Size:
 
 def _power(base: Size, exponent: Size) -> Size:
     if not isinstance(exponent, int):
-        raise Unsupported("a size is a power whose exponent is a size")
+        raise Unsupported("a size is a power with a dynamic exponent")
     return sizes.product([base] * exponent)
 
 
@@ -78,7 +80,7 @@ def _bitwise(name: str) -> Callable[[Size, Size], Size]:
 
 
 def _shift(name: str) -> Callable[[Size, Size], Size]:
-    """Shift a size; a known distance is a factor, so that the result stays an expression."""
+    """Return a function that shifts a size. A known distance is a factor, so the result stays an expression."""
     of_factor = {"left_shift": sizes.times, "right_shift": sizes.divided}[name]
 
     def apply(size: Size, distance: Size) -> Size:
@@ -89,7 +91,7 @@ def _shift(name: str) -> Callable[[Size, Size], Size]:
     return apply
 
 
-#: Python's operators of bits, and relax's.
+#: Python's bitwise operators, and relax's.
 _BITWISE = {"and_": "bitwise_and", "or_": "bitwise_or", "xor": "bitwise_xor"}
 
 _SIZES: dict[str, Callable[..., Size]] = {
@@ -110,25 +112,26 @@ _SIZES: dict[str, Callable[..., Size]] = {
 
 
 class Expressions:
-    """What torch's symbols are in a graph, and so what expressions over them are."""
+    """Values of torch's symbols in a graph, and of expressions over them."""
 
     def __init__(self, names: Mapping[str, str] | None = None):
-        #: A symbol's name by torch's own.
+        #: Names of symbols by torch's own names.
         self._names = dict(names or {})
         self._taken = set(self._names.values())
         self._values: dict[str, Scalar] = {}
-        #: Symbols that follow from others: sizes of inputs are expressions over them. And such sizes as they are.
+        #: Symbols that follow from others, because sizes of inputs are expressions over them. Also such sizes
+        #: themselves.
         self._solutions: dict[Any, Any] = {}
 
     def inner(self) -> Expressions:
-        """For a graph in a node: what that defines is unknown outside."""
+        """Return the expressions for a subgraph. Its definitions are unknown outside."""
         made = Expressions()
         made._names, made._taken, made._values = self._names, self._taken, dict(self._values)
         made._solutions = self._solutions
         return made
 
     def declare(self, symbol: str) -> SymExpr:
-        """A symbol that sizes of inputs are made of."""
+        """Declare a symbol of which sizes of inputs are made."""
         if symbol not in self._values:
             name = self._names.get(symbol) or fresh_name(symbol, self._taken)
             self._taken.add(name)
@@ -136,9 +139,11 @@ class Expressions:
         found: SymExpr = self._values[symbol]
         return found
 
-    def declare_sizes(self, sizes: Iterable[Any], given: AbstractSet[str] = frozenset()) -> None:
-        """Declares the symbols that sizes of inputs are; where a size is `2*n + 1`, and n is no size itself, that size
-        is a symbol, and n what follows from it. With symbols that are `given` as numbers it is a symbol, and no more.
+    def declare_sizes(self, sizes: Iterable[object], given: AbstractSet[str] = frozenset()) -> None:
+        """Declare the symbols in the sizes of inputs.
+
+        If a size is `2*n + 1`, and n is not a size itself, the size becomes a symbol, and n follows from it. If the
+        symbols are `given` as numbers, the size is only a symbol.
         """
         expressions = [size.node.expr for size in sizes if hasattr(size, "node")]
         for each in expressions:
@@ -152,7 +157,7 @@ class Expressions:
             elif is_one:
                 self._solve(each, unknown[0])
             elif unknown:
-                raise ModelError(f"an input has the size {each}: torch's symbols in it are no sizes themselves")
+                raise ModelError(f"an input has the size {each}: torch's symbols in it are not sizes of inputs")
 
     def _defines(self, symbol: sympy.Symbol) -> bool:
         return symbol.name in self._values or symbol in self._solutions
@@ -163,7 +168,7 @@ class Expressions:
         size = self._symbol_of_size(f"{symbol.name}_size")
         found = sympy.solve(sympy.Eq(expression, size), symbol) if expression.is_polynomial(symbol) else []
         if len(found) != 1:
-            raise ModelError(f"an input has the size {expression}: what {symbol} is does not follow from that")
+            raise ModelError(f"an input has the size {expression}: the value of {symbol} does not follow from it")
         self._solutions[symbol] = found[0]
 
     def _symbol_of_size(self, name: str) -> sympy.Symbol:
@@ -174,13 +179,13 @@ class Expressions:
         return made
 
     def bind(self, symbol: str, value: Scalar) -> None:
-        """Says what a symbol is that a node defines: a size of its result, or the number that it reads."""
+        """Define a symbol that a node defines: a size of its result, or a number that it reads."""
         self._values.setdefault(symbol, value)
 
     def input_size(self, symbol: sympy.Symbol) -> tuple[str, Any, Any] | None:
         """Return the size of an input that defines a symbol, as its name, a factor and an offset.
 
-        The symbol is `factor * size + offset`. Return None for symbols that inputs do not define so.
+        The symbol is `factor * size + offset`. Return None for other symbols.
         """
         solution = self._solutions.get(symbol, symbol)
         if len(solution.free_symbols) != 1 or not solution.is_polynomial(*solution.free_symbols):
@@ -195,13 +200,13 @@ class Expressions:
     def is_known(self, expression: sympy.Expr) -> bool:
         return all(map(self._defines, expression.xreplace(self._solutions).free_symbols))
 
-    def size(self, expression: Any) -> Size:
-        """A size: of a SymInt, of its expression, or a number."""
+    def size(self, expression: object) -> Size:
+        """Return the size for a SymInt, an expression, or a number."""
         found = self.scalar(expression)
         return sizes.of_scalar(found) if isinstance(found, Value) else found
 
     def scalar(self, expression: Any) -> Scalar:
-        """A number, a size, or where neither says it a 0-D tensor's value."""
+        """Return the value of an expression: a number, a size, or else a 0-D tensor."""
         if isinstance(expression, (bool, int, float)):
             return expression
         node = getattr(expression, "node", None)
@@ -229,7 +234,7 @@ class Expressions:
             raise Unsupported(f"the size {expression}: {error}") from None
 
     def _of_cases(self, cases: Sequence[tuple[Any, Any]]) -> Scalar:
-        """Of the first case whose condition holds; that of the last always does."""
+        """Return the value of the first case with a true condition. The last condition is always true."""
         *firsts, (last, _) = cases
         found = self._of(last)
         for value, condition in reversed(firsts):
@@ -239,18 +244,18 @@ class Expressions:
     def applied(self, name: str, given: Sequence[Scalar]) -> Scalar:
         """Return the result of a function of sympy, or of torch.utils._sympy.functions, by its name."""
         if name in _COMPARED:
-            return _compared(_COMPARED[name], given)
+            return _compare(_COMPARED[name], given)
         if name == "Not":
             is_known = isinstance(given[0], bool)
             return not given[0] if is_known else Value(ssa=relax.logical_not(sizes.as_scalar(given[0], "i1")))
         if name == "Where":
-            return _chosen(*given)
+            return _choose(*given)
         if name in ("ToFloat", "Float"):
             return float(given[0]) if isinstance(given[0], int) else Value(ssa=sizes.as_scalar(given[0], "f64"))
         if name in _ROUNDED:
             return Value(ssa=cast(relax.dialect.ops[_ROUNDED[name]](sizes.as_scalar(given[0], "f64")), "i64"))
         if name == "RoundDecimal":
-            return _rounded(*given)
+            return _round(*given)
         if name in _FLOATS or name.startswith(_FUNCTION) or any(map(_is_float, given)):
             return _in_floats(name, given)
         of_sizes = [sizes.of_scalar(each) if isinstance(each, Value) else each for each in given]
@@ -262,10 +267,10 @@ class Expressions:
             return _power(*of_sizes)
         if name in _SIZES:
             return _SIZES[name](*of_sizes)
-        raise Unsupported(f"sizes that are made by {name} are not supported")
+        raise Unsupported(f"sizes that are computed by {name} are not supported")
 
 
-def _chosen(condition: Scalar, one: Scalar, other: Scalar) -> Scalar:
+def _choose(condition: Scalar, one: Scalar, other: Scalar) -> Scalar:
     if isinstance(condition, bool):
         return one if condition else other
     dtype = _common_dtype([one, other])
@@ -282,10 +287,10 @@ def _is_truth(value: Scalar) -> bool:
     return isinstance(value, bool) or (isinstance(value, Value) and value.dtype == "i1")
 
 
-def _rounded(number: Scalar, digits: Scalar) -> Scalar:
-    """Round a float to even at a decimal digit, as torch's compiler does: by a scaled number."""
+def _round(number: Scalar, digits: Scalar) -> Scalar:
+    """Round a float to even at a decimal digit with a scaled number, as torch's compiler does."""
     if not isinstance(digits, int):
-        raise Unsupported("a number of sizes is rounded to digits that depend on sizes")
+        raise Unsupported("rounding to a dynamic number of digits is not supported")
     if isinstance(number, (int, float)):
         return round(float(number), digits)
     factor, x = const(10.0 ** abs(digits), "f64"), sizes.as_scalar(number, "f64")
@@ -297,18 +302,18 @@ def _is_float(value: Scalar) -> bool:
     return isinstance(value, float) or (isinstance(value, Value) and value.dtype == "f64")
 
 
-def _compared(name: str, given: Sequence[Scalar]) -> Scalar:
+def _compare(name: str, given: Sequence[Scalar]) -> Scalar:
     if name in _PYTHON and all(isinstance(each, (int, float)) for each in given):
         return _PYTHON[name](*given)
-    decided = _decided(name, given) if sizes.is_known(*given) else None
+    decided = _decide(name, given) if sizes.is_known(*given) else None
     if decided is not None:
         return decided
     dtype = "i1" if name.startswith("logical") else "f64" if any(map(_is_float, given)) else "i64"
     return Value(ssa=reduce(relax.dialect.ops[name], [sizes.as_scalar(each, dtype) for each in given]))
 
 
-def _decided(name: str, given: Sequence[Size]) -> bool | None:
-    """Whether a comparison of sizes holds for all or for none; None where that depends on them."""
+def _decide(name: str, given: Sequence[Size]) -> bool | None:
+    """Return the result of a comparison that is the same for all sizes, or None if it depends on them."""
     left, right = given if name.startswith("greater") else given[::-1]
     if name in ("equal", "not_equal"):
         is_equal = equal(left, right)
@@ -319,7 +324,7 @@ def _decided(name: str, given: Sequence[Size]) -> bool | None:
     return False if at_most(left + 1, least) else None
 
 
-#: Functions of the module math, which torch does not look into.
+#: Functions of the module math, which torch does not trace.
 _FUNCTION = "OpaqueUnaryFn_"
 
 
@@ -330,7 +335,7 @@ def _in_floats(name: str, given: Sequence[Scalar]) -> Scalar:
     names = {"Add": "add", "Mul": "multiply", "Pow": "power", "Max": "maximum", "Min": "minimum", **_FLOATS}
     names |= {"Mod": "mod", "PythonMod": "floor_mod", "FloorDiv": "floor_divide", "Identity": "", "Abs": "abs"}
     if name not in names:
-        raise Unsupported(f"numbers that are made of sizes by {name} are not supported")
+        raise Unsupported(f"numbers that are computed from sizes by {name} are not supported")
     if len(operands) == 1:
         return Value(ssa=relax.dialect.ops[names[name]](*operands)) if names[name] else given[0]
     return Value(ssa=reduce(relax.dialect.ops[names[name]], operands))
@@ -341,4 +346,4 @@ def _function(name: str, x: Tensor) -> Tensor:
         return relax.dialect.ops[name](x)
     if name == "log2":
         return relax.divide(relax.log(x), const(math.log(2), "f64"))
-    raise Unsupported(f"numbers that are made of sizes by {name} are not supported")
+    raise Unsupported(f"numbers that are computed from sizes by {name} are not supported")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that give views, by what an update of their tensor needs."""
+"""Operators that return views, by the method of updating their tensor."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ PARTS = "slice.Tensor select.int diagonal.default".split()
 #: Views through which a tensor can be updated.
 WRITABLE = frozenset(f"aten::{name}" for name in (*_RESHAPED, *PERMUTED, *PARTS))
 _OTHERS = "expand.default split.Tensor split_with_sizes.default unbind.int unfold.default view_as_real.default".split()
-#: Views that are taken anew after an update. Others, such as reshape and flatten, may be copies.
+#: Views that are recomputed after an update. Others, such as reshape and flatten, may be copies.
 RETAKEN = WRITABLE | {"_operator::getitem", *(f"aten::{name}" for name in _OTHERS)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Views that tensors are updated through: the tensor with a view of it replaced."""
+"""Updates of tensors through views: the tensor with a view of it replaced."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ def written(view: Node, source: FxNode, old: Any, new: Any) -> Any:
     aten, operator = torch.ops.aten, name_of(view.fx.target).removeprefix("aten::")
     rest = {key: held for key, held in view.arguments.items() if key != "self"}
     if operator == "select.int":
-        return _selected(view, source, old, new)
+        return _select(view, source, old, new)
     if operator in PARTS:
         scatter = getattr(aten, f"{operator.partition('.')[0]}_scatter").default
-        return _applied(view, scatter, {"self": old, "src": new, **rest}, source)
+        return _apply_operator(view, scatter, {"self": old, "src": new, **rest}, source)
     if operator in PERMUTED:
-        return _applied(view, aten.permute.default, {"self": new, "dims": _inverse(view)}, source)
-    return _applied(view, aten.reshape.default, {"self": new, "shape": _sizes(old)}, source)
+        return _apply_operator(view, aten.permute.default, {"self": new, "dims": _inverse(view)}, source)
+    return _apply_operator(view, aten.reshape.default, {"self": new, "shape": _sizes(old)}, source)
 
 
-def _selected(view: Node, source: FxNode, old: Any, new: Any) -> Any:
+def _select(view: Node, source: FxNode, old: Any, new: object) -> Any:
     """Replace the part of a tensor at one index of a dimension, as a slice of length 1."""
     import torch
 
@@ -41,14 +41,14 @@ def _selected(view: Node, source: FxNode, old: Any, new: Any) -> Any:
     axis, index = view.axis("dim", len(shape)), view.get("index")
     shape[axis] = 1
     aten = torch.ops.aten
-    part = _applied(view, aten.reshape.default, {"self": new, "shape": shape}, source, _like(view, axis))
+    part = _apply_operator(view, aten.reshape.default, {"self": new, "shape": shape}, source, _like(view, axis))
     end = None if isinstance(index, int) and index == -1 else view.expressions.applied("Add", [index, 1])
     given = {"self": old, "src": part, "dim": axis, "start": index, "end": end, "step": 1}
-    return _applied(view, aten.slice_scatter.default, given, source)
+    return _apply_operator(view, aten.slice_scatter.default, given, source)
 
 
 def _like(view: Node, axis: int) -> Any:
-    """Return torch's description of a selected part with its dimension kept."""
+    """Return torch's metadata of a selected part with its dimension kept."""
     return view.fx.meta["val"].unsqueeze(axis)
 
 
@@ -70,7 +70,9 @@ def _sizes(held: Value | ComplexValue) -> list[Any]:
     return sizes_of(held.real if isinstance(held, ComplexValue) else held)
 
 
-def _applied(view: Node, operator: Any, arguments: dict[str, Any], source: FxNode, like: Any = None) -> Any:
+def _apply_operator(
+    view: Node, operator: object, arguments: dict[str, Any], source: FxNode, like: object = None
+) -> Any:
     metas = {"self": source.meta["val"], "src": view.fx.meta["val"]}
     inner = InnerNode(
         view, name_of(operator), {**arguments, "is_inside": True}, [source.meta["val"] if like is None else like], metas

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""TOSA modules as modules."""
+"""Import of TOSA modules."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from ...support.errors import ModelError
 from ..core.problems import Problems, Words
 from ..core.programs import content_of, program_on_trial, read_program
 from ..module import Module
+from ..reader import Reader
+from .registry import CONVERTERS
 from .tosa_functions import add_functions
 
 WORDS = Words(node="operation", whole="the module")
@@ -28,8 +30,9 @@ _TRIAL = f"{__name__}:read_on_trial"
 @enters
 @uncollected()
 def from_tosa(source: str | bytes | Path) -> Module:
-    """The module of a program in upstream's tosa dialect: text or bytecode of MLIR, or the path of a file of either.
-    Its public functions keep their names.
+    """Import a program in upstream's tosa dialect as a module. Public functions keep their names.
+
+    The source is text or bytecode of MLIR, or the path of a file of either.
 
     Raises one RelaxError that lists every operation that cannot be imported, with its line.
     """
@@ -50,13 +53,13 @@ def _read(source: str | bytes | Path, context: Context) -> MlirModule:
 
 
 def read_on_trial(data: bytes, *, is_text: bool, name: str, dialects: Sequence[str]) -> bytes:
-    """What a process does that may crash."""
+    """Read a program in a process that may crash."""
     return program_on_trial(data, name, _parsed)
 
 
 def _parsed(source: str | bytes, name: str, context: Context) -> MlirModule:
     allowed = context.allow_unregistered_dialects
-    # Operations without a converter are told all at once.
+    # Operations without a converter are reported together.
     context.allow_unregistered_dialects = True
     try:
         with errors_as_relax_error(context, f"cannot read '{name}'", ModelError):
@@ -66,8 +69,11 @@ def _parsed(source: str | bytes, name: str, context: Context) -> MlirModule:
 
 
 def problems_of(path: str) -> Problems:
-    """What of a file cannot be imported."""
+    """Return the problems of importing a file."""
     module, problems = Module(), Problems(WORDS)
     program = _read(Path(path), module.context)
     add_functions(module.operation, program.operation, problems)
     return problems
+
+
+READER = Reader(from_tosa, problems_of, CONVERTERS.rows, CONVERTERS)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Registry of converters of TOSA's operations to relax's operators: by the operation's name, `tosa.add`; of a
-custom one with its domain and name, `tosa.custom @domain.name`.
+"""Registry of converters from TOSA's operations to relax's operators, by name: `tosa.add`.
+
+Custom operations have their domain and name, `tosa.custom @domain.name`.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ register_rows = CONVERTERS.teach_rows
 
 @types_checked
 def register_tosa(*names: str) -> Callable[[Function], Function]:
-    """Teaches the front end operations: "tosa.add", or custom ones, "tosa.custom @mydomain.myop"; use it as a
-    decorator.
+    """Register the converter of operations; use it as a decorator.
+
+    Names are "tosa.add", or "tosa.custom @mydomain.myop" for custom operations.
     """
     return CONVERTERS.teaching(*names)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds the module of a TOSA program: its public functions at the graph level."""
+"""Module construction for a TOSA program: its public functions at the graph level."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from .tosa_types import info_of
 
 
 def add_functions(module: Operation, program: Operation, problems: Problems) -> None:
-    """Adds the public functions of a program to a module of the same context; what cannot be imported is in `problems`
-    afterwards.
+    """Add the public functions of a program to a module of the same context.
+
+    Operations that cannot be imported are recorded in `problems`.
     """
     dialect_functions.add_functions(module, program, problems, TosaGraph, _signature, "from_tosa")
 
@@ -34,7 +35,7 @@ def _signature(function: Operation, functions: dict[str, Operation], symbols: Fr
 
 
 def _argument_info(type_: Type, symbols: FreshSymbols) -> TensorInfo:
-    """A dynamic size gets a name."""
+    """Return the type of an argument with new symbols for dynamic sizes."""
     info = info_of(type_)
     return info.with_shape([sym(symbols.next()) if size is None else size for size in info.shape or ()])
 
@@ -46,7 +47,7 @@ def _argument_names(function: Operation, block: Block) -> list[str]:
 
 
 def _names(function: Operation, key: str, otherwise: list[str]) -> list[str]:
-    """What exporters call the arguments or the results: `tosa.tensor_name`, or TensorFlow's."""
+    """Return the exporter's names of arguments or results: `tosa.tensor_name`, or TensorFlow's attribute."""
     given = [_name_in(each) for each in function.attributes[key]] if key in function.attributes else []
     names = [name or own for name, own in zip(given or otherwise, otherwise, strict=True)]
     return names if len(set(names)) == len(names) else otherwise

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Builds a graph of relax operators from the blocks of a TOSA module."""
+"""Construction of relax graphs from the blocks of a TOSA module."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .tosa_node import Node
 
 
 class TosaGraph(DialectGraph):
-    """A block of a TOSA module that is imported."""
+    """Block of a TOSA module during import."""
 
     node_class = Node
     converters = CONVERTERS

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a converter sees of an operation.
+"""Interface of an operation for its converter.
 
 @register_tosa("tosa.transpose")
 def transpose(node):
@@ -14,14 +14,14 @@ from .tosa_types import info_of, value_of
 
 
 class Node(DialectNode):
-    """One operation."""
+    """TOSA operation."""
 
     value_of = staticmethod(value_of)
     info_of = staticmethod(info_of)
 
     @staticmethod
     def name_of(operation: Operation) -> str:
-        """Of a custom one with its domain and name."""
+        """Return the operation's name; for a custom operation, with its domain and name."""
         if operation.name != "tosa.custom":
             return operation.name
         domain, name = (value_of(operation.attributes[each]) for each in ("domain_name", "operator_name"))
@@ -29,11 +29,11 @@ class Node(DialectNode):
 
     @property
     def ignores_nan(self) -> bool:
-        """Whether NaN is no number to choose."""
+        """Check whether the operation ignores NaN operands."""
         return self.attr("nan_mode", "PROPAGATE") == "IGNORE"
 
     def known_shape(self, index: int) -> list[int]:
-        """An operand that is a shape, all of it numbers."""
+        """Return the static sizes of a shape operand."""
         found = self.numbers(index)
         if found is None:
             raise self.fail(f"operand #{index} is a shape that is not known while the module is imported")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types and attributes of TOSA: tensors, whose elements of 4 and 48 bits are wider here, and shapes."""
+"""Types and attributes of TOSA: tensors and shapes. Elements of 4 and 48 bits are stored in wider types here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ...dialects.core.infos import TensorInfo, is_dtype
 from ...dialects.relax.constants import array_of_attribute
 from ..core.node import Unsupported
 
-#: Integers that no machine has: what they hold fits in these. Where TOSA's results leave their range, it says nothing.
+#: Storage types of integers without hardware support. TOSA leaves results outside of the narrow range undefined.
 _HELD_IN = {"i4": "i8", "i48": "i64", "index": "i64"}
 _INTEGER = re.compile(r"-?\d+")
 _ENUM = re.compile(r"#tosa\.\w+<(\w+)>$")
@@ -30,16 +30,16 @@ def is_shape(type_: Type) -> bool:
 
 
 def _rank_of(type_: Type) -> int:
-    """How many sizes a shape has."""
+    """Return the number of sizes in a shape type."""
     return int(str(type_).removeprefix("!tosa.shape<").removesuffix(">"))
 
 
 def info_of(type_: Type) -> TensorInfo:
-    """What is known of a tensor; of a shape, as the tensor of its sizes."""
+    """Return the type of a tensor; for a shape, of the tensor of its sizes."""
     if is_shape(type_):
         return TensorInfo((_rank_of(type_),), "i64")
     if not is_tensor(type_):
-        raise Unsupported(f"{type_} is no tensor of known rank")
+        raise Unsupported(f"{type_} is not a tensor of known rank")
     name = str(type_.element_type)
     dtype = _HELD_IN.get(name, name)
     if not is_dtype(dtype):
@@ -48,7 +48,7 @@ def info_of(type_: Type) -> TensorInfo:
 
 
 def value_of(attribute: Attribute) -> Any:
-    """A number, text, a list of numbers, a type by its name, or the word of an enumeration."""
+    """Return a number, text, a list of numbers, the name of a type, or the keyword of an enumeration."""
     if isinstance(attribute, (ir.BoolAttr, ir.FloatAttr, ir.StringAttr, ir.FlatSymbolRefAttr)):
         return attribute.value
     if isinstance(attribute, ir.IntegerAttr):
@@ -64,7 +64,7 @@ def value_of(attribute: Attribute) -> Any:
 
 
 def elements_of(attribute: Attribute, type_: Type) -> numpy.ndarray:
-    """The elements of a constant."""
+    """Return the elements of a constant."""
     info = info_of(type_)
     shape = tuple(type_.shape) if is_tensor(type_) else (_rank_of(type_),)
     name = "index" if is_shape(type_) else str(type_.element_type)
@@ -72,9 +72,9 @@ def elements_of(attribute: Attribute, type_: Type) -> numpy.ndarray:
         return array_of_attribute(attribute, info.dtype, shape)
     if name == "i4":
         return array_of_attribute(attribute, name, shape).astype("int8")
-    # The bindings hand these out as text only.
+    # The bindings only return these elements as text.
     elements, _, _ = str(attribute).removeprefix("dense<").rpartition("> : ")
     if not isinstance(attribute, ir.DenseIntElementsAttr) or elements.startswith('"'):
-        raise Unsupported(f"constants of {type_} are read from numbers alone", "values")
+        raise Unsupported(f"constants of {type_} can only be read from numbers", "values")
     numbers = numpy.array([int(each) for each in _INTEGER.findall(elements)], "int64")
     return numpy.broadcast_to(numbers, math.prod(shape)).reshape(shape)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Control flow and sequences: scf's operations around graphs, and what goes through them."""
+"""Control flow and sequences: scf operations around graphs, and the values that pass through them."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Flattening of sequences and optionals into tensors, which control flow carries and functions return.
 
-A sequence that has one length here and another there becomes one of dynamic length; an optional that is
-empty here and not there one that may be either.
+Two branches may give sequences of different lengths. The result is a sequence of dynamic length. If only one branch
+gives an empty optional, the result is an optional that may be empty at run time.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ from ..values import EmptyOptional, Held, OneOf, RunTimeOptional, RunTimeSequenc
 from .run_time_sequences import as_run_time
 from .scf_loops import LoopSpec, Turn, build_loop
 
-#: The kind of a tensor that is one of several; no caller of a function can get one.
+#: Kind of a tensor that is one of several. Callers of a function never receive such a tensor.
 ONE_OF = "one of"
 
 
 class Form(NamedTuple):
-    """What there is, and of which tensors it is made."""
+    """Kind of a value, and the tensors that represent the value."""
 
     kind: str
-    #: A sequence's items that are there in any case.
+    #: Number of items that a sequence has in any case.
     items: int = 0
-    #: The rank of any number of further ones, where there may be some; their element type.
+    #: Rank of the further items of a sequence of dynamic length, or None without further items; their element type.
     rest: int | None = None
     dtype: str = "f32"
-    #: Whether it may be absent, which another tensor says.
+    #: True if the value may be absent. One more tensor says whether the value is present.
     is_optional: bool = False
-    #: The ranks of the tensors by themselves, for those that stand for absent ones: then, and of ONE_OF.
+    #: Ranks of the single tensors, for placeholders of an absent value, and for kind ONE_OF.
     ranks: tuple[int | None, ...] = ()
-    #: Of a tensor of strings: all that it may hold.
+    #: All strings that a tensor of strings may contain.
     words: tuple[str, ...] = ()
 
     @property
     def size(self) -> int:
-        """How many tensors it is."""
+        """Return the number of tensors that represent the value."""
         if self.kind == ONE_OF:
             return 1 + len(self.ranks)
         return int(self.kind == VALUE) + self.items + (0 if self.rest is None else 2) + self.is_optional
 
     @property
     def group(self) -> Group:
-        """As the results of a function."""
+        """Return the group of function results."""
         return Group(self.kind, self.size, "", self.is_optional, self.rest is not None)
 
     def __str__(self) -> str:
@@ -76,27 +76,27 @@ def form_of(held: Held) -> Form:
 
 
 def _optional(held: Any, form: Form | None = None) -> Form:
-    """The form of something that may be absent as well."""
+    """Return the form of a value that may be absent."""
     found = form_of(held) if form is None else form
     single = [held] if isinstance(held, Value) else held.items[: found.items]
     return found._replace(is_optional=True, ranks=tuple(each.rank for each in single))
 
 
 def common_form(node: Node, one: Held, other: Held) -> Form:
-    """The form that both can have."""
+    """Return the form that can represent both values."""
     left, right = form_of(one), form_of(other)
     if left == right:
         return left
     if ONE_OF in (left.kind, right.kind):
-        raise node.fail(f"only the run decides between {left} and {right}")
+        raise node.fail(f"cannot choose between {left} and {right} at run time")
     if isinstance(one, Texts) and isinstance(other, Texts):
         return left._replace(words=tuple(all_words([one, other])))
     if left.words or right.words:
-        raise node.fail(f"only the run decides between {left} and {right}")
+        raise node.fail(f"cannot choose between {left} and {right} at run time")
     if NOTHING in (left.kind, right.kind):
         return _optional(_held(other) if left.kind == NOTHING else _held(one))
     if left.kind != right.kind:
-        raise node.fail(f"only the run decides between {left} and {right}")
+        raise node.fail(f"cannot choose between {left} and {right} at run time")
     form = left._replace(is_optional=False, ranks=())
     if form.kind == LIST:
         form = _common_list(node, left, right, _held(one), _held(other))
@@ -105,7 +105,7 @@ def common_form(node: Node, one: Held, other: Held) -> Form:
 
 def _common_list(node: Node, left: Form, right: Form, one: SequenceValue, other: SequenceValue) -> Form:
     if _has_tensors(left) and _has_tensors(right) and left.dtype != right.dtype:
-        raise node.fail(f"only the run decides between sequences of {left.dtype} and of {right.dtype}")
+        raise node.fail(f"cannot choose between sequences of {left.dtype} and of {right.dtype} at run time")
     items = min(left.items, right.items)
     return Form(LIST, items, _common_rest(node, items, one, other), (left if _has_tensors(left) else right).dtype)
 
@@ -119,12 +119,12 @@ def _held(held: Held) -> Any:
 
 
 def _common_rest(node: Node, items: int, *sequences: Any) -> int | None:
-    """The rank of what follows the first items; None where nothing does."""
+    """Return the rank of the items behind the first `items`, or None if there are none."""
     ranks = {each.rank for sequence in sequences for each in sequence.items[items:]}
     ranks |= {sequence.rank for sequence in sequences if isinstance(sequence, RunTimeSequence)}
     if len(ranks) > 1 or None in ranks:
         listed = ", ".join(sorted("?" if rank is None else str(rank) for rank in ranks))
-        raise node.fail(f"a sequence of dynamic length, of tensors of several ranks ({listed})")
+        raise node.fail(f"a sequence of dynamic length needs tensors of one rank, got ranks {listed}")
     return next(iter(ranks), None)
 
 
@@ -132,7 +132,7 @@ def _common_rest(node: Node, items: int, *sequences: Any) -> int | None:
 
 
 def tensors_of(held: Any, form: Form) -> list[Value]:
-    """The tensors of something in a form that it can have."""
+    """Return the tensors that represent a value in a form that fits the value."""
     if form.is_optional:
         inner = form._replace(is_optional=False)
         if isinstance(held, EmptyOptional):
@@ -154,7 +154,7 @@ def tensors_of(held: Any, form: Form) -> list[Value]:
 
 
 def _placeholders(form: Form) -> list[Value]:
-    """Tensors for something that is absent."""
+    """Return the tensors that represent an absent value."""
     single = [Value(ssa=relax.zeros((0,) * (rank or 0), dtype=form.dtype)) for rank in form.ranks]
     if form.rest is None:
         return single
@@ -163,7 +163,7 @@ def _placeholders(form: Form) -> list[Value]:
 
 
 def of_tensors(form: Form, tensors: Sequence[Value]) -> Any:
-    """What is made of these tensors."""
+    """Rebuild a value from its tensors."""
     if form.is_optional:
         return RunTimeOptional(tensors[0], of_tensors(form._replace(is_optional=False), tensors[1:]))
     if form.kind == NOTHING:
@@ -182,8 +182,8 @@ def of_tensors(form: Form, tensors: Sequence[Value]) -> Any:
 # ---- loops ----
 
 
-class _Changed(Exception):
-    """A turn makes something of another form than it was given."""
+class _FormChangedError(Exception):
+    """Raised when an iteration gives values of another form than the values that it received."""
 
     def __init__(self, forms: list[Form]):
         super().__init__()
@@ -191,12 +191,12 @@ class _Changed(Exception):
 
 
 def build_any_loop(loop: LoopSpec, states: Sequence[Held]) -> tuple[list[Any], list[Value]]:
-    """As build_loop, with states that are tensors, sequences and optionals."""
+    """Build a loop like build_loop, with states that are tensors, sequences or optionals."""
     forms = [form_of(state) for state in states]
     while True:
         try:
             return _attempt(loop, states, forms)
-        except _Changed as changed:
+        except _FormChangedError as changed:
             forms = changed.forms
 
 
@@ -206,7 +206,7 @@ def _attempt(loop: LoopSpec, states: Sequence[Held], forms: list[Form]) -> tuple
         turn = loop.step(operation, index, given)
         common = [common_form(loop.node, old, new) for old, new in zip(given, turn.states, strict=True)]
         if common != forms:
-            raise _Changed(common)
+            raise _FormChangedError(common)
         return turn._replace(states=all_tensors(forms, turn.states))
 
     after, rows = build_loop(loop._replace(step=step), all_tensors(forms, states))

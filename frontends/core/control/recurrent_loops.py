@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The loop of recurrent operators: few steps are unrolled. Inside, tensors are [steps, batch, size]."""
+"""Loop of recurrent operators, unrolled for few steps. The tensors have the shape [steps, batch, size]."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .scf_regions import scalar_of
 
 _MOST_UNROLLED = 8
 
-#: `step(what the input gives, states, index)`: the states after a step, and its row.
+#: `step(row of the input, states, index)` returns the states after a step, and the output row.
 Step = Callable[[Tensor, list[Tensor], Value], tuple[list[Tensor], Tensor]]
 
 
 def run_steps(node: Node, from_input: Tensor, states: Sequence[Tensor], step: Step) -> tuple[Tensor, list[Tensor]]:
-    """The rows of all steps, and the states after the last one."""
+    """Return the rows of all steps, and the states after the last step."""
 
     def turn(_: object, index: Value, held: list[Value]) -> Turn:
         if index.array is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Dynamic choice: one of several tensors, by an index that is known at run time."""
+"""Dynamic choice: one of several tensors, selected by an index that is known at run time."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from .scf_regions import common_info, info_of
 
 
 def pick(node: Node, condition: Tensor, one: Value, other: Value) -> Value:
-    """The first tensor where the condition, a 0-D tensor, holds, else the second one."""
-    what = "which tensor of the sequence is meant is known at run time only, and one is {}, another one {}"
+    """Return the first tensor if the condition, a 0-D tensor, is true, else the second tensor."""
+    what = "the tensor of the sequence is chosen at run time, but one is {}, another one {}"
     common_info(node, info_of(node, one), info_of(node, other), what)
-    _ = one.ssa, other.ssa  # constants are made in front of the branches
+    _ = one.ssa, other.ssa  # Create constants in front of the branches.
     return build_branches(node, Value(ssa=condition), [lambda _: [one], lambda _: [other]])[0]
 
 
 def item_at(node: Node, items: Sequence[Value], place: Tensor) -> Value:
-    """The item at a place from the front, a 0-D tensor that is one of theirs."""
+    """Return the item at a position, a 0-D tensor. Positions count from the front and must be valid."""
     found = items[-1]
     for index in reversed(range(len(items) - 1)):
         found = pick(node, relax.equal(place, const(index, "i64")), items[index], found)
@@ -30,7 +30,7 @@ def item_at(node: Node, items: Sequence[Value], place: Tensor) -> Value:
 
 
 def place_of(node: Node, index: int, length: int | Tensor, end: int | Tensor) -> Tensor:
-    """An input that gives a position before `end`, from the front; the program stops where it is none.
+    """Return the position in an input, counted from the front. The program stops if it is not below `end`.
 
     Length and end are numbers or 0-D tensors.
     """
@@ -50,12 +50,12 @@ def _integer(number: int | Tensor) -> Tensor:
 
 
 def require(node: Node, condition: Tensor, message: str) -> None:
-    """The program stops where a 0-D tensor is false."""
+    """Stop the program if a 0-D tensor is false."""
     relax.assert_op(condition, format=f"{node.op}: {message}")
 
 
 def inserted(node: Node, items: Sequence[Value], new: Value, place: Tensor) -> list[Value]:
-    """The items with another one, which is at that place afterwards."""
+    """Return the items with a new item inserted at a position."""
     result = []
     for index in range(len(items) + 1):
         found = new
@@ -68,7 +68,7 @@ def inserted(node: Node, items: Sequence[Value], new: Value, place: Tensor) -> l
 
 
 def erased(node: Node, items: Sequence[Value], place: Tensor) -> list[Value]:
-    """The items without the one at that place."""
+    """Return the items without the item at a position."""
     return [
         pick(node, relax.greater(place, const(index, "i64")), items[index], items[index + 1])
         for index in range(len(items) - 1)

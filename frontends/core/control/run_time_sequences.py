@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sequences of dynamic length: their tensors joined, and taken apart."""
+"""Sequences of dynamic length: the elements of the tensors are joined in one tensor, their shapes in another."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .scf_regions import as_info
 
 
 def as_run_time(sequence: SequenceValue | RunTimeSequence, items: int, rank: int, dtype: str) -> RunTimeSequence:
-    """The sequence with at most `items` items by themselves; the others have that rank and type."""
+    """Convert a sequence so that at most `items` items are separate tensors. Other items have the rank and dtype."""
     if isinstance(sequence, RunTimeSequence) and len(sequence.items) == items:
         return sequence
     parts = [_part(each) for each in sequence.items[items:]]
@@ -24,59 +24,59 @@ def as_run_time(sequence: SequenceValue | RunTimeSequence, items: int, rank: int
         parts.append((sequence.data.ssa, sequence.rows.ssa))
     elif not parts:
         parts.append((relax.zeros((0,), dtype=dtype), relax.zeros((0, 1 + rank), dtype="i64")))
-    return _joined(sequence.items[:items], parts)
+    return _join(sequence.items[:items], parts)
 
 
 def appended(node: Node, sequence: SequenceValue | RunTimeSequence, new: Value) -> SequenceValue | RunTimeSequence:
-    """The sequence with another tensor at the end."""
+    """Append a tensor to a sequence."""
     if isinstance(sequence, SequenceValue):
         return SequenceValue([*sequence.items, new])
     _check_fits(node, sequence, new)
-    return _joined(sequence.items, [(sequence.data.ssa, sequence.rows.ssa), _part(new)])
+    return _join(sequence.items, [(sequence.data.ssa, sequence.rows.ssa), _part(new)])
 
 
 def inserted_at_run_time(node: Node, sequence: RunTimeSequence, new: Value, place: Tensor) -> RunTimeSequence:
-    """All joined, with another tensor at a place, a 0-D tensor that is right."""
+    """Join all items, with a new tensor inserted at a valid position, a 0-D tensor."""
     _check_fits(node, sequence, new)
     whole, place = all_joined(node, sequence), relax.reshape(place, (1,))
-    return _joined([], [_range(whole, 0, place), _part(new), _range(whole, place, OPEN)])
+    return _join([], [_range(whole, 0, place), _part(new), _range(whole, place, OPEN)])
 
 
 def erased_at_run_time(node: Node, sequence: RunTimeSequence, place: Tensor) -> RunTimeSequence:
-    """All joined, without the tensor at a place, a 0-D tensor that is right."""
+    """Join all items, without the tensor at a valid position, a 0-D tensor."""
     whole, place = all_joined(node, sequence), relax.reshape(place, (1,))
-    return _joined([], [_range(whole, 0, place), _range(whole, plus(place, 1), OPEN)])
+    return _join([], [_range(whole, 0, place), _range(whole, plus(place, 1), OPEN)])
 
 
 def _check_fits(node: Node, sequence: RunTimeSequence, new: Value) -> None:
     if new.rank != sequence.rank or new.dtype != sequence.dtype:
         raise node.fail(
-            f"a sequence of dynamic length has tensors of one rank and type: {sequence.rank}-D "
-            f"{sequence.dtype} here, {new.rank}-D {new.dtype} there"
+            f"a sequence of dynamic length needs tensors of one rank and type, got {sequence.rank}-D "
+            f"{sequence.dtype} and {new.rank}-D {new.dtype}"
         )
 
 
 def _range(sequence: RunTimeSequence, begin: Size, end: Size) -> tuple[Tensor, Tensor]:
-    """The elements and rows of the joined tensors from a place up to before another one."""
+    """Return the elements and the shape rows of the joined tensors from `begin` up to before `end`."""
     bounds = (_elements_before(sequence, begin), _elements_before(sequence, end), 1)
     return sliced(sequence.data, {0: bounds}), sliced(sequence.rows, {0: (begin, end, 1)})
 
 
 def _elements_before(sequence: RunTimeSequence, place: Size) -> Size:
-    """How many elements the joined tensors before a place have."""
+    """Return the number of elements of the joined tensors before a position."""
     if isinstance(place, int):
-        return place  # the beginning or the end
+        return place  # The position is the beginning or the end.
     return relax.sum(sliced(sequence.rows, {0: (0, place, 1), 1: (0, 1, 1)}), axis=[0])
 
 
 def _part(value: Value) -> tuple[Tensor, Tensor]:
-    """A tensor's elements, and the row that has its shape."""
+    """Return a tensor's elements, and the row with its shape."""
     elements = relax.flatten(value.ssa) if value.rank else relax.reshape(value.ssa, (1,))
     numbers = [shape_tensor(elements), *([shape_tensor(value.ssa)] if value.rank else [])]
     return elements, relax.expand_dims(joined(numbers), axis=[0])
 
 
-def _joined(items: Sequence[Value], parts: Sequence[tuple[Tensor, Tensor]]) -> RunTimeSequence:
+def _join(items: Sequence[Value], parts: Sequence[tuple[Tensor, Tensor]]) -> RunTimeSequence:
     data, rows = (joined(each) for each in zip(*parts, strict=True))
     width = Value(ssa=rows).info.shape or ()
     return RunTimeSequence(
@@ -87,28 +87,28 @@ def _joined(items: Sequence[Value], parts: Sequence[tuple[Tensor, Tensor]]) -> R
 
 
 def all_joined(node: Node, sequence: SequenceValue | RunTimeSequence) -> RunTimeSequence:
-    """The sequence without items by themselves."""
+    """Join all items of a sequence, so that none is a separate tensor."""
     ranks = {each.rank for each in sequence.items} | (
         {sequence.rank} if isinstance(sequence, RunTimeSequence) else set()
     )
     if len(ranks) != 1 or None in ranks:
-        raise node.fail("the tensors of a sequence of dynamic length must have one rank here")
+        raise node.fail("the tensors of a sequence of dynamic length must have the same rank")
     return as_run_time(sequence, 0, ranks.pop() or 0, sequence.dtype)
 
 
 def joined_length(sequence: RunTimeSequence) -> Tensor:
-    """How many tensors are joined, a 0-D tensor."""
+    """Return the number of joined tensors as a 0-D tensor."""
     return relax.reshape(element(shape_tensor(sequence.rows.ssa), 0), ())
 
 
 def length_of(sequence: RunTimeSequence) -> Tensor:
-    """A 0-D tensor."""
+    """Return the number of items as a 0-D tensor."""
     joined = joined_length(sequence)
     return relax.add(joined, const(len(sequence.items), "i64")) if sequence.items else joined
 
 
 def joined_item(sequence: RunTimeSequence, place: Tensor) -> Value:
-    """One of the joined tensors, at a place among them that is a 0-D tensor and right."""
+    """Return the joined tensor at a valid position, a 0-D tensor."""
     row = relax.take(sequence.rows.ssa, place, axis=0)
     begin = _elements_before(sequence, relax.reshape(place, (1,)))
     own = sliced(sequence.data, {0: (begin, plus(begin, element(row, 0)), 1)})

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Dynamic branches: one of two computations, in an scf.if: what both give, or one of both.
+"""Dynamic branches: an scf.if runs one of two computations.
 
-A tensor that has one rank here and another there is passed on as one of several. A node that gets such a tensor becomes
-a node for each of them; where only one of them can be its input, that one, and the run checks that it is.
+A tensor with different ranks in the branches becomes a OneOf of several tensors. A node with such an input is
+converted once for each tensor. If only one tensor is a valid input, the node is converted for that tensor only. The
+program then checks at run time that the tensor is the right one.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ from ..values import Held, OneOf, Tensor, Value, known
 from .flattening import Form, all_tensors, common_form, form_of, of_all
 from .scf_regions import as_info, common_info, info_of, known_truth, scalar_of, type_of
 
-#: `make(operation)`: what a branch gives, built in a region of the operation.
+#: `make(operation)` builds a branch in a region of the operation, and returns its outputs.
 Make = Callable[[Operation], Sequence[Held]]
 
 
 def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: Value | None = None) -> list[Any]:
-    """What the first maker gives where the condition, one element, holds, else the second.
+    """Return the outputs of the first maker if the condition, one element, is true, else the outputs of the second.
 
-    `place` is 0 where the condition holds and 1 elsewhere, if there is such a tensor.
+    `place` is an optional tensor that is 0 if the condition is true, and 1 otherwise.
     """
-    # In an operation without results first: only what the branches give has its types.
+    # The first scf.if has no results: the result types are known only after both branches are built.
     sketch = ir.Operation.create("scf.if", operands=[scalar_of(node, condition)], regions=2)
     known_symbols = len(node.graph.symbols.given)
     try:
@@ -46,7 +47,7 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
             with ir.InsertionPoint(region.blocks[0]):
                 held[:] = [_as_one_of(pair, side) if _differ(*pair) else pair[side] for pair in pairs]
         forms = [common_form(node, one, other) for one, other in zip(*outputs, strict=True)]
-        results = _yielded(node, sketch, forms, outputs, node.graph.symbols.given[known_symbols:])
+        results = _yield_outputs(node, sketch, forms, outputs, node.graph.symbols.given[known_symbols:])
     finally:
         sketch.erase()
     made = of_all(forms, [Value(ssa=result) for result in results])
@@ -60,8 +61,9 @@ def build_branches(node: Node, condition: Value, makers: Sequence[Make], place: 
 
 
 def run_either(node: Node, condition: Value, run: Callable[[int, Operation | None], Sequence[Held]]) -> Sequence[Held]:
-    """What `run(0, operation)` gives where the condition holds, else `run(1, operation)`: the one where that is known,
-    without an operation then.
+    """Return `run(0, operation)` if the condition is true, else `run(1, operation)`.
+
+    If the condition is known at import, only the one side runs, with `operation=None`.
     """
     holds = known_truth(condition)
     if holds is not None:
@@ -69,10 +71,10 @@ def run_either(node: Node, condition: Value, run: Callable[[int, Operation | Non
     return build_branches(node, condition, [partial(run, place) for place in (0, 1)])
 
 
-def _yielded(
+def _yield_outputs(
     node: Node, sketch: Operation, forms: Sequence[Form], outputs: Sequence[Sequence[Held]], inner: Collection[str]
 ) -> list[Tensor]:
-    """The results of an operation with the sketch's regions, which yield the tensors of the outputs.
+    """Return the results of an operation with the sketch's regions, which yield the tensors of the outputs.
 
     `inner` are the symbols that the regions define.
     """
@@ -97,7 +99,7 @@ def _yielded(
 
 
 def _differ(one: Held, other: Held) -> bool:
-    """Whether the rank of a tensor that is one of both is dynamic, though each of them has a known one."""
+    """Return True if two tensors of one dtype have known ranks that differ."""
     if not isinstance(one, (Value, OneOf)) or not isinstance(other, (Value, OneOf)) or one.dtype != other.dtype:
         return False
     if isinstance(one, OneOf) and form_of(one) == form_of(other):
@@ -111,7 +113,7 @@ def _tensors(held: Value | OneOf) -> list[Value]:
 
 
 def _as_one_of(pair: Sequence[Value | OneOf], side: int) -> OneOf:
-    """One of a pair, of which the first has the first places."""
+    """Return one side of a pair as a OneOf. The tensors of the first side come first."""
     own, others = pair[side], _tensors(pair[1 - side])
     empty = [Value(ssa=relax.zeros((0,) * (tensor.rank or 0), dtype=tensor.dtype)) for tensor in others]
     place = own.place if isinstance(own, OneOf) else known(0)
@@ -123,15 +125,15 @@ def _as_one_of(pair: Sequence[Value | OneOf], side: int) -> OneOf:
 def convert_each(
     node: Node, held: OneOf, convert: Callable[[Sequence[Held | None], Operation | None], Sequence[Held]]
 ) -> list[Held]:
-    """The outputs of a node with a tensor that is one of several: the node with each of them, of which one runs.
+    """Convert a node for each of several possible input tensors, and return the outputs. One of them runs.
 
-    `convert(inputs, operation)` builds the node in a region of the operation, if there is one. All tensors that the
-    same place decides about are chosen together.
+    `convert(inputs, operation)` builds the node in a region of the operation, if there is one. All inputs that depend
+    on the same index are chosen together.
     """
     fitting = [index for index in range(len(held.tensors)) if _fits(node, held, index, convert)]
     if len(fitting) == 1:
-        inputs = _chosen(node, held, fitting[0])
-        checked(held, fitting[0], f"{node.op} takes {{}} dimensions, its input has others")
+        inputs = _choose(node, held, fitting[0])
+        checked(held, fitting[0], f"{node.op} takes an input of {{}} dimensions, but the input has another rank")
         return list(convert(inputs, None))
     is_last = len(held.tensors) == 2
     later = None if is_last else Value(ssa=relax.subtract(held.place.ssa, const(1, "i64")))
@@ -151,8 +153,8 @@ def convert_each(
     return build_branches(node, condition, [maker(True), maker(False)], held.place if is_last else None)
 
 
-def _chosen(node: Node, held: OneOf, index: int) -> list[Held | None]:
-    """A node's inputs where the tensor is the one with this number."""
+def _choose(node: Node, held: OneOf, index: int) -> list[Held | None]:
+    """Return a node's inputs with the tensor of this number chosen."""
     are_chosen = [isinstance(each, OneOf) and each.place.ssa == held.place.ssa for each in node.inputs]
     return [
         each.tensors[index] if is_chosen and isinstance(each, OneOf) else each
@@ -163,14 +165,14 @@ def _chosen(node: Node, held: OneOf, index: int) -> list[Held | None]:
 def _fits(
     node: Node, held: OneOf, index: int, convert: Callable[[Sequence[Held | None], Operation | None], Sequence[Held]]
 ) -> bool:
-    """Whether a node can be imported with that tensor: it is built where it is thrown away."""
+    """Check whether a node can be converted with the tensor. The node is built in a region that is erased."""
     condition = relax.equal(held.place.ssa, const(index, "i64"))
     sketch = ir.Operation.create("scf.if", operands=[scalar_of(node, Value(ssa=condition))], regions=2)
     noted = node.graph.problems.found
     before = len(noted)
     try:
         with ir.InsertionPoint(sketch.regions[0].blocks.append()):
-            convert(_chosen(node, held, index), sketch)
+            convert(_choose(node, held, index), sketch)
         return len(noted) == before
     except TooLarge:
         raise
@@ -182,7 +184,7 @@ def _fits(
 
 
 def checked(held: OneOf, index: int, message: str) -> Value:
-    """One of several tensors; the run stops where it is another. `{}` in the message is how many dimensions it has."""
+    """Return one of several tensors, and stop the program if another is chosen. `{}` in the message is the rank."""
     tensor = held.tensors[index]
     is_it = relax.equal(held.place.ssa, const(index, "i64"))
     relax.assert_op(is_it, format=message.format(tensor.rank))

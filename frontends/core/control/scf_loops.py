@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops over tensors: scf.for where only a count ends them, else scf.while.
+"""Loops over tensors: scf.for if only a count ends the loop, else scf.while.
 
-A loop carries states, whose sizes may change on the way, and gathers rows. Rows are appended to a tensor that grows,
-which a counted loop does not copy in the end (passes/lower_calls/gathering.py);
-where the sizes of a row are unknown, its elements are appended and its shape is carried along.
+A loop carries states and gathers rows. The sizes of states may change between iterations. Rows are appended to a
+growing tensor, which a counted loop does not copy at the end (passes/lower_calls/gathering.py). If the sizes of a row
+are unknown, the loop appends the elements of the row and carries its shape.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from .scf_regions import as_info, common_info, info_of, integer, known_truth, sc
 
 
 class Turn(NamedTuple):
-    """What one turn of a loop makes. `goes_on` is None where only the count ends the loop.
+    """Results of one iteration. `goes_on` is None if only the count ends the loop.
 
-    States are tensors, in `forms.build_any_loop` sequences and optionals too.
+    States are tensors; in `flattening.build_any_loop`, sequences and optionals too.
     """
 
     states: list[Any]
@@ -35,14 +35,15 @@ class Turn(NamedTuple):
     goes_on: Held | None = None
 
 
-#: `step(operation, index, states)`: builds a turn in a region of the operation, or without one where it stands.
+#: `step(operation, index, states)` builds an iteration in a region of the operation, or inline without one.
 Step = Callable[[Any, Value, list[Any]], Turn]
 
 
 class LoopSpec(NamedTuple):
-    """A loop to build: at most `count` turns (a scalar; None: any number), none at all unless `starts` (a scalar).
+    """Description of a loop to build.
 
-    `is_open` where each turn says whether there is another.
+    The loop runs at most `count` iterations (a scalar; None: no limit), and none unless `starts` (a scalar) is true.
+    `is_open` is True if each iteration decides whether another one follows.
     """
 
     node: Node
@@ -50,7 +51,7 @@ class LoopSpec(NamedTuple):
     count: Any
     starts: Tensor | None = None
     is_open: bool = False
-    #: Which of the node's inputs is the first state.
+    #: Index of the node's input that is the first state.
     first_state: int = 0
 
     @property
@@ -59,11 +60,11 @@ class LoopSpec(NamedTuple):
 
 
 def build_loop(loop: LoopSpec, states: Sequence[Value]) -> tuple[list[Value], list[Value]]:
-    """The states after the last turn, and the rows of all turns as one tensor each."""
+    """Return the states after the last iteration, and the rows of all iterations as one tensor each."""
     carried = [info_of(loop.node, state) for state in states]
     rows: list[_Rows] | None = None
     while True:
-        # What a turn makes decides the types that it gets, so it is built until both agree.
+        # The results of an iteration decide the types of its arguments, so the body is rebuilt until both agree.
         attempt = _Attempt(loop, states, carried, rows or [])
         made = [info_of(loop.node, state, attempt.symbols) for state in attempt.turn.states]
         pairs = enumerate(zip(carried, made, strict=True))
@@ -76,13 +77,13 @@ def build_loop(loop: LoopSpec, states: Sequence[Value]) -> tuple[list[Value], li
         carried, rows = joined, gathered
 
 
-#: `goes_on(states, operation)`, `body(states, operation)`: built in a region of the operation, or where that stands.
+#: `goes_on(states, operation)` and `body(states, operation)` build in a region of the operation, or inline.
 GoesOn = Callable[[Sequence[Any], Operation | None], Value]
 Body = Callable[[Sequence[Any], Operation | None], list[Any]]
 
 
 def run_while(node: Node, states: Sequence[Value], goes_on: GoesOn, body: Body) -> list[Value]:
-    """The states behind a loop whose condition is asked before the first turn, and after each for the next."""
+    """Return the states after a while loop. The condition is evaluated before every iteration."""
 
     def step(operation: Operation | None, index: Value, held: list[Any]) -> Turn:
         after = body(held, operation)
@@ -93,16 +94,16 @@ def run_while(node: Node, states: Sequence[Value], goes_on: GoesOn, body: Body) 
 
 
 def _changes(loop: LoopSpec, index: int) -> str:
-    """What is wrong with a state that is of another type after a turn."""
+    """Return the message for a state that changes its type in an iteration."""
     place, names = index + loop.first_state, loop.node.input_names
     name = f"'{names[place]}'" if place < len(names) else f"#{index}"
     return f"state {name} goes into its body as {{}} and comes out as {{}}"
 
 
 def unrolled(loop: LoopSpec, count: int, states: Sequence[Any]) -> tuple[Sequence[Any], list[list[Any]]] | None:
-    """Loop unrolling: the states after all turns, without an operation around, and the rows of each output.
+    """Unroll a loop: return the states after all iterations, and the rows of each output.
 
-    None where the trip count is dynamic.
+    Return None if the trip count is dynamic. No operation encloses the unrolled iterations.
     """
     turns = []
     for index in range(count):
@@ -117,7 +118,7 @@ def unrolled(loop: LoopSpec, count: int, states: Sequence[Any]) -> tuple[Sequenc
 
 
 def of_length(rows: Sequence[Value], turns: Dim) -> list[Value]:
-    """Rows of a loop whose number of turns the graph knows: a number or an expression; None where it does not."""
+    """Give the rows the trip count, a number or an expression, as first dimension. None: the count is unknown."""
     if turns is None:
         return list(rows)
     infos = [row.info.with_shape((turns, *(row.shape or ())[1:])) for row in rows]
@@ -125,13 +126,13 @@ def of_length(rows: Sequence[Value], turns: Dim) -> list[Value]:
 
 
 class _Rows(NamedTuple):
-    """How the rows of one output are gathered."""
+    """Method of gathering the rows of one output."""
 
     info: TensorInfo
 
     @property
     def sizes(self) -> tuple[Dim, ...]:
-        """Those of one row."""
+        """Return the sizes of one row."""
         return tuple(self.info.shape or ())
 
     @property
@@ -165,13 +166,13 @@ class _Rows(NamedTuple):
 
 
 def _by_row(rows: Sequence[_Rows], held: Sequence[Tensor]) -> list[list[Tensor]]:
-    """What a loop carries for its rows, for each of them."""
+    """Split the values that a loop carries for rows by output."""
     rest = iter(held)
     return [list(islice(rest, len(each.types()))) for each in rows]
 
 
 class _Attempt:
-    """A loop that is built for certain types of what it carries."""
+    """Loop that is built for certain types of its carried values."""
 
     def __init__(self, loop: LoopSpec, states: Sequence[Value], carried: list[TensorInfo], rows: list[_Rows]):
         self.loop = loop
@@ -189,7 +190,7 @@ class _Attempt:
             held = [Value(ssa=value) for value in arguments[2 : 2 + len(carried)]]
             with ir.InsertionPoint(self._block):
                 self.turn = self.loop.step(self.operation, tensor_of(arguments[0]), held)
-            #: Those that a turn defines.
+            #: Symbols that an iteration defines.
             self.symbols = symbols.given[known_symbols:]
         except BaseException:
             self.operation.erase()
@@ -197,7 +198,7 @@ class _Attempt:
 
     def _for(self, initial: list[Tensor]) -> Operation:
         bounds = [integer(0), self.loop.count, integer(1)]
-        # The number of turns is carried for rows, whose shape it is a part of.
+        # The trip count is carried because the shape of the gathered rows contains the count.
         i64 = bounds[0].type
         types = [i64, *self.types]
         made = ir.Operation.create("scf.for", results=types, operands=[*bounds, bounds[0], *initial], regions=1)
@@ -232,7 +233,7 @@ class _Attempt:
         return self._results(rows)
 
     def _progress(self, arguments: list[Tensor]) -> list[Tensor]:
-        """The number of turns so far, and in scf.while whether there is another."""
+        """Return the number of iterations so far and, for scf.while, the condition for another iteration."""
         turns = (number(arguments[0]) + 1).value
         if self.loop.is_counted:
             return [turns]

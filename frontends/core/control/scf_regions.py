@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operands, captures and results of the regions of scf's operations; tensors as scalars."""
+"""Operands, captures and results of the regions of scf operations; conversion of tensors to scalars."""
 
 from __future__ import annotations
 
@@ -17,19 +17,22 @@ from ..values import Held, OneOf, Tensor, Value
 
 
 def info_of(node: Node, held: Held, inner: Collection[str] = ()) -> TensorInfo:
-    """What is known of a tensor that enters or leaves a region, outside of which the `inner` symbols are unknown."""
+    """Return the type of a tensor that enters or leaves a region.
+
+    The `inner` symbols are unknown outside of the region.
+    """
     if isinstance(held, OneOf):
-        raise node.fail(f"{held}, goes through control flow that needs one rank")
+        raise node.fail(f"control flow needs a tensor of one rank, got {held}")
     if not isinstance(held, Value):
-        raise node.fail("a sequence or an optional goes through control flow that only the run decides")
+        raise node.fail("a sequence or an optional cannot pass through dynamic control flow")
     if held.shape is None:
-        raise node.fail("a tensor whose rank is not known goes through control flow")
+        raise node.fail("a tensor of unknown rank cannot pass through control flow")
     known = [isinstance(size, int) or size is not None and size.variables.isdisjoint(inner) for size in held.shape]
     return held.info.with_shape(size if is_known else None for size, is_known in zip(held.shape, known, strict=True))
 
 
 def as_items(node: Node, made: list[Held]) -> list[Value]:
-    """What a body has made for sequences: a tensor for each."""
+    """Check that each output of a body is a tensor, as items of sequences must be."""
     items = []
     for index, held in enumerate(made):
         if not isinstance(held, Value):
@@ -39,7 +42,7 @@ def as_items(node: Node, made: list[Held]) -> list[Value]:
 
 
 def common_info(node: Node, left: TensorInfo, right: TensorInfo, what: str) -> TensorInfo:
-    """What is known of a tensor that may be either; `what` says of which tensor there are two types."""
+    """Return the type that covers both tensors. `what` names the tensor in messages."""
     if left.dtype != right.dtype or left.shape is None or right.shape is None or left.rank != right.rank:
         raise node.fail(f"{what.format(described(left), described(right))}: a tensor has one element type and one rank")
     pairs = zip(left.shape, right.shape, strict=True)
@@ -47,7 +50,7 @@ def common_info(node: Node, left: TensorInfo, right: TensorInfo, what: str) -> T
 
 
 def as_info(ssa: Tensor, info: TensorInfo) -> Tensor:
-    """A tensor under a type that knows more or less of its sizes."""
+    """Cast a tensor to a type with more or fewer known sizes."""
     return ssa if decode(ssa.type) == info else relax.match_cast(ssa, ty=info)
 
 
@@ -56,12 +59,12 @@ def type_of(info: TensorInfo) -> Type:
 
 
 def scalar_of(node: Node, held: Held, what: str = "a condition or a count") -> Tensor:
-    """A tensor of one element as a scalar; `what` it is, for messages."""
+    """Return a tensor of one element as a scalar. `what` names the tensor in messages."""
     if not isinstance(held, Value):
         raise node.fail("a condition is a sequence or an optional, not a tensor")
     tensor = held.ssa
     if held.shape is not None and any(isinstance(size, int) and size != 1 for size in held.shape):
-        raise node.fail(f"{what} must be a scalar, it is {described(held)}")
+        raise node.fail(f"{what} must be a scalar, got {described(held)}")
     if held.rank != 0:
         tensor = relax.reshape(tensor, ())
     element = tensor.type.element_type
@@ -69,13 +72,13 @@ def scalar_of(node: Node, held: Held, what: str = "a condition or a count") -> T
 
 
 def tensor_of(scalar: Tensor) -> Value:
-    """A scalar as a 0-D tensor."""
+    """Return a scalar as a 0-D tensor."""
     type_ = ir.RankedTensorType.get([], scalar.type)
     return Value(ssa=ir.Operation.create("tensor.from_elements", results=[type_], operands=[scalar]).result)
 
 
 def integer(value: int) -> Tensor:
-    """A 64-bit integer as a scalar."""
+    """Return a constant 64-bit integer as a scalar."""
     return constant(value, ir.IntegerType.get_signless(64)).value
 
 
@@ -84,6 +87,6 @@ def truth(value: bool) -> Tensor:
 
 
 def known_truth(held: Held) -> bool | None:
-    """A condition that is known while the model is imported; None for one that is not."""
+    """Return a condition that is known at import, or None if it is not known."""
     array = held.array if isinstance(held, Value) else None
     return bool(array.ravel()[0]) if array is not None and array.size == 1 else None

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Eigenvalues of symmetric matrices, by tridiagonal form and QL steps, and singular values, by rotations of rows."""
+"""Eigenvalues of symmetric matrices, by tridiagonal form and QL steps; singular values, by rotations of rows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ....dialects import relax
 from ....emit import loops
@@ -28,7 +27,7 @@ from .matrix_loops import (
     with_sign_of,
 )  # fmt: skip
 
-# A QL step takes two or three turns for an eigenvalue, rotations seven or eight sweeps; what has NaN ends here.
+# An eigenvalue takes two or three QL steps, singular values seven or eight sweeps. Loops over NaN end at these limits.
 _MOST_TURNS = 60
 _MOST_SWEEPS = 40
 
@@ -38,7 +37,7 @@ _MOST_SWEEPS = 40
 
 @dataclass(frozen=True)
 class Eigen:
-    """The kernel of eigenvalues, the smallest first, and of eigenvectors, a row each, of what is on one side."""
+    """Kernel of the eigenvalues in ascending order, and the eigenvectors as rows. The kernel reads one triangle."""
 
     is_upper: bool
     __name__ = "eigh"
@@ -92,7 +91,7 @@ def tridiagonalize(a: Matrix, d: Matrix, e: Matrix, tau: Matrix) -> None:
 
 
 def _reflect_both(a: Matrix, k: Number, tau: Number, p: Matrix) -> None:
-    """`A - v wᵀ - w vᵀ` behind row k, which is v; w is made in `p`."""
+    """Subtract `v wᵀ + w vᵀ` from the part behind row k, which contains v. The kernel computes w in `p`."""
     rest = k + 1
 
     def clear(j: Number) -> None:
@@ -127,7 +126,7 @@ def _reflect_both(a: Matrix, k: Number, tau: Number, p: Matrix) -> None:
 
 
 def _accumulate(a: Matrix, tau: Matrix, along: Matrix, z: Matrix) -> None:
-    """The product of the reflections; what was next to the diagonal is kept where rows have their 1."""
+    """Multiply the reflections into `z`. Row k has the vector of reflection k; the off-diagonal elements are in `d`."""
     z.fill(lambda i, j: select(i == j, z.real(1.0), 0.0))
 
     def step(k: Number) -> None:
@@ -176,7 +175,7 @@ def _set_off_diagonal(a: Matrix, d: Matrix, e: Matrix) -> None:
 
 
 def _find(d: Matrix, e: Matrix, z: Matrix, start: Number) -> None:
-    """QL steps until an element is an eigenvalue."""
+    """Repeat QL steps until the element at `start` is an eigenvalue."""
     last = as_index(d.rows) - 1
 
     def is_coupled(m: Number) -> Number:
@@ -184,7 +183,7 @@ def _find(d: Matrix, e: Matrix, z: Matrix, start: Number) -> None:
             m < last, lambda: absolute(e[m]) > (absolute(d[m]) + absolute(d[m + 1])) * (d.epsilon / 2)
         )
 
-    def turn(_: Number, count: Number) -> list[Any]:
+    def turn(_: Number, count: Number) -> list[Number]:
         stop = loops.repeat_while([start], is_coupled, lambda m: m + 1)[0]
         loops.when(stop != start, lambda: _ql_step(d, e, z, start, stop))
         return [(stop != start) & (count < _MOST_TURNS), count + 1]
@@ -193,7 +192,7 @@ def _find(d: Matrix, e: Matrix, z: Matrix, start: Number) -> None:
 
 
 def _ql_step(d: Matrix, e: Matrix, z: Matrix, start: Number, stop: Number) -> None:
-    """One implicit step with a shift on the rows from start to stop, by rotations of neighbours."""
+    """Do one implicit QL step with a shift on the rows from start to stop, by rotations of adjacent rows."""
     held = d[start]
     slope = (d[start + 1] - held) / (e[start] * 2.0)
     shift = d[stop] - held + e[start] / (slope + with_sign_of(root(slope * slope + 1.0), slope))
@@ -229,7 +228,7 @@ def _rotate_rows(z: Matrix, one: Number, other: Number, cosine: Number, sine: Nu
 
 
 def _sort(d: Matrix, *rows: Matrix, descending: bool) -> None:
-    """Puts values into their order, and rows with them."""
+    """Sort the values, and rows with the values."""
 
     def place(i: Number) -> None:
         def compare(j: Number, best: Number, found: Number) -> list[Number]:
@@ -253,17 +252,17 @@ def _sort(d: Matrix, *rows: Matrix, descending: bool) -> None:
 
 
 def rotations_kernel(a: Tensor, values: Tensor, rotated: Tensor, rotations: Tensor) -> None:
-    """Rotates rows until they are orthogonal to each other, the longest first; `rotations` times `a` is `rotated`."""
-    each_matrix([a, values, rotated, rotations], _rotated)
+    """Rotate rows until they are orthogonal, and sort them by descending length. `rotations` times `a` is `rotated`."""
+    each_matrix([a, values, rotated, rotations], _rotate)
 
 
-def _rotated(a: Matrix, values: Matrix, w: Matrix, v: Matrix) -> None:
+def _rotate(a: Matrix, values: Matrix, w: Matrix, v: Matrix) -> None:
     w.copy(a)
     scale = largest(w)
     w.fill(lambda i, j: w[i, j] / scale)
     v.fill(lambda i, j: select(i == j, v.real(1.0), 0.0))
 
-    def sweep(_: Number, count: Number) -> list[Any]:
+    def sweep(_: Number, count: Number) -> list[Number]:
         values.fill(lambda i: total(0, w.columns, lambda j: w[i, j] * w[i, j], w.real(0.0)))
         pair = lambda i, moved: loops.for_range(  # noqa: E731
             i + 1, w.rows, lambda j, inner: _make_orthogonal(w, v, values, i, j) | inner, moved
@@ -277,7 +276,10 @@ def _rotated(a: Matrix, values: Matrix, w: Matrix, v: Matrix) -> None:
 
 
 def _make_orthogonal(w: Matrix, v: Matrix, squares: Matrix, i: Number, j: Number) -> Number:
-    """Rotates two rows; whether they were not orthogonal. Rows that are nothing beside the largest stay."""
+    """Rotate two rows to make them orthogonal. Return True if they were not.
+
+    Rows that are negligible beside the largest row stay.
+    """
     one, other = squares[i], squares[j]
     between = total(0, w.columns, lambda k: w[i, k] * w[j, k], w.real(0.0))
     nothing = (w.epsilon / 64) ** 2
@@ -299,7 +301,11 @@ def _make_orthogonal(w: Matrix, v: Matrix, squares: Matrix, i: Number, j: Number
 
 
 def svd_of(node: Node, a: Tensor, is_full: bool = False, with_vectors: bool = True) -> tuple[Tensor, Tensor, Tensor]:
-    """U, S and Vᵀ. Rows of Aᵀ are rotated, or of A where these are known to be fewer: then U and V change places."""
+    """Return U, S and Vᵀ of a batch of matrices.
+
+    The kernel rotates the rows of Aᵀ. If A is known to have fewer rows than columns, the kernel rotates the rows of A,
+    and U and V change places.
+    """
     batch, (m, n) = Batch.of(node, a), sizes.sizes_of(Value(ssa=a))[-2:]
     dtype = Value(ssa=a).dtype
     is_wide = isinstance(m, int) and isinstance(n, int) and m < n
@@ -313,7 +319,7 @@ def svd_of(node: Node, a: Tensor, is_full: bool = False, with_vectors: bool = Tr
     if not with_vectors:
         empty = relax.zeros((0,), dtype)
         return empty, s, empty
-    # The longest rows are the left vectors, but for their lengths; what is missing of these a QR factorization makes.
+    # The longest rows, normalized, are the left vectors. A QR factorization completes them to an orthogonal basis.
     reflections, tau = qr_of(node, transposed(first_of(w, -2, k)), dtype)
     q = orthogonal(node, reflections, tau, columns if is_full else k)
     q = relax.multiply(q, _signs(reflections, columns if is_full else k, k))
@@ -322,7 +328,10 @@ def svd_of(node: Node, a: Tensor, is_full: bool = False, with_vectors: bool = Tr
 
 
 def _signs(r: Tensor, columns: sizes.Size, known: sizes.Size) -> Tensor:
-    """For each column of Q the sign of R's diagonal, so that it points where the row did: [..., 1, columns]."""
+    """Return the sign of R's diagonal for each column of Q, with the shape [..., 1, columns].
+
+    Multiplied by its sign, a column of Q points in the direction of the row that it came from.
+    """
     upper = first_of(r, -2, known)
     is_diagonal = relax.equal(sizes.positions([known, known], 0), sizes.positions([known, known], 1))
     is_negative = relax.logical_and(is_diagonal, relax.less(upper, like(upper, 0)))

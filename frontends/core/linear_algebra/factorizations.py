@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Factorizations of matrices: Cholesky, LU, QR, as LAPACK has their signs and pivots. Kernels change rows from the
-first column to the last, so that inner loops run along memory."""
+"""Cholesky, LU and QR factorizations, with LAPACK's signs and pivots.
+
+Kernels process rows from the first column to the last, so that inner loops run over contiguous memory.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ from .matrix_loops import (
 
 
 def cholesky_kernel(a: Tensor, upper: Tensor, info: Tensor) -> None:
-    """Reads what is above the diagonal, and on it. `info` is the first step that failed, from 1 on, or 0."""
+    """Factorize from the upper triangle of `a`. `info` is the 1-based index of the first failed step, or 0."""
     each_matrix([a, upper, info], _cholesky)
 
 
@@ -56,7 +58,7 @@ def _cholesky(a: Matrix, u: Matrix, info: Matrix) -> None:
 
 
 def cholesky_of(node: Node, a: Tensor, is_upper: bool) -> tuple[Tensor, Tensor]:
-    """The factor, below the diagonal or above it, of what stands there; and what failed."""
+    """Return the upper or lower factor, computed from the same triangle of `a`, and the first failed steps."""
     batch, n = Batch.of(node, a), sizes.sizes_of(Value(ssa=a))[-1]
     flat = batch.flat(a if is_upper else transposed(a))
     factor, info = batch.call(cholesky_kernel, [flat], ((n, n), Value(ssa=a).dtype), ((), "i32"))
@@ -64,7 +66,7 @@ def cholesky_of(node: Node, a: Tensor, is_upper: bool) -> tuple[Tensor, Tensor]:
 
 
 def require_success(info: Tensor, problem: str) -> None:
-    """Stops the program where a factorization failed: `info` has 0 for each matrix that has one."""
+    """Stop the program if a factorization failed. `info` is 0 for each matrix that has a factorization."""
     failed = relax.sum(cast(info, "i64"), axis=None)
     relax.assert_op(relax.equal(failed, const(0, "i64")), format=problem)
 
@@ -73,7 +75,7 @@ def require_success(info: Tensor, problem: str) -> None:
 
 
 def lu_kernel(a: Tensor, lu: Tensor, pivots: Tensor, info: Tensor) -> None:
-    """Pivots count from 1: each row was swapped with that one."""
+    """Factorize by elimination with partial pivoting. Pivots count from 1: row k was swapped with row pivots[k]."""
     each_matrix([a, lu, pivots, info], _lu)
 
 
@@ -105,14 +107,14 @@ def _lu(a: Matrix, lu: Matrix, pivots: Matrix, info: Matrix) -> None:
 
 
 def lu_of(node: Node, a: Tensor) -> list[Tensor]:
-    """LU as one matrix, pivots, and the first pivot that is 0."""
+    """Return L and U as one matrix, the pivots, and the 1-based index of the first pivot that is 0."""
     batch, (m, n) = Batch.of(node, a), sizes.sizes_of(Value(ssa=a))[-2:]
     dtype = Value(ssa=a).dtype
     return batch.call(lu_kernel, [batch.flat(a)], ((m, n), dtype), ((sizes.smaller(m, n),), "i32"), ((), "i32"))
 
 
 def unpacked(node: Node, lu: Tensor, pivots: Tensor) -> list[Tensor]:
-    """P, L, U."""
+    """Return P, L and U."""
     batch, (m, n) = Batch.of(node, lu), sizes.sizes_of(Value(ssa=lu))[-2:]
     k, dtype = sizes.smaller(m, n), Value(ssa=lu).dtype
     (p,) = batch.call(permutation_kernel, [batch.flat(pivots, 1)], ((m, m), dtype))
@@ -121,7 +123,7 @@ def unpacked(node: Node, lu: Tensor, pivots: Tensor) -> list[Tensor]:
 
 
 def first_of(tensor: Tensor, axis: int, count: Any) -> Tensor:
-    """The first rows or columns."""
+    """Return the first `count` rows or columns."""
     value = Value(ssa=tensor)
     own = sizes.sizes_of(value)
     if own[axis] is count:
@@ -136,7 +138,7 @@ def permutation_kernel(pivots: Tensor, p: Tensor) -> None:
 
 
 def _permutation(pivots: Matrix, p: Matrix) -> None:
-    """The product of the swaps: it is applied from the last on, to the identity."""
+    """Compute the product of the swaps, by applying the swaps to the identity from the last to the first."""
     p.fill(lambda i, j: select(i == j, p.real(1.0), 0.0))
     steps(0, pivots.rows, lambda k: p.swap_rows(k, _pivot(pivots, k)), backwards=True)
 
@@ -149,7 +151,7 @@ def _pivot(pivots: Matrix, k: Number) -> Number:
 
 
 def qr_kernel(a: Tensor, qr: Tensor, tau: Tensor) -> None:
-    """R, and below it what the reflections are made of."""
+    """Compute R, and the vectors of the reflections below the diagonal."""
     each_matrix([a, qr, tau], _qr)
 
 
@@ -169,7 +171,7 @@ def _qr(a: Matrix, qr: Matrix, tau: Matrix) -> None:
 def reflection(qr: Matrix, k: Number) -> Number:
     """Make a column 0 below the diagonal, and return the reflection's factor.
 
-    The reflection's vector stands below the diagonal afterwards; its first element is 1.
+    The reflection's vector is below the diagonal afterwards. Its first element is 1.
     """
     largest = folded(k, qr.rows, lambda i, best: _larger(absolute(qr[i, k]), best), qr.real(0.0))
     scale = select(largest > 0.0, largest, qr.real(1.0))
@@ -193,7 +195,7 @@ def _larger(x: Number, best: Number) -> Number:
 
 
 def reflect(v: Matrix, k: Number, tau: Number, c: Matrix, start: Number | int, along: Matrix) -> None:
-    """Apply a reflection to columns of `c`, from one on; `along` is memory for a row."""
+    """Apply a reflection to the columns of `c` from `start` on. `along` is scratch memory for a row."""
 
     def first(j: Number) -> None:
         along[j] = c[k, j]
@@ -226,7 +228,7 @@ def reflect(v: Matrix, k: Number, tau: Number, c: Matrix, start: Number | int, a
 
 @dataclass(frozen=True)
 class Reflect:
-    """The kernel of a product of the reflections with a matrix, or of their transposed product."""
+    """Kernel of a product of reflections with a matrix, or of their transposed product with a matrix."""
 
     is_transposed: bool
     __name__ = "reflect"
@@ -249,7 +251,7 @@ def qr_of(node: Node, a: Tensor, dtype: str) -> tuple[Tensor, Tensor]:
 
 
 def reflected(node: Node, v: Tensor, tau: Tensor, c: Tensor, is_transposed: bool = False) -> Tensor:
-    """H1 H2 ... times `c`, or the transposed product."""
+    """Return H1 H2 ... times `c`, or the transposed product times `c`."""
     batch = Batch.of(node, v)
     own = sizes.sizes_of(Value(ssa=c))[-2:]
     flat = [batch.flat(v), batch.flat(tau, 1), batch.spread(c)]
@@ -257,14 +259,14 @@ def reflected(node: Node, v: Tensor, tau: Tensor, c: Tensor, is_transposed: bool
 
 
 def multiplied_by_q(node: Node, v: Tensor, tau: Tensor, c: Tensor, is_left: bool, is_transposed: bool) -> Tensor:
-    """Multiply `c` by the product of the reflections, from one side; from the right as transposed from the left."""
+    """Multiply `c` by the product of the reflections from one side. The right side uses the transposed matrices."""
     if is_left:
         return reflected(node, v, tau, c, is_transposed)
     return transposed(reflected(node, v, tau, transposed(c), not is_transposed))
 
 
 def orthogonal(node: Node, v: Tensor, tau: Tensor, columns: Any) -> Tensor:
-    """The first columns of H1 H2 ..."""
+    """Return the first columns of H1 H2 ..."""
     rows, dtype = sizes.sizes_of(Value(ssa=v))[-2], Value(ssa=v).dtype
     return reflected(node, v, tau, identity(rows, columns, dtype))
 

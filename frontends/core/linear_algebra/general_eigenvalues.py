@@ -1,26 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Eigenvalues and eigenvectors of matrices that need not be symmetric: complex numbers."""
+"""Complex eigenvalues and eigenvectors of matrices that need not be symmetric."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....emit import loops
 from ....emit.numbers import Number, as_index, maximum, select
 from .. import sizes
 from ..node import Node
 from ..values import ComplexValue, Tensor, Value
-from .matrix_loops import Batch, Matrix, absolute, each_matrix, largest, root, total, transposed
+from .matrix_loops import Batch, Matrix, Place, absolute, each_matrix, largest, root, total, transposed
 from .schur_form import find
 
-# Vectors that grow beyond this are made shorter: their squares must not overflow.
+# Vectors that grow beyond this limit are scaled down, so that their squares do not overflow.
 _LARGE = 2.0**40
 
 
 @dataclass(frozen=True)
 class GeneralEigen:
-    """The kernel of eigenvalues and, on request, of left and of right eigenvectors: a row each."""
+    """Kernel of eigenvalues and, on request, of left and right eigenvectors as rows."""
 
     with_left: bool
     with_right: bool
@@ -30,7 +30,7 @@ class GeneralEigen:
         each_matrix([a, *results], self._one)
 
     def _one(self, a: Matrix, real: Matrix, imag: Matrix, *vectors: Matrix) -> None:
-        real.fill(lambda i: real.real(float("nan")))  # what is not found stays that
+        real.fill(lambda i: real.real(float("nan")))  # Eigenvalues that are not found stay NaN.
         imag.fill(lambda i: imag.real(0.0))
 
         def use(t: Matrix) -> None:
@@ -68,7 +68,7 @@ class Complex(NamedTuple):
         return Complex(self.real * factor, self.imag * factor)
 
     def over(self, other: Complex) -> Complex:
-        """By the ratio of the divisor's parts: no square overflows."""
+        """Divide by the ratio of the divisor's parts, so that no square overflows."""
         is_real = absolute(other.real) >= absolute(other.imag)
         large, small = select(is_real, other.real, other.imag), select(is_real, other.imag, other.real)
         ratio = small / large
@@ -84,22 +84,22 @@ class Values(NamedTuple):
     real: Matrix
     imag: Matrix
 
-    def get(self, *places: Any) -> Complex:
+    def get(self, *places: Place) -> Complex:
         return Complex(self.real[places], self.imag[places])
 
-    def set(self, value: Complex, *places: Any) -> None:
+    def set(self, value: Complex, *places: Place) -> None:
         self.real[places], self.imag[places] = value
 
 
 def _all_left_vectors(t: Matrix, z: Matrix, values: Values, x: Values, vectors: Values) -> None:
-    """Compute the vectors u with uᴴ A = value uᴴ: the right ones of Aᵀ, for the conjugate eigenvalues.
+    """Compute the vectors u with uᴴ A = value uᴴ: the right eigenvectors of Aᵀ for the conjugate eigenvalues.
 
     In the reverse order of rows and columns, the transposed triangle is an upper triangle again. The triangle and the
-    coordinates are turned in place, hence after the right vectors; the eigenvalues and the vectors are turned back.
+    coordinates are reversed in place, hence after the right vectors. The eigenvalues and the vectors are reversed back.
     """
     last = as_index(t.rows) - 1
 
-    def swap(one: Any, other: Any, memory: Matrix) -> None:
+    def swap(one: tuple[Number, Number], other: tuple[Number, Number], memory: Matrix) -> None:
         loops.when(one[0] * t.rows + one[1] < other[0] * t.rows + other[1], lambda: memory.exchange(one, other))
 
     def turn(i: Number, j: Number) -> None:
@@ -125,7 +125,7 @@ def _all_left_vectors(t: Matrix, z: Matrix, values: Values, x: Values, vectors: 
 
 
 def _all_vectors(t: Matrix, z: Matrix, values: Values, x: Values, vectors: Values, is_left: bool = False) -> None:
-    """Compute the vectors from the last eigenvalue on; the vectors of a conjugate pair are conjugate."""
+    """Compute the vectors from the last eigenvalue on. The vectors of a conjugate pair are conjugate."""
     scale = largest(t)
 
     def step(i: Number) -> Number:
@@ -146,7 +146,7 @@ def _all_vectors(t: Matrix, z: Matrix, values: Values, x: Values, vectors: Value
 def _start_of_pair(t: Matrix, x: Values, i: Number, is_left: bool) -> None:
     """Set the two rows of a pair, in the vector of the eigenvalue with the positive imaginary part.
 
-    A left vector is turned by -i, as LAPACK has its conjugate.
+    A left vector is multiplied by -i, as in LAPACK, which computes its conjugate.
     """
     above, below = t[i - 1, i], t[i, i - 1]
     size = root(absolute(above)) * root(absolute(below))
@@ -158,7 +158,7 @@ def _start_of_pair(t: Matrix, x: Values, i: Number, is_left: bool) -> None:
 
 
 def _substitute(t: Matrix, values: Values, x: Values, top: Number, scale: Number) -> None:
-    """Solves (T - value) x = 0 for what is above the value's own rows; `scale` is T's."""
+    """Solve (T - value) x = 0 for the rows above the rows of the value. `scale` is the scale of T."""
     own = values.get(top)
     smallest = maximum((absolute(own.real) + absolute(own.imag)) * t.epsilon, scale * t.epsilon**2)
     last = select(own.imag != 0.0, top + 1, top)
@@ -205,7 +205,10 @@ def _substitute(t: Matrix, values: Values, x: Values, top: Number, scale: Number
 
 
 def _lengthen(z: Matrix, x: Values, vectors: Values, i: Number, row: Number) -> None:
-    """The vector in the coordinates of the matrix, of length 1; the largest element of a complex one is real."""
+    """Transform a vector to the coordinates of the matrix, with length 1.
+
+    The largest element of a complex vector is real.
+    """
     for part, out in zip(x, vectors, strict=True):
         loops.for_range(0, z.columns, lambda j, out=out: out.__setitem__((row, j), z.real(0.0)))
         loops.for_range(0, i + 1, lambda k, part=part, out=out: out.add_row(row, part[k], z, k))
@@ -221,7 +224,7 @@ def _lengthen(z: Matrix, x: Values, vectors: Values, i: Number, row: Number) -> 
     _, place = loops.for_range(0, z.columns, compare, z.real(0.0), as_index(0))
     length, (real, imag) = root(total(0, z.columns, square, z.real(0.0))), vectors.get(row, place)
     size = root(square(place)) * length
-    size = select((real < 0.0) & (absolute(real) > absolute(imag)), -size, size)  # as LAPACK turns it
+    size = select((real < 0.0) & (absolute(real) > absolute(imag)), -size, size)  # Choose the sign as LAPACK does.
     factor = Complex(real / size, -imag / size)
     loops.for_range(0, z.columns, lambda j: vectors.set(vectors.get(row, j).times(factor), row, j))
     vectors.imag[row, place] = 0.0
@@ -236,7 +239,7 @@ def _conjugate(vectors: Values, i: Number) -> None:
 
 
 class Eigenvectors(NamedTuple):
-    """Eigenvalues of a batch of matrices, and the left and right vectors that were asked for, as columns."""
+    """Eigenvalues of a batch of matrices, and the requested left and right eigenvectors as columns."""
 
     values: ComplexValue
     left: ComplexValue | None
@@ -244,7 +247,7 @@ class Eigenvectors(NamedTuple):
 
 
 def eig_of(node: Node, a: Tensor, with_left: bool = False, with_right: bool = False) -> Eigenvectors:
-    """Compute eigenvalues as LAPACK's geev does; NaN where a matrix has too few."""
+    """Compute eigenvalues as LAPACK's geev does. Eigenvalues that do not converge are NaN."""
     batch, n, dtype = Batch.of(node, a), sizes.sizes_of(Value(ssa=a))[-1], Value(ssa=a).dtype
     results = [((n,), dtype)] * 2 + [((n, n), dtype)] * 2 * (with_left + with_right)
     made = batch.call(GeneralEigen(with_left, with_right), [batch.flat(a)], *results)

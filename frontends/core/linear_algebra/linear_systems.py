@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Systems of linear equations, triangular ones and those of a factorization."""
+"""Systems of linear equations with triangular matrices or with LU factors."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..node import Node
 from ..values import Tensor, Value
 from .matrix_loops import Batch, Matrix, each_matrix, steps
 
-#: `coefficient(i, k)`: an element of a triangle.
+#: `coefficient(i, k)` returns an element of a triangle.
 Coefficient = Callable[[Number, Number], Number]
 
 
 def _substitute(coefficient: Coefficient, x: Matrix, is_upper: bool, is_unit: bool) -> None:
-    """Solves a triangular system in place."""
+    """Solve a triangular system in place."""
 
     def row(i: Number) -> None:
         if is_upper:
@@ -44,7 +44,7 @@ def _elements(a: Matrix, is_transposed: bool = False) -> Coefficient:
 
 @dataclass(frozen=True)
 class SolveTriangular:
-    """The kernel of A X = B, A being what is on one side of the diagonal."""
+    """Kernel of A X = B for a triangular A. Elements on the other side of the diagonal are not read."""
 
     is_upper: bool
     is_unit: bool
@@ -62,7 +62,7 @@ class SolveTriangular:
 
 @dataclass(frozen=True)
 class SolveLU:
-    """The kernel of A X = B, or of Aᵀ X = B, for A = P L U."""
+    """Kernel of A X = B or of Aᵀ X = B for A = P L U."""
 
     is_transposed: bool = False
     __name__ = "solve_lu"
@@ -86,7 +86,7 @@ def _swap(pivots: Matrix, x: Matrix, backwards: bool = False) -> None:
 
 
 class System:
-    """A X = B in the graph: both in one batch, and the way back for a right side that was given as vectors."""
+    """System A X = B in the graph: both operands in one batch. If B was given as vectors, so is the solution."""
 
     def __init__(self, node: Node, a: Tensor, b: Tensor, is_vector: bool = False):
         own, other = (sizes.sizes_of(Value(ssa=each)) for each in (a, b))
@@ -100,13 +100,13 @@ class System:
         self.dtype = Value(ssa=b).dtype
 
     def solved(self, kernel: Callable[..., None], *matrices: Tensor) -> Tensor:
-        """The solution, by a kernel of factors."""
+        """Return the solution, computed by a kernel from the factors in `matrices`, or else from A."""
         (x,) = self.batch.call(kernel, [*(matrices or [self.a]), self.b], (self.sizes, self.dtype))
         return relax.squeeze(x, axis=[-1]) if self.is_vector else x
 
 
 def _broadcast(node: Node, one: list[sizes.Size], other: list[sizes.Size]) -> list[sizes.Size]:
-    """The batch of both."""
+    """Return the broadcast batch dimensions."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     front = len(longer) - len(shorter)
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops over matrices, for kernels of dense linear algebra: rows are contiguous, so inner loops run along them."""
+"""Loops over matrices, for kernels of dense linear algebra. Rows are contiguous, so inner loops run along rows."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Place = Number | int
 
 
 class Matrix:
-    """One matrix of a batch of them in memory, or one vector: `a[i, j]` is an element."""
+    """One matrix or vector of a batch in memory. `a[i, j]` is an element."""
 
     def __init__(self, memory: Tensor, *outer: Place):
         self._memory, self._outer = memory, outer
@@ -35,10 +35,10 @@ class Matrix:
     def columns(self) -> Size:
         return self.sizes[1]
 
-    def __getitem__(self, places: Any) -> Number:
+    def __getitem__(self, places: Place | Sequence[Place]) -> Number:
         return loops.load(self._memory, *self._outer, *_several(places))
 
-    def __setitem__(self, places: Any, value: Number | float) -> None:
+    def __setitem__(self, places: Place | Sequence[Place], value: Number | float) -> None:
         loops.store(value, self._memory, *self._outer, *_several(places))
 
     def row(self, place: Place) -> Matrix:
@@ -46,12 +46,12 @@ class Matrix:
         return Matrix(self._memory, *self._outer, place)
 
     def real(self, value: float) -> Number:
-        """A number as the elements are."""
+        """Return a constant of the element type."""
         return constant(value, self.element)
 
     @property
     def epsilon(self) -> float:
-        """The distance from 1 to the next number."""
+        """Return the distance from 1 to the next larger number."""
         return 2.0**-23 if str(self.element) == "f32" else 2.0**-52
 
     def fill(self, value: Callable[..., Number | float]) -> None:
@@ -64,7 +64,7 @@ class Matrix:
         self.fill(lambda *places: other[places])
 
     def add_row(self, target: Place, factor: Number, source: Matrix, row: Place, start: Place = 0) -> None:
-        """`self[target, j] += factor * source[row, j]` from a column on."""
+        """Add `factor * source[row, j]` to `self[target, j]` for the columns from `start` on."""
 
         def each(j: Number) -> None:
             self[target, j] = self[target, j] + factor * source[row, j]
@@ -72,7 +72,7 @@ class Matrix:
         loops.for_range(start, self.columns, each)
 
     def exchange(self, one: tuple[Place, ...], other: tuple[Place, ...]) -> None:
-        """Two elements."""
+        """Exchange two elements."""
         kept = self[one]
         self[one] = self[other]
         self[other] = kept
@@ -81,16 +81,16 @@ class Matrix:
         loops.for_range(0, self.columns, lambda j: self.exchange((one, j), (other, j)))
 
     def scratch(self, extents: Sequence[Size], use: Callable[[Matrix], object]) -> None:
-        """`use(matrix)` with memory of its own for elements as these."""
+        """Call `use(matrix)` with scratch memory of the same element type."""
         loops.scratch(extents, self.element, lambda memory: use(Matrix(memory)))
 
 
-def _several(places: Any) -> Sequence[Any]:
+def _several(places: Place | Sequence[Place]) -> Sequence[Place]:
     return places if isinstance(places, (tuple, list)) else (places,)
 
 
 def each_matrix(buffers: Sequence[Tensor], body: Callable[..., object]) -> None:
-    """`body(*matrices)` for those of each place in a batch."""
+    """Run `body(*matrices)` for each position in the batch."""
 
     def one(place: Number) -> None:
         body(*(Matrix(buffer, place) for buffer in buffers))
@@ -99,7 +99,7 @@ def each_matrix(buffers: Sequence[Tensor], body: Callable[..., object]) -> None:
 
 
 def steps(start: Place, stop: Place, body: Callable[..., Any], *carried: Any, backwards: bool = False) -> list[Any]:
-    """`body(i, *carried)` from start to before stop, or the other way round."""
+    """Run `body(i, *carried)` from start to before stop, or in the reverse order."""
     if not backwards:
         return loops.for_range(start, stop, body, *carried)
     last = as_index(stop) - 1 + start
@@ -107,20 +107,23 @@ def steps(start: Place, stop: Place, body: Callable[..., Any], *carried: Any, ba
 
 
 def folded(start: Place, stop: Place, value: Callable[[Number, Number], Number], first: Number) -> Number:
-    """`result = value(i, result)` for each i."""
+    """Fold `result = value(i, result)` over each i."""
     found: Number = loops.for_range(start, stop, value, first)[0]
     return found
 
 
 def total(start: Place, stop: Place, value: Callable[[Number], Number], zero: Number) -> Number:
-    """A sum in any order, so that several lanes add."""
+    """Return a sum in any order, which allows vectorization."""
     fast = ir.Attribute.parse("#arith.fastmath<reassoc,contract>")
     add = lambda i, sum_: operation("arith.addf", [sum_, value(i)], zero.type, fastmath=fast)  # noqa: E731
     return folded(start, stop, add, zero)
 
 
 def largest(a: Matrix) -> Number:
-    """The largest absolute value, or 1 where there is none: squares of what is divided by it do not overflow."""
+    """Return the largest absolute value. Squares of elements divided by it do not overflow.
+
+    Return 1 if the largest value is 0 or not finite.
+    """
     row = lambda i, best: folded(0, a.columns, lambda j, most: larger(absolute(a[i, j]), most), best)  # noqa: E731
     found = folded(0, a.rows, row, a.real(0.0))
     return select((found > 0.0) & (found < float("inf")), found, a.real(1.0))
@@ -138,7 +141,7 @@ def with_sign_of(size: Number, sign: Number) -> Number:
     return intrinsic("copysign", size, sign)
 
 
-def fewer(one: Size, other: Size) -> Any:
+def fewer(one: Size, other: Size) -> Size:
     return minimum(one, other)
 
 
@@ -146,7 +149,7 @@ def fewer(one: Size, other: Size) -> Any:
 
 
 class Batch:
-    """Tensors whose last dimensions are matrices, as kernels take them: one dimension in front."""
+    """Batch dimensions of tensors of matrices. Kernels take the batch as one dimension."""
 
     def __init__(self, node: Node, lead: Sequence[sizes.Size]):
         self._node = node
@@ -155,17 +158,17 @@ class Batch:
 
     @staticmethod
     def of(node: Node, tensor: Tensor, rank: int = 2) -> Batch:
-        """That of a tensor's dimensions in front of the last."""
+        """Return the batch of a tensor: its dimensions in front of the last `rank`."""
         own = sizes.sizes_of(Value(ssa=tensor))
         return Batch(node, own[: len(own) - rank])
 
     def flat(self, tensor: Tensor, rank: int = 2) -> Tensor:
-        """A tensor with the batch in one dimension."""
+        """Return a tensor with the batch as one dimension."""
         own = sizes.sizes_of(Value(ssa=tensor))
         return sizes.reshaped(tensor, [self.count, *own[len(own) - rank :]])
 
     def spread(self, tensor: Tensor, rank: int = 2) -> Tensor:
-        """A tensor that has fewer dimensions in front, or has 1 there, over the whole batch; flat."""
+        """Broadcast a tensor over the whole batch, and return it with the batch as one dimension."""
         own = sizes.sizes_of(Value(ssa=tensor))
         behind = own[len(own) - rank :]
         if len(own) - rank == len(self.lead) and own[: len(self.lead)] == self.lead:
@@ -175,7 +178,10 @@ class Batch:
     def call(
         self, kernel: Callable[..., None], tensors: Sequence[Tensor], *results: tuple[Sequence[Any], str]
     ) -> list[Tensor]:
-        """What a kernel makes of flat tensors; each result by its last sizes and its type, in the batch's shape."""
+        """Call a kernel with flat tensors, and return the results in the batch's shape.
+
+        Each result is described by its last sizes and its element type.
+        """
         infos = [TensorInfo((self.count, *shape), dtype) for shape, dtype in results]
         made = self._node.call_tir(kernel, list(tensors), infos)
         made = list(made) if isinstance(made, (tuple, list)) else [made]
@@ -183,6 +189,6 @@ class Batch:
 
 
 def transposed(tensor: Tensor) -> Tensor:
-    """The last two dimensions in the other order."""
+    """Swap the last two dimensions."""
     rank = tensor.type.rank
     return relax.permute_dims(tensor, axes=[*range(rank - 2), rank - 1, rank - 2])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""QR factorization with pivots: the longest column that is left comes next, as in LAPACK's geqp3."""
+"""QR factorization with column pivoting: the longest remaining column comes next, as in LAPACK's geqp3."""
 
 from __future__ import annotations
 
@@ -13,7 +13,10 @@ from .matrix_loops import Batch, Matrix, each_matrix, folded, largest, total
 
 
 def pivoted_qr_kernel(a: Tensor, chosen: Tensor, qr: Tensor, order: Tensor, tau: Tensor) -> None:
-    """Columns with a `chosen` number that is not 0 come first; `order` counts columns from 1."""
+    """Factorize with column pivoting.
+
+    Columns with a nonzero `chosen` number come first. `order` counts columns from 1.
+    """
     each_matrix([a, chosen, qr, order, tau], _pivoted_qr)
 
 

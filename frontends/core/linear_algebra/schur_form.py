@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The triangular form of a matrix that need not be symmetric, with its eigenvalues on the diagonal: by Hessenberg form
-and QR steps with two shifts, in the order in which LAPACK finds them, from the last row on."""
+"""Schur form of a matrix that need not be symmetric, with the eigenvalues on the diagonal.
+
+The matrix is reduced to Hessenberg form, then by QR steps with two shifts. Eigenvalues are found in LAPACK's order,
+from the last row on.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ....emit import loops
 from ....emit.numbers import Number, as_index, constant, larger, maximum, minimum, select
 from .matrix_loops import Matrix, Place, absolute, folded, root, total, with_sign_of
 
-# An eigenvalue takes two or three steps; after ten there is something wrong with the shifts.
+# An eigenvalue takes two or three steps. After ten steps without success, exceptional shifts are used.
 _STEPS_OF_A_VALUE = 10
 _MOST_STEPS = 300
 
 
 def find(t: Matrix, z: Matrix | None, real: Matrix, imag: Matrix) -> None:
-    """Makes `t` a triangle, but for two rows of complex eigenvalues each, and the rows of `z` the coordinates in which
-    it is one."""
+    """Reduce `t` to a triangle, with blocks of two rows for complex eigenvalues.
+
+    The rows of `z` are the coordinates in which the matrix has this form.
+    """
     _isolate(t, z)
     t.scratch([t.rows], lambda v: t.scratch([t.rows], lambda along: reduce(t, z, v, along)))
 
@@ -45,8 +50,10 @@ def find(t: Matrix, z: Matrix | None, real: Matrix, imag: Matrix) -> None:
 
 
 def _isolate(t: Matrix, z: Matrix | None) -> None:
-    """Moves rows with nothing beside the diagonal down, and columns up: a matrix that is a triangle in another order
-    becomes one, and is exact."""
+    """Move rows that are 0 beside the diagonal down, and such columns up.
+
+    A matrix that is triangular in another order becomes triangular, and its eigenvalues are exact.
+    """
 
     def move(one: Number, other: Number) -> None:
         t.swap_rows(one, other)
@@ -54,8 +61,8 @@ def _isolate(t: Matrix, z: Matrix | None) -> None:
         if z is not None:
             z.swap_rows(one, other)
 
-    def found(at: Callable[..., Any], start: Place, stop: Number) -> Number:
-        """The last of such rows, or a place in front of all."""
+    def found(at: Callable[..., tuple[Place, Place]], start: Place, stop: Number) -> Number:
+        """Return the last such row or column, or a position in front of all."""
         is_nothing = lambda j, i, held: held & ((i == j) | (t[at(j, i)] == 0.0))  # noqa: E731
         is_alone = lambda j: folded(start, stop, lambda i, held: is_nothing(j, i, held), constant(True, "i1"))  # noqa: E731
         goes_on = lambda j: loops.and_then(j >= start, lambda: ~is_alone(j))  # noqa: E731
@@ -82,7 +89,7 @@ def _isolate(t: Matrix, z: Matrix | None) -> None:
 def reduce(t: Matrix, z: Matrix | None, v: Matrix, along: Matrix, tau: Matrix | None = None) -> None:
     """Make `t` a Hessenberg matrix by reflections of rows and columns, and multiply `z` by their transposed product.
 
-    With `tau`, the reflections' vectors stay below the diagonal and their factors in `tau`, as LAPACK's gehrd has it.
+    With `tau`, the reflections' vectors stay below the diagonal and their factors in `tau`, as in LAPACK's gehrd.
     """
 
     def step(k: Number) -> None:
@@ -114,7 +121,7 @@ def reduce(t: Matrix, z: Matrix | None, v: Matrix, along: Matrix, tau: Matrix | 
 
 
 def _reflect(a: Matrix, v: Matrix, tau: Number, first: Number, along: Matrix, start: Number | int) -> None:
-    """Rows from the first of a reflection on, in columns from one on."""
+    """Reflect the rows from `first` on, in the columns from `start` on."""
 
     def clear(j: Number) -> None:
         along[j] = 0.0
@@ -156,12 +163,12 @@ def _reflect_columns(a: Matrix, v: Matrix, tau: Number, first: Number) -> None:
 
 
 def _tiny(t: Matrix) -> float:
-    """What is nothing beside any number whose share of `epsilon` is still one."""
+    """Return the smallest normal number divided by epsilon."""
     return float(2.0**-126 if str(t.element) == "f32" else 2.0**-1022) / t.epsilon
 
 
 def _is_apart(t: Matrix, k: Number) -> Number:
-    """Whether what is left of a diagonal element is nothing beside those around it."""
+    """Check whether a subdiagonal element is negligible beside the elements around it."""
     left, above, own, before = absolute(t[k, k - 1]), absolute(t[k - 1, k]), t[k, k], t[k - 1, k - 1]
     most, least = maximum(left, above), minimum(left, above)
     between = absolute(before - own)
@@ -173,7 +180,7 @@ def _is_apart(t: Matrix, k: Number) -> Number:
 
 
 class Shifts(NamedTuple):
-    """Two real numbers, or two of which one is the other's conjugate."""
+    """Two shifts of a QR step: two real numbers, or a conjugate pair."""
 
     one: Number
     other: Number
@@ -181,7 +188,7 @@ class Shifts(NamedTuple):
 
 
 def _shifts(t: Matrix, i: Number, count: Number) -> Shifts:
-    """The eigenvalues of the last two rows; of real ones that which is nearer to the last element, twice."""
+    """Return the eigenvalues of the last two rows. Of two real ones, the nearer to the last element is used twice."""
     is_stuck = (count % _STEPS_OF_A_VALUE) == 0
     beside = absolute(t[i, i - 1]) + absolute(t[i - 1, i - 2])
     moved = beside * 0.75 + t[i, i]
@@ -201,7 +208,7 @@ def _shifts(t: Matrix, i: Number, count: Number) -> Shifts:
 
 
 def _first_of(t: Matrix, m: Number, shifts: Shifts) -> list[Number]:
-    """What the first reflection of a sweep from row m on turns into a row's first element."""
+    """Return the column from which the first reflection of a sweep is computed, for a sweep from row m on."""
     below, own = t[m + 1, m], t[m, m]
     away = own - shifts.other
     scale = absolute(away) + absolute(shifts.imag) + absolute(below)
@@ -216,7 +223,7 @@ def _first_of(t: Matrix, m: Number, shifts: Shifts) -> list[Number]:
 
 
 def _sweep(t: Matrix, z: Matrix | None, start: Number, i: Number, count: Number) -> None:
-    """A step of QR on the rows from start to i."""
+    """Do a QR step on the rows from start to i."""
     shifts = _shifts(t, i, count)
 
     def is_start(m: Number) -> Number:
@@ -252,8 +259,8 @@ def _sweep(t: Matrix, z: Matrix | None, start: Number, i: Number, count: Number)
 
 
 def _reflection(first: Number, second: Number, third: Number) -> tuple[Number, list[Number]]:
-    """The first element afterwards; tau, and the reflection's vector behind its 1."""
-    is_done = (second == 0.0) & (third == 0.0)  # not so their squares
+    """Return the first element after the reflection; tau, and the vector behind its first element 1."""
+    is_done = (second == 0.0) & (third == 0.0)  # The squares may be 0 although the numbers are not.
     scale = _or_one(maximum(absolute(first), maximum(absolute(second), absolute(third))))
     first, second, third = first / scale, second / scale, third / scale
     size = -with_sign_of(root(first * first + second * second + third * third), first)
@@ -263,14 +270,19 @@ def _reflection(first: Number, second: Number, third: Number) -> tuple[Number, l
 
 
 def _or_one(size: Number) -> Number:
-    """What can be divided by."""
+    """Return 1 instead of 0, as a divisor."""
     return select(size == 0.0, size.constant(1.0), size)
 
 
 def _turn(
-    at: Callable[..., Any], a: Matrix, rows: list[Number], reflection: list[Number], start: Any, stop: Any
+    at: Callable[..., tuple[Place, Place]],
+    a: Matrix,
+    rows: list[Number],
+    reflection: list[Number],
+    start: Place,
+    stop: Place,
 ) -> None:
-    """A reflection of three rows, or columns; of two, where the third is none."""
+    """Reflect three rows or columns, or two if the third coefficient is 0."""
     tau, second, third = reflection
 
     def each(j: Number) -> None:
@@ -282,18 +294,18 @@ def _turn(
     loops.for_range(start, stop, each)
 
 
-# ---- two rows that belong together ----
+# ---- blocks of two rows ----
 
 
 def _pair(t: Matrix, z: Matrix | None, real: Matrix, imag: Matrix, i: Number) -> None:
-    """Turns two rows and columns so that they are a triangle, or have equal elements on the diagonal."""
+    """Rotate two rows and columns to a triangle, or to a block with equal diagonal elements."""
     h = i - 1
     a, b, c, d, cosine, sine = _standard(t, t[h, h], t[h, i], t[i, h], t[i, i])
     t[h, h], t[h, i], t[i, h], t[i, i] = a, b, c, d
     size = root(absolute(b)) * root(absolute(c))
     real[h], real[i], imag[h], imag[i] = a, d, size, -size
 
-    def turn(memory: Matrix, at: Callable[..., Any], start: Any, stop: Any) -> None:
+    def turn(memory: Matrix, at: Callable[..., tuple[Place, Place]], start: Place, stop: Place) -> None:
         def each(j: Number) -> None:
             one, other = memory[at(h, j)], memory[at(i, j)]
             memory[at(h, j)] = cosine * one + sine * other
@@ -308,7 +320,7 @@ def _pair(t: Matrix, z: Matrix | None, real: Matrix, imag: Matrix, i: Number) ->
 
 
 def _standard(t: Matrix, a: Number, b: Number, c: Number, d: Number) -> list[Number]:
-    """The elements of such two rows afterwards, and the turn: its cosine and its sine."""
+    """Return the elements of a block of two rows after its rotation, then the cosine and sine of the rotation."""
     half = (a - d) * 0.5
     most = maximum(absolute(b), absolute(c))
     least = minimum(absolute(b), absolute(c)) * with_sign_of(t.real(1.0), b) * with_sign_of(t.real(1.0), c)
@@ -329,14 +341,14 @@ def _standard(t: Matrix, a: Number, b: Number, c: Number, d: Number) -> list[Num
 
 
 def _hypotenuse(x: Number, y: Number) -> Number:
-    """By the ratio: no square of a tiny number becomes nothing."""
+    """Return sqrt(x² + y²), computed by the ratio, so that no square of a tiny number becomes 0."""
     most, least = maximum(absolute(x), absolute(y)), minimum(absolute(x), absolute(y))
     ratio = least / _or_one(most)
     return most * root(ratio * ratio + 1.0)
 
 
 def _with_equal_diagonal(t: Matrix, a: Number, b: Number, c: Number, d: Number, half: Number) -> list[Number]:
-    """Complex eigenvalues have one real part; of real ones that are nearly equal a triangle is made."""
+    """Make the diagonal elements equal, as for complex eigenvalues. Real, nearly equal eigenvalues give a triangle."""
     zero, one = t.real(0.0), t.real(1.0)
     both = b + c
     size = _hypotenuse(both, half * 2.0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schur and Hessenberg forms of matrices, and tridiagonal forms of symmetric ones, as LAPACK has them."""
+"""Schur and Hessenberg forms of matrices, and tridiagonal forms of symmetric matrices, as in LAPACK."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .schur_form import find, reduce
 
 
 def schur_kernel(a: Tensor, t: Tensor, z: Tensor, real: Tensor, imag: Tensor) -> None:
-    """A = Zᵀ T Z, and the eigenvalues, of which each one that is not found is NaN."""
+    """Compute A = Zᵀ T Z, and the eigenvalues. Eigenvalues that are not found are NaN."""
     each_matrix([a, t, z, real, imag], _schur)
 
 
@@ -35,7 +35,7 @@ def schur_of(node: Node, a: Tensor) -> list[Tensor]:
 
 
 def hessenberg_kernel(a: Tensor, h: Tensor, tau: Tensor) -> None:
-    """The vectors of the reflections stand below the diagonal next to the main one."""
+    """Compute the Hessenberg form. The vectors of the reflections are below the first subdiagonal."""
     each_matrix([a, h, tau], _hessenberg)
 
 
@@ -51,12 +51,12 @@ def hessenberg_of(node: Node, a: Tensor) -> list[Tensor]:
 
 
 def _less_one(n: sizes.Size) -> sizes.Size:
-    """LAPACK's arrays for what is next to the diagonal; a matrix without elements has none."""
+    """Return n - 1, the size of LAPACK's off-diagonal arrays. A matrix without elements gives 0."""
     return max(n - 1, 0) if isinstance(n, int) else sizes.minus(n, 1)
 
 
 def tridiagonal_kernel(a: Tensor, out: Tensor, d: Tensor, e: Tensor, tau: Tensor) -> None:
-    """Reads and overwrites the lower half: the diagonals, and below them a column for each reflection."""
+    """Reduce the lower triangle in place, to the diagonals and, below them, a column for each reflection."""
     each_matrix([a, out, d, e, tau], _tridiagonal)
 
 
@@ -84,7 +84,7 @@ def _tridiagonal(a: Matrix, out: Matrix, d: Matrix, e: Matrix, tau: Matrix) -> N
 def tridiagonal_of(node: Node, a: Tensor, is_upper: bool) -> list[Tensor]:
     """Return the form with its reflections, both diagonals, and the reflections' factors.
 
-    Upper forms are reduced from the last column on: as lower ones, in the reverse order of rows and columns.
+    Upper forms are reduced from the last column on: as lower forms, in the reverse order of rows and columns.
     """
     rank = a.type.rank
     if is_upper:

@@ -124,7 +124,7 @@ def _largest(factor: Matrix, count: Size) -> Number:
 
 
 def _perturbed(pivot: Number, row: Matrix, change: Number) -> Number:
-    """Return a pivot by which a row can be divided without overflow: the given one, or the nearest by such changes."""
+    """Return a pivot by which a row can be divided without overflow: the pivot, or a perturbed pivot."""
     largest = folded(0, row.rows, lambda j, best: larger(absolute(row[j]), best), row.real(0.0))
     least = row.real(2.0**-126 if row.epsilon > 2.0**-52 else 2.0**-1022)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules as ONNX models: `operators/<family>.py` says what relax operators become."""
+"""Export of modules as ONNX models. operators/ has the exporters of relax operators, by family."""

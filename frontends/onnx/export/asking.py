@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether one operation can be exported, and run by onnxruntime, wherever what it reads comes from."""
+"""Check of single operations: whether ONNX export and onnxruntime support them, independent of their producers."""
 
 from __future__ import annotations
 
@@ -16,40 +16,44 @@ from .function_exporter import LITERALS, FunctionExporter
 from .graph import Graph
 from .size_tensors import SizeTensors
 
-# By what decides: operators of the same types and attributes are alike.
+# Cached reasons. Operations of the same types and attributes share an entry.
 _KNOWN: dict[object, str] = {}
 _MOST_KNOWN = 10_000
 
 
 def why_not(operation: Operation, opset: int) -> str:
-    """Why an operation cannot be exported, or why onnxruntime could not run it; empty where it can."""
+    """Return why an operation cannot be exported or run by onnxruntime, or an empty string if it can."""
     row = row_of(operation)
     if row is None or row.value_dependent:
-        return _asked(operation, opset)
+        return _find_reason(operation, opset)
     values = [*operation.operands, *operation.results]
     attributes = [(name, str(value)) for name, value in items_of(operation.attributes)]
     key = (row, opset, len(operation.operands), *(decode(value.type) for value in values), *attributes)
     if key not in _KNOWN:
         if len(_KNOWN) >= _MOST_KNOWN:
             _KNOWN.clear()
-        _KNOWN[key] = _asked(operation, opset)
+        _KNOWN[key] = _find_reason(operation, opset)
     return _KNOWN[key]
 
 
-def _asked(operation: Operation, opset: int) -> str:
+def _find_reason(operation: Operation, opset: int) -> str:
     problems, graph = Problems(), Graph(opset)
-    _Alone(problems).export(operation, graph)
+    _SingleExporter(problems).export(operation, graph)
     if problems.found:
         return problems.found[0].reason
     return next(iter(graph.without_kernel), "")
 
 
-class _Alone(FunctionExporter):
-    """Of an operation alone: what it reads are inputs, but for constants."""
+class _SingleExporter(FunctionExporter):
+    """Exporter of a single operation. Operands that are not constants become inputs."""
 
     def __init__(self, problems: Problems):
         super().__init__({}, problems)
         self.sizes = _AnySizes()
+
+    def sole_maker(self, value: Value) -> Operation | None:
+        # Reasons are cached by an operation's types, so they must not depend on the producers of operands.
+        return None
 
     def _made(self, value: Value, graph: Graph) -> Held:
         maker = made_by(value)
@@ -67,7 +71,7 @@ class _Alone(FunctionExporter):
 
 
 class _AnySizes(SizeTensors):
-    """Symbols are what somebody else says."""
+    """Sizes of a single operation. All symbols count as known."""
 
     def is_known(self, part: Part) -> bool:
         return True

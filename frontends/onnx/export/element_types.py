@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types that operators of ONNX take by its text, and those that onnxruntime has kernels for."""
+"""Element types that ONNX allows for operators, and element types for which onnxruntime has kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import NamedTuple
 from ....dialects.core.infos import is_float
 from ...core.node import Unsupported
 
-#: What ONNX calls element types, as the dialects name them.
+#: ONNX's names of element types, and the dialects' names.
 NAMES = {
     "float": "f32", "double": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "i1",
     **{f"int{bits}": f"i{bits}" for bits in (2, 4, 8, 16, 32, 64)},
@@ -24,7 +24,7 @@ NAMES = {
 }  # fmt: skip
 _TENSOR = re.compile(r"tensor\((\w+)\)")
 
-#: As what elements may be computed with the same results, the nearest first.
+#: Wider types in which elements can be computed with the same results, the nearest first.
 _WIDER = {
     "f16": ("f32",), "bf16": ("f32",), "f4E2M1FN": ("f32",),
     "i1": ("ui8", "i32"), "i2": ("i8", "i32", "i64"), "i4": ("i8", "i32", "i64"), "i8": ("i32", "i64"),
@@ -32,23 +32,23 @@ _WIDER = {
     "ui8": ("i32", "ui32", "i64"), "ui16": ("i32", "ui32", "i64"), "ui32": ("i64", "ui64"),
 }  # fmt: skip
 
-#: Of one operator: since and until which opset there is a kernel, and for which types.
+#: First and last opset of a kernel, and its types by type variable.
 _KernelRow = tuple[int, int, Mapping[str, str]]
-#: By a variable of types, the type of its tensors.
+#: Element types by type variable.
 Types = Mapping[str, str]
 
 
 class TypeChoice(NamedTuple):
-    """The types that a node is made of: those it was asked for, and those it computes with."""
+    """Element types of a node: the requested types, and the types in which the node computes."""
 
     asked: Types
     used: Types
-    #: In words, if onnxruntime has no kernel for these.
+    #: Message if onnxruntime has no kernel for these types, else empty.
     lacking: str
 
 
 class TypeSignature:
-    """Of an operator in a version: which types go together."""
+    """Type signature of an operator in an opset: the permitted combinations of types."""
 
     def __init__(self, operator: str, opset: int):
         from onnx import defs
@@ -65,7 +65,10 @@ class TypeSignature:
         self._kernels = _kernels_of(operator, opset)
 
     def choose(self, inputs: Sequence[str | None], output: str) -> TypeChoice:
-        """The nearest types that ONNX allows and onnxruntime computes with. `output`: that of the first output."""
+        """Return the nearest types that ONNX allows and onnxruntime supports.
+
+        `output` is the type of the first output.
+        """
         asked = self._asked(inputs, output)
         allowed = [used for used in self._candidates(asked) if self._is_allowed(used)]
         if not allowed:
@@ -120,30 +123,30 @@ class TypeSignature:
         return self._inputs[-1] if self._last_repeats else ""
 
     def input_type(self, place: int, choice: TypeChoice, dtype: str) -> str:
-        """As what an input is to be passed."""
+        """Return the element type to which an input must be cast."""
         name = self._variable_of_input(place)
         return choice.used.get(name) or _fixed(name) or dtype
 
     def output_type(self, place: int, choice: TypeChoice, dtype: str) -> str:
-        """What an output is of."""
+        """Return the element type of an output."""
         name = self._outputs[min(place, len(self._outputs) - 1)]
         found = choice.used.get(name) or _fixed(name) or self._only(name) or dtype
         assert found, f"{self.operator}: the type of output #{place} has to be stated"
         return found
 
     def _only(self, name: str) -> str:
-        """The type of a variable that stands for one alone."""
+        """Return the type of a variable that permits a single type."""
         allowed = self._allowed.get(name, frozenset())
         return next(iter(allowed)) if len(allowed) == 1 else ""
 
     def wanted_type(self, place: int, choice: TypeChoice, dtype: str) -> str:
-        """What it is to be made of again."""
+        """Return the element type to which an output must be cast back."""
         return choice.asked.get(self._outputs[min(place, len(self._outputs) - 1)], dtype)
 
 
 @cache
 def signature_of(operator: str, opset: int) -> TypeSignature:
-    """Raises Unsupported where the version does not have the operator."""
+    """Return an operator's type signature. Raise Unsupported if the opset does not have the operator."""
     from onnx import defs
 
     try:

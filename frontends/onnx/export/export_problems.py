@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Export errors: what of a module cannot be exported, all of it at once."""
+"""Export errors: all the operations of a module that cannot be exported are reported at once."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _HEAD = ["operation", "number", "first", "attribute", "reason"]
 
 
 class Problem(NamedTuple):
-    """An operation that cannot be exported, where it is, and why."""
+    """Operation that cannot be exported, with its place and the reason."""
 
     operation: str
     place: str
@@ -26,7 +26,7 @@ class Problem(NamedTuple):
 
 
 class Problems:
-    """Those of one export."""
+    """Problems of one export."""
 
     def __init__(self) -> None:
         self.found: list[Problem] = []
@@ -35,7 +35,7 @@ class Problems:
         self.found.append(Problem(operation.name, _place(operation), problem.attribute, problem.reason))
 
     def check(self) -> None:
-        """Raises one RelaxError for all of them: a line for each operator and reason, with the first place."""
+        """Raise one error for all problems, with a line for each operator and reason, and the first place."""
         if not self.found:
             return
         groups: dict[tuple[str, str, str], list[str]] = {}

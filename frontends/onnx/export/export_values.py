@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Values of the exporter: what stands for those of a graph function."""
+"""Values of the exporter, which represent the values of a graph function."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ...core.values import Array
 
 
 class Ref:
-    """A tensor of the model; its name is chosen when all are known."""
+    """Tensor of the model. The writer chooses its name."""
 
     __slots__ = ("dtype", "hint", "is_scalar", "name")
 
     def __init__(self, dtype: str, hint: str = "", is_scalar: bool = False):
         self.dtype = dtype
-        #: Whether it is known to be 0-D, which has to be stated for some inputs.
+        #: True if the tensor is known to be 0-D, which some inputs must declare.
         self.is_scalar = is_scalar
-        #: What it is to be called, if nothing else is.
+        #: Preferred name.
         self.hint = hint
         self.name = ""
 
@@ -30,18 +30,18 @@ class Ref:
 
 
 class SizeOf(NamedTuple):
-    """How many elements a tensor has along an axis."""
+    """Size of a tensor along an axis."""
 
     tensor: Ref
     axis: int
 
 
-#: One size of a shape: a number, an expression over symbols, of a tensor, or a tensor of one element itself.
+#: One size of a shape: a number, an expression over symbols, a tensor's size, or a tensor of one element.
 Part = int | SymExpr | SizeOf | Ref
 
 
 class ShapeValue:
-    """A shape as a value: its sizes, or a 1-D tensor of them."""
+    """Shape as a value: its sizes, or a 1-D tensor of the sizes."""
 
     __slots__ = ("parts", "tensor")
 
@@ -50,12 +50,12 @@ class ShapeValue:
         self.tensor = tensor
 
 
-#: What stands for a value: a tensor (a scalar is a 0-D one) or a shape.
+#: Representation of a value: a tensor (0-D for a scalar) or a shape.
 Held = Ref | ShapeValue
 
 
 class ConstantTensor(NamedTuple):
-    """A tensor with its elements: an array, or the constant of the module that has them."""
+    """Constant tensor with its elements: an array, or a constant of the module."""
 
     ref: Ref
     info: TensorInfo
@@ -63,5 +63,5 @@ class ConstantTensor(NamedTuple):
 
 
 def parts_of(ref: Ref, dims: Sequence[Dim]) -> list[Part]:
-    """A tensor's sizes as far as its type states them, the others dynamic."""
+    """Return a tensor's sizes: static from its type, else read from the tensor at run time."""
     return [SizeOf(ref, axis) if dim is None else dim for axis, dim in enumerate(dims)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Export of a graph function: adds what its operations become to a graph of ONNX."""
+"""Export of a graph function: the nodes of its operations are added to a graph of ONNX."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from ....bindings.diagnostics import origins
 from ....bindings.ir import Block, Operation, Value
-from ....bindings.navigation import body_of, made_by, operations_of
+from ....bindings.navigation import body_of, is_used_once, made_by, operations_of, users_of
 from ....bindings.rewriting import blaming_at
 from ....dialects.core.codec import decode
 from ....dialects.core.infos import ScalarInfo, TensorInfo
@@ -20,18 +20,21 @@ from .graph import Graph
 from .registry import find_exporter
 from .size_tensors import SizeTensors
 
-#: What makes values of nothing: it is exported where it is first used.
+#: Operations without operands, which are exported at their first use.
 LITERALS = frozenset({"arith.constant", "relax.constant", "relax.shape_expr", "relax.prim_value"})
 _DEEPEST_CALLS = 64
 
 
 class FunctionExporter:
-    """The values of one function, and of what has regions in it, while it is exported."""
+    """Exporter of one function: the values of the function and of its regions."""
 
     def __init__(
         self, functions: Mapping[str, Operation], problems: Problems, within: str = "", called: Sequence[str] = ()
     ):
-        """`within`: the name of the call of it, where it is called; `called`: the functions around, by name."""
+        """Create an exporter.
+
+        `within` is the name of the call, for a called function. `called` are the names of the enclosing functions.
+        """
         self.functions, self.problems = functions, problems
         self.within, self.called = within, tuple(called)
         self.sizes = SizeTensors()
@@ -39,19 +42,19 @@ class FunctionExporter:
         self._missing: set[Value] = set()
 
     def define(self, values: Sequence[Value], helds: Sequence[Held]) -> None:
-        """Says what stands for values, and so what the symbols in their types are."""
+        """Set the representations of values, and define the symbols in the values' types."""
         for value, held in zip(values, helds, strict=True):
             self._held[value] = held
             self.sizes.define(held, decode(value.type))
 
     def held(self, value: Value, graph: Graph) -> Held:
-        """What stands for a value."""
+        """Return the representation of a value."""
         if value not in self._held:
             return self._made(value, graph)
         return self._held[value]
 
     def ref(self, value: Value, graph: Graph) -> Ref:
-        """The same as a tensor."""
+        """Return the representation of a value as a tensor."""
         held = self.held(value, graph)
         return self.sizes.tensor(graph, held) if isinstance(held, ShapeValue) else held
 
@@ -62,11 +65,11 @@ class FunctionExporter:
         self.export(maker, graph)
         if value not in self._held:
             raise Incomplete
-        # Constants are of the outermost graph; a size that is computed in one graph is not seen in another.
+        # Constants are in the outermost graph. A size that is computed in one graph is not visible in another.
         return self._held.pop(value) if maker.name == "relax.prim_value" else self._held[value]
 
     def export_block(self, block: Block, graph: Graph) -> Operation:
-        """Exports a block's operations but the last, which it gives."""
+        """Export a block's operations except the last, and return the last operation."""
         *operations, last = operations_of(block)
         for operation in operations:
             if operation.name not in LITERALS:
@@ -74,7 +77,7 @@ class FunctionExporter:
         return last
 
     def export(self, operation: Operation, graph: Graph) -> None:
-        """Exports an operation; where that cannot be it is reported, and its results are missing."""
+        """Export an operation. If this fails, report the problem and mark the results as missing."""
         first, values = len(graph.nodes), list(operation.results)
         try:
             function = find_exporter(operation.name)
@@ -94,13 +97,13 @@ class FunctionExporter:
         self.define(values, helds)
 
     def name_of(self, operation: Operation) -> str:
-        """What its location calls it, behind the name of the call that it is in; empty where that says nothing."""
+        """Return the name in an operation's location, behind the name of the enclosing call, or an empty string."""
         found = next((each.name for each in origins(operation.location) if each.operator), "")
         found = found or next((each.name for each in origins(operation.location) if ":" not in each.name), "")
         return f"{self.within}/{found}" if found and self.within else found
 
     def _name(self, operation: Operation, helds: Sequence[Held], graph: Graph, first: int) -> None:
-        """New nodes are called as the operation, that of the result by its name alone."""
+        """Name new nodes after the operation. The node of the result has the name without a suffix."""
         name = self.name_of(operation)
         results = [held for held in helds if isinstance(held, Ref)]
         if not name:
@@ -111,23 +114,31 @@ class FunctionExporter:
             for output in node.outputs:
                 output.hint = node.hint[0]
 
+    def sole_maker(self, value: Value) -> Operation | None:
+        """Return the operation that makes a value, or None if the value has other uses than one in the same block."""
+        maker = made_by(value)
+        if maker is None or value in self._missing or not is_used_once(value):
+            return None
+        (user,) = users_of(value)
+        return maker if user.block == maker.block else None
+
     # ---- calls ----
 
     def call(self, name: str, arguments: Sequence[Held], graph: Graph, at: Operation) -> list[Held]:
-        """The results of another function of the module, whose nodes are added here."""
+        """Inline another function of the module, and return its results."""
         callee = self.functions.get(name)
         if callee is None:
-            raise Unsupported(f"it calls @{name}, which is no graph function with a body")
+            raise Unsupported(f"it calls @{name}, which is not a graph function with a body")
         if name in self.called or len(self.called) > _DEEPEST_CALLS:
-            raise Unsupported(f"it calls @{name}, in which it is: ONNX has no recursion")
+            raise Unsupported(f"it calls @{name} recursively: ONNX has no recursion")
         inner = FunctionExporter(self.functions, self.problems, self.name_of(at) or name, (*self.called, name))
-        # A call's operands have the parameters' types, so that symbols in these mean the same on both sides.
+        # A call's operands have the parameters' types, so shared symbols have the same meaning on both sides.
         shared = frozenset[str]().union(*(symbols_of(each.type) for each in body_of(callee).arguments))
         inner.sizes.take(shared, self.sizes, graph)
         return inner.export_body(callee, arguments, graph)
 
     def export_body(self, function: Operation, arguments: Sequence[Held], graph: Graph) -> list[Held]:
-        """The results of a function of one block, given what its arguments are."""
+        """Export a function of one block for these arguments, and return its results."""
         block = body_of(function)
         self.define(list(block.arguments), arguments)
         infos = [decode(each.type) for each in block.arguments]
@@ -137,10 +148,13 @@ class FunctionExporter:
 
 
 def tensor_info(value: Value, what: str) -> TensorInfo:
-    """The type of what crosses the border of a model, numbers as 0-D tensors. Raises Unsupported for anything else."""
+    """Return the type of an argument or result of a model, numbers as 0-D tensors.
+
+    Raise Unsupported for other types.
+    """
     info = decode(value.type)
     if isinstance(info, ScalarInfo):
         return TensorInfo((), "i64" if info.dtype == "index" else info.dtype)
     if not isinstance(info, TensorInfo):
-        raise Unsupported(f"{what} is {value.type}: models take and give tensors")
+        raise Unsupported(f"{what} is {value.type}: expected a tensor")
     return info

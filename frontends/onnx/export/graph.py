@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graphs of ONNX while they are made: nodes, constants, graphs inside of nodes."""
+"""ONNX graphs under construction: nodes, constants, and subgraphs of nodes."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ from .export_values import ConstantTensor, Ref
 
 
 class NewNode(NamedTuple):
-    """One use of an operator of ONNX; the hint is what its name is made of."""
+    """One use of an ONNX operator. The hint is the preferred name."""
 
     operator: str
     inputs: list[Ref | None]
     outputs: list[Ref]
     attributes: dict[str, Any]
     hint: list[str]
+    #: Domain of the operator: "" is ONNX's own.
+    domain: str = ""
 
 
 class Graph:
-    """A graph, or one inside of a node, which sees what is around it."""
+    """Graph, or subgraph of a node, which can use the tensors of the enclosing graphs."""
 
     def __init__(self, opset: int, outer: Graph | None = None):
         self.opset = opset
@@ -34,10 +36,12 @@ class Graph:
         self.inputs: list[Ref] = []
         self.outputs: list[Ref] = []
         self.nodes: list[NewNode] = []
-        #: Of the outermost graph, where all constants are.
+        #: Constants, in the outermost graph only.
         self.constants: list[ConstantTensor] = []
         self._numbers: dict[tuple[str, bytes, tuple[int, ...]], Ref] = {}
-        #: What no kernel of onnxruntime does, in words.
+        #: Domains of operators other than ONNX's, in the outermost graph only.
+        self.domains: set[str] = set()
+        #: Messages about nodes for which onnxruntime has no kernel.
         self.without_kernel: list[str] = []
 
     @property
@@ -47,15 +51,15 @@ class Graph:
     # ---- nodes ----
 
     def node(self, operator: str, *inputs: Ref | None, result: str = "", **attributes: object) -> Ref:
-        """Adds a node of one output. `result`: the type of the output where inputs do not tell it."""
+        """Add a node with one output. `result` is the output's type if the inputs do not determine it."""
         return self.nodes_of(operator, inputs, 1, result, **attributes)[0]
 
     def nodes_of(
         self, operator: str, inputs: Sequence[Ref | None], count: int, result: str = "", **attributes: object
     ) -> list[Ref]:
-        """Adds a node of several outputs.
+        """Add a node with several outputs.
 
-        Where ONNX or onnxruntime lacks the operator for elements of a type, they are computed as wider ones.
+        If ONNX or onnxruntime does not support an element type, the node computes in a wider type.
         """
         given = list(inputs)
         while given and given[-1] is None:
@@ -76,13 +80,22 @@ class Graph:
     def add(
         self, operator: str, inputs: Sequence[Ref | None], dtypes: Sequence[str], **attributes: object
     ) -> list[Ref]:
-        """Adds a node whose outputs are of these types, whatever its inputs are."""
+        """Add a node with outputs of these types, regardless of its inputs."""
         outputs = [Ref(dtype, operator) for dtype in dtypes]
         self.nodes.append(NewNode(operator, list(inputs), outputs, attributes, []))
         return outputs
 
+    def add_of_domain(
+        self, domain: str, operator: str, inputs: Sequence[Ref | None], dtype: str, attributes: dict[str, object]
+    ) -> Ref:
+        """Add a node with an operator of another domain than ONNX's, such as `com.microsoft`."""
+        output = Ref(dtype, operator)
+        self.nodes.append(NewNode(operator, list(inputs), [output], attributes, [], domain))
+        self.outermost.domains.add(domain)
+        return output
+
     def cast(self, tensor: Ref, dtype: str) -> Ref:
-        """The elements as another type. What small floats cannot hold is not moved into their range."""
+        """Cast a tensor to another type. Numbers out of the range of 8-bit floats are not clamped to the range."""
         if tensor.dtype == dtype:
             return tensor
         saturate = 0 if dtype.startswith("f8") else None
@@ -91,7 +104,7 @@ class Graph:
     # ---- constants ----
 
     def const(self, array: object, dtype: str, hint: str = "") -> Ref:
-        """A tensor of an array's elements, which are converted to the type."""
+        """Return a constant tensor with an array's elements, converted to the type."""
         import numpy
 
         converted = numpy.asarray(array).astype(storage_dtype(dtype))
@@ -102,7 +115,7 @@ class Graph:
         return known[key]
 
     def constant(self, held: Array | Value, info: TensorInfo, hint: str = "") -> Ref:
-        """A tensor of elements that are looked at when the model is written."""
+        """Return a constant tensor. The elements are read when the model is written."""
         ref = Ref(info.dtype, hint or "constant")
         self.outermost.constants.append(ConstantTensor(ref, info, held))
         return ref
@@ -111,13 +124,13 @@ class Graph:
         return self.const(list(numbers), "i64")
 
     def number(self, value: object, dtype: str) -> Ref:
-        """A 0-D tensor."""
+        """Return a constant 0-D tensor."""
         return self.const(bool(value) if is_bool(dtype) else value, dtype)
 
-    # ---- what many converters need ----
+    # ---- common helpers of exporters ----
 
     def transpose(self, tensor: Ref, order: Sequence[int]) -> Ref:
-        """The axes in another order, a list of where each comes from."""
+        """Transpose a tensor. `order` lists the source axis of each axis."""
         if list(order) == sorted(order):
             return tensor
         return self.node("Transpose", tensor, perm=list(order))
@@ -129,7 +142,7 @@ class Graph:
         return self.node("Squeeze", tensor, self.ints(*axes)) if axes else tensor
 
     def reduce(self, operator: str, tensor: Ref, axes: Sequence[int] | None, keep: bool) -> Ref:
-        """Over the axes; over all of them where there are none stated. No axes are none."""
+        """Reduce over the axes. None means all axes; an empty list means no axes."""
         listed = None if axes is None else self.ints(*axes)
         return self.node(operator, tensor, listed, keepdims=int(keep), noop_with_empty_axes=1 if axes == [] else None)
 

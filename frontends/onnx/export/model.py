@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A graph function as a model: inputs and outputs with their names, nodes, constants."""
+"""Export of a graph function as a model: named inputs and outputs, nodes, constants."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ from .function_exporter import FunctionExporter, tensor_info
 from .graph import Graph
 from .model_writer import ModelWriter
 
-LEAST_OPSET, USUAL_OPSET = 20, 21
+LEAST_OPSET = 20
+USUAL_OPSET = 21
 
 
 def export_function(module: Operation, name: str, opset: int) -> ModelProto:
-    """The model of a graph function; of the only public one without a name. Raises RelaxError."""
+    """Return the model of a graph function, or of the only public one without a name. Raise RelaxError."""
     check_opset(opset)
     function = find_function(module, name)
     problems = Problems()
@@ -41,7 +42,7 @@ def export_function(module: Operation, name: str, opset: int) -> ModelProto:
 def exported_graph(
     function: Operation, functions: Mapping[str, Operation], opset: int, problems: Problems
 ) -> tuple[Graph, list[tuple[Ref, TensorInfo]], list[tuple[Ref, TensorInfo]]] | None:
-    """A graph with its inputs and outputs; None where problems were found."""
+    """Return a graph with its inputs and outputs, or None if problems were found."""
     graph = Graph(opset)
     try:
         arguments = list(body_of(function).arguments)
@@ -67,16 +68,16 @@ def _tensor(held: Held) -> Ref:
 
 
 def check_opset(opset: int) -> None:
-    """Refuses versions that converters are not written for, or the package onnx does not have."""
+    """Refuse opsets that the exporters do not support or that the installed onnx package does not have."""
     from onnx import defs
 
     newest = defs.onnx_opset_version()
     if not isinstance(opset, int) or not LEAST_OPSET <= opset <= newest:
-        raise OptionError(f"opset={opset!r}: models of the versions {LEAST_OPSET} to {newest} can be written")
+        raise OptionError(f"opset={opset!r}: expected a version from {LEAST_OPSET} to {newest}")
 
 
 def graph_functions(module: Operation) -> dict[str, Operation]:
-    """The module's graph functions by name."""
+    """Return the module's graph functions by name."""
     return {symbol_name(each): each for each in functions_in(module) if has_body(each) and not is_prim_func(each)}
 
 

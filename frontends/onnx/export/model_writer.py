@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A finished graph as messages of ONNX: names are chosen, dead nodes are left out, constants are looked up."""
+"""Serialization of a finished graph as ONNX messages: names are chosen, dead nodes removed, constants read."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     import onnx
 
 AttributeProto: TypeAlias = "onnx.AttributeProto"
-#: A name that is asked for, with the tensor and its type.
+#: A requested name, with the tensor and its type.
 Named = tuple[str, tuple[Ref, TensorInfo]]
 
 _MOST_BYTES = 2**31 - 1
 
 
 class ModelWriter:
-    """Writes one model."""
+    """Writer of one model."""
 
     def __init__(self, graph: Graph):
         self._graph = graph
@@ -41,7 +41,8 @@ class ModelWriter:
         opset = helper.make_opsetid("", self._graph.opset)
         graph = self._main(name, inputs, outputs)
         version = helper.find_min_ir_version_for([opset])
-        return helper.make_model(graph, opset_imports=[opset], ir_version=version, producer_name="relax-mlir")
+        opsets = [opset, *(helper.make_opsetid(domain, 1) for domain in sorted(self._graph.domains))]
+        return helper.make_model(graph, opset_imports=opsets, ir_version=version, producer_name="relax-mlir")
 
     def _main(self, name: str, inputs: Sequence[Named], outputs: Sequence[Named]) -> GraphProto:
         from onnx import helper
@@ -53,14 +54,14 @@ class ModelWriter:
         made = {output for node in nodes for output in node.outputs}
         for wanted, (ref, info) in outputs:
             if ref not in made or ref.name:
-                # An input, a constant, or what is given twice.
+                # The output is an input, a constant, or an earlier output, so it needs a copy.
                 copied = Ref(ref.dtype)
                 nodes.append(NewNode("Identity", [ref], [copied], {}, [wanted]))
                 ref = copied
             ref.name = self._names.of(wanted or "tensor")
             results.append((ref, info))
         kept = _used(nodes, [ref for ref, _ in results])
-        # Nodes' names come first: a constant often has that of the node that it was made for.
+        # Names of nodes are chosen first: a constant often has the name of the node that it was created for.
         written = self._nodes(kept)
         constants = self._constants(kept)
         given = [_value_info(ref, info) for _, (ref, info) in inputs]
@@ -73,7 +74,10 @@ class ModelWriter:
     # ---- nodes ----
 
     def _nodes(self, nodes: Sequence[NewNode]) -> list[NodeProto]:
-        """Of several that one operator has become, the last has its name as it is, and so has what that gives."""
+        """Return the messages of nodes. Of several nodes for one operator, the last gets the operator's plain name.
+
+        The outputs of the last node get the plain name too.
+        """
         names = []
         for node in reversed(nodes):
             names.append(self._node_names.of((node.hint[0] if node.hint else node.operator) or "tensor"))
@@ -90,7 +94,7 @@ class ModelWriter:
             for key, value in node.attributes.items()
         }
         outputs = [self._name(each) for each in node.outputs]
-        return helper.make_node(node.operator, inputs, outputs, name=name, **attributes)
+        return helper.make_node(node.operator, inputs, outputs, name=name, domain=node.domain or None, **attributes)
 
     def _subgraph(self, graph: Graph, name: str) -> GraphProto:
         from onnx import helper
@@ -150,12 +154,12 @@ def _contiguous(array: Array) -> Array:
 
 
 def _sizes(info: TensorInfo) -> tuple[int, ...]:
-    """Of a constant, which has no others."""
+    """Return the sizes of a constant, which are all static."""
     return tuple(size for size in info.shape or () if isinstance(size, int))
 
 
 def _value_info(ref: Ref, info: TensorInfo) -> ValueInfoProto:
-    """Sizes that are no numbers by their expressions, those without a name without one."""
+    """Return the type of a tensor. Dynamic sizes appear as expressions, unknown sizes without a name."""
     from onnx import helper
 
     sizes = None
@@ -164,11 +168,11 @@ def _value_info(ref: Ref, info: TensorInfo) -> ValueInfoProto:
     return helper.make_tensor_value_info(ref.name, number_of(info.dtype), sizes)
 
 
-# ---- what is used ----
+# ---- dead nodes ----
 
 
 def _used(nodes: Sequence[NewNode], results: Sequence[Ref]) -> list[NewNode]:
-    """The nodes that results need, in their order."""
+    """Return the nodes that the results need, in order."""
     needed, kept = set(results), []
     for node in reversed(nodes):
         if any(output in needed for output in node.outputs):
@@ -178,7 +182,7 @@ def _used(nodes: Sequence[NewNode], results: Sequence[Ref]) -> list[NewNode]:
 
 
 def _read_by(node: NewNode) -> list[Ref]:
-    """What a node reads, in the graphs in it too."""
+    """Return the tensors that a node reads, including reads in its subgraphs."""
     inner = [graph for graph in node.attributes.values() if isinstance(graph, Graph)]
     read = [each for each in node.inputs if each is not None]
     return [*read, *(ref for graph in inner for ref in _read_in(graph))]

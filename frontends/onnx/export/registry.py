@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Registry of export rules: how relax operators become nodes of ONNX, by the operation's name."""
+"""Registry of exporters: functions that convert relax operators to ONNX nodes, by the operation's name."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .export_call import ExportedOp
     from .export_values import Held
 
-#: Given an operation, it adds nodes and returns what stands for the results: one, or a sequence.
+#: An exporter adds nodes for an operation, and returns the representation of its result, or of each result.
 Export = Callable[["ExportedOp"], "Held | Sequence[Held]"]
 Function = TypeVar("Function", bound=Export)
 
@@ -22,18 +22,18 @@ _EXPORTERS = NamedRegistry[Export]("an exporter to ONNX of", families=f"{__packa
 
 
 def exports(names: str | Sequence[str]) -> Callable[[Function], Function]:
-    """Says what operations of a name, or of several, become in ONNX; use it as a decorator."""
+    """Register the exporter of operations of a name, or of several names. Use as a decorator."""
     return _EXPORTERS.registering(lambda function, place: [Named(name, function, place) for name in names_of(names)])
 
 
 def export_rows(rows: Mapping[str, Export], dialect: str = "relax") -> None:
-    """The same of many: functions by the names of a dialect's operations."""
+    """Register the exporters of many operations by name."""
     place = place_of_caller(1)
     _EXPORTERS.add([Named(f"{dialect}.{name}", function, f"{place} ({name})") for name, function in rows.items()])
 
 
 def export_same(rows: Mapping[str, str], dialect: str = "relax") -> None:
-    """Of operations that one operator of ONNX with the same operands is, by names."""
+    """Register operations that correspond to one ONNX operator with the same operands."""
     export_rows({name: _same(operator) for name, operator in rows.items()}, dialect)
 
 
@@ -42,11 +42,11 @@ def _same(operator: str) -> Export:
 
 
 def find_exporter(name: str) -> Export | None:
-    """How operations of this name are exported."""
+    """Return the exporter registered for an operation name."""
     found = _EXPORTERS.find(name)
     return None if found is None else found.thing
 
 
 def exported_names() -> list[str]:
-    """The names of all operations that can be exported."""
+    """Return the names of all operations that can be exported."""
     return _EXPORTERS.names()

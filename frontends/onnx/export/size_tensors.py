@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Dynamic sizes as tensors: symbols are read from shapes, expressions are computed of them."""
+"""Dynamic sizes as tensors: symbols are read from shapes, expressions are computed from symbols."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _LARGEST = 2**63 - 1
 
 
 class SizeTensors:
-    """Of one graph function: what its symbols are, and the tensors that were made of them."""
+    """Symbols of one graph function, and the tensors that were created for sizes."""
 
     def __init__(self) -> None:
         self._symbols: dict[str, Part] = {}
         self._made: dict[tuple[Graph, object], Ref] = {}
 
-    # ---- what symbols are ----
+    # ---- definitions of symbols ----
 
     def define(self, held: Held, info: Info) -> None:
-        """Symbols in a value's type have the sizes that it has, where they are not known yet."""
+        """Define the symbols in a value's type by the value's sizes, unless they are defined already."""
         if isinstance(info, TensorInfo) and isinstance(held, Ref):
             self._define([SizeOf(held, axis) for axis in range(info.rank or 0)], info.shape or ())
         if isinstance(info, ShapeInfo) and isinstance(held, ShapeValue) and held.parts is not None:
@@ -39,7 +39,7 @@ class SizeTensors:
                 self._symbols.setdefault(str(dim), part)
 
     def solve(self, values: Sequence[tuple[Held, Info]]) -> None:
-        """Symbols that stand in expressions only, as n in a size of 2 * n."""
+        """Define symbols that appear in expressions only, such as n in a size of 2 * n."""
         for held, info in values:
             shape = info.shape if isinstance(info, TensorInfo) and isinstance(held, Ref) else None
             for axis, dim in enumerate(shape or ()):
@@ -47,7 +47,7 @@ class SizeTensors:
                     self._solve(dim, SizeOf(held, axis))
 
     def _solve(self, dim: SymExpr, size: SizeOf) -> None:
-        """Where the expression is factor * symbol + rest, of one symbol that is not known."""
+        """Solve an expression factor * symbol + rest with one unknown symbol."""
         unknown = dim.variables - self._symbols.keys()
         if len(unknown) != 1:
             return
@@ -56,20 +56,20 @@ class SizeTensors:
         factor = None if rest is None or one is None else one - rest
         if not isinstance(factor, int) or factor < 1 or rest is None or sym(name) * factor + rest != dim:
             return
-        # A name that no symbol can have stands for the size itself.
+        # A name that no symbol can have represents the size itself.
         whole = f"{name}..size"
         self._symbols[whole] = size
         self._symbols[name] = (sym(whole) - rest) // factor
 
     def take(self, names: Iterable[str], other: SizeTensors, graph: Graph) -> None:
-        """Symbols that another function's sizes tell."""
+        """Define symbols by the sizes of another function."""
         for name in sorted(names):
             if other.is_known(sym(name)):
                 self._symbols[name] = other.one(graph, sym(name))
 
     @contextmanager
     def inside(self) -> Iterator[None]:
-        """What becomes known of symbols inside is forgotten at the end."""
+        """Forget definitions of symbols at the end of the context."""
         before = dict(self._symbols)
         try:
             yield
@@ -79,7 +79,7 @@ class SizeTensors:
     # ---- tensors ----
 
     def tensor(self, graph: Graph, shape: ShapeValue | Sequence[Part]) -> Ref:
-        """A shape as a 1-D tensor."""
+        """Return a shape as a 1-D tensor."""
         if isinstance(shape, ShapeValue) and shape.tensor is not None:
             return shape.tensor
         parts = shape.parts if isinstance(shape, ShapeValue) else list(shape)
@@ -107,7 +107,7 @@ class SizeTensors:
         return pieces
 
     def one(self, graph: Graph, part: Part) -> Ref:
-        """A size as a tensor of one element."""
+        """Return a size as a tensor of one element."""
         if isinstance(part, Ref):
             return part
         if isinstance(part, int):
@@ -132,13 +132,13 @@ class SizeTensors:
         return None
 
     def scalar(self, graph: Graph, part: Part) -> Ref:
-        """A size as a 0-D tensor."""
+        """Return a size as a 0-D tensor."""
         if isinstance(part, int):
             return graph.number(part, "i64")
         return graph.squeeze(self.one(graph, part), [0])
 
     def is_known(self, part: Part) -> bool:
-        """Whether it is a number, or can be computed."""
+        """Check whether a size is a number or can be computed."""
         return not isinstance(part, SymExpr) or all(name in self._symbols for name in part.variables)
 
     # ---- expressions ----
@@ -159,18 +159,18 @@ class SizeTensors:
     def _atom(self, graph: Graph, atom: Atom) -> Ref:
         if atom.kind == "variable":
             if str(atom) not in self._symbols:
-                raise Unsupported(f"the size '{atom}' is that of no argument")
+                raise Unsupported(f"the size '{atom}' is not the size of an argument")
             return self.one(graph, self._symbols[str(atom)])
         one, *others = [self.one(graph, each) for each in atom.args]
         if atom.kind == "//":
-            # Integers are divided towards zero by ONNX; sizes round down.
+            # ONNX divides integers towards zero, but sizes round down.
             return graph.node("Div", graph.node("Sub", one, graph.node("Mod", one, *others)), *others)
         return graph.node({"%": "Mod", "min": "Min", "max": "Max"}[atom.kind], one, *others)
 
     # ---- reshaping ----
 
     def reshape(self, graph: Graph, tensor: Ref, parts: Sequence[Part], source: Sequence[Part] = ()) -> Ref:
-        """A tensor under a shape of these sizes; `source` are its own, as far as they are known."""
+        """Reshape a tensor to these sizes. `source` are the sizes of the tensor, as far as they are known."""
         wanted = self._short(parts, source)
         if wanted is not None:
             return graph.node("Reshape", tensor, graph.const(wanted, "i64"), allowzero=1 if 0 in parts else None)
@@ -178,7 +178,7 @@ class SizeTensors:
 
     @staticmethod
     def _short(parts: Sequence[Part], source: Sequence[Part]) -> list[int] | None:
-        """Numbers alone: -1 where it may stand for a size, 0 where the size stays."""
+        """Return a shape of numbers only, or None. -1 replaces one unknown size, 0 keeps a size of the source."""
         unknown = [axis for axis, part in enumerate(parts) if not isinstance(part, int)]
         if 0 in parts:
             return None if unknown else [int(part) for part in parts if isinstance(part, int)]
@@ -188,12 +188,12 @@ class SizeTensors:
             return None
         if not others and len(unknown) == 1:
             kept, others = [], unknown
-        # For a tensor without elements -1 is ambiguous.
+        # -1 is ambiguous for a tensor without elements.
         if others and kept:
             return None
         return [part if isinstance(part, int) else 0 if axis in kept else -1 for axis, part in enumerate(parts)]
 
 
 def clamped(bound: int) -> int:
-    """As a 64-bit integer."""
+    """Clamp a bound to a 64-bit integer."""
     return max(-_LARGEST, min(bound, _LARGEST))

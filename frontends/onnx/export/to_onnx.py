@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules as ONNX models."""
+"""Export of modules as ONNX models."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 @types_checked
 @enters
 def to_onnx(module: Module, *, function: str = "", opset: int = USUAL_OPSET) -> ModelProto:
-    """The model of a graph function: of the only public one, or `main`, where none is named.
+    """Return the ONNX model of a graph function.
 
-    `opset` is the version of ONNX's operators that it is written for. Raises one RelaxError that lists every operation
-    that cannot be exported.
+    Without a name, the function is the only public one, or `main`. `opset` is the version of ONNX's operators. Raises
+    one RelaxError that lists every operation that cannot be exported.
     """
     try:
         import onnx  # noqa: F401  # what follows needs it

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How ONNX's operators are said in relax; one file a family, all of it registered with register_onnx."""
+"""Converters of ONNX's operators to relax, one file per family, registered with register_onnx."""

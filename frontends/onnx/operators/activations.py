@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Activation functions, those that other operators name in attributes too, softmax and its kin, dropout."""
+"""Converters of activation functions, softmax and its variants, clip and dropout."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ...core import sizes
 from ..prelude import Node, Outputs, Tensor, Value, const, info_of, like, register_onnx, register_rows, relax
 from .random_numbers import uniform
 
-# What relax.nn.selu multiplies exp(x) - 1 by.
+# Constants of relax.nn.selu, which multiplies exp(x) - 1 by their product.
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
-# exp(-40) is nothing to 40, in f64 too.
+# exp(-40) is negligible beside 40, in f64 too.
 _SOFTPLUS_THRESHOLD = 40.0
 
 
@@ -23,15 +23,15 @@ def _is_positive(x: Tensor) -> Tensor:
 
 
 def _exp_minus_one(x: Tensor, factor: float) -> Tensor:
-    """factor * (exp(x) - 1) for x <= 0: selu keeps the digits that the subtraction loses near 0."""
+    """Return factor * (exp(x) - 1) for x <= 0. selu keeps the digits that the subtraction loses near 0."""
     return relax.multiply(relax.nn.selu(x), like(x, factor / (_SELU_SCALE * _SELU_ALPHA)))
 
 
-# ---- of one element, which recurrent and fused operators name too ----
+# ---- elementwise, also for recurrent and fused operators ----
 
 
 class Activation(NamedTuple):
-    """A function of a tensor and two numbers, with the numbers that it uses (by default, in the table)."""
+    """Activation function of a tensor and two numbers. None marks a number that the function does not use."""
 
     build: Callable[..., Tensor]
     alpha: float | None = None
@@ -41,7 +41,7 @@ class Activation(NamedTuple):
         return self.build(x, self.alpha, self.beta)
 
 
-def _scaled(x: Tensor, alpha: float, beta: float) -> Tensor:
+def _scale(x: Tensor, alpha: float, beta: float) -> Tensor:
     return relax.add(relax.multiply(x, like(x, alpha)), like(x, beta))
 
 
@@ -50,7 +50,7 @@ def _scaled_tanh(x: Tensor, alpha: float, beta: float) -> Tensor:
 
 
 def _hard_sigmoid(x: Tensor, alpha: float, beta: float) -> Tensor:
-    return relax.clip(_scaled(x, alpha, beta), 0.0, 1.0)
+    return relax.clip(_scale(x, alpha, beta), 0.0, 1.0)
 
 
 def _softplus(x: Tensor, *_: object) -> Tensor:
@@ -63,7 +63,7 @@ _KINDS: dict[str, Activation] = {
     "sigmoid": Activation(lambda x, *_: relax.sigmoid(x)),
     "softsign": Activation(lambda x, *_: relax.divide(x, relax.add(relax.abs(x), like(x, 1)))),
     "softplus": Activation(_softplus),
-    "affine": Activation(_scaled, 1.0, 0.0),
+    "affine": Activation(_scale, 1.0, 0.0),
     "leakyrelu": Activation(lambda x, alpha, _: relax.nn.leakyrelu(x, alpha=alpha), 0.01),
     "thresholdedrelu": Activation(
         lambda x, alpha, _: relax.where(relax.greater(x, like(x, alpha)), x, like(x, 0)), 1.0
@@ -81,7 +81,7 @@ def named(node: Node) -> Outputs:
 
 
 def activations_of(node: Node, defaults: Sequence[str], directions: int) -> list[Activation]:
-    """The functions of all directions, one after the other."""
+    """Return the activation functions of all directions, one direction after the other."""
     names = node.strings("activations", None) or [*defaults] * directions
     if len(names) != len(defaults) * directions:
         raise node.fail(f"must name {len(defaults) * directions} functions, got {len(names)}", "activations")
@@ -90,7 +90,9 @@ def activations_of(node: Node, defaults: Sequence[str], directions: int) -> list
     for index, name in enumerate(names):
         kind = _KINDS.get(name.lower())
         if kind is None:
-            raise node.fail(f"'{name}' is no activation function (they are {', '.join(sorted(_KINDS))})", "activations")
+            raise node.fail(
+                f"'{name}' is not an activation function, expected one of {', '.join(sorted(_KINDS))}", "activations"
+            )
         alpha = _argument(kind.alpha, alphas, index, len(names))
         beta = _argument(kind.beta, betas, index, len(names))
         functions.append(Activation(kind.build, alpha, beta))
@@ -98,7 +100,7 @@ def activations_of(node: Node, defaults: Sequence[str], directions: int) -> list
 
 
 def activated(node: Node, tensor: Tensor, parameters: Sequence[float]) -> Tensor:
-    """A result after the activation that com.microsoft's attribute names, with its parameters in their order."""
+    """Apply the activation in com.microsoft's attribute to a result. The parameters are in the function's order."""
     name = node.string("activation", "")
     if not name:
         return tensor
@@ -112,18 +114,18 @@ def activated(node: Node, tensor: Tensor, parameters: Sequence[float]) -> Tensor
 
 
 def _argument(default: float | None, given: list[float], index: int, count: int) -> float | None:
-    """A function's number: the one at its place where every function has one, else the next for those that use it."""
+    """Return a function's number: by position if each function has one, else the next for functions that use one."""
     if len(given) == count:
         return given[index]
     return default if default is None or not given else given.pop(0)
 
 
-# ---- of one element ----
+# ---- elementwise ----
 
 
 @register_onnx("", "PRelu")
 def prelu_of_channels(node: Node) -> Outputs:
-    """At first slopes were one number, or one for each channel."""
+    """Convert PRelu of the first versions, with one slope or one slope for each channel."""
     if node.rank(0) < 2 or node.rank(1) != 1:
         return prelu(node)
     return relax.dialect.ops["nn.prelu"](*node.tensors(2), axis=1)
@@ -131,7 +133,7 @@ def prelu_of_channels(node: Node) -> Outputs:
 
 @register_onnx("", "PRelu", since=7)
 def prelu(node: Node) -> Outputs:
-    """Slopes are broadcast as operands are."""
+    """Convert PRelu. Slopes are broadcast like operands."""
     x, slopes = node.tensors(2)
     return relax.where(_is_positive(x), x, relax.multiply(x, slopes))
 
@@ -160,12 +162,12 @@ def celu(node: Node) -> Outputs:
 register_rows(
     "",
     {
-        "Clip": lambda node: _clipped(node, node.float("min"), node.float("max")),
-        # Before version 12 only an attribute could say that it trains, which was mostly left out.
-        "Dropout": lambda node: _kept(node, node.value(0).dtype if node.version < 10 else "i1"),
+        "Clip": lambda node: _clip(node, node.float("min"), node.float("max")),
+        # Before version 12, an attribute enabled training, and most models left it out.
+        "Dropout": lambda node: _keep_all(node, node.value(0).dtype if node.version < 10 else "i1"),
         "HardSwish": lambda node: relax.multiply(node.tensor(0), _hard_sigmoid(node.tensor(0), 1 / 6, 0.5)),
         "Mish": lambda node: relax.multiply(node.tensor(0), relax.tanh(_softplus(node.tensor(0)))),
-        # The first version's numbers have fewer digits.
+        # The first version's constants have fewer digits.
         "Selu": lambda node: _selu(node, 1.6732, 1.0507),
         "SwiGLU": lambda node: relax.multiply(scaled_silu(node, node.float("alpha", 1.0)), node.tensor(1)),
         "Swish": lambda node: scaled_silu(node, node.float("alpha", 1.0)),
@@ -180,7 +182,7 @@ def gelu(node: Node) -> Outputs:
 
 
 def scaled_silu(node: Node, alpha: float) -> Tensor:
-    """x * sigmoid(alpha * x)."""
+    """Return x * sigmoid(alpha * x)."""
     x = node.tensor(0)
     if alpha == 1:
         return relax.nn.silu(x)
@@ -189,7 +191,7 @@ def scaled_silu(node: Node, alpha: float) -> Tensor:
 
 @register_onnx("", "Shrink")
 def shrink(node: Node) -> Outputs:
-    """Both attributes are rounded towards zero for integers."""
+    """Convert Shrink. For integers, both attributes are rounded towards zero."""
     x, dtype = node.tensor(0), node.value(0).dtype
     bias, limit = node.float("bias", 0.0), node.float("lambd", 0.5)
     if not is_float(dtype):
@@ -197,7 +199,7 @@ def shrink(node: Node) -> Outputs:
     above = relax.subtract(x, like(x, bias))
     result = relax.where(relax.greater(x, like(x, limit)), above, like(x, 0))
     if is_unsigned(dtype):
-        return result  # nothing is below -limit
+        return result  # No element is below -limit.
     return relax.where(relax.less(x, like(x, -limit)), relax.add(x, like(x, bias)), result)
 
 
@@ -206,7 +208,7 @@ def shrink(node: Node) -> Outputs:
 def clip(node: Node) -> Outputs:
     bounds = [node.scalar(index) if node.has(index) else None for index in (1, 2)]
     if all(bound is not None or not node.has(index) for index, bound in enumerate(bounds, 1)):
-        return _clipped(node, *bounds)
+        return _clip(node, *bounds)
     x = node.tensor(0)
     for index, name in ((1, "maximum"), (2, "minimum")):
         if node.has(index):
@@ -215,9 +217,9 @@ def clip(node: Node) -> Outputs:
     return x
 
 
-def _clipped(node: Node, low: float | None, high: float | None) -> Tensor:
+def _clip(node: Node, low: float | None, high: float | None) -> Tensor:
     x = node.tensor(0)
-    # An integer operand is a signed number of 64 bits at most.
+    # An integer operand is a signed number of at most 64 bits.
     if low is not None and high is not None and (high < 2**63 or isinstance(high, float)):
         return relax.clip(x, low, high)
     if low is not None:
@@ -227,7 +229,7 @@ def _clipped(node: Node, low: float | None, high: float | None) -> Tensor:
 
 # ---- along an axis ----
 def softmax_along(x: Tensor, axis: int) -> Tensor:
-    """Of a narrow type each step is rounded to it, as ONNX defines the operator: the result is the reference's."""
+    """Return the softmax. For narrow types, each step is rounded as in ONNX's definition, to match the reference."""
     if bit_width(info_of(x).dtype) >= 32:
         return relax.nn.softmax(x, axis=axis)
     powers = relax.exp(relax.subtract(x, relax.max(x, axis=[axis], keepdims=True)))
@@ -241,7 +243,7 @@ def softmax(node: Node) -> Outputs:
 
 @register_onnx("", ["Softmax", "LogSoftmax", "Hardmax"])
 def softmax_of_matrix(node: Node) -> Outputs:
-    """Before version 13 all dimensions from the axis on were one."""
+    """Convert softmax before version 13, which merges all dimensions from the axis on."""
     rank, axis = node.rank(0), node.int("axis", 1)
     first = axis + rank if axis < 0 else axis
     if first == rank - 1:
@@ -262,7 +264,7 @@ def _along(node: Node, x: Tensor, axis: int) -> Tensor:
 
 
 def _with_one_more(x: Tensor, axis: int) -> Tensor:
-    """With a smallest element behind the others where there may be none: what is found is one of them if there are."""
+    """Append a smallest element along the axis if the axis may be empty. argmax prefers the existing elements."""
     shape, rank = Value(ssa=x).shape, x.type.rank
     size = None if shape is None else shape[axis]
     if isinstance(size, int) and size > 0:
@@ -278,20 +280,20 @@ def dropout(node: Node) -> Outputs:
     training = node.numbers(2) if node.has(2) else (0,)
     ratio = node.scalar(1) if node.has(1) else 0.5
     if training == (0,) or ratio == 0:
-        return _kept(node, "i1")
-    return _dropped(node)
+        return _keep_all(node, "i1")
+    return _drop_at_random(node)
 
 
-def _kept(node: Node, mask_dtype: str) -> list[Tensor | Value]:
-    """Nothing is dropped."""
+def _keep_all(node: Node, mask_dtype: str) -> list[Tensor | Value]:
+    """Return the data unchanged, with a mask of ones on request."""
     outputs: list[Tensor | Value] = [node.value(0)]
     if node.output_count > 1:
         outputs.append(relax.ones_like(node.tensor(0), dtype=mask_dtype))
     return outputs
 
 
-def _dropped(node: Node) -> list[Tensor]:
-    """Whether it trains may be dynamic."""
+def _drop_at_random(node: Node) -> list[Tensor]:
+    """Drop elements at random. The training flag may be dynamic."""
     is_training, one = node.tensor(2), const(1, "f64")
     ratio = relax.astype(node.tensor(1), dtype="f64") if node.has(1) else const(0.5, "f64")
     is_kept = relax.greater_equal(uniform(node, sizes.sizes_of(node.value(0)), "f64"), ratio)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention and rotary embeddings, of ONNX's own operators. Tensors are [batch, heads, length, size of a head]."""
+"""Converters of ONNX's attention and rotary embeddings. Tensors are [batch, heads, length, head size]."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .activations import softmax_along
 
 
 class Attended(NamedTuple):
-    """What attention gives, and what it went through; all but the result are [batch, heads, queries, keys]."""
+    """Result and intermediate values of attention. All but the result are [batch, heads, queries, keys]."""
 
     result: Tensor
     products: Tensor
@@ -26,7 +26,7 @@ class Attended(NamedTuple):
 
 
 class Visible(NamedTuple):
-    """What queries see of keys; both are broadcast. `bias` is added where `allowed`; elsewhere nothing is seen."""
+    """Visibility of keys to queries, broadcast. A key is visible where `allowed`; `bias` is added to its score."""
 
     allowed: Tensor | None = None
     bias: Tensor | None = None
@@ -43,7 +43,7 @@ class Visible(NamedTuple):
         return Visible(self.allowed, bias if self.bias is None else relax.add(self.bias, bias))
 
     def blind(self, dtype: str) -> Tensor:
-        """Which queries see no key at all."""
+        """Return a mask of the queries to which no key is visible."""
         limit = const(-math.inf, dtype)
         bias = self.bias
         if self.allowed is not None:
@@ -62,13 +62,13 @@ def attend(
     may_be_blind: bool = True,
     sink: Tensor | None = None,
 ) -> Attended:
-    """Return softmax(query @ key^T * scale) @ value, where a head of key and value may serve several of query.
+    """Return softmax(query @ key^T * scale) @ value. A head of key and value may serve several heads of query.
 
-    `precision` is the type that the softmax is computed in, if not that of the operands. Queries that see no key give
-    zeros where that `may_be`. A `sink` is one more score for each head, whose share no value gets.
+    `precision` is the type in which the softmax is computed, by default the operands' type. With `may_be_blind`,
+    queries that see no key give zeros. A `sink` is one more score for each head; no value gets its share.
     """
     dtype, heads = Value(ssa=query).dtype, sizes(query)[1]
-    # Each factor gets its half, so that narrow types do not overflow.
+    # Each factor is multiplied by the square root of the scale, so that narrow types do not overflow.
     half = math.sqrt(abs(scale))
     transposed = relax.permute_dims(relax.multiply(key, const(half, dtype)), axes=[0, 1, 3, 2])
     products = _per_head(relax.multiply(query, const(math.copysign(half, scale), dtype)), transposed, heads)
@@ -96,7 +96,7 @@ def _beside_sink(scores: Tensor, sink: Tensor) -> Tensor:
 
 
 def _per_head(left: Tensor, right: Tensor, heads: int) -> Tensor:
-    """Products of matrices; those of heads that share a right one are put together."""
+    """Multiply matrices per head. Heads that share a right operand are merged for the product."""
     shared = sizes(right)[1]
     if equal(heads, shared) is True:
         return relax.matmul(left, right)
@@ -110,16 +110,16 @@ def sizes(tensor: Tensor) -> tuple[Any, ...]:
 
 
 def positions(node: Node, tensor: Tensor, axis: int) -> Tensor:
-    """0, 1, ... for the places along an axis."""
+    """Return 0, 1, ... for the positions along an axis."""
     size = size_of(tensor, axis)
     end = size if is_known(size) else scalar_of(node, Value(ssa=size))
     return relax.arange(0, end, 1, dtype="i64")
 
 
 def split_heads(node: Node, tensor: Tensor, heads: int) -> Tensor:
-    """[batch, length, heads * size] as [batch, heads, length, size]."""
+    """Reshape [batch, length, heads * size] to [batch, heads, length, size]."""
     if len(sizes(tensor)) != 3:
-        raise node.fail(f"queries, keys and values have 3 dimensions each, or 4: one has {len(sizes(tensor))}")
+        raise node.fail(f"queries, keys and values must have 3 or 4 dimensions each, got {len(sizes(tensor))}")
     width = sizes(tensor)[2]
     if heads < 1 or not isinstance(width, int) or width % heads:
         raise node.fail(f"a hidden size of {width} cannot be split into {counted(heads, 'head')}")
@@ -140,12 +140,12 @@ def scale_of(node: Node, query: Tensor) -> float:
 def check_heads(node: Node, query: Tensor, key: Tensor, value: Tensor) -> None:
     ranks = [len(sizes(each)) for each in (query, key, value)]
     if ranks != [4, 4, 4]:
-        raise node.fail(f"queries, keys and values have 3 dimensions each, or 4: these have {ranks}")
+        raise node.fail(f"queries, keys and values must have 3 or 4 dimensions each, got {ranks}")
     heads = [sizes(each)[1] for each in (query, key, value)]
     if not all(isinstance(each, int) and each > 0 for each in heads):
         raise node.fail("numbers of heads must be known")
     if heads[1] != heads[2] or heads[0] % heads[1]:
-        raise node.fail(f"{heads[0]} heads of queries do not go with {heads[1]} of keys and {heads[2]} of values")
+        raise node.fail(f"{heads[0]} heads of queries do not fit {heads[1]} of keys and {heads[2]} of values")
     widths = [sizes(each)[3] for each in (query, value)]
     if not all(isinstance(width, int) and width > 0 for width in widths):
         raise node.fail("the sizes of heads must be known, and not 0")
@@ -197,7 +197,7 @@ def _visible(node: Node, query: Tensor, key: Tensor) -> Visible:
 
 
 def within(visible: Visible, own: Tensor, places: Tensor, left: int, right: int) -> Visible:
-    """Keys at places from `left` before to `right` behind a query's own; -1: any."""
+    """Hide the keys further than `left` before or `right` behind a query's own position. -1 means no limit."""
     if right >= 0:
         last = own if right == 0 else relax.add(own, const(right, "i64"))
         visible = visible.only(relax.less_equal(places, last))
@@ -208,7 +208,7 @@ def within(visible: Visible, own: Tensor, places: Tensor, left: int, right: int)
 
 
 def _offset(node: Node, query: Tensor, lengths: Tensor | None) -> Tensor:
-    """How many keys stand before the first query's own."""
+    """Return the number of keys before the first query's own position."""
     if node.has(4):
         return as_tensor([size_of(node.tensor(4), 2)])
     if lengths is None:
@@ -217,7 +217,7 @@ def _offset(node: Node, query: Tensor, lengths: Tensor | None) -> Tensor:
 
 
 def _whole_mask(node: Node, mask: Tensor, key: Tensor) -> Tensor:
-    """A mask may be shorter than the keys: those behind are not seen."""
+    """Extend a mask that is shorter than the keys. The keys behind it are hidden."""
     have, want = sizes(mask)[-1], sizes(key)[2]
     if have is None or want is None or equal(have, want) is True:
         return mask
@@ -239,17 +239,17 @@ def rotary_embedding(node: Node) -> Outputs:
         cos, sin = (relax.take(each, node.tensor(3), axis=0) for each in (cos, sin))
     rank = node.rank(0)
     if rank not in (3, 4) or any(len(sizes(each)) != 3 for each in (cos, sin)):
-        raise node.fail(f"takes data of 3 or 4 dimensions, not {rank}, and caches that give 3 for its positions")
+        raise node.fail(f"takes data of 3 or 4 dimensions, got {rank}, and caches of 3 dimensions for its positions")
     if rank == 3:
         data = split_heads(node, data, node.int("num_heads", 0))
-    # One rotation for all heads.
+    # All heads have the same rotation.
     cos, sin = (relax.expand_dims(each, axis=[1]) for each in (cos, sin))
     turned = rotated(node, data, cos, sin, node.int("rotary_embedding_dim", 0), bool(node.int("interleaved", 0)))
     return join_heads(turned) if rank == 3 else turned
 
 
 def rotated(node: Node, data: Tensor, cos: Tensor, sin: Tensor, width: int, interleaved: bool) -> Tensor:
-    """Pairs of elements, turned by angles; those behind `width` (0: none) stay as they are."""
+    """Rotate pairs of elements by angles. Elements behind `width` (0: all are rotated) stay unchanged."""
     whole = sizes(data)[3]
     if not isinstance(whole, int):
         raise node.fail("the size of a head must be known")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that only change elements' types."""
+"""Converters of operators that only change element types."""
 
 from __future__ import annotations
 
@@ -12,13 +12,17 @@ from ...core.texts import looked_up
 from ..prelude import Node, Outputs, Tensor, cast, const, register_rows, relax, wide_float
 from ..tensor_data import TEXT
 
-# The largest numbers of the float8 types that Cast may saturate at.
+# Largest finite numbers of the float8 types to which Cast may saturate.
 _LARGEST = {"f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E5M2": 57344.0, "f8E5M2FNUZ": 57344.0}
 _BELOW_A_BYTE = frozenset({"i2", "ui2", "i4", "ui4"})
 
 
-def _converted(node: Node, dtype: str) -> Outputs:
-    """Numbers too large for float8 become the largest, unless `saturate` is 0; integers below a byte wrap around."""
+def _cast_input(node: Node, dtype: str) -> Outputs:
+    """Convert the first input to an element type.
+
+    Numbers too large for float8 become the largest number, unless `saturate` is 0. Integers of less than a byte wrap
+    around.
+    """
     own = node.value(0).dtype
     if own == dtype:
         return node.value(0)
@@ -32,8 +36,8 @@ def _converted(node: Node, dtype: str) -> Outputs:
     return relax.astype(x, dtype=dtype)
 
 
-def _of_texts(node: Node) -> Outputs:
-    """Strings as they are, or the numbers that they say."""
+def _cast_texts(node: Node) -> Outputs:
+    """Return strings unchanged, or parse them as numbers."""
     import numpy
 
     texts = node.texts(0)
@@ -42,26 +46,27 @@ def _of_texts(node: Node) -> Outputs:
     to = node.dtype("to")
     numpy_dtype = NUMPY_NAME.get(to)
     if numpy_dtype is None:
-        raise node.fail(f"strings as {to}", "to")
+        raise node.fail(f"strings cannot be cast to {to}", "to")
     try:
         return looked_up(texts, numpy.array(texts.words).astype(numpy_dtype))
     except (ValueError, OverflowError) as error:
-        raise node.fail(f"a string is no such number: {error}", "to") from None
+        raise node.fail(f"a string is not a number of type {to}: {error}", "to") from None
 
 
-# ---- numbers as float8e8m0, whose elements are powers of two ----
+# ---- conversion to float8e8m0, a type of powers of two ----
 
 
-_MANTISSA, _BIAS = 52, 1023  # of f64, in which the powers of two from 2**-127 to 2**127 are normal numbers
+_MANTISSA, _BIAS = 52, 1023  # Of f64, in which the powers of two from 2**-127 to 2**127 are normal numbers.
 _OWN_BIAS, _LARGEST_CODE, _NAN_CODE = 127, 254, 255
-# What is added to the mantissa before it is cut off. Halves round up.
+# Number to add to the mantissa before truncation. Ties round up.
 _ROUNDINGS = {"up": (1 << _MANTISSA) - 1, "down": 0, "nearest": 1 << (_MANTISSA - 1)}
 
 
 def as_power_of_two(node: Node) -> Tensor:
-    """The node's first input as f8E8M0FNU.
+    """Return the node's first input as f8E8M0FNU.
 
-    Numbers out of range become the nearest limit, or without `saturate` NaN, as NaN and negative numbers always do.
+    Numbers out of range become the nearest limit, or NaN without `saturate`. NaN and negative numbers always become
+    NaN.
     """
     mode = node.choice("round_mode", "up", _ROUNDINGS)
     x = relax.astype(node.tensor(0), dtype="f64")
@@ -73,7 +78,7 @@ def as_power_of_two(node: Node) -> Tensor:
 
 
 def _code(magnitude: Value, rounding: int) -> Tensor:
-    """The exponent after rounding, within the limits."""
+    """Return the exponent after rounding, clamped to the limits."""
     bits = relax.add(relax.bitcast(magnitude, dtype="i64"), const(rounding, "i64"))
     exponent = relax.right_shift(bits, const(_MANTISSA, "i64"))
     return relax.clip(relax.subtract(exponent, const(_BIAS - _OWN_BIAS, "i64")), 0, _LARGEST_CODE)
@@ -83,7 +88,7 @@ register_rows(
     "",
     {
         "BitCast": lambda node: relax.bitcast(node.tensor(0), dtype=node.dtype("to")),
-        "Cast": lambda node: _converted(node, node.dtype("to")) if node.texts(0) is None else _of_texts(node),
-        "CastLike": lambda node: _converted(node, node.value(1).dtype),
+        "Cast": lambda node: _cast_input(node, node.dtype("to")) if node.texts(0) is None else _cast_texts(node),
+        "CastLike": lambda node: _cast_input(node, node.value(1).dtype),
     },
 )

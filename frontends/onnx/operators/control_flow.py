@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators with graphs: If, Loop, Scan and SequenceMap."""
+"""Converters of operators with subgraphs: If, Loop, Scan and SequenceMap."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ..importer import add_graph
 from ..prelude import Node, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
 from ..tensor_data import GraphProto, ValueInfoProto, array_of, dtype_of
 
-# Loops whose turns have more nodes than this in all are not unrolled.
+# Loops with more nodes than this in all iterations are not unrolled.
 _MOST_NODES = 256
-# Sequences have lengths only in unrolled loops, so those are unrolled up to this many turns.
+# Sequences have static lengths only in unrolled loops, which are therefore unrolled up to this number of iterations.
 _MOST_TURNS = 1024
 
 
@@ -49,7 +49,7 @@ def if_(node: Node) -> Outputs:
 
 @register_onnx("", "Loop")
 def loop(node: Node) -> Outputs:
-    """Inputs are the most turns, whether there is a first one, and the states."""
+    """Convert Loop. The inputs are the largest trip count, the first condition, and the states."""
     body, states = node.subgraph("body"), [node.held(index) for index in range(2, len(node.inputs))]
     if body is None or len(body.input) != 2 + len(states) or len(body.output) < 1 + len(states):
         raise node.fail(f"must have a body with {2 + len(states)} inputs and at least {1 + len(states)} outputs")
@@ -61,7 +61,7 @@ def loop(node: Node) -> Outputs:
     always = _always_goes_on(node, body)
 
     def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
-        # A turn is made only where the condition holds.
+        # An iteration runs only if the condition is true.
         goes_on, *outputs = add_graph(node, body, [index, known(True, "i1"), *held], operation)
         return Turn(outputs[: len(held)], outputs[len(held) :], None if always else goes_on)
 
@@ -69,11 +69,11 @@ def loop(node: Node) -> Outputs:
     if starts and count is not None and _can_unroll(body, count, states, always):
         made = unrolled(turns, count, states)
         if made is not None:
-            return [*made[0], *(_stacked(node, rows) for rows in made[1])]
+            return [*made[0], *(_stack(node, rows) for rows in made[1])]
     if always and starts and not node.has(0):
-        raise node.fail("would never end: it has no number of turns, and its condition is always true")
+        raise node.fail("would never end: it has no trip count, and its condition is always true")
     turns = turns._replace(
-        count=scalar_of(node, node.value(0), "the number of turns") if node.has(0) else None,
+        count=scalar_of(node, node.value(0), "the trip count") if node.has(0) else None,
         starts=None if starts else scalar_of(node, node.value(1), "the condition"),
     )
     after, gathered = build_any_loop(turns, states)
@@ -86,14 +86,14 @@ def _can_unroll(body: GraphProto, count: int, states: Sequence[Held], always: bo
     return count * len(body.node) <= _MOST_NODES and always
 
 
-def _stacked(node: Node, rows: Sequence[Any], axis: int = 0) -> Tensor:
+def _stack(node: Node, rows: Sequence[Any], axis: int = 0) -> Tensor:
     for row in rows:
         info_of(node, row)
     return relax.stack([*(row.ssa for row in rows)], axis=axis)
 
 
 def _no_rows(node: Node, output: ValueInfoProto) -> Tensor:
-    """What a loop without turns gathers; of sizes that the model does not state there are none."""
+    """Return the rows of a loop without iterations. Sizes that the model does not state are 0."""
     tensor = output.type.tensor_type
     try:
         dtype = dtype_of(tensor.elem_type)
@@ -103,10 +103,10 @@ def _no_rows(node: Node, output: ValueInfoProto) -> Tensor:
 
 
 def _always_goes_on(node: Node, body: GraphProto) -> bool:
-    """Whether the condition that a turn makes for the next is its own, or constant."""
+    """Check whether the condition for the next iteration is the current condition, or constant and true."""
     makers = {name: maker for maker in body.node for name in maker.output}
     name = body.output[0].name
-    passed: set[str] = set()  # of a body that breaks the rules, which may go round in a circle
+    passed: set[str] = set()  # Invalid bodies may contain cycles.
     while name in makers and makers[name].op_type in ("Identity", "Cast") and name not in passed:
         passed.add(name)
         name = next(iter(makers[name].input), "")
@@ -129,7 +129,7 @@ def _always_goes_on(node: Node, body: GraphProto) -> bool:
 
 @register_onnx("", "Scan", since=9)
 def scan(node: Node) -> Outputs:
-    body, number = _scanned(node, len(node.inputs))
+    body, number = _read_scan(node, len(node.inputs))
     values = [node.value(index) for index in range(len(node.inputs))]
     states = len(values) - number
     return _scan(node, body, values[:states], values[states:])
@@ -137,8 +137,11 @@ def scan(node: Node) -> Outputs:
 
 @register_onnx("", "Scan")
 def scan_of_batches(node: Node) -> Outputs:
-    """Before version 9 every input has a batch axis in front, and each sequence of a batch may have its own length."""
-    body, number = _scanned(node, len(node.inputs) - 1)
+    """Convert Scan before version 9, in which every input has a batch axis in front.
+
+    Each sequence of a batch may have its own length, which is refused.
+    """
+    body, number = _read_scan(node, len(node.inputs) - 1)
     if node.has(0):
         raise node.fail("sequences of several lengths (input 'sequence_lens') are not supported")
     inputs = [node.value(index) for index in range(1, len(node.inputs))]
@@ -150,11 +153,11 @@ def scan_of_batches(node: Node) -> Outputs:
         own = [Value(ssa=relax.take(value.ssa, known(batch).ssa, axis=0)) for value in inputs]
         states = len(inputs) - number
         results.append(_scan(node, body, own[:states], own[states:]))
-    return [_stacked(node, each) for each in zip(*results, strict=True)]
+    return [_stack(node, each) for each in zip(*results, strict=True)]
 
 
-def _scanned(node: Node, inputs: int) -> tuple[GraphProto, int]:
-    """The body, and how many of the inputs are scanned."""
+def _read_scan(node: Node, inputs: int) -> tuple[GraphProto, int]:
+    """Return the body, and the number of scanned inputs."""
     body, number = node.subgraph("body"), node.int("num_scan_inputs", 0)
     states = inputs - number
     if body is None or number < 1 or states < 0 or len(body.input) != inputs or len(body.output) < states:
@@ -166,7 +169,7 @@ def _scanned(node: Node, inputs: int) -> tuple[GraphProto, int]:
 
 
 def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequence[Value]) -> list[Value]:
-    """A loop over the elements of inputs along their axes."""
+    """Loop over the elements of the inputs along their axes."""
     places, rows = [0] * len(inputs), [0] * (len(body.output) - len(states))
     axes = node.ints("scan_input_axes", places)
     directions = node.ints("scan_input_directions" if node.version >= 9 else "directions", places)
@@ -185,7 +188,7 @@ def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequenc
     ]
 
     def step(operation: Operation, index: Value, held: list[Value]) -> Turn:
-        # What is long is flipped as a whole.
+        # Long inputs are flipped as a whole instead.
         from_behind = index if index.array is None else known(count - 1 - int(index.array))
         elements = [
             Value(ssa=relax.take(source, (from_behind if backwards else index).ssa, axis=axis))
@@ -200,7 +203,7 @@ def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequenc
         after, stacked = (
             made[0],
             [
-                _stacked(node, row[::-1] if backwards else row, axis)
+                _stack(node, row[::-1] if backwards else row, axis)
                 for row, axis, backwards in zip(made[1], output_axes, output_directions, strict=True)
             ],
         )
@@ -219,7 +222,10 @@ def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequenc
 
 @register_onnx("", "SequenceMap")
 def sequence_map(node: Node) -> Outputs:
-    """The body for each item of the first sequence; the other inputs are sequences alongside, or tensors for all."""
+    """Convert SequenceMap: run the body for each item of the first sequence.
+
+    The other inputs are sequences of the same length, or tensors for all items.
+    """
     body = node.subgraph("body")
     if body is None or len(body.input) != len(node.inputs):
         raise node.fail(f"must have a body with {counted(len(node.inputs), 'input')}")
@@ -236,7 +242,7 @@ def sequence_map(node: Node) -> Outputs:
 
 
 def mapped_at_run_time(node: Node, body: GraphProto, given: Sequence[Held]) -> list[RunTimeSequence]:
-    """The body for each item of the sequences; their lengths must be equal."""
+    """Run the body for each item of sequences of dynamic length. The lengths must be equal."""
     lists = (SequenceValue, RunTimeSequence)
     inputs = [all_joined(node, held) if isinstance(held, lists) else held for held in given]
     lengths = [joined_length(held) for held in inputs if isinstance(held, RunTimeSequence)]
@@ -256,5 +262,5 @@ def mapped_at_run_time(node: Node, body: GraphProto, given: Sequence[Held]) -> l
 
 
 def empty_sequences(body: GraphProto) -> list[SequenceValue]:
-    """Sequences for the outputs of a body that is never used, or not yet."""
+    """Return empty sequences for the outputs of a body, before or without iterations."""
     return [SequenceValue([], dtype_of(output.type.tensor_type.elem_type or 1)) for output in body.output]

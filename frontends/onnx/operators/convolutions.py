@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions, transposed ones, and those of quantized tensors."""
+"""Converters of convolutions, transposed convolutions, and convolutions of quantized tensors."""
 
 from __future__ import annotations
 
@@ -15,21 +15,25 @@ from .sliding_windows import auto_pad, kernel_of, padded, per_dimension, spatial
 
 @register_onnx("", "Conv")
 def conv(node: Node) -> Outputs:
-    result = _convolved(node, node.tensor(0), node.tensor(1), 0, 1)
+    result = _convolve(node, node.tensor(0), node.tensor(1), 0, 1)
     return _with_bias(node, result, 2) if node.has(2) else result
 
 
 @register_onnx("", "ConvInteger")
 def conv_integer(node: Node) -> Outputs:
     data = shifted(node, 0, 2)
-    return _convolved(node, data, _shifted_weight(node, 1, 3), 0, 1, out_dtype="i32")
+    return _convolve(node, data, _shift_weight(node, 1, 3), 0, 1, out_dtype="i32")
 
 
 @register_onnx("", "QLinearConv")
 def qlinear_conv(node: Node) -> Outputs:
-    """Input, scale, zero point; the weight's three; the result's scale and zero point; a bias in 32 bits."""
-    data, weight = shifted(node, 0, 2), _shifted_weight(node, 3, 5)
-    sums = _convolved(node, data, weight, 0, 3, out_dtype="i32")
+    """Convert QLinearConv.
+
+    The inputs are data, scale and zero point; the same for the weight; the result's scale and zero point; a 32-bit
+    bias.
+    """
+    data, weight = shifted(node, 0, 2), _shift_weight(node, 3, 5)
+    sums = _convolve(node, data, weight, 0, 3, out_dtype="i32")
     if node.has(8):
         sums = _with_bias(node, sums, 8)
     scale = relax.multiply(as_f32(node, 1), as_f32(node, 4))
@@ -38,17 +42,17 @@ def qlinear_conv(node: Node) -> Outputs:
     return requantized(node, scaled, 6, 7)
 
 
-def _shifted_weight(node: Node, index: int, zero_point: int) -> Value:
-    """The weight less its zero point, or less that of each output channel."""
+def _shift_weight(node: Node, index: int, zero_point: int) -> Value:
+    """Return the weight minus its zero point, or minus the zero point of each output channel."""
     several = node.has(zero_point) and node.rank(zero_point) > 0
     return shifted(node, index, zero_point, node.rank(index) - 1 if several else 0)
 
 
-def _convolved(
+def _convolve(
     node: Node, data: Tensor, weight: Tensor, data_index: int, weight_index: int, out_dtype: str | None = None
 ) -> Value:
     windows = windows_of(node, kernel_of(node, weight_index), data_index)
-    # The data may have been shifted, which made it another type.
+    # Subtraction of a zero point changes the data's type.
     dtype = node.value(data_index).dtype if out_dtype is None else info_of(data).dtype
     data, pads = padded(data, windows, 0, dtype)
     result = relax.dialect.ops[f"nn.conv{_dimensions(node, len(windows.kernel))}d"](
@@ -65,7 +69,7 @@ def _convolved(
 
 def _dimensions(node: Node, count: int) -> int:
     if count > 3:
-        raise node.fail(f"there are convolutions over 1, 2 and 3 dimensions, not over {count}")
+        raise node.fail(f"convolutions are over 1, 2 or 3 dimensions, not over {count}")
     return count
 
 
@@ -74,7 +78,7 @@ def _with_bias(node: Node, result: Tensor, bias: int) -> Tensor:
 
 
 def _per_channel(node: Node, values: Tensor) -> Tensor:
-    """A value for each channel, where channels are the second dimension of as many as the data has."""
+    """Reshape a value per channel to broadcast with the data. Channels are the second dimension."""
     return relax.expand_dims(values, axis=list(range(1, node.rank(0) - 1)))
 
 
@@ -88,7 +92,8 @@ def conv_transpose(node: Node) -> Outputs:
         )
     strides, dilations = per_dimension(node, "strides", count), per_dimension(node, "dilations", count)
     before, after, extra = _transposed_pads(node, sizes, kernel, strides, dilations)
-    # The operator takes less output padding than a step; the rest is zeros behind, or before where none is removed.
+    # The operator takes less output padding than a stride. The rest is zero padding behind, or before for negative
+    # pads.
     inner = [min(each, max(steps) - 1) for each, steps in zip(extra, zip(strides, dilations, strict=True), strict=True)]
     result = relax.dialect.ops[f"nn.conv{count}d_transpose"](
         node.tensor(0),
@@ -112,12 +117,12 @@ def conv_transpose(node: Node) -> Outputs:
 def _transposed_pads(
     node: Node, sizes: Sequence[Dim], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
 ) -> tuple[list[int], list[int], list[int]]:
-    """What is removed before and after along each dimension, and what is added behind."""
+    """Return the removed elements before and after along each dimension, and the added elements behind."""
     count = len(kernel)
     extra = list(per_dimension(node, "output_padding", count, 0))
     mode, wanted = auto_pad(node), node.ints("output_shape")
     if wanted and len(wanted) == count + 2:
-        wanted = wanted[2:]  # the first models gave batch and channels, too
+        wanted = wanted[2:]  # The first models stated batch and channels, too.
     if wanted and len(wanted) != count:
         raise node.fail(f"'output_shape' has {len(wanted)} numbers for {counted(count, 'dimension')}", "output_shape")
     if not wanted and mode in ("NOTSET", "VALID"):
@@ -126,7 +131,7 @@ def _transposed_pads(
     before, after = [], []
     for axis, (size, taps) in enumerate(zip(sizes, kernel, strict=True)):
         stride, gap = strides[axis], dilations[axis]
-        # Of every window but the first a stride is left; 'auto_pad' leaves one of the first, too.
+        # Each window but the first adds a stride to the size. With 'auto_pad', the first window does, too.
         removed: Dim = (taps - 1) * gap + 1 - stride + extra[axis]
         if wanted:
             removed = dim_sub(dim_add(dim_mul(size, stride), removed), wanted[axis])

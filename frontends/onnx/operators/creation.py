@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that make tensors: constants, ranges, masks."""
+"""Converters of operators that create tensors: constants, ranges, masks."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ def constant_of_shape(node: Node) -> Outputs:
 
 @register_onnx("", "Range")
 def range_(node: Node) -> Outputs:
-    """`start + index * delta`; numbers of few bits are counted in more, unless an attribute says otherwise."""
+    """Convert Range: `start + index * delta`. Narrow floats are computed in f32, unless an attribute disables this."""
     dtype = node.value(0).dtype
     is_narrow = is_float(dtype) and bit_width(dtype) < 32
     wide = "f32" if is_narrow and node.int("stash_type", 1) else dtype
     numbers = [_number(node, index) for index in range(3)]
     if not any(number is None for number in numbers) and not is_narrow:
         return relax.dialect.ops["arange"](*numbers, dtype=dtype)
-    # As 1-D tensors, so that results have a dimension.
+    # 1-D tensors, so that results have a dimension.
     start, limit, delta = (cast(relax.reshape(node.tensor(index), (1,)), wide) for index in range(3))
     span = relax.subtract(limit, start)
     if is_float(wide):
         quotient = relax.ceil(relax.divide(span, delta))
     else:
-        quotient = relax.negative(relax.floor_divide(relax.negative(span), delta))  # rounded up, too
+        quotient = relax.negative(relax.floor_divide(relax.negative(span), delta))  # Rounded up, too.
     count = relax.maximum(relax.astype(quotient, dtype="i64"), const([0], "i64"))
     steps = relax.astype(sizes.count_up(count), dtype=wide)
     counted = relax.add(relax.multiply(steps, delta), start)
@@ -74,7 +74,7 @@ def range_(node: Node) -> Outputs:
 
 
 def _number(node: Node, index: int) -> object:
-    """An input that is known: a Python number or an expression."""
+    """Return a known input as a Python number or an expression."""
     return node.scalar(index) if node.sizes(index) is None else input_size(node, index)
 
 
@@ -103,7 +103,7 @@ def trilu(node: Node) -> Outputs:
 
 @register_onnx("", "OneHot")
 def one_hot(node: Node) -> Outputs:
-    """Indices below 0 count from the end; those outside give no 1 at all."""
+    """Convert OneHot. Negative indices count from the end, and indices out of range give no 1."""
     indices, rank = cast(node.tensor(0), "i64"), node.rank(0) + 1
     axis = node.axis(rank, -1)
     depth = _depth(node)
@@ -116,7 +116,7 @@ def one_hot(node: Node) -> Outputs:
 
 
 def _depth(node: Node) -> Size:
-    """How many classes; it may be a float."""
+    """Return the number of classes, which may be a float in the model."""
     held = node.scalar(1)
     if held is not None:
         if not math.isfinite(held) or held < 0:

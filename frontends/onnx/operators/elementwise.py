@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators on each element: arithmetic, comparisons, bits, functions of numbers."""
+"""Converters of elementwise operators: arithmetic, comparisons, bits, functions of numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BINARY = {
     "GreaterOrEqual": "greater_equal", "Less": "less", "LessOrEqual": "less_equal", "Mul": "multiply",
     "Or": "logical_or", "Sub": "subtract", "Xor": "logical_xor",
 }  # fmt: skip
-# Before version 7 the second operand was broadcast where an attribute said so, from an axis on.
+# Before version 7, an attribute enabled broadcasting of the second operand, from an axis on.
 _BROADCASTING = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "Pow", "Sub", "Xor"}
 
 
@@ -37,7 +37,7 @@ def binary(node: Node) -> Outputs:
 
 
 def second_operand(node: Node) -> Tensor:
-    """The second operand, with dimensions behind it as the first versions of these operators want them."""
+    """Return the second operand, with dimensions appended if a first version of the operator broadcasts it."""
     operand = node.tensor(1)
     if node.op not in _BROADCASTING or node.version >= 7 or not node.int("broadcast", 0):
         return operand
@@ -47,7 +47,7 @@ def second_operand(node: Node) -> Tensor:
 
 @register_onnx("", "Pow")
 def power(node: Node) -> Outputs:
-    """The exponent may be of another type; the result has the base's."""
+    """Convert Pow. The exponent may have another type; the result has the type of the base."""
     base, exponent = node.tensor(0), second_operand(node)
     dtype, other = node.value(0).dtype, node.value(1).dtype
     if dtype == other:
@@ -61,7 +61,7 @@ register_rows(
     "",
     {
         "Identity": lambda node: node.held(0),
-        # With fmod the result has the sign of the first operand, as C's; else that of the second, as Python's.
+        # With fmod, the result has the sign of the first operand as in C, else of the second as in Python.
         "Mod": lambda node: relax.dialect.ops["mod" if node.int("fmod", 0) else "floor_mod"](*node.tensors(2)),
         "Reciprocal": lambda node: relax.divide(like(node.tensor(0), 1), node.tensor(0)),
         "Where": lambda node: relax.where(*node.tensors(3)),
@@ -77,7 +77,7 @@ def bit_shift(node: Node) -> Outputs:
 
 @register_onnx("", ["Max", "Min", "Sum", "Mean"])
 def several(node: Node) -> Outputs:
-    """Of any number of tensors, which are broadcast."""
+    """Combine any number of tensors, with broadcasting."""
     name = {"Max": "maximum", "Min": "minimum"}.get(node.op, "add")
     result = reduce(relax.dialect.ops[name], node.tensors())
     if node.op != "Mean" or len(node.inputs) == 1:

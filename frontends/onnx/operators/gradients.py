@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of a part of the graph (ai.onnx.preview.training.Gradient)."""
+"""Converter of Gradient: derivatives of a part of the graph (ai.onnx.preview.training.Gradient)."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from ..tensor_data import NodeProto
 
 @register_onnx("ai.onnx.preview.training", "Gradient")
 def gradient(node: Node) -> Outputs:
-    """How the sum of y's elements changes with the xs, where these and the zs have the values that the node is given.
+    """Return the derivatives of the sum of y's elements by the xs, at the values of the node's inputs for xs and zs.
 
-    The part of the graph from them to y is imported again with these values, which need not be those of the graph.
+    The part of the graph from the xs and zs to y is imported again with these values, which may differ from the
+    graph's.
     """
-    from ....passes.gradient.reverse import gradients_at  # seldom needed, and all derivatives with it
+    # Imported here because it is seldom needed and imports all derivatives.
+    from ....passes.gradient.reverse import gradients_at
 
     xs, zs, y = node.strings("xs", []), node.strings("zs", []), node.string("y", "")
     _check(node, xs, zs)
     if node.graph.knows(y) and node.graph.lookup(y) is None:
-        return [None] * node.output_count  # why it could not be imported has been noted
-    # An output without a name is not wanted.
+        return [None] * node.output_count  # The problem of y is reported already.
+    # An output without a name is not needed.
     wanted = [index for index, name in enumerate(node.proto.output) if name]
     values = {name: node.held(index) for index, name in enumerate([*xs, *zs])}
 
@@ -67,13 +69,13 @@ def _float(node: Node, name: str, value: Held) -> Value:
     return value
 
 
-# ---- part of a graph, imported once more with other values for some of the names ----
+# ---- import of a part of the graph with other values for some names ----
 
 
 def value_with(node: Node, name: str, values: Mapping[str, Held]) -> Held:
-    """What a name of the graph around a node stands for where the names of `values` stand for these values.
+    """Return the value of a name in the enclosing graph, with `values` in place of some names' values.
 
-    What does not depend on them is not computed again. The tensor may be one that only a later node defines.
+    Nodes that do not depend on `values` are not imported again. A later node may define the tensor.
     """
     if name in values:
         return values[name]
@@ -89,16 +91,16 @@ def value_with(node: Node, name: str, values: Mapping[str, Held]) -> Held:
     found = importer.output(name)
     if problems.found or found is None:
         why = f": {problems.found[0].reason}" if problems.found else ""
-        raise node.fail(f"what computes '{shown(name)}' cannot be imported{why}")
+        raise node.fail(f"the nodes that compute '{shown(name)}' cannot be imported{why}")
     return found
 
 
 def _part(node: Node, name: str, values: Mapping[str, Held], makers: Mapping[str, NodeProto]) -> list[NodeProto]:
-    """The nodes between the values and a tensor, and those in front of it that are not imported yet, in order."""
-    ordered = list(_in_front_of(name, values, makers))
+    """Return the nodes between the values and a tensor, and its other nodes that are not imported yet, in order."""
+    ordered = list(_dependencies(name, values, makers))
     own = {output for output in node.proto.output if output}
     if any(output in own for proto in ordered for output in proto.output):
-        raise node.fail(f"'{shown(name)}' depends on what this node computes")
+        raise node.fail(f"'{shown(name)}' depends on the outputs of this node")
     changed = set(values)
     part = []
     for proto in ordered:
@@ -110,7 +112,7 @@ def _part(node: Node, name: str, values: Mapping[str, Held], makers: Mapping[str
 
 
 def _without(values: Mapping[str, Held], proto: NodeProto) -> NodeProto:
-    """A node without those of its outputs that are values, where it is needed for another one."""
+    """Return a node without the outputs that `values` replaces."""
     if not any(output in values for output in proto.output):
         return proto
     copied = type(proto)()
@@ -119,8 +121,8 @@ def _without(values: Mapping[str, Held], proto: NodeProto) -> NodeProto:
     return copied
 
 
-def _in_front_of(name: str, values: Mapping[str, Held], makers: Mapping[str, NodeProto]) -> Iterator[NodeProto]:
-    """The nodes that a tensor depends on up to the values, each after those whose outputs it uses."""
+def _dependencies(name: str, values: Mapping[str, Held], makers: Mapping[str, NodeProto]) -> Iterator[NodeProto]:
+    """Yield the nodes on which a tensor depends, up to the values, each after the nodes of its inputs."""
     done = set(values)
     waiting: list[tuple[str, NodeProto | None]] = [(name, None)]
     while waiting:

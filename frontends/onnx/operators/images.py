@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images: resizing, sampling at the positions of a grid."""
+"""Converters of image operators: resizing, and sampling at the positions of a grid."""
 
 from __future__ import annotations
 
@@ -34,10 +34,13 @@ def upsample(node: Node) -> Outputs:
 
 
 def _first_versions(node: Node, scales: Sequence[Real | float]) -> Outputs:
-    """Coordinates are divided by scales; the element before or, where the result is smaller, after is taken."""
+    """Convert the first versions: coordinates are divided by scales.
+
+    The nearest element is the one before; if the result is smaller, the one after.
+    """
     mode = _MODES[node.choice("mode", "nearest", _MODES)]
     alongs = _by_scales(node, list(range(node.rank(0))), scales)
-    return _resized(node, alongs, Settings(mode, "asymmetric", "as_scaled"), antialias=False)
+    return _resize(node, alongs, Settings(mode, "asymmetric", "as_scaled"), antialias=False)
 
 
 @register_onnx("", "Resize", since=11)
@@ -61,11 +64,11 @@ def resize(node: Node) -> Outputs:
         alongs = _by_scales(node, axes, _scales(node, 2, len(axes)))
     else:
         raise node.fail("needs either input 'scales' or input 'sizes'")
-    return _resized(node, alongs, settings, bool(node.int("antialias", 0)))
+    return _resize(node, alongs, settings, bool(node.int("antialias", 0)))
 
 
 def _scales(node: Node, index: int, count: int) -> list[Real | float]:
-    """Numbers, or tensors of one element."""
+    """Return the scales as numbers or tensors of one element."""
     scales = _reals(node, index, count)
     numbers = [each for each in scales if isinstance(each, float)]
     if not all(0 < each < math.inf for each in numbers):
@@ -74,7 +77,7 @@ def _scales(node: Node, index: int, count: int) -> list[Real | float]:
 
 
 def _reals(node: Node, index: int, count: int) -> list[Real | float]:
-    """An input's elements, `count` of them where they are dynamic."""
+    """Return an input's elements. If they are dynamic, there are `count`."""
     known = node.constant(index)
     if known is not None:
         return [float(each) for each in known.ravel()]
@@ -117,7 +120,7 @@ def _by_sizes(node: Node, axes: Sequence[int], region: list[tuple[Real | float, 
 
 
 def _with_aspect_ratio(axes: Sequence[int], sizes: Sequence[Size], wanted: Sequence[Size], policy: str) -> list[Along]:
-    """One scale for all axes, so that the result is within the sizes or just covers them."""
+    """Use one scale for all axes, so that the result fits in the sizes or just covers them."""
     if all(isinstance(each, int) for each in (*sizes, *wanted)):
         ratios = [count / size for size, count in zip(sizes, wanted, strict=True)]
         scale = min(ratios) if policy == "not_larger" else max(ratios)
@@ -136,13 +139,13 @@ def _with_aspect_ratio(axes: Sequence[int], sizes: Sequence[Size], wanted: Seque
     ]
 
 
-def _resized(node: Node, alongs: Sequence[Along], settings: Settings, antialias: bool) -> Outputs:
-    changed = [along for along in alongs if not _stays(along, settings, node.rank(0))]
+def _resize(node: Node, alongs: Sequence[Along], settings: Settings, antialias: bool) -> Outputs:
+    changed = [along for along in alongs if not _is_unchanged(along, settings, node.rank(0))]
     if not changed:
         return node.value(0)
     for along in changed:
         if along.size == 0 or (isinstance(along.count, int) and along.count < 0):
-            raise node.fail(f"axis {along.axis} of size {along.size} cannot become one of {along.count}")
+            raise node.fail(f"axis {along.axis} of size {along.size} cannot be resized to {along.count}")
     if any(along.count == 0 for along in changed):
         counts = {along.axis: along.count for along in alongs}
         shape = [counts.get(axis, size) for axis, size in enumerate(sizes_of(node.value(0)))]
@@ -153,8 +156,8 @@ def _resized(node: Node, alongs: Sequence[Along], settings: Settings, antialias:
     return resized(node.tensor(0), changed, settings) if by_image is None else by_image
 
 
-def _stays(along: Along, settings: Settings, rank: int) -> bool:
-    # No runtime interpolates between images or channels, and it would cost time where that is dynamic.
+def _is_unchanged(along: Along, settings: Settings, rank: int) -> bool:
+    # No runtime interpolates between images or channels, and a dynamic size would cost time.
     if settings.mode != "nearest" and rank >= 4 and along.axis < 2 and not is_known(along.count):
         return True
     if settings.coordinates == "tf_crop_and_resize" and (along.start, along.end) != (0.0, 1.0):
@@ -170,10 +173,10 @@ _SAMPLING = {
 
 @register_onnx("", "GridSample")
 def grid_sample(node: Node) -> Outputs:
-    """ONNX's grid has coordinates last."""
+    """Convert GridSample. ONNX's grid has the coordinates in the last dimension."""
     rank = node.rank(0)
     if rank not in (4, 5):
-        raise node.fail(f"there is sampling of images and volumes, not of {rank - 2} dimensions")
+        raise node.fail(f"only images and volumes can be sampled, not {rank - 2} dimensions")
     return relax.dialect.ops["image.grid_sample"](
         node.tensor(0),
         relax.permute_dims(node.tensor(1), axes=[0, rank - 1, *range(1, rank - 1)]),
@@ -186,7 +189,7 @@ def grid_sample(node: Node) -> Outputs:
 
 @register_onnx("", "AffineGrid")
 def affine_grid(node: Node) -> Outputs:
-    """ONNX's grid has coordinates last."""
+    """Convert AffineGrid. ONNX's grid has the coordinates in the last dimension."""
     sizes = input_sizes(node, 1)[2:]
     grid = relax.image.affine_grid(node.tensor(0), as_shape(sizes), align_corners=bool(node.int("align_corners", 0)))
     return relax.permute_dims(grid, axes=[0, *range(2, 2 + len(sizes)), 1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that read or write elements at indices, or find these: searching, sorting, selecting."""
+"""Converters of reading, writing, searching, sorting and selecting of elements by index."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ register_rows(
 
 @register_onnx("", "TensorScatter")
 def tensor_scatter(node: Node) -> Outputs:
-    """Writes a sequence into each batch's cache from an index of its own on."""
+    """Convert TensorScatter: write a sequence into the cache of each batch, from the batch's own index on."""
     rank = node.rank(0)
     axis = node.axis(rank, -2)
     mode = node.choice("mode", "linear", ("linear", "circular"))
@@ -57,12 +57,12 @@ def tensor_scatter(node: Node) -> Outputs:
     return relax.scatter_elements(node.tensor(0), sizes.broadcast(places, updates), node.tensor(1), axis=axis)
 
 
-# ---- which elements there are ----
+# ---- selection ----
 
 
 @register_onnx("", "Compress")
 def compress(node: Node) -> Outputs:
-    """The slices along an axis, or the elements, for which a condition is true; it may be too short."""
+    """Convert Compress: take slices along an axis, or elements, by a condition. The condition may be shorter."""
     chosen = relax.squeeze(relax.nonzero(node.tensor(1)), axis=0)
     if node.has_attribute("axis"):
         return relax.take(node.tensor(0), chosen, axis=node.int("axis"))
@@ -80,7 +80,7 @@ def unique(node: Node) -> Outputs:
     return [values, *(next(rest) if each else None for each in asked)][: node.output_count]
 
 
-# ---- the largest or smallest elements ----
+# ---- largest or smallest elements ----
 
 
 register_rows("", {"TopK": lambda node: _top_k(node, node.int("k", 0))})
@@ -88,12 +88,12 @@ register_rows("", {"TopK": lambda node: _top_k(node, input_size(node, 1))}, sinc
 
 
 def _top_k(node: Node, k: Size) -> Outputs:
-    """Always in order, which an attribute of newer versions need not ask for."""
+    """Convert TopK. The results are always sorted, whether or not an attribute requests this."""
     axis = node.axis(node.rank(0), -1)
     order = {"axis": axis, "largest": bool(node.int("largest", 1)), "dtype": "i64"}
     if isinstance(k, int) and k > 0:
         return list(relax.dialect.ops["topk"](node.tensor(0), k=k, **order))
-    # All of them in order, then the first ones.
+    # Sort all elements, then take the first ones.
     return [
         sizes.sliced(Value(ssa=each), {axis: (0, k, 1)})
         for each in relax.dialect.ops["topk"](node.tensor(0), k=0, **order)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Values that are looked up by keys, numbers known while compiling: a perfect hash table.
+"""Lookup of values by numeric keys that are known at import, in a perfect hash table.
 
-The leading bits of a key times an odd number, modulo 2^64, are its group; those of the key times its group's own odd
-number are its slot, and these are chosen so that no two keys have one slot. So an element is compared with one key,
-whatever it is, where halving takes steps that branch by the data.
+The leading bits of a key times an odd number, modulo 2^64, give the key's group. The leading bits of the key times the
+group's own odd number give the key's slot. The odd numbers are chosen so that no two keys share a slot. An element is
+thus compared with one key, whereas binary search takes data-dependent branches.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ...core.values import Array
 from ..prelude import Tensor, cast, const, relax
 
 _MODULUS = 1 << 64
-#: The average number of keys in a group, and the least number of slots for a key.
+#: Average number of keys in a group, and minimum number of slots per key.
 _OF_GROUP, _SLOTS = 4, 1.5
 _TRIES = 256
 
@@ -24,35 +24,37 @@ _TRIES = 256
 class _Hash(NamedTuple):
     group_factor: int
     group_bits: int
-    #: Of the groups.
+    #: Odd factors of the groups.
     factors: Sequence[int]
     slot_bits: int
-    #: Of the keys.
+    #: Slots of the keys.
     slots: Sequence[int]
 
 
 def looked_up(x: Tensor, keys: Array, values: Array, default: Array | int) -> Tensor:
-    """The value of the key that each element is equal to, else the default. There is a key at least, of the elements'
-    type; none is NaN, and each is there once."""
+    """Return the value of the key that equals each element, or the default if there is none.
+
+    There is at least one key. Keys have the elements' type, are not NaN, and are distinct.
+    """
     import numpy
 
     integers = f"int{8 * keys.dtype.itemsize}"
     is_zero = keys == 0
     if keys.dtype.kind == "f" and is_zero.any():
-        # -0.0 is equal to it, and has other bits.
+        # -0.0 equals 0.0, but has other bits.
         keys = numpy.concatenate([keys, -keys[is_zero]])
         values = numpy.concatenate([values, values[is_zero]])
     found = _hash([each % _MODULUS for each in keys.view(integers).tolist()])
-    # A slot of no key has any: what is equal to that is sought in another slot.
+    # Empty slots contain the first key. An element that equals the key looks in another slot.
     slots_of_keys, slots_of_values = (numpy.full(1 << found.slot_bits, each[0]) for each in (keys, values))
     slots_of_keys[found.slots], slots_of_values[found.slots] = keys, values
 
     bits = relax.bitcast(x, dtype=f"i{8 * keys.dtype.itemsize}") if keys.dtype.kind == "f" else x
     bits = cast(bits, "i64")
     group = _leading(relax.multiply(bits, _i64(found.group_factor)), found.group_bits)
-    slot = _leading(relax.multiply(bits, _taken(_i64(found.factors), group)), found.slot_bits)
-    is_key = relax.equal(_taken(const(slots_of_keys), slot), x)
-    return relax.where(is_key, _taken(const(slots_of_values), slot), const(numpy.array(default, values.dtype)))
+    slot = _leading(relax.multiply(bits, _take(_i64(found.factors), group)), found.slot_bits)
+    is_key = relax.equal(_take(const(slots_of_keys), slot), x)
+    return relax.where(is_key, _take(const(slots_of_values), slot), const(numpy.array(default, values.dtype)))
 
 
 def _i64(numbers: int | Sequence[int]) -> Tensor:
@@ -61,8 +63,8 @@ def _i64(numbers: int | Sequence[int]) -> Tensor:
     return const(numpy.array(numbers, "uint64").view("int64"))
 
 
-def _taken(table: Tensor, place: Tensor) -> Tensor:
-    """Places are within the table: nothing needs to be checked before."""
+def _take(table: Tensor, place: Tensor) -> Tensor:
+    """Gather from a table. The positions are within the table, so mode "clip" needs no check."""
     return relax.take(table, place, axis=0, mode="clip")
 
 
@@ -79,7 +81,7 @@ def _hash(keys: Sequence[int]) -> _Hash:
 
 
 def _attempt(keys: Sequence[int], group_factor: int, group_bits: int, slot_bits: int) -> _Hash | None:
-    """The largest groups get their factors first, while most slots are free."""
+    """Try to assign slots. The largest groups get their factors first, while most slots are free."""
     groups: list[list[int]] = [[] for _ in range(1 << group_bits)]
     for key in keys:
         groups[key * group_factor % _MODULUS >> (64 - group_bits)].append(key)
@@ -95,7 +97,7 @@ def _attempt(keys: Sequence[int], group_factor: int, group_bits: int, slot_bits:
 
 
 def _factor(group: Sequence[int], slot_bits: int, used: set[int]) -> int | None:
-    """One by which its keys have slots of their own, if there is one among those that are tried."""
+    """Return a factor that gives each key of a group a free slot, or None if no tried factor does."""
     for factor in itertools.islice(_odd_numbers(), _TRIES):
         slots = {key * factor % _MODULUS >> (64 - slot_bits) for key in group}
         if len(slots) == len(group) and slots.isdisjoint(used):
@@ -104,7 +106,7 @@ def _factor(group: Sequence[int], slot_bits: int, used: set[int]) -> int | None:
 
 
 def _odd_numbers() -> Iterator[int]:
-    """The same ones each time."""
+    """Yield odd numbers, the same at each call."""
     number = 0x9E3779B97F4A7C15
     while True:
         yield number | 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of com.microsoft that are ONNX's own, or nearly: converted as those are; many it had before ONNX did."""
+"""Converters of com.microsoft operators that equal ONNX operators; many existed there before ONNX had them."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..registry import find_converter
 from .norms import layer_norm, rms_norm
 
 _DOMAIN = "com.microsoft"
-#: Of the operators whose versions do not differ in what is used of them.
+#: Version of ONNX's operators. Later versions do not differ for these uses.
 _VERSION = 21
 
 
 def as_onnx(node: Node, name: str, *inputs: Output, version: int = _VERSION) -> Any:
-    """The first output of an operator of ONNX's with a node's attributes, on tensors (None where one is left out)."""
+    """Convert a node as an ONNX operator with other inputs, and return the first output. None is an absent input."""
     own = Node(node.proto, as_values(inputs), version, node.graph)
     own.op, own.domain = name, ""
     converter = find_converter("", name, version)
@@ -27,7 +27,7 @@ def as_onnx(node: Node, name: str, *inputs: Output, version: int = _VERSION) -> 
 
 
 def channels_first(node: Node, tensor: Tensor) -> Tensor:
-    """A tensor with channels behind its other dimensions as ONNX has it; the node's first input has its rank."""
+    """Move the channels from the last dimension to the second. The tensor has the rank of the node's first input."""
     rank = node.rank(0)
     return relax.permute_dims(tensor, axes=[0, rank - 1, *range(1, rank - 1)])
 
@@ -37,7 +37,7 @@ def channels_last(node: Node, tensor: Tensor) -> Tensor:
 
 
 def as_onnx_of_images(node: Node, name: str, data: Any, *others: Output, are_last: bool) -> Tensor:
-    """As an operator of ONNX's, on data whose channels may be last; the result has them where the data has."""
+    """Convert as an ONNX operator on images, with the channels last in data and result if `are_last`."""
     if not are_last:
         return as_onnx(node, name, data, *others)
     first = channels_first(node, data.ssa if isinstance(data, Value) else data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention and rotary embeddings of the domain com.microsoft, which onnxruntime's tools put in place of many nodes."""
+"""Converters of com.microsoft's attention and rotary embeddings, into which onnxruntime's tools fuse many nodes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .attention import (
 )
 from .products import shifted
 
-# What onnxruntime computes softmax in; these operators are its own.
+# Type in which onnxruntime computes softmax. These operators are onnxruntime's own.
 _PRECISION = {"f16": "f32", "bf16": "f32"}
 
 _DOMAIN = "com.microsoft"
@@ -65,14 +65,14 @@ def rotary_embedding(node: Node) -> Outputs:
         data = split_heads(node, data, node.int("num_heads", 0) or hidden // (2 * half))
     places = node.tensor(1)
     if node.rank(1) == 1:
-        # One number: where the first of a sequence stands.
+        # A single number is the position of the first element of a sequence.
         places = relax.expand_dims(relax.add(positions(node, data, 2), places), axis=[0])
-    turned = _turned(node, data, places, width)
+    turned = _rotate_by_caches(node, data, places, width)
     return join_heads(turned) if is_flat else turned
 
 
-def _turned(node: Node, data: Tensor, places: Tensor, width: int, caches: tuple[int, int] = (2, 3)) -> Tensor:
-    """Heads, turned by angles from the caches at their places [batch, length]."""
+def _rotate_by_caches(node: Node, data: Tensor, places: Tensor, width: int, caches: tuple[int, int] = (2, 3)) -> Tensor:
+    """Rotate heads by the angles in the caches at the positions [batch, length]."""
     cos, sin = (relax.expand_dims(relax.take(node.tensor(each), places, axis=0), axis=[1]) for each in caches)
     interleaved = bool(node.int("interleaved", 0) or node.int("rotary_interleaved", 0))
     return rotated(node, data, cos, sin, width, interleaved)
@@ -115,7 +115,7 @@ def _inputs_of_heads(node: Node) -> list[Tensor]:
 def _attention(
     node: Node, heads: Sequence[Tensor], mask: Value | None, bias: Tensor | None, past: Sequence[Tensor] | None
 ) -> list[Tensor]:
-    """The result, and keys and values with those of the past."""
+    """Return the result, and keys and values including the past."""
     query, key, value = heads
     if past is not None:
         key, value = relax.concat([past[0], key], axis=2), relax.concat([past[1], value], axis=2)
@@ -123,13 +123,13 @@ def _attention(
     dtype = Value(ssa=query).dtype
     visible = Visible()
     if mask is not None:
-        shown = _shown(node, mask, query, key)
+        shown = _shown_keys(node, mask, query, key)
         filtered = const(node.float("mask_filter_value", -10000.0), dtype)
         visible = visible.plus(relax.where(shown, const(0, dtype), filtered))
     if bias is not None:
         visible = visible.plus(bias)
     if node.int("unidirectional", 0):
-        # The last query stands where the last key does.
+        # The last query has the position of the last key.
         keys, queries = as_tensor([size_of(key, 2)]), as_tensor([size_of(query, 2)])
         first = relax.subtract(keys, queries)
         own = relax.expand_dims(relax.add(positions(node, query, 2), first), axis=[1])
@@ -138,8 +138,8 @@ def _attention(
     return [join_heads(made.result), key, value]
 
 
-def _shown(node: Node, mask: Value, query: Tensor, key: Tensor) -> Tensor:
-    """Which keys a mask of integers shows: a row for each batch, one for each query, or a number of keys."""
+def _shown_keys(node: Node, mask: Value, query: Tensor, key: Tensor) -> Tensor:
+    """Return the keys that an integer mask shows: one row per batch or per query, or the number of keys."""
     zero = const(0, mask.dtype)
     if mask.rank == 2:
         return relax.expand_dims(relax.not_equal(mask.ssa, zero), axis=[1, 2])
@@ -156,7 +156,7 @@ def _shown(node: Node, mask: Value, query: Tensor, key: Tensor) -> Tensor:
 
 @register_onnx(_DOMAIN, "Attention")
 def attention(node: Node) -> Outputs:
-    """Queries, keys and values are products of one input."""
+    """Convert Attention, in which queries, keys and values are products of one input."""
     _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
     _refuse_inputs(node, past_sequence_length=6)
     projected = relax.matmul(node.tensor(0), node.tensor(1))
@@ -167,7 +167,7 @@ def attention(node: Node) -> Outputs:
 
 @register_onnx(_DOMAIN, "QAttention")
 def quantized_attention(node: Node) -> Outputs:
-    """As Attention, of quantized input and weights."""
+    """Convert QAttention: Attention with quantized input and weights."""
     _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
     sums = relax.matmul(shifted(node, 0, 6), shifted(node, 1, 7), out_dtype="i32")
     scale = relax.multiply(node.tensor(3), node.tensor(4))
@@ -176,7 +176,7 @@ def quantized_attention(node: Node) -> Outputs:
 
 
 def _attention_of(node: Node, projected: Tensor, mask: int, past: int, bias: int) -> Outputs:
-    """Of queries, keys and values that are joined; the others are inputs' numbers."""
+    """Return attention of joined queries, keys and values. The other arguments are indices of inputs."""
     width = sizes(projected)[2]
     if not isinstance(width, int):
         raise node.fail("the sizes of the weights must be known")
@@ -196,14 +196,14 @@ def _attention_of(node: Node, projected: Tensor, mask: int, past: int, bias: int
 
 @register_onnx(_DOMAIN, "GroupQueryAttention")
 def group_query_attention(node: Node) -> Outputs:
-    """Causal attention over a cache that every sequence of a batch fills to its own length."""
+    """Convert GroupQueryAttention: causal attention over a cache, which each sequence fills to its own length."""
     _refuse_attributes(node, "kv_cache_bit_width", "qk_output")
     _refuse_inputs(node, k_scale=12, v_scale=13)
     if node.output_count > 3:
         raise node.fail("the output of scores is not supported")
     query, key, value = _grouped_heads(node)
     lengths = relax.astype(relax.reshape(node.tensor(5), (-1,)), dtype="i64")
-    # The last length minus one is given; before the first new key stand those of the past.
+    # The input is each sequence's last position. The past's keys precede the first new key.
     first = relax.subtract(relax.add(lengths, const(1, "i64")), as_tensor([size_of(query, 2)]))
     first = relax.maximum(first, const(0, "i64"))
     own = relax.add(relax.expand_dims(first, axis=[1]), positions(node, query, 2))
@@ -211,13 +211,13 @@ def group_query_attention(node: Node) -> Outputs:
         places, half = node.tensor(9) if node.has(9) else own, sizes(node.tensor(7))[1]
         if not isinstance(half, int):
             raise node.fail("the sizes of the caches of angles must be known")
-        query, key = (_turned(node, each, places, 2 * half, (7, 8)) for each in (query, key))
+        query, key = (_rotate_by_caches(node, each, places, 2 * half, (7, 8)) for each in (query, key))
     if node.has(3):
-        # The cache grows where it is too short for all keys.
+        # The cache grows if it is too short for all keys.
         total = relax.astype(relax.reshape(node.tensor(6), (1,)), dtype="i64")
         length = relax.maximum(as_tensor([size_of(node.tensor(3), 2)]), total)
         places = relax.arange(0, scalar_of(node, Value(ssa=length)), 1, dtype="i64")
-        key, value = (_cached(node.tensor(3 + at), new, first, places) for at, new in enumerate((key, value)))
+        key, value = (_update_cache(node.tensor(3 + at), new, first, places) for at, new in enumerate((key, value)))
     check_heads(node, query, key, value)
     visible = Visible(bias=node.optional(10))
     window = node.int("local_window_size", -1)
@@ -230,7 +230,7 @@ def group_query_attention(node: Node) -> Outputs:
 
 
 def _sink(node: Node) -> Tensor | None:
-    """Return the score of each head that no value belongs to: an input, or zeros with a smooth softmax."""
+    """Return the score of each head to which no value belongs: an input, or zeros with a smooth softmax."""
     if node.has(11):
         return node.tensor(11)
     return zeros([_heads(node)], "f32") if node.int("smooth_softmax", 0) > 0 else None
@@ -250,11 +250,11 @@ def _grouped_heads(node: Node) -> list[Tensor]:
     return [split_heads(node, each, count) for each, count in zip(tensors, (heads, shared, shared), strict=True)]
 
 
-def _cached(past: Tensor, new: Tensor, first: Tensor, places: Tensor) -> Tensor:
-    """New keys or values where each sequence's past ends."""
+def _update_cache(past: Tensor, new: Tensor, first: Tensor, places: Tensor) -> Tensor:
+    """Insert new keys or values behind the end of each sequence's past."""
     have, added = (as_tensor([size_of(each, 2)]) for each in (past, new))
     places = relax.expand_dims(places, axis=[0])
-    # Both are joined first, and every place takes its own from one of them.
+    # Both are joined first, and each position gathers its element from the joined tensor.
     behind = relax.subtract(places, relax.expand_dims(first, axis=[1]))
     is_new = relax.logical_and(relax.greater_equal(behind, const(0, "i64")), relax.less(behind, added))
     kept = relax.minimum(places, relax.subtract(relax.add(have, added), const(1, "i64")))

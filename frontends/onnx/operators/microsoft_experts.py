@@ -18,7 +18,7 @@ _ACTIVATIONS = {
 class _Routes(NamedTuple):
     """Rows of tokens sorted by expert, the experts of the rows, and the row after each expert's last one.
 
-    `back` has the place of each token's choices among the rows, `shares` what each choice counts.
+    `back` has the rows of each token's choices, `shares` their weights.
     """
 
     rows: Tensor
@@ -40,7 +40,7 @@ def mixture_of_experts(node: Node) -> Outputs:
     if not isinstance(experts, int):
         raise node.fail("the number of experts must be known before the model runs")
     routes = _routes(node, reshaped(node.tensor(0), [product(own[:-1]), own[-1]]), experts)
-    inner = _activated(node, _layer(node, routes.rows, 2, 3, routes, experts))
+    inner = _activate(node, _layer(node, routes.rows, 2, 3, routes, experts))
     made = relax.take(_layer(node, inner, 4, 5, routes, experts), routes.back, axis=0)
     weighted = relax.multiply(made, relax.expand_dims(routes.shares, axis=[2]))
     return reshaped(relax.sum(weighted, axis=[1]), own)
@@ -73,13 +73,13 @@ def _layer(node: Node, rows: Tensor, weight: int, bias: int, routes: _Routes, ex
     return relax.add(made, relax.take(node.tensor(bias), routes.experts, axis=0)) if node.has(bias) else made
 
 
-def _activated(node: Node, x: Tensor) -> Tensor:
+def _activate(node: Node, x: Tensor) -> Tensor:
     name = node.choice("activation_type", "relu", _ACTIVATIONS)
     function = _ACTIVATIONS[name]
-    return _gated(node, x) if function is None else function(x)
+    return _apply_gates(node, x) if function is None else function(x)
 
 
-def _gated(node: Node, x: Tensor) -> Tensor:
+def _apply_gates(node: Node, x: Tensor) -> Tensor:
     """Multiply a half of the columns by the gates of the other half, both within the limit."""
     layout, limit = node.int("swiglu_fusion", 0), node.float("swiglu_limit")
     if layout not in (1, 2):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions, products, embeddings and group norms with what onnxruntime's tools fuse with them, of com.microsoft."""
+"""Converters of com.microsoft's fusions of convolutions, products, embeddings and norms, from onnxruntime's tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DOMAIN = "com.microsoft"
 
 @register_onnx(_DOMAIN, ["FusedConv", "NhwcConv", "NhwcFusedConv"])
 def fused_conv(node: Node) -> Outputs:
-    """The convolution, what is added to it, and an activation. Only data can have its channels last, not weights."""
+    """Convert a convolution with a summand and an activation. Only data may have channels last, not weights."""
     are_last = node.op.startswith("Nhwc")
     result = as_onnx_of_images(node, "Conv", *node.inputs[:3], are_last=are_last)
     return activated(node, _plus(node, result, 3), node.floats("activation_params", []))
@@ -38,13 +38,16 @@ def fused_gemm(node: Node) -> Outputs:
 
 @register_onnx(_DOMAIN, ["FusedMatMul", "TransposeMatMul"])
 def fused_matmul(node: Node) -> Outputs:
-    left, right = (_transposed(node, index, letter) for index, letter in enumerate("AB"))
+    left, right = (_transpose(node, index, letter) for index, letter in enumerate("AB"))
     result, alpha = relax.matmul(left, right), node.float("alpha", 1.0)
     return result if alpha == 1.0 else relax.multiply(result, const(alpha, node.value(0).dtype))
 
 
-def _transposed(node: Node, index: int, letter: str) -> Tensor:
-    """The batch's first dimension may stand before the last one; then the last two may be exchanged."""
+def _transpose(node: Node, index: int, letter: str) -> Tensor:
+    """Return a transposed operand.
+
+    The first batch dimension may come before the last; then the last two may be swapped.
+    """
     rank = node.rank(index)
     axes = list(range(rank))
     if node.int(f"transBatch{letter}", 0) and rank > 2:
@@ -59,7 +62,7 @@ def _transposed(node: Node, index: int, letter: str) -> Tensor:
 
 
 def _plus(node: Node, left: Tensor, index: int) -> Tensor:
-    """With what may be added."""
+    """Add an optional input."""
     return relax.add(left, node.tensor(index)) if node.has(index) else left
 
 
@@ -83,7 +86,7 @@ register_rows(
 
 @register_onnx(_DOMAIN, "BiasSplitGelu")
 def bias_split_gelu(node: Node) -> Outputs:
-    """The first half of the last dimension by the other one's gelu."""
+    """Multiply the first half of the last dimension by the gelu of the second half."""
     total = relax.add(node.tensor(0), node.tensor(1))
     left, right = relax.split(total, indices_or_sections=2, axis=node.rank(0) - 1)
     return relax.multiply(left, relax.nn.gelu(right))
@@ -91,11 +94,11 @@ def bias_split_gelu(node: Node) -> Outputs:
 
 @register_onnx(_DOMAIN, ["GroupNorm", "SkipGroupNorm"])
 def group_norm(node: Node) -> Outputs:
-    """Of a sum with what skipped layers and a bias; its activation is silu or none."""
+    """Normalize groups of a sum with a skipped layer and a bias. The activation is silu or none."""
     total = node.tensor(0)
     for index in (3, 4):
         if node.has(index):
-            # What is added may be one number for each channel of a sample, which are last.
+            # A summand may have one number for each channel of a sample. Channels are last.
             behind = list(range(1, node.rank(0) - 1)) if index == 3 and node.rank(3) == 2 else []
             skipped = relax.expand_dims(node.tensor(index), axis=behind) if behind else node.tensor(index)
             total = relax.add(total, skipped)
@@ -112,7 +115,10 @@ def group_norm(node: Node) -> Outputs:
 
 @register_onnx(_DOMAIN, "EmbedLayerNormalization")
 def embed_layer_norm(node: Node) -> Outputs:
-    """The sum of a word's, a place's and a segment's embedding, normalized; and how many words the mask shows."""
+    """Normalize the sum of word, position and segment embeddings.
+
+    Also return the number of words that the mask shows.
+    """
     words = node.tensor(0)
     places = node.tensor(8) if node.has(8) else positions(node, words, 1)
     total = relax.add(relax.take(node.tensor(2), words, axis=0), relax.take(node.tensor(3), places, axis=0))
@@ -133,7 +139,7 @@ def _shown_words(node: Node) -> Tensor:
 # ---- normalizations of a sum ----
 @register_onnx(_DOMAIN, ["SkipLayerNormalization", "SkipSimplifiedLayerNormalization"])
 def skip_norm(node: Node) -> Outputs:
-    """Of the input, what skipped layers and a bias; the fourth output is their sum."""
+    """Normalize the sum of the input, a skipped layer and a bias. The fourth output is the sum."""
     epsilon, is_simplified = node.float("epsilon", 1e-12), "Simplified" in node.op
     total = _plus(node, relax.add(*node.tensors(2)), 3 if is_simplified else 4)
     if is_simplified:

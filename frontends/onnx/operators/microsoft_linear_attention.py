@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Linear attention of com.microsoft: a matrix for each head takes up keys and values step by step; queries read it."""
+"""Converters of com.microsoft's linear attention: a state matrix per head takes up keys and values step by step."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def linear_attention(node: Node) -> Outputs:
     query = _heads(node.tensor(0), queries, depth)
     if queries < heads:
         query = relax.repeat(query, repeats=heads // queries, axis=2)
-    # [steps, batch, heads, ...]: all that a step reads, one behind the other.
+    # [steps, batch, heads, ...]: all inputs of a step, joined along the last dimension.
     read = [reshaped(query, [batch, steps, heads, shared * depth])]
     read += [_heads(node.tensor(index), heads, size) for index, size in ((1, depth), (2, width))]
     lengths = [shared * depth, depth, width]
@@ -76,7 +76,7 @@ def _heads(tensor: Tensor, heads: int, size: int) -> Tensor:
 
 
 def _gate(node: Node, index: int, heads: int) -> tuple[Tensor, int]:
-    """Return a gate [batch, steps, heads, size], and the size: 1 or the keys'. A gate for all heads is repeated."""
+    """Return a gate [batch, steps, heads, size], and the size, 1 or that of a key. A gate for all heads is repeated."""
     if not node.has(index):
         raise node.fail(f"input #{index} is missing, which the update rule reads", "update_rule")
     if sizes_of(node.value(index))[-1] == 1:
@@ -96,12 +96,12 @@ def linear_attention_gate(node: Node) -> Outputs:
 
 @register_onnx(_DOMAIN, "GatedRMSNorm")
 def gated_norm(node: Node) -> Outputs:
-    """Normalize groups of columns by their mean square, then multiply by the activated gate; all of it in f32."""
+    """Normalize groups of columns by their mean square in f32, then multiply by the activated gate."""
     activation = node.choice("activation", "silu", ("silu", "swish", "sigmoid"))
     own, dtype = sizes_of(node.value(0)), node.value(0).dtype
     (size,) = sizes_of(node.value(1))
     if not isinstance(size, int) or not isinstance(own[-1], int) or own[-1] % size:
-        raise node.fail(f"{own[-1]} columns are no groups of {size}")
+        raise node.fail(f"{own[-1]} columns cannot be split into groups of {size}")
     x, scale, gate = (cast(node.tensor(index), "f32") for index in range(3))
     groups = reshaped(x, [*own[:-1], own[-1] // size, size])
     squares = relax.mean(relax.multiply(groups, groups), axis=[-1], keepdims=True)
@@ -134,7 +134,7 @@ def causal_convolution(node: Node) -> Outputs:
     return [made, state][: node.output_count]
 
 
-#: Attributes that only other devices' kernels have, or that change the layout.
+#: Attributes that only kernels of other devices have, or that change the layout.
 _USUAL = {
     "ndim": 1, "channels_last": 0, "state_window": 0, "state_update_capacity": 0, "state_length": 0,
     "input_channel_offset": 0, "input_channels": 0,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights in blocks of few bits, of the domain com.microsoft: unpacked by the program, so that it stays small.
+"""Converters of com.microsoft operators with weights in blocks of few bits, which the program unpacks at run time.
 
 Codes of less than a byte are packed in bytes, the first in the lowest bits.
 """
@@ -33,7 +33,7 @@ def _block_size(node: Node, default: int) -> int:
 
 
 def _codes(packed: Tensor, bits: int, axis: int) -> Tensor:
-    """The codes of bytes, in bytes of their own: those from the lowest bits first along a new axis."""
+    """Unpack each byte to codes along a new axis, from the lowest bits on."""
     import numpy
 
     behind = packed.type.rank - axis
@@ -42,8 +42,8 @@ def _codes(packed: Tensor, bits: int, axis: int) -> Tensor:
     return relax.bitwise_and(spread, const(2**bits - 1, "ui8"))
 
 
-def _unpacked(packed: Tensor, bits: int) -> Tensor:
-    """Bytes as codes, in bytes of their own; the last dimension becomes longer."""
+def _unpack(packed: Tensor, bits: int) -> Tensor:
+    """Unpack bytes to codes. The last dimension becomes longer."""
     if bits == 8:
         return packed
     shape = Value(ssa=packed).shape or ()
@@ -51,7 +51,7 @@ def _unpacked(packed: Tensor, bits: int) -> Tensor:
 
 
 def _first(tensor: Tensor, size: int, axis: int) -> Tensor:
-    """The part of an axis before a size; all of it where it is as long."""
+    """Return the first `size` elements of an axis."""
     shape = Value(ssa=tensor).shape or ()
     return tensor if shape[axis] == size else relax.strided_slice(tensor, axes=[axis], begin=[0], end=[size])
 
@@ -61,17 +61,20 @@ def _first(tensor: Tensor, size: int, axis: int) -> Tensor:
 
 @register_onnx(_DOMAIN, "MatMulNBits")
 def matmul_of_blocks(node: Node) -> Outputs:
-    """A matrix by one of codes, which has a row for each column of the result. `accuracy_level` only allows less."""
+    """Multiply a matrix by a matrix of codes, with one row per column of the result.
+
+    `accuracy_level` only permits less accuracy.
+    """
     if node.int("weight_prepacked", 0):
         raise node.fail("weights in the order of a certain GPU are not supported: export with 0", "weight_prepacked")
     bits, block = _bits(node), _block_size(node, 0)
     columns, depth = _positive(node, "N"), _positive(node, "K")
     blocks = -(-depth // block)
-    packed = _shaped(node, 1, (columns, blocks, block * bits // 8))
-    scale = _shaped(node, 2, (columns, blocks))
+    packed = _reshape_input(node, 1, (columns, blocks, block * bits // 8))
+    scale = _reshape_input(node, 2, (columns, blocks))
     zero_point = _zero_points(node, bits, (columns, blocks))
     data = stated(node.tensor(0), [*sizes_of(node.value(0))[:-1], depth])
-    bias = _shaped(node, 5, (columns,)) if node.has(5) else None
+    bias = _reshape_input(node, 5, (columns,)) if node.has(5) else None
     if not node.has(4):
         return relax.matmul_nbits(data, packed, scale, zero_point, bias, bits=bits, block_size=block)
     offset = const(2 ** (bits - 1), Value(ssa=scale).dtype) if zero_point is None else zero_point
@@ -82,9 +85,9 @@ def matmul_of_blocks(node: Node) -> Outputs:
 
 
 def _of_groups(node: Node, packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int, depth: int) -> Tensor:
-    """Weights whose columns have the scale and the zero point of any block, as 'g_idx' says."""
+    """Dequantize weights. 'g_idx' gives the block with each column's scale and zero point."""
     rows, blocks, width = Value(ssa=packed).shape or ()
-    codes = relax.reshape(_unpacked(packed, bits), (rows, blocks * width * 8 // bits))
+    codes = relax.reshape(_unpack(packed, bits), (rows, blocks * width * 8 // bits))
     numbers = relax.astype(_first(codes, depth, 1), dtype=Value(ssa=scale).dtype)
     offset, factor = (
         relax.take(cast(each, Value(ssa=scale).dtype), node.tensor(4), axis=1) if Value(ssa=each).rank else each
@@ -100,8 +103,8 @@ def _positive(node: Node, name: str) -> int:
     return number
 
 
-def _shaped(node: Node, index: int, shape: tuple[int, ...]) -> Tensor:
-    """An input of this shape; it may have come with fewer dimensions."""
+def _reshape_input(node: Node, index: int, shape: tuple[int, ...]) -> Tensor:
+    """Return an input reshaped to this shape. It may have fewer dimensions."""
     own = node.value(index).shape or ()
     if own == shape:
         return node.tensor(index)
@@ -112,13 +115,13 @@ def _shaped(node: Node, index: int, shape: tuple[int, ...]) -> Tensor:
 
 
 def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Tensor | None:
-    """Packed as the codes are: one a byte; or numbers as they are."""
+    """Return the zero points: packed like the codes, one per byte, or floats."""
     if not node.has(3):
         return None
     if is_float(node.value(3).dtype):
-        return _shaped(node, 3, shape)
+        return _reshape_input(node, 3, shape)
     columns, blocks = shape
-    return _first(_unpacked(_shaped(node, 3, (columns, -(-blocks * bits // 8))), bits), blocks, 1)
+    return _first(_unpack(_reshape_input(node, 3, (columns, -(-blocks * bits // 8))), bits), blocks, 1)
 
 
 # ---- GatherBlockQuantized ----
@@ -126,7 +129,7 @@ def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Tensor | None
 
 @register_onnx(_DOMAIN, "GatherBlockQuantized")
 def gather_blocks(node: Node) -> Outputs:
-    """Codes, scales and zero points are gathered, and only what was is decoded."""
+    """Gather codes, scales and zero points, and dequantize only the gathered ones."""
     rank = node.rank(0)
     along, blocked = (node.axis(rank, default, name) for name, default in (("gather_axis", 0), ("quantize_axis", 1)))
     block, dtype = _block_size(node, 128), node.value(2).dtype
@@ -139,28 +142,28 @@ def gather_blocks(node: Node) -> Outputs:
     bits = _bits(node) if is_packed else 8
     after = blocked if blocked < along else blocked + node.rank(1) - 1
     taken = [relax.take(node.tensor(index), node.tensor(1), axis=along) for index in (0, 2)]
-    codes = relax.astype(_unpacked(taken[0], bits), dtype=dtype)
+    codes = relax.astype(_unpack(taken[0], bits), dtype=dtype)
     size = (Value(ssa=codes).shape or ())[after]
     if not isinstance(size, int):
         raise node.fail("the size along 'quantize_axis' must be known", "quantize_axis")
     if node.has(3):
-        zeros = _unpacked(relax.take(node.tensor(3), node.tensor(1), axis=along), bits)
+        zeros = _unpack(relax.take(node.tensor(3), node.tensor(1), axis=along), bits)
         count = (node.value(2).shape or ())[-1]
-        zeros = _first(zeros, count, zeros.type.rank - 1)  # packed numbers fill the last byte
-        codes = relax.subtract(codes, _spread(relax.astype(zeros, dtype=dtype), block, after, size))
+        zeros = _first(zeros, count, zeros.type.rank - 1)  # Packed numbers fill the last byte.
+        codes = relax.subtract(codes, _broadcast_parameter(relax.astype(zeros, dtype=dtype), block, after, size))
     elif is_packed:
         codes = relax.subtract(codes, const(2 ** (bits - 1), dtype))
-    return relax.multiply(codes, _spread(taken[1], block, after, size))
+    return relax.multiply(codes, _broadcast_parameter(taken[1], block, after, size))
 
 
-def _spread(tensor: Tensor, block: int, axis: int, size: int) -> Tensor:
-    """A number for each element of its block."""
+def _broadcast_parameter(tensor: Tensor, block: int, axis: int, size: int) -> Tensor:
+    """Repeat a block's number for each element of the block."""
     return _first(relax.repeat(tensor, repeats=block, axis=axis), size, axis)
 
 
 # ---- MatMulBnb4 ----
 
-#: The values of bitsandbytes' codes: FP4, and NF4, quantiles of the normal distribution.
+#: Values of the codes of bitsandbytes: FP4, and NF4, quantiles of the normal distribution.
 _FP4 = (0.0, 1 / 192, 2 / 3, 1.0, 1 / 3, 0.5, 1 / 6, 0.25)
 _NF4 = (
     -1.0, -0.6961928009986877, -0.5250730514526367, -0.39491748809814453, -0.28444138169288635, -0.18477343022823334,
@@ -171,7 +174,7 @@ _NF4 = (
 
 @register_onnx(_DOMAIN, "MatMulBnb4")
 def matmul_of_bnb4(node: Node) -> Outputs:
-    """A matrix by the transpose of a matrix [N, K] of 4-bit codes, whose blocks run on from row to row."""
+    """Multiply by the transpose of a matrix [N, K] of 4-bit codes. Blocks continue from row to row."""
     if not node.int("transB", 1):
         raise node.fail("weights that are not transposed are for training: export with 1", "transB")
     kind, block = node.int("quant_type", -1), _block_size(node, 0)
@@ -179,12 +182,12 @@ def matmul_of_bnb4(node: Node) -> Outputs:
         raise node.fail(f"must be 0 (FP4) or 1 (NF4), got {kind}", "quant_type")
     columns, depth = _positive(node, "N"), _positive(node, "K")
     count, dtype = columns * depth, node.value(0).dtype
-    packed, scale = _shaped(node, 1, ((count + 1) // 2,)), _shaped(node, 2, (-(-count // block),))
+    packed, scale = _reshape_input(node, 1, ((count + 1) // 2,)), _reshape_input(node, 2, (-(-count // block),))
     values = _NF4 if kind else (*_FP4, *(-each for each in _FP4))
     # The first code of a byte is in the highest bits.
     codes = [relax.right_shift(packed, const(4, "ui8")), relax.bitwise_and(packed, const(15, "ui8"))]
     spread = _first(relax.reshape(relax.stack(codes, axis=1), (-1,)), count, 0)
     numbers = relax.take(const(values, dtype), cast(spread, "i64"), axis=0)
-    weights = relax.reshape(relax.multiply(numbers, _spread(scale, block, 0, count)), (columns, depth))
+    weights = relax.reshape(relax.multiply(numbers, _broadcast_parameter(scale, block, 0, count)), (columns, depth))
     letters = "abcdefgh"[: node.rank(0) - 1]
     return relax.einsum([node.tensor(0), weights], subscripts=f"{letters}k,nk->{letters}n")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators on quantized tensors that onnxruntime's quantizer puts into models, in the domain com.microsoft.
+"""Converters of com.microsoft operators on quantized tensors, which onnxruntime's quantizer inserts.
 
-Each quantized tensor is three inputs in a row: elements, scale and zero point, which may be left out where it is 0.
+Each quantized tensor has three consecutive inputs: elements, scale, and zero point, which is optional if it is 0.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _DOMAIN = "com.microsoft"
 
 
 def _real(node: Node, at: int) -> Tensor:
-    """The real numbers of a quantized tensor whose elements are input #at."""
+    """Dequantize the quantized tensor with its elements in input #at."""
     return relax.dequantize(
         node.tensor(at), node.tensor(at + 1), _zero_point(node, at + 2, node.value(at).dtype), axis=0, out_dtype="f32"
     )
 
 
-def _quantized(node: Node, real: Tensor, scale: int, dtype: str) -> Tensor:
-    """Real numbers with a scale and the zero point behind it, both inputs."""
+def _quantize(node: Node, real: Tensor, scale: int, dtype: str) -> Tensor:
+    """Quantize real numbers. The inputs are the scale and the zero point behind it."""
     return relax.quantize(real, node.tensor(scale), _zero_point(node, scale + 1, dtype), axis=0, out_dtype=dtype)
 
 
@@ -35,25 +35,25 @@ def _zero_point(node: Node, index: int, dtype: str) -> Value:
     return node.tensor(index)
 
 
-# ---- element by element, and by moving ----
+# ---- elementwise operators and data movement ----
 
 
 @register_onnx(_DOMAIN, ["QLinearAdd", "QLinearMul"])
 def arithmetic(node: Node) -> Outputs:
     name = "add" if node.op == "QLinearAdd" else "multiply"
-    return _quantized(node, relax.dialect.ops[name](_real(node, 0), _real(node, 3)), 6, node.value(0).dtype)
+    return _quantize(node, relax.dialect.ops[name](_real(node, 0), _real(node, 3)), 6, node.value(0).dtype)
 
 
-# Of the operators whose versions differ those that are meant.
+# Versions of the corresponding ONNX operators.
 _VERSIONS = {"LeakyRelu": 16, "ReduceMean": 13, "Sigmoid": 13}
 
 
 @register_onnx(_DOMAIN, [*(f"QLinear{name}" for name in _VERSIONS), "QLinearSoftmax"])
 def of_one(node: Node) -> Outputs:
-    """Which dimensions of a softmax are one depends on the version that the attribute names."""
+    """Convert a unary operator. For Softmax, the attribute 'opset' decides which dimensions are merged."""
     name = node.op.removeprefix("QLinear")
     version = node.int("opset", 13) if name == "Softmax" else _VERSIONS[name]
-    return _quantized(node, as_onnx(node, name, _real(node, 0), version=version), 3, node.value(0).dtype)
+    return _quantize(node, as_onnx(node, name, _real(node, 0), version=version), 3, node.value(0).dtype)
 
 
 @register_onnx(_DOMAIN, "QLinearConcat")
@@ -62,20 +62,20 @@ def concat(node: Node) -> Outputs:
     if not parts:
         raise node.fail("there is nothing to join")
     dtype = node.value(1).dtype if node.has(1) else node.value(2).dtype
-    return _quantized(node, as_onnx(node, "Concat", *parts), 0, dtype)
+    return _quantize(node, as_onnx(node, "Concat", *parts), 0, dtype)
 
 
 @register_onnx(_DOMAIN, "QLinearWhere")
 def where(node: Node) -> Outputs:
     chosen = relax.where(node.tensor(0), _real(node, 1), _real(node, 4))
-    return _quantized(node, chosen, 7, node.value(1).dtype)
+    return _quantize(node, chosen, 7, node.value(1).dtype)
 
 
 @register_onnx(_DOMAIN, ["QLinearAveragePool", "QLinearGlobalAveragePool"])
 def average_pool(node: Node) -> Outputs:
     name, are_last = node.op.removeprefix("QLinear"), bool(node.int("channels_last", 0))
     pooled = as_onnx_of_images(node, name, _real(node, 0), are_last=are_last)
-    return _quantized(node, pooled, 3, node.value(0).dtype)
+    return _quantize(node, pooled, 3, node.value(0).dtype)
 
 
 @register_onnx(_DOMAIN, "QLinearConv")
@@ -88,7 +88,7 @@ def conv(node: Node) -> Outputs:
 
 @register_onnx(_DOMAIN, "QGemm")
 def gemm(node: Node) -> Outputs:
-    """Sums in 32 bits, with C among them; without a scale of the result they become real numbers."""
+    """Convert QGemm: sums in 32 bits, including C. Without a scale of the result, it is a tensor of real numbers."""
     sums = _integer_product(node, 3, 2, bool(node.int("transA", 0)), bool(node.int("transB", 0)))
     if node.has(6):
         sums = with_bias(node, sums, 6, node.tensor(6))
@@ -97,7 +97,7 @@ def gemm(node: Node) -> Outputs:
     real = relax.multiply(relax.astype(sums, dtype="f32"), scale)
     if not node.has(7):
         return real
-    return _quantized(node, real, 7, node.value(8).dtype if node.has(8) else "ui8")
+    return _quantize(node, real, 7, node.value(8).dtype if node.has(8) else "ui8")
 
 
 @register_onnx(_DOMAIN, "MatMulIntegerToFloat")
@@ -105,27 +105,27 @@ def matmul_integer_to_float(node: Node) -> Outputs:
     if node.rank(2) and node.value(2).shape != (1,):
         raise node.fail("several scales of the first input are not supported")
     sums = _integer_product(node, 1, 4)
-    return _scaled(node, sums, node.tensor(2), 3, 6)
+    return _scale(node, sums, node.tensor(2), 3, 6)
 
 
 @register_onnx(_DOMAIN, "DynamicQuantizeMatMul")
 def dynamic_quantize_matmul(node: Node) -> Outputs:
-    """The first input is quantized as DynamicQuantizeLinear does."""
+    """Convert DynamicQuantizeMatMul. The first input is quantized as in DynamicQuantizeLinear."""
     data, scale, zero_point = dynamic_quantized(node.tensor(0))
     left = relax.subtract(relax.astype(data, dtype="i32"), relax.astype(zero_point, dtype="i32"))
     sums = relax.matmul(left, shifted(node, 1, 3), out_dtype="i32")
-    return _scaled(node, sums, scale, 2, 4)
+    return _scale(node, sums, scale, 2, 4)
 
 
-def _scaled(node: Node, sums: Tensor, left_scale: int | Tensor, right_scale: int, bias: int) -> Tensor:
-    """Sums in 32 bits as real numbers of the right scale's type."""
+def _scale(node: Node, sums: Tensor, left_scale: int | Tensor, right_scale: int, bias: int) -> Tensor:
+    """Convert 32-bit sums to real numbers of the right scale's type."""
     scale = relax.dialect.ops["multiply"](left_scale, node.tensor(right_scale))
     real = relax.multiply(relax.astype(sums, dtype=node.value(right_scale).dtype), scale)
     return with_bias(node, real, bias, node.tensor(bias)) if node.has(bias) else real
 
 
 def _integer_product(node: Node, right: int, left_zero: int, trans_a: bool = False, trans_b: bool = False) -> Tensor:
-    """Of two matrices less their zero points, in 32 bits; a zero point of the right one may be one for each column."""
+    """Multiply two matrices minus their zero points in 32 bits. The right one may have a zero point per column."""
     first, second = shifted(node, 0, left_zero), _without_zero_points(node, right, 5, trans_b)
     if trans_a:
         first = relax.permute_dims(first)
@@ -133,6 +133,6 @@ def _integer_product(node: Node, right: int, left_zero: int, trans_a: bool = Fal
 
 
 def _without_zero_points(node: Node, index: int, zero_point: int, in_rows: bool) -> Tensor:
-    """As `shifted`; in a matrix that is to be transposed the zero points are those of rows."""
+    """Return a matrix minus its zero points. In a matrix that is transposed later, they belong to rows."""
     several = node.has(zero_point) and node.rank(zero_point) == 1 and node.value(zero_point).shape != (1,)
     return shifted(node, index, zero_point, behind=int(several and in_rows))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LSTMs whose weights are bytes, as onnxruntime's quantizer writes them."""
+"""Converter of LSTMs with 8-bit weights, which onnxruntime's quantizer writes."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from .recurrent import Cell, LstmCell, Recurrent, Weights
 
 
 class _DirectionWeights(NamedTuple):
-    """A direction's weights as integers without their zero point, and their scale."""
+    """Weights of a direction, as integers minus the zero point, and their scale."""
 
     integers: Tensor
     scale: Tensor
 
     def product(self, data: Tensor) -> Tensor:
-        """Of data that are quantized as DynamicQuantizeLinear does."""
+        """Multiply data, quantized as in DynamicQuantizeLinear, by the weights."""
         bytes_, scale, zero_point = dynamic_quantized(data)
         sums = relax.matmul(_difference(bytes_, zero_point), self.integers, out_dtype="i32")
         return relax.multiply(relax.astype(sums, dtype="f32"), relax.multiply(scale, self.scale))
@@ -36,9 +36,9 @@ class _QuantizedCell(LstmCell):
 
 
 class _QuantizedLstm(Recurrent):
-    """W and R are [directions, elements, gates], bytes with a scale and a zero point, or one of each for each gate.
+    """LSTM with 8-bit weights W and R, [directions, elements, gates], with scales and zero points, single or per gate.
 
-    The inputs of all steps are quantized together, the states by step.
+    The inputs of all steps are quantized together, the states in each step.
     """
 
     weights_shown = "directions, hidden, gates * hidden"
@@ -58,7 +58,7 @@ class _QuantizedLstm(Recurrent):
         return self._quantized(1, 8, index).product(data)
 
     def _quantized(self, weight: int, scale: int, index: int) -> _DirectionWeights:
-        """A direction's weights, with a scale that is an input, and the zero point the one behind that."""
+        """Return a direction's weights. `scale` is the index of an input; the next input is the zero point."""
         taken = (
             part(self.node.tensor(input_), 0, index, index + 1, drop=True) for input_ in (weight, scale, scale + 1)
         )

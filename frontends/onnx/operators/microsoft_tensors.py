@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of com.microsoft on tensors that ONNX has no operator for: distances, inverses, windows, crops, hashes."""
+"""Converters of com.microsoft operators without an ONNX counterpart: distances, inverses, windows, crops, hashes."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def inverse(node: Node) -> Outputs:
 
 @register_onnx(_DOMAIN, "Unique")
 def unique(node: Node) -> Outputs:
-    """Return the distinct elements in the order of their first occurrence, their inverse indices and counts."""
+    """Return the distinct elements in the order of their first occurrence, with inverse indices and counts."""
     return list(relax.unique(node.tensor(0), False, False, True, True))
 
 
@@ -90,8 +90,8 @@ def murmur_hash(node: Node) -> Outputs:
     blocks = [low, cast(relax.right_shift(bits, const(32, "ui64")), "ui32")] if wide else [low]
     state: Tensor = _u32(node.int("seed", 0) % 2**32)
     for block in blocks:
-        mixed = relax.multiply(_rotated(relax.multiply(block, _u32(0xCC9E2D51)), 15), _u32(0x1B873593))
-        turned = _rotated(relax.bitwise_xor(mixed, state), 13)
+        mixed = relax.multiply(_rotate(relax.multiply(block, _u32(0xCC9E2D51)), 15), _u32(0x1B873593))
+        turned = _rotate(relax.bitwise_xor(mixed, state), 13)
         state = relax.add(relax.multiply(turned, _u32(5)), _u32(0xE6546B64))
     state = relax.bitwise_xor(state, _u32(4 * len(blocks)))
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
@@ -107,7 +107,7 @@ def _u32(number: int) -> Tensor:
     return const(number, "ui32")
 
 
-def _rotated(x: Tensor, count: int) -> Tensor:
+def _rotate(x: Tensor, count: int) -> Tensor:
     """Rotate the bits of 32-bit integers to the left."""
     return relax.bitwise_or(relax.left_shift(x, _u32(count)), relax.right_shift(x, _u32(32 - count)))
 
@@ -151,8 +151,8 @@ def crop_and_resize(node: Node) -> Outputs:
 class _Points(NamedTuple):
     """Sampling points along one axis, [boxes, rows, 1] or [boxes, 1, columns].
 
-    The elements before and after each point, the share of the latter, the nearest element, and a mask of the points
-    within the image.
+    The fields are the elements before and after each point, the weight of the element after, the nearest element, and a
+    mask of the points within the image.
     """
 
     before: Tensor

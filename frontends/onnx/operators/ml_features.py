@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Features of models as scikit-learn's exporters write them (ai.onnx.ml): chosen, scaled, encoded, filled in."""
+"""Converters of feature preprocessing (ai.onnx.ml): selection, scaling, encoding, imputation."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Listed: TypeAlias = "Array | list[str]"
 
 @register_onnx(_ML, "ArrayFeatureExtractor")
 def array_feature_extractor(node: Node) -> Outputs:
-    """Elements along the last axis; a vector is a matrix with one row."""
+    """Return elements along the last axis. A vector is a matrix with one row."""
     chosen = integers(node, 1)
     taken = relax.take(node.tensor(0), chosen, axis=node.rank(0) - 1)
     return taken if node.rank(0) > 1 else relax.expand_dims(taken, axis=[0])
@@ -55,13 +55,13 @@ def _check_features(node: Node, name: str, count: int) -> None:
     features = (node.value(0).shape or (None,))[-1]
     if count != 1 and (count == 0 or (isinstance(features, int) and count != features)):
         raise node.fail(
-            f"attribute '{name}' has {counted(count, 'value')} for {features} features: one or one each", name
+            f"attribute '{name}' has {counted(count, 'value')} for {features} features: expected one, or one each", name
         )
 
 
 @register_onnx(_ML, "Normalizer")
 def normalizer(node: Node) -> Outputs:
-    """Each row divided by its norm; rows whose norm is 0 stay."""
+    """Divide each row by its norm. Rows of norm 0 stay unchanged."""
     norm, x = node.choice("norm", "MAX", ("MAX", "L1", "L2")), as_f32(node)
     if node.rank(0) not in (1, 2):
         raise node.fail(f"takes [rows, features] or [features], not {node.rank(0)} dimensions")
@@ -89,7 +89,7 @@ def imputer(node: Node) -> Outputs:
 
 @register_onnx(_ML, "FeatureVectorizer")
 def feature_vectorizer(node: Node) -> Outputs:
-    """All inputs joined, each with as many features as the attribute says."""
+    """Join all inputs. The attribute states the number of features of each."""
     counts = node.ints("inputdimensions") or []
     if len(counts) != len(node.inputs) or not counts:
         raise node.fail(
@@ -129,7 +129,7 @@ def one_hot_encoder(node: Node) -> Outputs:
 
 @register_onnx(_ML, "LabelEncoder")
 def classes_of_strings(node: Node) -> Outputs:
-    """The place of each string in a list, or the string at each place."""
+    """Return the index of each string in a list, or the string at each index."""
     import numpy
 
     strings: list[str] = node.strings("classes_strings") or []
@@ -138,7 +138,7 @@ def classes_of_strings(node: Node) -> Outputs:
 
 @register_onnx(_ML, "CategoryMapper")
 def category_mapper(node: Node) -> Outputs:
-    """The number of each string, or the string of each number."""
+    """Return the number of each string, or the string of each number."""
     import numpy
 
     return _either_way(node, numpy.array(node.ints("cats_int64s") or [], "int64"), node.strings("cats_strings") or [])
@@ -148,18 +148,18 @@ def _either_way(node: Node, numbers: Array, strings: list[str]) -> Outputs:
     import numpy
 
     if node.texts(0) is None:
-        return _encoded(node, numbers, strings, node.string("default_string", "_Unused"))
-    return _encoded(node, strings, numbers, numpy.array(node.int("default_int64", -1)))
+        return _encode(node, numbers, strings, node.string("default_string", "_Unused"))
+    return _encode(node, strings, numbers, numpy.array(node.int("default_int64", -1)))
 
 
 @register_onnx(_ML, "LabelEncoder", since=2)
 def label_encoder(node: Node) -> Outputs:
     keys, values = _listed(node, "keys"), _listed(node, "values")
-    return _encoded(node, keys, values, _default(node, values))
+    return _encode(node, keys, values, _default(node, values))
 
 
-def _encoded(node: Node, keys: Listed, values: Listed, default: Any) -> Outputs:
-    """Each key's value, found in a hash table of the keys; else the default. Strings are lists."""
+def _encode(node: Node, keys: Listed, values: Listed, default: Any) -> Outputs:
+    """Look up each key's value in a hash table, with a default. Strings are lists."""
     import numpy
 
     if len(keys) != len(values) or not len(keys):
@@ -167,11 +167,11 @@ def _encoded(node: Node, keys: Listed, values: Listed, default: Any) -> Outputs:
     if isinstance(values, list):
         words = list(dict.fromkeys([*values, default]))
         places = numpy.array([words.index(each) for each in (*values, default)], "int64")
-        return Texts(_encoded_as_numbers(node, keys, places[:-1], places[-1]), words)
-    return _encoded_as_numbers(node, keys, values, default)
+        return Texts(_encode_as_numbers(node, keys, places[:-1], places[-1]), words)
+    return _encode_as_numbers(node, keys, values, default)
 
 
-def _encoded_as_numbers(node: Node, keys: Listed, values: Array, default: Array) -> Value:
+def _encode_as_numbers(node: Node, keys: Listed, values: Array, default: Array) -> Value:
     import numpy
 
     texts = node.texts(0)
@@ -193,7 +193,7 @@ def _by_numbers(node: Node, keys: Array, values: Array, default: Array) -> Tenso
         raise node.fail(f"the keys are {expected}, but the input is {node.value(0).dtype}")
     x = node.tensor(0)
     held = dict(zip(keys.tolist(), values.tolist(), strict=True))
-    # The first versions do not find a NaN.
+    # The first versions do not find NaN.
     unordered = [key for key in held if key != key and node.version >= 4]
     ordered = [key for key in held if key == key]
     result = const(default)
@@ -206,7 +206,7 @@ def _by_numbers(node: Node, keys: Array, values: Array, default: Array) -> Tenso
 
 
 def _listed(node: Node, kind: str) -> Listed:
-    """Keys or values, in whichever attribute they are."""
+    """Return keys or values from whichever attribute contains them."""
     import numpy
 
     proto = node.tensor_proto(f"{kind}_tensor")
@@ -247,7 +247,7 @@ def _default(node: Node, values: Listed) -> Any:
 
 @register_onnx(_ML, "ZipMap")
 def zip_map(node: Node) -> Outputs:
-    """The scores as they come, a column for each class: what callers could make a dictionary of for each row."""
+    """Return the scores unchanged, one column per class. Callers can build a dictionary for each row."""
     labels = node.strings("classlabels_strings") or node.ints("classlabels_int64s") or []
     columns = (node.value(0).shape or (None,))[-1]
     if isinstance(columns, int) and columns != len(labels):
@@ -260,4 +260,4 @@ _WITHOUT_TENSORS = ("DictVectorizer", "CastMap")
 
 @register_onnx(_ML, _WITHOUT_TENSORS)
 def without_tensors(node: Node) -> Outputs:
-    raise node.fail("takes dictionaries, and only tensors can be passed")
+    raise node.fail("takes dictionaries, but only tensors can be passed")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Linear models and support vector machines (ai.onnx.ml)."""
+"""Converters of linear models and support vector machines (ai.onnx.ml)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def linear_regressor(node: Node) -> Outputs:
 
 @register_onnx(_ML, "LinearClassifier")
 def linear_classifier(node: Node) -> Outputs:
-    """One row of coefficients for two classes is that of the second."""
+    """Convert LinearClassifier. A single row of coefficients for two classes belongs to the second class."""
     labels, name = class_labels(node, "classlabels_ints"), post_transform(node)
     rows = len(node.floats("intercepts") or labels)
     if rows not in (1, len(labels)) or (rows == 1 and len(labels) != 2):
@@ -39,7 +39,7 @@ def linear_classifier(node: Node) -> Outputs:
 
 
 def _products(node: Node, rows: int) -> Tensor:
-    """The data times each row of coefficients, plus its intercept: [data, rows]."""
+    """Return the data times each row of coefficients, plus its intercept: [data, rows]."""
     import numpy
 
     coefficients, intercepts = node.floats("coefficients") or [], node.floats("intercepts")
@@ -60,7 +60,7 @@ def _products(node: Node, rows: int) -> Tensor:
 
 @register_onnx(_ML, "SVMRegressor")
 def svm_regressor(node: Node) -> Outputs:
-    """The sum of kernels between the data and each support vector; without these a linear model."""
+    """Convert SVMRegressor: a weighted sum of kernels with each support vector, or a linear model without vectors."""
     import numpy
 
     coefficients = numpy.array(node.floats("coefficients") or [], "float32")
@@ -79,7 +79,7 @@ def svm_regressor(node: Node) -> Outputs:
 
 
 def _kernel(node: Node, x: Tensor, vectors: Array) -> Tensor:
-    """How near each row is to each vector: [rows, vectors]."""
+    """Return the kernel between each row and each vector: [rows, vectors]."""
     import numpy
 
     kind = node.choice("kernel_type", "LINEAR", ("LINEAR", "POLY", "RBF", "SIGMOID"))
@@ -91,7 +91,7 @@ def _kernel(node: Node, x: Tensor, vectors: Array) -> Tensor:
     if kind == "LINEAR":
         return product
     if kind == "RBF":
-        # By differences: squares taken apart would cost digits.
+        # Subtract before squaring: expanded squares would lose digits.
         rows = relax.expand_dims(x, axis=[1])
         distance = relax.sum(relax.square(relax.subtract(rows, const(vectors))), axis=[2])
         return relax.exp(relax.multiply(distance, const(-gamma, "f32")))
@@ -103,7 +103,10 @@ def _kernel(node: Node, x: Tensor, vectors: Array) -> Tensor:
 
 @register_onnx(_ML, "SVMClassifier")
 def svm_classifier(node: Node) -> Outputs:
-    """Each two classes have a score, positive for the first of them; the label is that with the most votes."""
+    """Convert SVMClassifier. Each pair of classes has a score, positive for its first class.
+
+    The label is the class with the most votes.
+    """
     import numpy
 
     labels, name = class_labels(node, "classlabels_ints"), post_transform(node)
@@ -135,7 +138,10 @@ def svm_classifier(node: Node) -> Outputs:
 
 
 def _weights_of_pairs(coefficients: Array, counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> Array:
-    """The weight of each vector for each pair of classes. A class has a row of coefficients for each other class."""
+    """Return the weight of each vector for each pair of classes.
+
+    A class has a row of coefficients for each other class.
+    """
     import numpy
 
     owners = numpy.repeat(numpy.arange(len(counts)), counts)
@@ -147,7 +153,7 @@ def _weights_of_pairs(coefficients: Array, counts: Sequence[int], pairs: Sequenc
 
 
 def _sides(pairs: Sequence[tuple[int, int]], classes: int) -> list[Tensor]:
-    """Which class is the first of each pair, and which the second: [pairs, classes]."""
+    """Return one-hot rows [pairs, classes] of the first and the second class of each pair."""
     import numpy
 
     places = numpy.eye(classes, dtype="float32")
@@ -155,24 +161,24 @@ def _sides(pairs: Sequence[tuple[int, int]], classes: int) -> list[Tensor]:
 
 
 def _votes(scores: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Tensor:
-    """How many pairs each class wins."""
+    """Return the number of pairs that each class wins."""
     first, second = _sides(pairs, classes)
     wins = relax.greater(scores, const(0.0, "f32"))
     losses = relax.astype(relax.logical_not(wins), dtype="f32")
     return relax.add(relax.matmul(relax.astype(wins, dtype="f32"), first), relax.matmul(losses, second))
 
 
-# ---- probabilities of classes from those between each two of them: pairwise coupling by LIBSVM's iteration ----
+# ---- probabilities of classes from probabilities of pairs: pairwise coupling by LIBSVM's iteration ----
 
 
-# The iteration ends early, up to 0.005 from where it goes, so its steps are those of the reference implementation.
+# The iteration ends up to 0.005 away from its limit, so its steps must equal those in the reference implementation.
 _LEAST_TURNS = 100
 _PRECISION = 0.005
 _LEAST_SHARE = 1e-7
 
 
 def class_shares(node: Node, scores: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Tensor:
-    """The probabilities of the classes [rows, classes] of the scores [rows, pairs], through a sigmoid for each pair."""
+    """Return the probabilities [rows, classes] of scores [rows, pairs], by a sigmoid for each pair."""
     slopes, offsets = (node.floats(name) or [] for name in ("prob_a", "prob_b"))
     if len(slopes) != len(pairs) or len(offsets) != len(pairs):
         counts = f"'prob_a' has {len(slopes)} numbers and 'prob_b' {len(offsets)}"
@@ -187,7 +193,10 @@ def class_shares(node: Node, scores: Tensor, pairs: Sequence[tuple[int, int]], c
 
 
 def _quadratic(first: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Tensor:
-    """The form [rows, classes, classes] that the probabilities make least, of those of each pair's first class."""
+    """Return the quadratic form [rows, classes, classes] that the probabilities minimize.
+
+    `first` are the probabilities of the first class of each pair.
+    """
     import numpy
 
     sides = _sides(pairs, classes)
@@ -201,14 +210,17 @@ def _quadratic(first: Tensor, pairs: Sequence[tuple[int, int]], classes: int) ->
 
 
 def _coupled(form: Tensor, shares: Tensor, slopes: Tensor) -> None:
-    """A kernel: the shares of each row; the form's slopes there are the iteration's memory."""
+    """Kernel that computes the probabilities of each row.
+
+    `slopes` is scratch memory for the derivatives of the form.
+    """
     rows, classes, _ = loops.sizes(form)
     assert isinstance(classes, int)
     loops.for_range(0, rows, lambda row: _Row(form, shares, slopes, row, classes).fill())
 
 
 class _Row(NamedTuple):
-    """One row of memrefs, and how many classes it has."""
+    """One row of the memrefs, and the number of classes."""
 
     form: Tensor
     shares: Tensor
@@ -227,7 +239,7 @@ class _Row(NamedTuple):
         loops.for_range(0, max(_LEAST_TURNS, self.classes), turn, truth(True))
 
     def _improve(self) -> Number:
-        """One turn, unless the shares are good enough; whether they were not."""
+        """Do one iteration unless the probabilities are precise enough. Return True if they were not."""
 
         def derive(one: Number, value: Number) -> Number:
             slope = self._folded(
@@ -247,7 +259,7 @@ class _Row(NamedTuple):
         return is_open
 
     def _move(self, one: Number, value: Number) -> Number:
-        """Moves one share to where the form is least, all so that they are 1 together; the form's value there."""
+        """Move one probability to the minimum of the form, and normalize all to sum 1. Return the form's new value."""
         curve, slope = self._of(self.form, one, one), self._of(self.slopes, one)
         step = (value - slope) / curve
         whole = step + 1.0
@@ -265,7 +277,7 @@ class _Row(NamedTuple):
         return loops.load(buffer, self.row, *places)
 
     def _folded(self, body: Callable[[Number, Number], Number], start: Number | None = None) -> Number:
-        """`result = body(class, result)` for each class."""
+        """Fold `result = body(class, result)` over the classes."""
         return loops.for_range(0, self.classes, body, self._real(0.0) if start is None else start)[0]
 
     def _real(self, value: float) -> Number:

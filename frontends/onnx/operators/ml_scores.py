@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What models of ai.onnx.ml make of scores: transformed scores, and the labels of classes."""
+"""Transforms of scores of ai.onnx.ml models, and labels of classes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ..prelude import Node, Tensor, Value, const, like, relax
 
 
 def post_transform(node: Node) -> str:
-    """The attribute that says what is done to scores."""
+    """Return the attribute that names the transform of scores."""
     return node.choice("post_transform", "NONE", _TRANSFORMS)
 
 
 def transformed(scores: Tensor, name: str) -> Tensor:
-    """Scores [rows, classes] after a transform."""
+    """Return scores [rows, classes] after a transform."""
     return _TRANSFORMS[name](scores)
 
 
 def _softmax_zero(scores: Tensor) -> Tensor:
-    """As softmax, but scores of 0 stay 0."""
+    """Return the softmax, except that scores of 0 stay 0."""
     largest = relax.max(scores, axis=[1], keepdims=True)
     is_zero = relax.less_equal(relax.abs(scores), like(scores, 1e-7))
     small = relax.multiply(scores, relax.exp(relax.negative(largest)))
@@ -33,7 +33,7 @@ def _softmax_zero(scores: Tensor) -> Tensor:
 
 
 def _probit(scores: Tensor) -> Tensor:
-    """The inverse of the normal distribution, by the formula that runtimes have for the inverse of erf."""
+    """Return the inverse of the normal distribution, by the approximation of erf's inverse that runtimes use."""
     a = 0.147
     x = relax.subtract(relax.multiply(scores, like(scores, 2.0)), like(scores, 1.0))
     logarithm = relax.log(relax.subtract(like(scores, 1.0), relax.square(x)))
@@ -54,12 +54,12 @@ _TRANSFORMS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-#: Of the classes: numbers or strings.
+#: Labels of the classes: numbers or strings.
 Labels: TypeAlias = Sequence[int] | Sequence[str]
 
 
 def class_labels(node: Node, ints: str) -> Labels:
-    """The labels of the classes, strings where there are some."""
+    """Return the labels of the classes, strings if there are any."""
     labels: Labels = node.strings("classlabels_strings") or node.ints(ints) or []
     if not labels:
         raise node.fail(f"has no labels ('{ints}' or 'classlabels_strings')", ints)
@@ -67,26 +67,29 @@ def class_labels(node: Node, ints: str) -> Labels:
 
 
 def largest(scores: Tensor, labels: Labels) -> Tensor | Texts:
-    """The label of the first of the largest scores of each row."""
-    return _labelled(relax.argmax(scores, axis=1), labels)
+    """Return the label of each row's largest score, the first in case of ties."""
+    return _label(relax.argmax(scores, axis=1), labels)
 
 
 def above(scores: Tensor, limit: float, labels: Labels) -> Tensor | Texts:
-    """The second label where the only score of a row is above a limit, else the first."""
+    """Return the second label for rows with a score above the limit, else the first label."""
     flat = relax.squeeze(scores, axis=[1])
     is_above = relax.greater(flat, like(scores, limit))
-    return _labelled(relax.astype(is_above, dtype="i64"), labels)
+    return _label(relax.astype(is_above, dtype="i64"), labels)
 
 
-def _labelled(places: Tensor, labels: Labels) -> Tensor | Texts:
-    """The labels at some places."""
+def _label(places: Tensor, labels: Labels) -> Tensor | Texts:
+    """Return the labels at indices."""
     if isinstance(labels[0], str):
         return Texts(Value(ssa=places), map(str, labels))
     return relax.take(const(labels, "i64"), places, axis=0)
 
 
 def two_classes(score: Tensor, name: str, is_share: bool) -> Tensor:
-    """The scores of both classes, transformed, from the only one [rows, 1] there is; the other share is the rest."""
+    """Return the transformed scores of both classes from the only score [rows, 1].
+
+    With `is_share`, the other score is 1 minus the score.
+    """
     if name == "PROBIT":
         return transformed(score, name)
     opposite = relax.negative(score)

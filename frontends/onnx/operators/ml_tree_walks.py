@@ -1,55 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ensembles of trees that all nodes decide in one way, and whose votes are added, as loops.
+"""Ensembles of trees with one kind of decision and added votes, as loops.
 
-Blocks of rows go through one tree after the other, so that a tree is read while it is in the processor's cache. Several
-rows go down at once, none waiting for a branch: a node's children are adjacent and a comparison is added to the
-place of the first one; a leaf leads to itself.
+Blocks of rows go through one tree after the other, so that the tree stays in the processor's cache. Several rows
+descend at once without branches: the children of a node are adjacent, and the result of a comparison is added to the
+index of the first child. A leaf leads to itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ....dialects.core.infos import TensorInfo
 from ....emit import loops
 from ....emit.numbers import Number, as_index, constant, minimum
 from ..prelude import Node, Tensor, const, info_of
+from .ml_forest import Forest
 
-if TYPE_CHECKING:
-    from .ml_trees import Forest
-
-#: How many go down at once: rows through a tree, or one of few rows through trees.
+#: Number of concurrent descents: several rows through one tree, or a remaining row through several trees.
 _LANES = 8
-#: The number of features of a block of rows, about, which stay in the cache with a tree.
+#: Approximate number of features in a block of rows, which stay in the cache with a tree.
 _FEATURES_OF_BLOCK = 4096
 _MOST_ROWS = 256
-# Of a node in `links`: its feature and whether a missing value is a yes, and where its children are, no in front.
+# Fields of a node in `links`: feature and missing-value flag; index of the children, "no" first.
 _FEATURE, _CHILDREN = 0, 1
-# Of a tree in `trees`: its root, the first target that its leaves vote for, the steps to the nearest leaf.
+# Fields of a tree in `trees`: root; first target of its votes; number of steps to the nearest leaf.
 _ROOT, _TARGET, _LEAST = 0, 1, 2
 
 
 @dataclass(frozen=True)
 class ForestLayout:
-    """A forest's nodes in the order in which they are walked; trees are filled up to a multiple of the lanes."""
+    """Nodes of a forest in the order of descent. The number of trees is padded to a multiple of the lanes."""
 
     mode: str
     has_missing: bool
-    #: [nodes], [nodes, 2], [nodes]: those of a tree are contiguous.
+    #: Shapes [nodes], [nodes, 2], [nodes]. The nodes of a tree are contiguous.
     splits: object
     links: object
     leaves: object
-    #: [trees, 3].
+    #: Shape [trees, 3].
     trees: object
-    #: [leaves, width]: votes for the tree's first target and those behind it.
+    #: Shape [leaves, width]: votes for the tree's first target and the targets behind it.
     votes: object
 
 
 def layout_of(forest: Forest, modes: Sequence[str], most_votes: int) -> ForestLayout | None:
-    """A forest's layout in memory; None for one that only the general way takes: of several modes, of nodes that have
-    more than one parent, of too many votes."""
+    """Return a forest's layout in memory, or None for forests that need the general method.
+
+    These have several modes, nodes with more than one parent, or too many votes.
+    """
     import numpy
 
     used = {modes[node.mode] for node in forest.nodes} or {modes[0]}
@@ -63,11 +62,11 @@ def layout_of(forest: Forest, modes: Sequence[str], most_votes: int) -> ForestLa
         return None
     place_of = {node: place for place, node in enumerate(order) if node >= 0}
     mode, inner = used.pop(), len(forest.nodes)
-    own = -1 if mode == "NEQ" else 0  # of the comparison with NaN
+    own = -1 if mode == "NEQ" else 0  # Result of the comparison with NaN.
     splits, links = numpy.full(len(order), numpy.nan), numpy.zeros((len(order), 2), "int32")
     links[:, _CHILDREN] = numpy.arange(len(order)) + own
     leaves, count = numpy.zeros(len(order), "int32"), 0
-    votes = numpy.zeros((forest.leaves + 1, width))  # behind the leaves: nothing, of trees that fill up
+    votes = numpy.zeros((forest.leaves + 1, width))  # The last row has no votes, for trees that pad the forest.
     for place, index in enumerate(order):
         if 0 <= index < inner:
             node = forest.nodes[index]
@@ -86,7 +85,7 @@ def layout_of(forest: Forest, modes: Sequence[str], most_votes: int) -> ForestLa
 
 
 def _order(forest: Forest) -> tuple[list[int], list[int], list[int]]:
-    """The nodes tree by tree and level by level, where each tree begins, and the steps to its nearest leaf."""
+    """Return the nodes tree by tree and level by level, the start of each tree, and the steps to its nearest leaf."""
     order: list[int] = []
     starts: list[int] = []
     least: list[int] = []
@@ -108,7 +107,7 @@ def _order(forest: Forest) -> tuple[list[int], list[int], list[int]]:
 
 
 def _owners(forest: Forest, order: Sequence[int], starts: Sequence[int]) -> list[int] | None:
-    """The target that each tree votes for, where it is one."""
+    """Return the target of each tree, or None if a tree votes for several targets."""
     import bisect
 
     place_of = {node: place for place, node in enumerate(order) if node >= 0}
@@ -123,7 +122,7 @@ def _owners(forest: Forest, order: Sequence[int], starts: Sequence[int]) -> list
 
 
 def walked(node: Node, layout: ForestLayout, x: Tensor, targets: int, dtype: str) -> Tensor:
-    """The sums of the votes [rows, targets] for rows of features."""
+    """Return the sums of the votes [rows, targets] for rows of features."""
     shape = info_of(x).shape
     assert shape is not None
     tables = [const(layout.splits, dtype), const(layout.links), const(layout.leaves), const(layout.trees)]
@@ -133,7 +132,7 @@ def walked(node: Node, layout: ForestLayout, x: Tensor, targets: int, dtype: str
 
 @dataclass(frozen=True)
 class _Walk:
-    """The kernel."""
+    """Kernel that descends the trees."""
 
     mode: str
     has_missing: bool
@@ -152,7 +151,7 @@ class _Walk:
 
 
 class _Walker:
-    """What the kernel does with its buffers."""
+    """Body of the kernel, with its buffers."""
 
     def __init__(self, kind: _Walk, x: Tensor, splits: Tensor, links: Tensor, leaves: Tensor, trees: Tensor,
                  votes: Tensor, out: Tensor):  # fmt: skip
@@ -186,7 +185,7 @@ class _Walker:
         loops.for_range(whole, stop, row)
 
     def _lanes(self, lanes: Sequence[tuple[Number, Number]], least: Number) -> None:
-        """Some rows, each through a tree."""
+        """Descend with several rows, each in its tree."""
         rows = [row for row, _ in lanes]
         roots = [self._of_tree(tree, _ROOT) for _, tree in lanes]
         step = lambda *places: [self._child(*each) for each in zip(rows, places, strict=True)]  # noqa: E731

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ensembles of decision trees (ai.onnx.ml)."""
+"""Converters of ensembles of decision trees (ai.onnx.ml)."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ....support.suggest import counted
 from ...core.values import Texts
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, part, register_onnx, relax, wide_float
+from .ml_forest import MODES, Decision, Forest
 from .ml_scores import Labels, above, class_labels, largest, post_transform, transformed, two_classes
 from .ml_tree_walks import layout_of, walked
 
@@ -19,7 +20,7 @@ _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
 def _data(node: Node) -> tuple[Tensor, str]:
-    """The data [rows, features], as floats."""
+    """Return the data [rows, features] as floats, and the float type."""
     x, wide = node.tensor(0), wide_float(node.value(0).dtype)
     if node.rank(0) not in (1, 2):
         raise node.fail(f"the data has {counted(node.rank(0), 'dimension')}, not 1 or 2")
@@ -40,7 +41,7 @@ def _checked(node: Node, forest: Forest) -> Forest:
 
 
 def _check_lengths(node: Node, **lists: Sequence[object]) -> None:
-    """Attributes that tell of the same nodes or votes are as long as the first of them."""
+    """Check that attributes about the same nodes or votes are as long as the first of them."""
     first, *others = lists
     for name in others:
         if len(lists[name]) != len(lists[first]):
@@ -49,16 +50,16 @@ def _check_lengths(node: Node, **lists: Sequence[object]) -> None:
 
 
 def _reals(node: Node, name: str) -> list[float]:
-    """A list of floats, which may be a tensor of doubles."""
+    """Return a list of floats from an attribute, or from a tensor attribute of doubles."""
     tensor = node.array(f"{name}_as_tensor")
     return list(node.floats(name) or []) if tensor is None else [float(each) for each in tensor.ravel()]
 
 
-# ---- the operators before version 5 ----
+# ---- operators before version 5 ----
 
 
 def _forest(node: Node, kind: str, targets: int) -> Forest:
-    """`kind` is the first word of the attributes of votes: target or class."""
+    """Return the forest. `kind` is the prefix of the vote attributes: target or class."""
     trees, ids = node.ints("nodes_treeids", []), node.ints("nodes_nodeids", [])
     modes = node.strings("nodes_modes") or []
     known = {"BRANCH_" + mode: place for place, mode in enumerate(MODES[:-1])}
@@ -128,9 +129,10 @@ def tree_ensemble_classifier(node: Node) -> Outputs:
 def _of_one_class(
     node: Node, scores: Tensor, dtype: str, forest: Forest, labels: Labels, voted: int
 ) -> tuple[Tensor | Texts, Tensor]:
-    """All votes are for one of two classes: shares where none is negative, else margins of the second class.
+    """Return the label and scores if all votes are for one of two classes.
 
-    As onnxruntime has it: votes for the first class are such votes too, but not where a second score is there.
+    Votes are probabilities if none is negative, else margins of the second class. As in onnxruntime, votes for the
+    first class count as votes for the second, except where the result has a second score.
     """
     base = _reals(node, "base_values")
     score = relax.strided_slice(scores, axes=[1], begin=[voted], end=[voted + 1])
@@ -151,13 +153,13 @@ def tree_ensemble(node: Node) -> Outputs:
     if not 0 <= aggregate < len(_AGGREGATES) or not 0 <= name < len(_TRANSFORMS):
         raise node.fail(f"there is no aggregate function {aggregate} or no transform {name}")
     x, dtype = _data(node)
-    forest = _numbered_forest(node)
+    forest = _read_numbered_forest(node)
     scores = votes(node, forest, x, _AGGREGATES[aggregate], dtype)
     return cast(transformed(scores, _TRANSFORMS[name]), node.value(0).dtype)
 
 
-def _numbered_forest(node: Node) -> Forest:
-    """Nodes and leaves are numbered apart; here leaves come behind the nodes."""
+def _read_numbered_forest(node: Node) -> Forest:
+    """Return the forest. The model numbers nodes and leaves separately; here, leaves come after the nodes."""
     features, modes = node.ints("nodes_featureids", []), [int(each) for each in _elements(node, "nodes_modes")]
     splits = _elements(node, "nodes_splits")
     count = len(features)
@@ -200,77 +202,28 @@ def _children(node: Node, way: str, count: int) -> list[int]:
 
 
 def _sets(node: Node, modes: Sequence[int]) -> Iterator[tuple[float, ...]]:
-    """The sets of the nodes that ask for members, one after the other; each ends with NaN."""
+    """Return the sets of the membership nodes in order. Each set ends with NaN."""
     tensor = node.array("membership_values")
     values = [] if tensor is None else tensor.ravel().tolist()
     ends = [place for place, value in enumerate(values) if value != value]
     sets = [tuple(values[start + 1 : end]) for start, end in itertools.pairwise([-1, *ends])]
     wanted = sum(MODES[mode] == "MEMBER" for mode in modes)
     if len(sets) != wanted:
-        raise node.fail(f"there are {len(sets)} sets for {wanted} nodes that ask for members", "membership_values")
+        raise node.fail(f"there are {len(sets)} sets for {wanted} membership nodes", "membership_values")
     return iter(sets)
 
 
-# ---- trees as arithmetic: for all rows and trees at once, a step from a node to its child ----
+# ---- trees as arithmetic: each step moves all rows in all trees from a node to a child ----
 
 
-#: How a node compares the feature with its split, by number; a member is one of a set.
-MODES = ("LEQ", "LT", "GTE", "GT", "EQ", "NEQ", "MEMBER")
 _COMPARISONS = ("less_equal", "less", "greater_equal", "greater", "equal", "not_equal")
 _MEMBER = MODES.index("MEMBER")
-# Of a table of votes; larger ones are refused by the limits of the import.
+# Maximum size of a table of votes. Larger tables are refused by the limits of the import.
 _MOST_VOTES = 1 << 27
 
 
-class Decision(NamedTuple):
-    """A node that decides; children are indices of nodes or, behind them, leaves."""
-
-    feature: int
-    split: float
-    mode: int
-    yes: int
-    no: int
-    missing_is_yes: bool = False
-    members: tuple[float, ...] = ()
-
-
-class Forest(NamedTuple):
-    """Trees with nodes first, then leaves: `votes` are (leaf's index, target, weight)."""
-
-    nodes: Sequence[Decision]
-    leaves: int
-    roots: Sequence[int]
-    targets: int
-    votes: Sequence[tuple[int, int, float]]
-
-    @property
-    def size(self) -> int:
-        return len(self.nodes) + self.leaves
-
-    def problem(self) -> str:
-        """What is wrong with it, or nothing."""
-        children = [child for node in self.nodes for child in (node.yes, node.no)]
-        if not self.roots or not all(0 <= place < self.size for place in (*children, *self.roots)):
-            return "a tree has no root, or a node a child that is not there"
-        if self.depth() is None:
-            return "the nodes of a tree are in a circle"
-        if not all(0 <= target < self.targets for _, target, _ in self.votes):
-            return f"a leaf votes for none of the {self.targets} targets"
-        return ""
-
-    def depth(self) -> int | None:
-        """The most steps from a root to a leaf; None where they never end."""
-        level, steps = set(self.roots), 0
-        while inner := [place for place in level if place < len(self.nodes)]:
-            level = {child for place in inner for child in (self.nodes[place].yes, self.nodes[place].no)}
-            steps += 1
-            if steps > len(self.nodes):
-                return None
-        return steps
-
-
 def leaves_reached(forest: Forest, x: Tensor) -> Tensor:
-    """The leaf that each row [rows, features] of floats gets to in each tree: [rows, trees]."""
+    """Return the leaf that each row [rows, features] of floats reaches in each tree: [rows, trees]."""
     import numpy
 
     dtype, table = info_of(x).dtype, _Table(forest)
@@ -278,34 +231,34 @@ def leaves_reached(forest: Forest, x: Tensor) -> Tensor:
     place = relax.add(start, const(numpy.array([forest.roots], "int64")))
     for _ in range(forest.depth() or 0):
         value = relax.gather_elements(x, table.of("feature", place), axis=1)
-        is_yes = relax.astype(_decided(forest, table, place, value, dtype), dtype="i64")
+        is_yes = relax.astype(_decide(forest, table, place, value, dtype), dtype="i64")
         child = relax.add(relax.multiply(place, const(2, "i64")), is_yes)
         place = relax.take(table.children(), child, axis=0)
     return place
 
 
 class _Table:
-    """What nodes hold, as constants that are made once. Leaves lead to themselves."""
+    """Fields of nodes, as constants that are created once. Leaves lead to themselves."""
 
     def __init__(self, forest: Forest):
         self._forest = forest
         self._made: dict[str, Tensor] = {}
 
     def of(self, field: str, place: Tensor, dtype: str = "i64") -> Tensor:
-        """A field of the nodes at these places."""
+        """Return a field of the nodes at these indices."""
         rest = [0] * self._forest.leaves
         values = [getattr(node, field) for node in self._forest.nodes]
         return relax.take(self._once(field, lambda: const([*values, *rest], dtype)), place, axis=0)
 
     def members(self, place: Tensor, dtype: str) -> Tensor:
-        """The sets of the nodes at these places, filled up with what is equal to nothing."""
+        """Return the sets of the nodes at these indices, padded with NaN, which equals nothing."""
         most = max(len(node.members) for node in self._forest.nodes)
         rows = [[*node.members, *[float("nan")] * (most - len(node.members))] for node in self._forest.nodes]
         rest = [[float("nan")] * most] * self._forest.leaves
         return relax.take(self._once("members", lambda: const([*rows, *rest], dtype)), place, axis=0)
 
     def children(self) -> Tensor:
-        """For each node the child where it says no, then the other."""
+        """Return the children of each node, "no" first."""
         inner = [child for node in self._forest.nodes for child in (node.no, node.yes)]
         leaves = [place for place in range(len(self._forest.nodes), self._forest.size) for _ in range(2)]
         return self._once("children", lambda: const([*inner, *leaves], "i64"))
@@ -316,8 +269,8 @@ class _Table:
         return self._made[name]
 
 
-def _decided(forest: Forest, table: _Table, place: Tensor, value: Tensor, dtype: str) -> Tensor:
-    """Whether each row goes the way of yes at a node."""
+def _decide(forest: Forest, table: _Table, place: Tensor, value: Tensor, dtype: str) -> Tensor:
+    """Check whether each row takes the "yes" branch at a node."""
     modes = sorted({node.mode for node in forest.nodes})
     decided: Any = None
     for mode in modes:
@@ -336,7 +289,7 @@ def _decided(forest: Forest, table: _Table, place: Tensor, value: Tensor, dtype:
 
 
 def votes(node: Node, forest: Forest, x: Tensor, aggregate: str, dtype: str) -> Tensor:
-    """What the leaves that rows [rows, features] get to vote, put together over the trees: [rows, targets]."""
+    """Return the votes of the leaves that rows [rows, features] reach, aggregated over the trees: [rows, targets]."""
     import numpy
 
     is_extreme = aggregate in ("MIN", "MAX")

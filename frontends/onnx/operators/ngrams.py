@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Counts of n-grams: runs of tokens, maybe with gaps, that a pool names."""
+"""Converter of TfIdfVectorizer: counts of a pool's n-grams, which are runs of tokens, also with gaps."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from ...core.texts import numbered
 from ..prelude import Node, Outputs, Tensor, Value, const, joined, register_onnx, relax
 from . import key_tables
 
-# More steps than this between tokens would make a graph that takes too long.
+# More skipped tokens would make the graph too large to compile in a reasonable time.
 _MOST_SKIPS = 256
 
 
 class _Level(NamedTuple):
-    """Beginnings of n-grams of one length: what each is made of, and the result's column where one is whole."""
+    """Prefixes of n-grams of one length: their keys, and the result's columns of complete n-grams."""
 
     keys: list[int]
     columns: list[int]
 
 
 class _Pool:
-    """The n-grams as a tree by their beginnings, level by level.
+    """The n-grams as a tree of prefixes, level by level.
 
-    A token's number is its place among the sorted tokens; a beginning's its place among those of its length, which
-    are sorted by key: number of the beginning without the last token * number of tokens + number of the last token.
+    A token's number is its index among the sorted tokens. A prefix's number is its index among the prefixes of its
+    length, sorted by key. The key is (number of the prefix without the last token) * (number of tokens) + (number of
+    the last token).
     """
 
     def __init__(self, grams: dict[tuple[int, ...], int], width: int):
@@ -41,14 +42,17 @@ class _Pool:
             starts = {gram[:length] for gram in grams if len(gram) >= length}
             keyed = sorted((places[start[:-1]] * len(self.tokens) + numbers[start[-1]], start) for start in starts)
             places.update({start: place for place, (_, start) in enumerate(keyed)})
-            # What is no whole n-gram is counted in a column behind the others.
+            # Prefixes that are not complete n-grams are counted in an extra column.
             columns = [grams.get(start, width) for _, start in keyed]
             self.levels.append(_Level([key for key, _ in keyed], [*columns, width]))
 
 
 @register_onnx("", "TfIdfVectorizer")
 def tf_idf_vectorizer(node: Node) -> Outputs:
-    """Each token is looked up once; then, for each gap, beginnings grow token by token, each looked up by its key."""
+    """Convert TfIdfVectorizer. Each token is looked up once.
+
+    Then, for each gap, prefixes grow token by token, and each prefix is looked up by its key.
+    """
     tokens = _tokens(node)
     rank = tokens.rank
     if rank not in (1, 2):
@@ -62,11 +66,11 @@ def tf_idf_vectorizer(node: Node) -> Outputs:
     x = x if rank == 2 else relax.expand_dims(x, axis=[0])
     counts = _counts(node, x, sizes.sizes_of(tokens), width)
     counts = counts if rank == 2 else relax.squeeze(counts, axis=[0])
-    return _weighted(node, counts, mode, width)
+    return _apply_weights(node, counts, mode, width)
 
 
 def _tokens(node: Node) -> Value:
-    """Strings by their numbers in the pool."""
+    """Return the tokens as integers. Strings become their numbers in the pool."""
     texts = node.texts(0)
     if texts is not None and node.has_attribute("pool_strings"):
         return numbered(texts, _words(node))
@@ -81,12 +85,12 @@ def _tokens(node: Node) -> Value:
 
 
 def _words(node: Node) -> list[str]:
-    """The tokens of the pool that are strings, by their numbers."""
+    """Return the strings of the pool in the order of their numbers."""
     return list(dict.fromkeys(node.strings("pool_strings") or []))
 
 
-def _weighted(node: Node, counts: Tensor, mode: str, width: int) -> Tensor:
-    """Weights are listed as the n-grams are, each for the column of its n-gram."""
+def _apply_weights(node: Node, counts: Tensor, mode: str, width: int) -> Tensor:
+    """Apply the weights. The attribute has one weight per n-gram, in the order of the n-grams."""
     weights, indexes = node.floats("weights"), node.ints("ngram_indexes")
     if mode == "IDF":
         counts = relax.minimum(counts, const(1.0, "f32"))
@@ -101,7 +105,7 @@ def _weighted(node: Node, counts: Tensor, mode: str, width: int) -> Tensor:
 
 
 def _counts(node: Node, x: Tensor, shape: Sequence[Dim], width: int) -> Tensor:
-    """How often each n-gram is in each row: [rows, width]."""
+    """Count each n-gram in each row: [rows, width]."""
     rows = shape[0] if len(shape) == 2 else 1
     found = list(_columns(node, x, shape[-1], width))
     if not found:
@@ -114,7 +118,7 @@ def _counts(node: Node, x: Tensor, shape: Sequence[Dim], width: int) -> Tensor:
 
 
 def _columns(node: Node, x: Tensor, length: Dim, width: int) -> Iterator[Tensor]:
-    """For each gap and length of n-grams the columns in which those count that start at each token."""
+    """Yield the columns of the n-grams that start at each token, for each gap and length of n-grams."""
     shortest, longest = node.int("min_gram_length", 1), node.int("max_gram_length", 1)
     skips = node.int("max_skip_count", 0)
     if not 0 <= skips <= _MOST_SKIPS or not 1 <= shortest <= longest:
@@ -123,47 +127,47 @@ def _columns(node: Node, x: Tensor, length: Dim, width: int) -> Iterator[Tensor]
     if not grams:
         return
     pool = _Pool(grams, width)
-    tokens = _looked_up(x, pool.tokens)
+    tokens = _look_up(x, pool.tokens)
     # Single tokens have no gaps, so they count once.
     steps = range(1, skips + 2) if len(pool.levels) > 1 else range(1, 2)
     for step in steps:
         place: Tensor | None = None
         for size, level in enumerate(pool.levels, 1):
-            place = _grown(place, _moved(tokens, step * (size - 1), length), len(pool.tokens), level)
+            place = _extend_prefix(place, _shift_tokens(tokens, step * (size - 1), length), len(pool.tokens), level)
             if size >= shortest and (size > 1 or step == 1):
                 yield _column(place, level)
 
 
 def _grams(node: Node, shortest: int, longest: int) -> dict[tuple[int, ...], int]:
-    """The n-grams of the wanted lengths, and the result's column for each."""
+    """Return the n-grams of the requested lengths, and the result's column for each."""
     words = {word: number for number, word in enumerate(_words(node))}
     pool = [words[each] for each in node.strings("pool_strings") or []] or node.ints("pool_int64s") or []
     indexes = node.ints("ngram_indexes") or []
     starts = [*(node.ints("ngram_counts") or []), len(pool)]
     if starts != sorted(starts) or starts[0] < 0:
-        raise node.fail("attribute 'ngram_counts' must rise, within the pool", "ngram_counts")
+        raise node.fail("attribute 'ngram_counts' must be increasing and within the pool", "ngram_counts")
     grams: dict[tuple[int, ...], int] = {}
     number = 0
     for size, (start, end) in enumerate(itertools.pairwise(starts), 1):
         for place in range(start, end - size + 1, size):
             gram = tuple(pool[place : place + size])
             if number >= len(indexes) or indexes[number] < 0 or gram in grams:
-                raise node.fail("each n-gram of the pool must be there once and have an index", "pool_int64s")
+                raise node.fail("each n-gram of the pool must occur once and have an index", "pool_int64s")
             if shortest <= size <= longest:
                 grams[gram] = indexes[number]
             number += 1
     return grams
 
 
-def _looked_up(x: Tensor, known: Sequence[int]) -> Tensor:
-    """The place of each element among numbers, -1 where it is not there."""
+def _look_up(x: Tensor, known: Sequence[int]) -> Tensor:
+    """Return the index of each element among numbers, or -1."""
     import numpy
 
     return key_tables.looked_up(x, numpy.array(known, "int64"), numpy.arange(len(known)), -1)
 
 
-def _moved(tokens: Tensor, distance: int, length: Dim) -> Tensor:
-    """At each place the token a distance further on, -1 behind the end."""
+def _shift_tokens(tokens: Tensor, distance: int, length: Dim) -> Tensor:
+    """Shift the tokens to the left by a distance. Positions behind the end get -1."""
     if distance == 0:
         return tokens
     wide = relax.nn.pad(tokens, pad_width=[0, 0, 0, distance], pad_value=-1)
@@ -171,13 +175,13 @@ def _moved(tokens: Tensor, distance: int, length: Dim) -> Tensor:
     return sizes.stated(later, [None, length])
 
 
-def _grown(place: Tensor | None, token: Tensor, tokens: int, level: _Level) -> Tensor:
-    """The number of the beginning that has one token more, -1 where there is none."""
+def _extend_prefix(place: Tensor | None, token: Tensor, tokens: int, level: _Level) -> Tensor:
+    """Return the number of the prefix extended by one token, or -1 if there is none."""
     if place is None:
-        return _looked_up(token, level.keys)
+        return _look_up(token, level.keys)
     key = relax.add(relax.multiply(place, const(tokens, "i64")), token)
     is_open = relax.greater_equal(relax.minimum(place, token), const(0, "i64"))
-    return _looked_up(relax.where(is_open, key, const(-1, "i64")), level.keys)
+    return _look_up(relax.where(is_open, key, const(-1, "i64")), level.keys)
 
 
 def _column(place: Tensor, level: _Level) -> Tensor:

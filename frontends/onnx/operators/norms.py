@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Normalizations. Narrow floats are normalized in f32, whatever 'stash_type' says."""
+"""Converters of normalizations. Narrow floats are normalized in f32, regardless of 'stash_type'."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ _WIDTH = {"f64": 3, "f32": 2, "f16": 1, "bf16": 1}
 
 
 def common_dtype(node: Node, *indices: int) -> str:
-    """The type that holds the numbers of several inputs: their own, or f32 for two narrow ones."""
+    """Return a type that represents the numbers of several inputs: their own, or f32 for two narrow types."""
     found = {node.value(index).dtype for index in indices if node.has(index)}
     if len(found) == 1:
         return found.pop()
     return max({*found, "f32"}, key=lambda dtype: _WIDTH.get(dtype, 0))
 
 
-# ---- of batches ----
+# ---- over batches ----
 @register_onnx("", "BatchNormalization")
 def old_batch_norm(node: Node) -> Outputs:
-    """Who wants more than the result trains, unless an attribute of the first versions says that it does not.
+    """Convert BatchNormalization of the first versions.
 
-    Gives the batch's own mean and variance, too. Parameters may have more dimensions than that of the channels.
+    Nodes with more than one output are in training, unless an attribute of the first versions says otherwise. Further
+    outputs are the batch's own mean and variance. Parameters may have more dimensions than the channels.
     """
     is_training = node.output_count > 1 and not (node.version < 7 and node.int("is_test", 0))
     if not node.int("spatial", 1):
@@ -39,7 +40,7 @@ def old_batch_norm(node: Node) -> Outputs:
 
 
 def _norm_of_places(node: Node, is_training: bool) -> Tensor:
-    """Each place of a sample has its own mean and variance."""
+    """Normalize with a mean and variance for each position of a sample."""
     if is_training:
         raise node.fail("training with spatial=0 is not supported: export the model for inference", "spatial")
     x, scale, bias, mean, variance = node.tensors(5)
@@ -54,7 +55,7 @@ def batch_norm(node: Node) -> Outputs:
 
 
 def _batch_norm(node: Node, is_training: bool) -> list[Tensor]:
-    """The result, and mean and variance as they move. ONNX's momentum is the weight of the old ones."""
+    """Return the result and the updated mean and variance. ONNX's momentum is the weight of the old values."""
     wide = common_dtype(node, 0, 1, 2, 3, 4)
     data, *parameters = (cast(node.tensor(index), wide) for index in range(5))
     is_vector = node.rank(0) == 1
@@ -71,9 +72,9 @@ def _batch_norm(node: Node, is_training: bool) -> list[Tensor]:
     return [cast(result, node.value(0).dtype), *moved]
 
 
-# ---- of samples ----
+# ---- per sample ----
 def per_channel(node: Node) -> dict[str, Any]:
-    """What norms of each sample say alike: channels are the second dimension."""
+    """Return the common arguments of norms per sample: channels are the second dimension."""
     return {"channel_axis": 1, "axes": list(range(2, node.rank(0))), "epsilon": node.float("epsilon", 1e-5)}
 
 
@@ -84,7 +85,7 @@ def instance_norm(node: Node) -> Outputs:
 
 @register_onnx("", "GroupNormalization", since=18)
 def group_norm_by_group(node: Node) -> Outputs:
-    """At first scales and biases were those of groups."""
+    """Convert GroupNormalization of the first version, which has scales and biases per group."""
     groups = _groups(node)
     channels = sizes.sizes_of(node.value(0))[1] if node.rank(0) > 1 else groups
     each = sizes.divided(channels, groups)
@@ -116,9 +117,9 @@ def layer_norm(node: Node) -> Outputs:
 
 
 def normalized_layers(node: Node, x: Tensor, scale: int, bias: int, axis: int, epsilon: float) -> list[Tensor]:
-    """x, normalized over the dimensions from an axis on; where they are wanted, its mean and inverse deviation.
+    """Normalize x over the dimensions from an axis on. Return mean and inverse deviation if they are used.
 
-    The result has the type of the scale, mean and inverse deviation that of 'stash_type'.
+    The result has the type of the scale. Mean and inverse deviation have the type of 'stash_type'.
     """
     axes, wide = _axes_from(node, x, axis), common_dtype(node, 0, scale, bias)
     data = cast(x, wide)
@@ -142,12 +143,12 @@ def wanted(node: Node, output: int) -> bool:
 def _axes_from(node: Node, x: Tensor, axis: int) -> list[int]:
     rank = Value(ssa=x).rank
     if rank is None:
-        raise ModelError("the rank of what is normalized is not known")
+        raise ModelError("the rank of the normalized tensor is not known")
     return list(range(node.axis_of(axis, rank), rank))
 
 
 def _along(parameter: Tensor, data: Tensor, axes: list[int]) -> Tensor:
-    """A parameter with the data's sizes along the axes; it may have come with fewer dimensions, or sizes of 1."""
+    """Broadcast a parameter to the data's sizes along the axes. It may have fewer dimensions, or sizes of 1."""
     shape, own = Value(ssa=data).shape, Value(ssa=parameter).shape
     if own is None or shape is None:
         return parameter
@@ -158,7 +159,7 @@ def _along(parameter: Tensor, data: Tensor, axes: list[int]) -> Tensor:
 
 
 def _is_broadcast(size: Dim, wanted: Dim) -> bool:
-    """Whether a size is to become another one: dynamic ones are compared at run time."""
+    """Check whether a size must be broadcast. Dynamic sizes are compared at run time."""
     return equal(size, wanted) is False or (size == 1 and equal(size, wanted) is not True)
 
 
@@ -169,7 +170,7 @@ def rms_norm(node: Node) -> Outputs:
 
 
 def normalized_by_squares(node: Node, x: Tensor, scale: int, axis: int, epsilon: float, inverse: int) -> list[Tensor]:
-    """x over the root of its mean square; where it is wanted, that root's reciprocal, which is output `inverse`.
+    """Divide x by the root of its mean square. If output `inverse` is used, also return the root's reciprocal.
 
     The result has the type of the scale.
     """
@@ -188,7 +189,7 @@ def normalized_by_squares(node: Node, x: Tensor, scale: int, axis: int, epsilon:
 # ---- others ----
 @register_onnx("", "LpNormalization")
 def lp_norm(node: Node) -> Outputs:
-    """Divided by the sum of absolute values or the root of the sum of squares; where that is 0, it stays 0."""
+    """Divide by the L1 or L2 norm. Vectors of norm 0 stay unchanged."""
     x, axis, p, dtype = node.tensor(0), node.int("axis", -1), node.int("p", 2), node.value(0).dtype
     if p not in (1, 2):
         raise node.fail(f"attribute 'p' must be 1 or 2, got {p}", "p")
@@ -208,7 +209,7 @@ def mean_variance_norm(node: Node) -> Outputs:
 
 @register_onnx("", "LRN")
 def local_response_norm(node: Node) -> Outputs:
-    """Divided by what the squares of neighbors in other channels give; their mean is a pooling over channels."""
+    """Divide by a power of the mean square over adjacent channels, computed by pooling over channels."""
     size, dtype, rank = node.int("size", 1), node.value(0).dtype, node.rank(0)
     x = node.tensor(0)
     squares = relax.square(x)

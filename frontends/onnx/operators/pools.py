@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pooling over windows and over whole images, and the inverse of taking maxima."""
+"""Converters of pooling over windows or whole images, and of the inverse of max pooling."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _pool_windows(node: Node) -> Windows:
     if not kernel:
         raise node.fail("attribute 'kernel_shape' is missing", "kernel_shape")
     if len(kernel) > 3:
-        raise node.fail(f"there are pools over 1, 2 and 3 dimensions, not over {len(kernel)}", "kernel_shape")
+        raise node.fail(f"pools are over 1, 2 or 3 dimensions, not over {len(kernel)}", "kernel_shape")
     return windows_of(node, kernel)
 
 
@@ -49,7 +49,7 @@ def max_pool(node: Node) -> Outputs:
 
 
 def _places(node: Node, shape: Sequence[sizes.Size]) -> Tensor:
-    """Where each element stands; with storage_order 1 the last dimensions are counted column by column."""
+    """Return the flat index of each element. With storage_order 1, the spatial dimensions are in column-major order."""
     places = sizes.count_up(sizes.product(shape))
     if not node.int("storage_order", 0):
         return sizes.reshaped(places, shape)
@@ -64,7 +64,7 @@ def average_pool(node: Node) -> Outputs:
     data, pads = padded(node.tensor(0), windows, 0, dtype)
     if windows.is_fixed or counts_padding:
         return _pooled(node, "avg", data, windows, pads, count_include_pad=counts_padding)
-    # What was padded to the data counts, so that it has to be taken out again.
+    # The operator counts the padding that was added to the data, so the result is divided by the actual share.
     ones, _ = padded(relax.ones_like(node.tensor(0)), windows, 0, dtype)
     share = _pooled(node, "avg", ones, windows, pads)
     return relax.divide(_pooled(node, "avg", data, windows, pads), share)
@@ -72,11 +72,14 @@ def average_pool(node: Node) -> Outputs:
 
 @register_onnx("", "LpPool")
 def lp_pool(node: Node) -> Outputs:
-    """The p-norm of each window: its mean of powers times its size, so padding with 0 does not matter."""
+    """Convert LpPool: the p-norm of a window from the mean of powers times the window's size.
+
+    Padding with 0 adds nothing.
+    """
     windows, dtype, power = _pool_windows(node), node.value(0).dtype, _power(node)
     if node.int("ceil_mode", 0):
         windows = covering(windows)
-    data, pads = padded(_raised(node.tensor(0), power, dtype), windows, 0, dtype)
+    data, pads = padded(_raise_to_power(node.tensor(0), power, dtype), windows, 0, dtype)
     means = _pooled(node, "avg", data, windows, pads, count_include_pad=True, ceil_mode=False)
     return _root(relax.multiply(means, const(math.prod(windows.kernel), dtype)), power, dtype)
 
@@ -84,11 +87,11 @@ def lp_pool(node: Node) -> Outputs:
 def _power(node: Node) -> float:
     power = float(node.float("p", 2.0) if node.version < 2 else node.int("p", 2))
     if not power:
-        raise node.fail("attribute 'p' is 0: there is no such norm", "p")
+        raise node.fail("attribute 'p' must not be 0", "p")
     return power
 
 
-def _raised(data: Tensor, power: float, dtype: str) -> Tensor:
+def _raise_to_power(data: Tensor, power: float, dtype: str) -> Tensor:
     if power == 2:
         return relax.square(data)
     positive = relax.abs(data)
@@ -109,12 +112,12 @@ def global_pool(node: Node) -> Outputs:
             node.tensor(0), axis=axes, keepdims=True
         )
     power = _power(node)
-    return _root(relax.sum(_raised(node.tensor(0), power, dtype), axis=axes, keepdims=True), power, dtype)
+    return _root(relax.sum(_raise_to_power(node.tensor(0), power, dtype), axis=axes, keepdims=True), power, dtype)
 
 
 @register_onnx("", "MaxUnpool")
 def max_unpool(node: Node) -> Outputs:
-    """Each maximum at its place in the whole result, which counts without what 'output_shape' adds."""
+    """Convert MaxUnpool: place each maximum in the result. Indices refer to the shape without 'output_shape'."""
     shape, own = node.value(0).shape, spatial_sizes(node)
     kernel = node.ints("kernel_shape")
     if shape is None or None in shape or not kernel:
@@ -134,12 +137,12 @@ def max_unpool(node: Node) -> Outputs:
         return relax.reshape(relax.scatter_elements(flat, places, values), whole)
     wanted = relax.astype(node.tensor(2), dtype="i64")
     flat = relax.zeros(relax.tensor_to_shape(relax.prod(wanted, keepdims=True)), dtype=node.value(0).dtype)
-    scattered = relax.scatter_elements(flat, _replaced(places, whole, wanted), values)
+    scattered = relax.scatter_elements(flat, _convert_indices(places, whole, wanted), values)
     return relax.reshape(scattered, node.sizes(2) or relax.tensor_to_shape(wanted))
 
 
-def _replaced(places: Tensor, whole: Sequence[Dim], wanted: Tensor) -> Tensor:
-    """Places in a tensor of one shape as the same coordinates' places in a larger one, whose shape is a tensor."""
+def _convert_indices(places: Tensor, whole: Sequence[Dim], wanted: Tensor) -> Tensor:
+    """Convert flat indices of one shape to flat indices of a larger shape, a tensor, at the same coordinates."""
     result = const(0, "i64")
     for axis, size in reversed(list(enumerate(whole))):
         length = sizes.as_tensor([size])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices, also of quantized ones, and determinants."""
+"""Converters of matrix products, also of quantized matrices, and of determinants."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LETTERS = "abcdefgh"
 
 
 def _matrix_before_transposition(value: Value) -> Tensor | None:
-    """What is transposed, where that is how a matrix was made; None where it was not."""
+    """Return the operand of the transposition that defines a matrix, or None if there is no transposition."""
     owner = defining_op(value, "relax.permute_dims")
     if owner is None or value.type.rank != 2 or not (owner.axes is None or [axis % 2 for axis in owner.axes] == [1, 0]):
         return None
@@ -34,20 +34,20 @@ def _matrix_before_transposition(value: Value) -> Tensor | None:
 
 @register_onnx("", "Gemm")
 def gemm(node: Node) -> Outputs:
-    """alpha * A @ B + beta * C, where A and B may be transposed and C may be missing."""
+    """Convert Gemm: alpha * A @ B + beta * C. A and B may be transposed, and C is optional."""
     dtype = node.value(0).dtype
     for index in (0, 1):
         if node.rank(index) != 2:
-            raise node.fail(f"input #{index} must be a matrix, not of {counted(node.rank(index), 'dimension')}")
+            raise node.fail(f"input #{index} must be a matrix, got {counted(node.rank(index), 'dimension')}")
     left = relax.permute_dims(node.tensor(0)) if node.int("transA", 0) else node.tensor(0)
-    result = _scaled(node, _product(left, node.tensor(1), bool(node.int("transB", 0))), "alpha", dtype)
+    result = _scale(node, _product(left, node.tensor(1), bool(node.int("transB", 0))), "alpha", dtype)
     if not node.has(2):
         return result
-    return with_bias(node, result, 2, _scaled(node, node.tensor(2), "beta", dtype))
+    return with_bias(node, result, 2, _scale(node, node.tensor(2), "beta", dtype))
 
 
 def with_bias(node: Node, result: Tensor, index: int, bias: Tensor) -> Tensor:
-    """The sum with a bias, which an input is."""
+    """Add a bias, which comes from an input."""
     try:
         return relax.add(result, bias)
     except RelaxError:
@@ -56,19 +56,19 @@ def with_bias(node: Node, result: Tensor, index: int, bias: Tensor) -> Tensor:
 
 
 def _product(left: Tensor, right: Tensor, is_transposed: bool) -> Tensor:
-    """Weights that come transposed, as torch has them, are read in place: no call has to transpose them."""
+    """Multiply matrices. Transposed weights, as in torch, are read in place, so no call transposes them."""
     if not is_transposed:
         return relax.matmul(left, right)
     rows = _LETTERS[: left.type.rank - 1]
     return relax.einsum([left, right], subscripts=f"{rows}y,xy->{rows}x")
 
 
-def _scaled(node: Node, tensor: Tensor, name: str, dtype: str) -> Value:
+def _scale(node: Node, tensor: Tensor, name: str, dtype: str) -> Value:
     factor = node.float(name, 1.0)
     if factor == 1.0:
         return tensor
     if not is_float(dtype) and factor != int(factor):
-        raise node.fail(f"attribute '{name}' must be whole for integers, got {factor}", name)
+        raise node.fail(f"attribute '{name}' must be an integer for integer tensors, got {factor}", name)
     return relax.multiply(tensor, const(factor if is_float(dtype) else int(factor), dtype))
 
 
@@ -103,14 +103,14 @@ def _is_rows(node: Node, index: int, side: int) -> bool:
 
 
 def _columns_behind(node: Node, index: int, side: int) -> int:
-    """How many dimensions stand behind that of an optional zero point: columns where it holds for rows."""
+    """Return the number of dimensions behind a zero point's dimension: 1 if each row has a zero point, else 0."""
     return int(node.has(index) and _is_rows(node, index, side))
 
 
 def shifted(node: Node, index: int, zero_point: int, behind: int = 0) -> Value:
-    """A quantized tensor less its zero point, as 32-bit integers; as it is where that is 0.
+    """Return a quantized tensor minus its zero point as 32-bit integers, or unchanged if the zero point is 0.
 
-    Several zero points are for a dimension with `behind` others behind it.
+    Several zero points belong to a dimension with `behind` dimensions behind it.
     """
     data = node.tensor(index)
     if not node.has(zero_point):
@@ -129,7 +129,7 @@ def as_f32(node: Node, index: int = 0) -> Tensor:
 
 
 def requantized(node: Node, real: Tensor, scale: int, zero_point: int) -> Tensor:
-    """A tensor of f32 as the type that the zero point has."""
+    """Quantize a tensor of f32 to the type of the zero point."""
     dtype = node.value(zero_point).dtype
     if node.rank(scale) == 0 or node.value(scale).shape == (1,):
         return relax.quantize(real, node.tensor(scale), node.tensor(zero_point), axis=0, out_dtype=dtype)
@@ -141,10 +141,10 @@ def requantized(node: Node, real: Tensor, scale: int, zero_point: int) -> Tensor
     return relax.quantize(shifted_back, const(1.0, "f32"), const(0, dtype), axis=0, out_dtype=dtype)
 
 
-# ---- determinants, by elimination ----
+# ---- determinants by elimination ----
 
 
-# Each row is a step of its own in the program.
+# Each row adds a step to the program.
 _MOST_ROWS = 16
 
 
@@ -158,7 +158,7 @@ def determinant(node: Node) -> Outputs:
         raise node.fail(f"matrices must have a known size of at most {_MOST_ROWS}, got {rows}")
     matrix, factors = node.tensor(0), []
     for left in range(rows, 1, -1):
-        factor, matrix = _eliminated(matrix, left, dtype)
+        factor, matrix = _eliminate(matrix, left, dtype)
         factors.append(factor)
     result = relax.squeeze(matrix, axis=[-2, -1])
     for factor in factors:
@@ -166,10 +166,10 @@ def determinant(node: Node) -> Outputs:
     return result
 
 
-def _eliminated(matrix: Tensor, rows: int, dtype: str) -> tuple[Tensor, Tensor]:
-    """A factor of the determinant, and the matrix that is left: without the row of the first column's largest element.
+def _eliminate(matrix: Tensor, rows: int, dtype: str) -> tuple[Tensor, Tensor]:
+    """Return a factor of the determinant, and the remaining matrix without the row of the pivot and the first column.
 
-    The first row takes that row's place.
+    The pivot is the first column's largest element. The first row takes the place of the pivot's row.
     """
     place = relax.argmax(relax.abs(_column(matrix, 0)), axis=-1, keepdims=True)
     is_pivot = relax.equal(const(list(range(rows)), "i64"), place)
@@ -179,7 +179,7 @@ def _eliminated(matrix: Tensor, rows: int, dtype: str) -> tuple[Tensor, Tensor]:
     pivot = _column(relax.squeeze(pivot_row, axis=[-2]), 0, axis=-1)
     first = relax.strided_slice(matrix, axes=[-2], begin=[0], end=[1])
     others = relax.strided_slice(relax.where(is_pivot_row, first, matrix), axes=[-2], begin=[1], end=[rows])
-    # A column of zeros makes the determinant 0, whatever is subtracted.
+    # A column of zeros makes the determinant 0, regardless of the subtrahend.
     divisor = relax.where(relax.equal(pivot, zero), one, pivot)
     shares = relax.divide(_column(others, 0), relax.expand_dims(divisor, axis=[-1]))
     left = relax.subtract(others, relax.multiply(relax.expand_dims(shares, axis=[-1]), pivot_row))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantization: with one scale, one for each slice along an axis, or one for each block along it."""
+"""Converters of quantization with one scale, a scale per slice along an axis, or a scale per block."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from ....dialects.core.infos import is_float
 from ....support.suggest import counted
 from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, register_rows, relax
 
-# Since this version the division is as precise as the scale, or as an attribute asks.
+# Since this version, the precision of the division is the scale's type or an attribute.
 _PRECISE_SINCE = 23
 
 
@@ -20,20 +20,20 @@ def quantize(node: Node) -> Outputs:
     precision = _precision(node)
     if not (_is_blocked(node) or keeps_infinities or precision != "f32"):
         return relax.quantize(cast(data, "f32"), _real(node, 1), zero_point, axis=_axis(node), out_dtype=target)
-    scale = _spread(node, 1, scale)
+    scale = _broadcast_parameter(node, 1, scale)
     quotient = relax.divide(cast(data, precision), cast(scale, precision))
     total = cast(quotient, "f32")
     if node.has(2):
-        offset = relax.astype(_spread(node, 2, zero_point), dtype="f32")
+        offset = relax.astype(_broadcast_parameter(node, 2, zero_point), dtype="f32")
         total = relax.add(total if is_float(target) else relax.round(total), offset)
     if keeps_infinities:
         return relax.astype(total, dtype=target)
-    # What is left is to round and to limit.
+    # Only rounding and clamping remain.
     return relax.quantize(total, const(1.0, "f32"), const(0, target), axis=0, out_dtype=target)
 
 
 def _attribute_dtype(node: Node, name: str) -> str | None:
-    """0 says that nothing is asked for."""
+    """Return an element type in an attribute, or None if it is 0, the default."""
     return node.dtype(name) if node.int(name, 0) else None
 
 
@@ -45,13 +45,13 @@ def _precision(node: Node) -> str:
 
 
 def _real(node: Node, index: int) -> Tensor:
-    """Scales of a type that the operators calculate with."""
+    """Return scales in a type in which the operators compute."""
     dtype = node.value(index).dtype
     return node.tensor(index) if dtype in ("f16", "bf16") else cast(node.tensor(index), "f32")
 
 
 def _axis(node: Node) -> int:
-    """The axis of several scales; a vector has but one."""
+    """Return the axis of the scales. A vector has only one axis."""
     rank, axis = node.rank(0), node.int("axis", 1)
     return 0 if rank < 2 or node.version < 13 else node.axis_of(axis, rank)
 
@@ -60,8 +60,8 @@ def _is_blocked(node: Node) -> bool:
     return bool(node.int("block_size", 0)) and node.rank(1) == node.rank(0) > 0
 
 
-def _spread(node: Node, index: int, tensor: Tensor) -> Tensor:
-    """Scales or zero points under the data's elements that they are for."""
+def _broadcast_parameter(node: Node, index: int, tensor: Tensor) -> Tensor:
+    """Broadcast scales or zero points to the data's elements."""
     axis, rank = _axis(node), node.rank(0)
     if not _is_blocked(node):
         if node.rank(index) == 0 or node.value(index).shape == (1,):
@@ -88,9 +88,9 @@ def dequantize(node: Node) -> Outputs:
         return relax.dequantize(node.tensor(0), _real(node, 1), zero_point, axis=_axis(node), out_dtype=target)
     difference = relax.astype(node.tensor(0), dtype="f32")
     if node.has(2):
-        offset = relax.astype(_spread(node, 2, node.tensor(2)), dtype="f32")
+        offset = relax.astype(_broadcast_parameter(node, 2, node.tensor(2)), dtype="f32")
         difference = relax.subtract(difference, offset)
-    scale = cast(_spread(node, 1, node.tensor(1)), "f32")
+    scale = cast(_broadcast_parameter(node, 1, node.tensor(1)), "f32")
     return cast(relax.multiply(difference, scale), target)
 
 
@@ -98,12 +98,12 @@ register_rows("", {"DynamicQuantizeLinear": lambda node: dynamic_quantized(node.
 
 
 def dynamic_quantized(data: Tensor) -> list[Tensor]:
-    """Bytes, their scale and zero point. The scale makes bytes of the range of the data and 0."""
+    """Return data quantized to bytes, the scale and the zero point. The range includes the data and 0."""
     zero = const(0.0, "f32")
     low = relax.minimum(relax.min(data), zero)
     high = relax.maximum(relax.max(data), zero)
     range_ = relax.divide(relax.subtract(high, low), const(255.0, "f32"))
-    # Where all elements are 0 any scale will do.
+    # If all elements are 0, the scale is arbitrary.
     scale = relax.where(relax.equal(range_, zero), const(1.0, "f32"), range_)
     one, no_offset = const(1.0, "f32"), const(0, "ui8")
     start = relax.negative(relax.divide(low, scale))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random numbers, drawn anew each time that a node runs."""
+"""Converters of random numbers, which differ each time that a node runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_OF_REFERENCE = 4096
 
 
 def uniform(node: Node, sizes: Sequence[Size], dtype: str) -> Tensor:
-    """Floats (f32 or f64) from 0 to before 1."""
+    """Return floats (f32 or f64) from 0 up to but not including 1."""
     key = random_numbers.draw()
     drawn = random_numbers.uniform(key, _seed(node), sizes, dtype)
     first = _of_reference(node, sizes)
@@ -26,9 +26,9 @@ def uniform(node: Node, sizes: Sequence[Size], dtype: str) -> Tensor:
 
 
 def _of_reference(node: Node, sizes: Sequence[Size]) -> Array | None:
-    """What ONNX's reference draws for a seed, which a program begins with, too, where few numbers are enough for that.
+    """Return the numbers that ONNX's reference draws for Dropout's seed, or None.
 
-    Only of Dropout it is determined.
+    A program's first draw uses them, if there are few. ONNX defines the numbers only for Dropout.
     """
     import numpy
 
@@ -39,7 +39,7 @@ def _of_reference(node: Node, sizes: Sequence[Size]) -> Array | None:
 
 
 def _seed(node: Node) -> int:
-    """Without a seed one that differs from node to node, but not from import to import."""
+    """Return the seed. The default differs between nodes, but not between imports."""
     read = node.int if node.op == "Dropout" else node.float
     return int(_finite(node, "seed", read("seed", zlib.crc32(node.name.encode())))) % 2**64
 
@@ -72,7 +72,7 @@ def random(node: Node) -> Outputs:
 
 @register_onnx("", "Bernoulli")
 def bernoulli(node: Node) -> Outputs:
-    """1 with the probability that the input gives, else 0."""
+    """Convert Bernoulli: 1 with the probability in the input, else 0."""
     dtype = node.value(0).dtype
     wide = wide_float(dtype)
     is_one = relax.less(uniform(node, sizes_of(node.value(0)), wide), cast(node.tensor(0), wide))
@@ -81,7 +81,7 @@ def bernoulli(node: Node) -> Outputs:
 
 @register_onnx("", "Multinomial")
 def multinomial(node: Node) -> Outputs:
-    """Classes by the logarithms of their probabilities, which need not add up to 1."""
+    """Convert Multinomial: draw classes by unnormalized logarithms of their probabilities."""
     count = node.int("sample_size", 1)
     if node.rank(0) != 2 or count < 0:
         raise node.fail(f"must draw 0 or more samples (not {count}) for each row of a matrix", "sample_size")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""RNN, GRU and LSTM: what the inputs give to the gates is one product for all steps, the rest is a loop.
+"""Converters of RNN, GRU and LSTM. One product computes the inputs' part of the gates for all steps; a loop the rest.
 
-Inside, tensors are [steps, batch, size] for one direction.
+Internally, tensors are [steps, batch, size] for one direction.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .activations import Activation, activations_of
 
 
 class Weights(NamedTuple):
-    """What a direction has learned; `recurrent` is [size, gates * size], biases and peepholes are vectors or None."""
+    """Weights of a direction. `recurrent` is [size, gates * size]; biases and peepholes are vectors or None."""
 
     recurrent: Tensor
     input_bias: Tensor | None
@@ -29,7 +29,7 @@ class Weights(NamedTuple):
 
 
 class Cell:
-    """One step of a direction. `from_input` is [batch, gates * size]: the input's like, part, with its bias."""
+    """Step of a direction. `from_input` is [batch, gates * size]: the input's part of the gates, with its bias."""
 
     gates = 1
     states = 1
@@ -55,7 +55,7 @@ class Cell:
         return self.functions[index](value)
 
     def gate(self, gates: Tensor, first: int, count: int = 1) -> Tensor:
-        """Some of the gates that are adjacent in the last axis."""
+        """Return some of the gates, which are adjacent in the last axis."""
         return part(gates, gates.type.rank - 1, first * self.size, (first + count) * self.size)
 
 
@@ -88,7 +88,7 @@ class GruCell(Cell):
 
 
 class LstmCell(Cell):
-    """Gates are input, output, forget, cell; peepholes are of the first three."""
+    """LSTM step. The gates are input, output, forget, cell; the first three have peepholes."""
 
     gates = 4
     states = 2
@@ -105,7 +105,7 @@ class LstmCell(Cell):
         new = self.activate(1, self.gate(gates, 3))
         cell = relax.add(relax.multiply(forgetting, cell), relax.multiply(entering, new))
         leaving = self.activate(0, self._peeping(self.gate(gates, 1), 1, cell))
-        # What leaves is not clipped: it is no sum of a gate.
+        # The cell state is not clipped here, because it is not a sum of a gate.
         return [relax.multiply(leaving, self.functions[2](cell)), cell]
 
     def _peeping(self, gate: Tensor, index: int, cell: Tensor) -> Tensor:
@@ -115,7 +115,7 @@ class LstmCell(Cell):
 
 
 class Recurrent:
-    """A node with its directions."""
+    """Recurrent node with its directions."""
 
     def __init__(self, node: Node, cell: type[Cell]):
         self.node, self.cell = node, cell
@@ -142,7 +142,7 @@ class Recurrent:
         return "batch, steps, input" if self.batch_first else "steps, batch, input"
 
     def _check_sizes(self) -> None:
-        """Refuses weights and states of other sizes than the directions and R's say, by the inputs' names in ONNX."""
+        """Check the sizes of weights and states against the directions and R. Errors use the inputs' names in ONNX."""
         directions, gates, size = len(self.directions), self.cell.gates * self.size, self.size
         batch = self.shape[1]
         states = (batch, directions, size) if self.batch_first else (directions, batch, size)
@@ -160,14 +160,14 @@ class Recurrent:
                 shown = ", ".join("?" if each is None else str(each) for each in sizes)
                 raise self.node.fail(f"{name} {self.node.described(index)} must be [{shown}]")
 
-    #: The sizes of R, in words.
+    #: Sizes of R for messages.
     weights_shown = "directions, gates * hidden, hidden"
 
     def state_size(self) -> Dim:
         return (self.node.value(2).shape or ())[2]
 
     def weight_sizes(self, taken: Dim) -> tuple[Dim, ...]:
-        """Those of weights for vectors of this size."""
+        """Return the sizes of weights for vectors of size `taken`."""
         return len(self.directions), self.cell.gates * self.size, taken
 
     def outputs(self) -> list[Tensor]:
@@ -185,7 +185,7 @@ class Recurrent:
         return [rows, *lasts][: max(self.node.output_count, 1)]
 
     def _run(self, index: int, backwards: bool, functions: Sequence[Activation]) -> tuple[Tensor, list[Tensor]]:
-        """The rows [steps, batch, size] and the last states of a direction."""
+        """Return the rows [steps, batch, size] and the last states of a direction."""
         cell = self.cell_of(index, functions)
         data = self._reversed(self.data) if backwards else self.data
         from_input = _plus(self.product(data, index), cell.weights.input_bias)
@@ -198,7 +198,7 @@ class Recurrent:
         return self.cell(self.node, self.size, self.weights_of(index, self._matrix(2, index)), functions)
 
     def product(self, data: Tensor, index: int) -> Tensor:
-        """What a direction's inputs give to its gates, for all steps."""
+        """Return the inputs' part of a direction's gates for all steps."""
         return relax.matmul(data, self._matrix(1, index))
 
     def _reversed(self, data: Tensor) -> Tensor:
@@ -214,7 +214,7 @@ class Recurrent:
         return Weights(recurrent, self._vector(3, index, 0, gates), self._vector(3, index, gates, 2 * gates), peepholes)
 
     def _matrix(self, input_: int, index: int) -> Tensor:
-        """A direction's matrix, transposed; here and now where it is a constant, else in each call."""
+        """Return a direction's matrix, transposed: at import if it is a constant, else in each call."""
         array = self.node.constant(input_)
         if array is not None:
             return _const(array[index].T)
@@ -227,7 +227,7 @@ class Recurrent:
         return part(part(self.node.tensor(input_), 0, index, index + 1, drop=True), 0, begin, end)
 
     def _initial(self, input_: int, index: int) -> Tensor:
-        """A state of the batch's size, which is checked when the model runs where the graph does not know it."""
+        """Return an initial state of the batch's size. Unknown sizes are checked at run time."""
         node, batch = self.node, size_of(self.data, 1)
         if not node.has(input_):
             return zeros([batch, self.size], node.value(0).dtype)
@@ -236,13 +236,13 @@ class Recurrent:
         return as_info(taken, info.with_shape((batch if is_known(batch) else None, self.size)))
 
     def _step(self, cell: Cell, from_input: Tensor, states: list[Tensor], turn: Value) -> tuple[list[Tensor], Tensor]:
-        """The states after a step, and its row."""
+        """Return the states after a step, and its row."""
         pairs = zip(cell.step(from_input, states), states, strict=True)
-        # What of the weights' sizes the graph does not know is checked here.
+        # Sizes of the weights that are unknown in the graph are checked here.
         new = [as_info(made, Value(ssa=state).info) for made, state in pairs]
         if self.lengths is None:
             return new, new[0]
-        # Shorter sequences keep their last states; their rows are zero from there on.
+        # Shorter sequences keep their last states, and their later rows are 0.
         running = relax.expand_dims(relax.greater(self.lengths, cast(turn.ssa, "i32")), axis=[1])
         kept = [relax.where(running, after, before) for after, before in zip(new, states, strict=True)]
         return kept, relax.where(running, new[0], like(new[0], 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over axes, positions of extremes, and sums and products of all elements before."""
+"""Converters of reductions, positions of extremes, and cumulative sums and products."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FLOATS_ONLY_SINCE = {"ReduceLogSum": 28, "ReduceLogSumExp": 28}
 
 
 class StaticAxes:
-    """Reduces over axes that the model says. No axes are all of them, an empty list none."""
+    """Reductions over axes that are known at import. None means all axes, an empty list no axes."""
 
     def __init__(self, node: Node, axes: tuple[int, ...] | None):
         self._axes = None if axes is None else list(axes)
@@ -25,7 +25,7 @@ class StaticAxes:
         return relax.dialect.ops[name](x, axis=self._axes, keepdims=self._keepdims)
 
     def spread_fold(self, name: str, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The result as it is, and with a size of 1 in the place of what is reduced."""
+        """Return the result, and the result with a size of 1 along the reduced axes."""
         kept = relax.dialect.ops[name](x, axis=self._axes, keepdims=True)
         return kept if self._keepdims else relax.squeeze(kept, axis=self._axes), kept
 
@@ -46,7 +46,10 @@ _SIMPLE = {"ReduceMax": "max", "ReduceMean": "mean", "ReduceMin": "min", "Reduce
 
 
 def _log_sum_exp(axes: StaticAxes | RunTimeAxes, x: Tensor) -> Tensor:
-    """Of the distances to the largest element, so that nothing overflows; an infinite one is left where it is."""
+    """Return log(sum(exp(x))), computed from the distances to the largest element to prevent overflow.
+
+    An infinite largest element is not subtracted.
+    """
     largest, spread = axes.spread_fold("max", x)
     zeros = relax.zeros_like
     shift = relax.where(relax.isfinite(largest), largest, zeros(largest))
@@ -69,15 +72,15 @@ def reduce(node: Node) -> Outputs:
     x, dtype = node.tensor(0), node.value(0).dtype
     axes = _axes(node)
     if is_bool(dtype):
-        # The sum of booleans is whether any is true, their product whether all are.
+        # The sum of booleans is true if any is true, their product if all are.
         return axes.fold({"ReduceMax": "sum", "ReduceMin": "prod"}[node.op], x)
     if node.op in _SIMPLE:
         return axes.fold(_SIMPLE[node.op], x)
     if is_float(dtype) or node.op in ("ReduceL1", "ReduceSumSquare"):
         return _COMPOSED[node.op](axes, x)
     if node.version >= _FLOATS_ONLY_SINCE.get(node.op, node.version + 1):
-        raise node.fail(f"takes floats only, not {dtype}: put a Cast in front, as exp and log are those of floats")
-    # The real number, cut towards zero as a Cast does.
+        raise node.fail(f"takes only floats, got {dtype}: insert a Cast in front of the node")
+    # Compute in f64 and truncate towards zero, as a Cast does.
     return relax.astype(_COMPOSED[node.op](axes, relax.astype(x, dtype="f64")), dtype=dtype)
 
 
@@ -99,17 +102,17 @@ def position(node: Node) -> Outputs:
 def scan(node: Node) -> Outputs:
     given = node.number(1)
     if given is not None:
-        return _scanned(node, given)
-    # The axis is dynamic: one of the scans along each.
+        return _scan_along(node, given)
+    # The axis is dynamic: compute the scans along all axes, and select one.
     dtype, rank = node.value(1).dtype, node.rank(0)
     axis = from_front(relax.reshape(node.tensor(1), ()), const(rank, dtype))
-    result = _scanned(node, 0)
+    result = _scan_along(node, 0)
     for other in range(1, rank):
-        result = relax.where(relax.equal(axis, const(other, dtype)), _scanned(node, other), result)
+        result = relax.where(relax.equal(axis, const(other, dtype)), _scan_along(node, other), result)
     return result
 
 
-def _scanned(node: Node, axis: int) -> Tensor:
+def _scan_along(node: Node, axis: int) -> Tensor:
     x, is_reversed = node.tensor(0), node.int("reverse", 0)
     if is_reversed:
         x = relax.flip(x, axis=axis)
@@ -117,17 +120,17 @@ def _scanned(node: Node, axis: int) -> Tensor:
     return relax.flip(result, axis=axis) if is_reversed else result
 
 
-# ---- over dynamic axes ----
+# ---- dynamic axes ----
 
 
 _SCATTER = {"sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 
 class RunTimeAxes:
-    """As StaticAxes, with axes from the second input of a node.
+    """Reductions like StaticAxes, with axes from the second input of a node.
 
-    With `strides` of the result, 0 along reduced axes, an element at (i, j, ...) goes to the place
-    i * strides[0] + j * strides[1] + ... of the flattened result, whose shape is made last.
+    The element at (i, j, ...) goes to the position i * strides[0] + j * strides[1] + ... of the flattened result.
+    `strides` are the strides of the result, 0 along reduced axes. The result is reshaped last.
     """
 
     def __init__(self, node: Node):
@@ -142,7 +145,7 @@ class RunTimeAxes:
         self._places = self._flat_places(x, kept)
 
     def _mask(self) -> Tensor:
-        """Which axes are reduced."""
+        """Return the mask of the reduced axes."""
         node = self._node
         axes = from_front(relax.astype(node.tensor(1), dtype="i64"), const(self._rank, "i64"))
         own = const([[axis] for axis in range(self._rank)], "i64")
@@ -153,12 +156,12 @@ class RunTimeAxes:
 
     @property
     def _listed(self) -> int | None:
-        """How many axes are listed; None where dynamic."""
+        """Return the number of listed axes, or None if it is dynamic."""
         shape = self._node.value(1).shape
         return shape[0] if shape and isinstance(shape[0], int) else None
 
     def _result_shape(self, kept: Tensor) -> Tensor:
-        """The result's shape as a value. Without reduced dimensions, their number must be known."""
+        """Return the result's shape as a value. Without 'keepdims', the number of axes must be known."""
         if self._node.int("keepdims", 1):
             return relax.tensor_to_shape(kept)
         if self._listed is None:
@@ -170,7 +173,7 @@ class RunTimeAxes:
         return relax.tensor_to_shape(relax.take(kept, first, axis=0))
 
     def _flat_places(self, x: Tensor, kept: Tensor) -> Tensor:
-        """For each element of the flattened operand its place in the flattened result."""
+        """Return the position in the flattened result for each element of the flattened operand."""
         strides = relax.flip(relax.cumprod(relax.flip(kept, axis=0), axis=0, exclusive=True), axis=0)
         strides = relax.where(self._is_reduced, const(0, "i64"), strides)
         ones, total = relax.ones_like(x, dtype="i64"), relax.zeros_like(x, dtype="i64")
@@ -184,7 +187,7 @@ class RunTimeAxes:
         return relax.reshape(self._folded(name, x), self._shape)
 
     def spread_fold(self, name: str, x: Tensor) -> tuple[Tensor, Tensor]:
-        """The result, and for each element the one that it went into."""
+        """Return the result, and for each element the result to which it contributes."""
         flat = self._folded(name, x)
         spread = relax.reshape(relax.take(flat, self._places, axis=0), relax.shape_of(x))
         return relax.reshape(flat, self._shape), spread

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that give the same elements another shape or order, repeat them, or tell a shape."""
+"""Converters of operators that reshape, reorder or repeat elements, or return a shape."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ..prelude import Node, Outputs, Tensor, const, known, register_onnx, regist
 
 @register_onnx("", "Reshape", since=5)
 def reshape(node: Node) -> Outputs:
-    """In the shape -1 is what is left, and 0 copies a size unless an attribute says that it is one."""
+    """Convert Reshape. -1 is the remaining size, and 0 copies a size unless an attribute disables this."""
     wanted = node.sizes(1)
-    return _reshape_at_run_time(node) if wanted is None else _reshaped(node, wanted)
+    return _reshape_at_run_time(node) if wanted is None else _reshape(node, wanted)
 
 
-def _reshaped(node: Node, wanted: Sequence[Dim]) -> Tensor:
+def _reshape(node: Node, wanted: Sequence[Dim]) -> Tensor:
     copies = not node.int("allowzero", 0)
     if 0 in wanted[node.rank(0) :] and copies:
         raise node.fail("the shape copies a size that the data does not have", "allowzero")
-    # Where all is known, the operator says it shortest.
+    # If all sizes are known, relax.reshape has the shortest form.
     shape = node.value(0).shape
     assert shape is not None
     if None not in shape and (copies or 0 not in wanted):
@@ -50,7 +50,7 @@ def _reshape_at_run_time(node: Node) -> Tensor:
     if not node.int("allowzero", 0):
         copied = sizes.as_tensor([*own, *[0] * length][:length])
         wanted = relax.where(relax.equal(wanted, const(0, "i64")), copied, wanted)
-    # The one -1 makes the product negative; without it the quotient is not used.
+    # The single -1 makes the product negative. Without -1, the quotient is not used.
     rest = relax.maximum(relax.negative(relax.prod(wanted)), const(1, "i64"))
     left = relax.floor_divide(sizes.as_tensor([sizes.product(own)]), rest)
     wanted = relax.where(relax.less(wanted, const(0, "i64")), left, wanted)
@@ -71,7 +71,7 @@ def flatten(node: Node) -> Outputs:
 
 
 def axes_of(node: Node) -> tuple[int, ...] | None:
-    """Axes, an attribute before version 13 and an input since; None where none are given, or they are dynamic."""
+    """Return the axes: before version 13 an attribute, since then an input. None means absent or dynamic axes."""
     if node.version >= 13:
         return node.numbers(1) if node.has(1) else None
     axes = node.ints("axes")
@@ -87,7 +87,7 @@ def squeeze(node: Node) -> Outputs:
 
 
 def _single_dimensions(node: Node) -> list[int]:
-    """Where sizes are 1. A dynamic one must be another, or the result would have another rank."""
+    """Return the dimensions of size 1. Dynamic sizes must differ from 1, because the rank is static."""
     rank, shape = node.rank(0), node.value(0).shape
     assert shape is not None
     is_single = [equal(size, 1) for size in shape]
@@ -96,15 +96,15 @@ def _single_dimensions(node: Node) -> list[int]:
         own = relax.take(sizes.as_tensor(sizes.sizes_of(node.value(0))), const(unsure, "i64"), axis=0)
         fewest = relax.min(relax.abs(relax.subtract(own, const(1, "i64"))))
         places = ", ".join(map(str, unsure))
-        text = f"without axes it keeps dimensions of unknown size (here {places}), but one of these is 1: give it axes"
+        text = f"without axes it keeps dimensions of unknown size (here {places}), but one of them is 1: state the axes"
         require(node, relax.greater(fewest, const(0, "i64")), text)
     return [axis for axis in range(rank) if is_single[axis]]
 
 
 def _squeeze_at_run_time(node: Node) -> Tensor:
-    """The result has the sizes of the axes that are not named: how many these are is known."""
+    """Squeeze by dynamic axes. The number of remaining axes is known."""
     rank, count = node.rank(0), input_length(node, 1)
-    others = relax.nonzero(relax.equal(_marked(node, rank, count), const(0, "i64")))
+    others = relax.nonzero(relax.equal(_mark_axes(node, rank, count), const(0, "i64")))
     others = relax.squeeze(sizes.stated(others, [1, rank - count]), axis=[0])
     left = relax.take(sizes.as_tensor(sizes.sizes_of(node.value(0))), others, axis=0)
     return relax.reshape(node.tensor(0), relax.tensor_to_shape(left))
@@ -121,20 +121,20 @@ def unsqueeze(node: Node) -> Outputs:
 
 
 def _unsqueeze_at_run_time(node: Node) -> Tensor:
-    """Each size of the result is 1, or that of the dimension with as many before it that are not new."""
+    """Unsqueeze by dynamic axes. Each size of the result is 1, or the next size of the operand."""
     count = input_length(node, 1)
     rank = node.rank(0) + count
-    new = _marked(node, rank, count)
+    new = _mark_axes(node, rank, count)
     old = relax.subtract(const(list(range(rank)), "i64"), relax.cumsum(new, axis=0))
-    # A 1 before them: the place below 0 that leading new dimensions have is a place too.
+    # A 1 in front is the size at position -1, which leading new dimensions have.
     own = sizes.as_tensor([1, *sizes.sizes_of(node.value(0))])
     kept = relax.take(own, relax.add(old, const(1, "i64")), axis=0)
     result = relax.where(relax.equal(new, const(1, "i64")), const(1, "i64"), kept)
     return relax.reshape(node.tensor(0), relax.tensor_to_shape(result))
 
 
-def _marked(node: Node, rank: int, count: int) -> Tensor:
-    """1 at each of the axes that input #1 names, else 0."""
+def _mark_axes(node: Node, rank: int, count: int) -> Tensor:
+    """Return a vector with 1 at each of the axes in input #1, else 0."""
     zeros, ones = const([0] * rank, "i64"), const([1] * count, "i64")
     return relax.scatter_elements(zeros, integers(node, 1), ones, axis=0)
 
@@ -150,7 +150,7 @@ def _size(node: Node) -> Outputs:
 register_rows(
     "",
     {
-        "Reshape": lambda node: _reshaped(node, node.ints("shape", [])),
+        "Reshape": lambda node: _reshape(node, node.ints("shape", [])),
         "Size": _size,
         "Transpose": lambda node: relax.permute_dims(node.tensor(0), axes=node.ints("perm")),
     },
@@ -159,7 +159,7 @@ register_rows(
 
 @register_onnx("", "DepthToSpace")
 def depth_to_space(node: Node) -> Outputs:
-    """DCR: blocks come before channels in the depth; CRD: behind them."""
+    """Convert DepthToSpace. In mode DCR, blocks precede channels in the depth; in CRD, they follow."""
     block, (batch, depth, height, width) = _blocks(node)
     channels = sizes.divided(depth, block * block)
     is_crd = _mode(node) == "CRD"
@@ -198,7 +198,7 @@ def _mode(node: Node) -> str:
 
 @register_onnx("", "Expand")
 def expand(node: Node) -> Outputs:
-    """Both the data and the shape are broadcast."""
+    """Convert Expand, in which both the data and the shape are broadcast."""
     own, wanted = sizes.sizes_of(node.value(0)), input_sizes(node, 1)
     rank = max(len(own), len(wanted))
     pairs = zip([1] * (rank - len(own)) + own, [1] * (rank - len(wanted)) + wanted, strict=True)
@@ -206,7 +206,7 @@ def expand(node: Node) -> Outputs:
 
 
 def _common(node: Node, one: Size, other: Size) -> Size:
-    """The size of both that is not 1."""
+    """Return the broadcast size of two sizes."""
     if isinstance(one, int) and isinstance(other, int) and one != other and 1 not in (one, other):
         raise node.fail(f"a size of {one} cannot be broadcast with one of {other}")
     for size, rest in ((one, other), (other, one)):
@@ -218,26 +218,26 @@ def _common(node: Node, one: Size, other: Size) -> Size:
             return size
     if sizes.is_known(one, other):
         return sizes.larger(one, other)
-    # Unlike the larger one this is right for 0, too.
+    # The larger size would be wrong for 0.
     first, second = sizes.as_tensor([one]), sizes.as_tensor([other])
     return relax.where(relax.equal(first, const(1, "i64")), second, first)
 
 
 @register_onnx("", "Tile")
 def tile_along_axis(node: Node) -> Outputs:
-    """The first version: how often along one axis, both scalars."""
+    """Convert Tile of the first version, with scalar repeats and axis."""
     axis = node.number(2)
     if axis is None:
         raise node.fail("the axis is only known when the model runs")
     repeats: list[Size] = [1] * node.rank(0)
     repeats[node.axis_of(axis, node.rank(0))] = input_size(node, 1)
-    return _tiled(node, repeats)
+    return _tile(node, repeats)
 
 
-register_rows("", {"Tile": lambda node: _tiled(node, input_sizes(node, 1))}, since=6)
+register_rows("", {"Tile": lambda node: _tile(node, input_sizes(node, 1))}, since=6)
 
 
-def _tiled(node: Node, repeats: Sequence[Size]) -> Tensor:
+def _tile(node: Node, repeats: Sequence[Size]) -> Tensor:
     if len(repeats) != node.rank(0):
         raise node.fail(f"there are {len(repeats)} repeats for {node.rank(0)} dimensions")
     return sizes.tiled(node.value(0), repeats)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sequences and optionals: the importer knows how long they are and what they hold, the graph has tensors only."""
+"""Converters of sequences and optionals. The importer tracks their lengths and contents; the graph has only tensors."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def concat_from_sequence(node: Node) -> Outputs:
     if all(item.elements is not None for item in items):
         import numpy
 
-        # A shape that was put together from sizes is one still.
+        # A shape that is joined from sizes stays known.
         return known(getattr(numpy, joined)([item.elements for item in items], axis), items[0].dtype)
     return relax.dialect.ops["stack" if joined == "stack" else "concat"](*(item.ssa for item in items), axis=axis)
 
@@ -132,7 +132,7 @@ def split_to_sequence(node: Node) -> Outputs:
 
 
 def _split(node: Node, axis: int) -> list[Tensor] | None:
-    """The parts; None where their number is dynamic."""
+    """Return the parts, or None if their number is dynamic."""
     size = (node.value(0).shape or ())[axis]
     lengths = node.numbers(1) if node.has(1) else (1,)
     if node.has(1) and node.rank(1) == 1:
@@ -144,17 +144,17 @@ def _split(node: Node, axis: int) -> list[Tensor] | None:
     elif lengths[0] > 0:
         starts = list(range(lengths[0], size, lengths[0]))
     else:
-        raise node.fail(f"parts of {lengths[0]} along axis {axis}")
+        raise node.fail(f"the length of the parts along axis {axis} must be positive, got {lengths[0]}")
     if not starts:
         return [node.tensor(0)] if node.has(1) or size else []
     return list(relax.split(node.tensor(0), indices_or_sections=starts, axis=axis))
 
 
 def _split_at_run_time(node: Node, axis: int) -> list[Tensor]:
-    """Parts of dynamic lengths; their number is known."""
+    """Return parts of dynamic lengths. Their number is known."""
     count = (node.value(1).shape or (None,))[0]
     if not isinstance(count, int):
-        raise node.fail("how many lengths there are must be known while the model is imported")
+        raise node.fail("the number of lengths must be known while the model is imported")
     lengths, whole = integers(node, 1), sizes.sizes_of(node.value(0))[axis]
     zero = const([0], "i64")
     is_whole = relax.equal(relax.sum(lengths, axis=[0], keepdims=True), sizes.as_tensor([whole]))
@@ -169,7 +169,7 @@ def _split_at_run_time(node: Node, axis: int) -> list[Tensor]:
 
 
 def _in_range(node: Node, place: int, length: int, end: int) -> int:
-    """A position from the front; negative ones count from behind."""
+    """Return a position counted from the front. Negative positions count from the end."""
     found = place + length if place < 0 else place
     if not 0 <= found < end:
         raise node.fail(f"position {place} is out of range for a sequence of {length} items")
@@ -191,11 +191,11 @@ def optional_has_element(node: Node) -> Outputs:
 def optional_get_element(node: Node) -> Outputs:
     held = node.held(0)
     if isinstance(held, EmptyOptional):
-        raise node.fail("the optional holds nothing")
+        raise node.fail("the optional is empty")
     if not isinstance(held, RunTimeOptional):
         return held
     present = held.present.ssa
-    require(node, present if held.present.rank == 0 else relax.reshape(present, ()), "the optional holds nothing")
+    require(node, present if held.present.rank == 0 else relax.reshape(present, ()), "the optional is empty")
     return held.held
 
 
@@ -223,8 +223,8 @@ def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, n
 
 
 def split_at_run_time(node: Node, axis: int, length: Size, squeezed: bool) -> RunTimeSequence:
-    """Parts of one length, a size, along an axis: their number is dynamic."""
-    value = Value(ssa=node.tensor(0))  # a tensor before it is used in the loop
+    """Split along an axis into a dynamic number of parts of one length, a size."""
+    value = Value(ssa=node.tensor(0))  # Create the tensor before the loop uses it.
     size = sizes.sizes_of(value)[axis]
     if not sizes.is_known(length):
         is_positive = relax.reshape(relax.greater(length, const([0], "i64")), ())

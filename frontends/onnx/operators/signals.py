@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fourier transforms of signals and of their frames; weights for bands of a spectrum."""
+"""Converters of Fourier transforms of signals and of frames, and of mel filter weights."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, 
 def dft(node: Node) -> Outputs:
     rank, parts = node.rank(0), (node.value(0).shape or (0,))[-1]
     if parts not in (1, 2) or rank < 2:
-        raise node.fail("the last dimension must hold real parts (size 1), or real and imaginary ones (size 2)")
+        raise node.fail("the last dimension must be the real part (size 1), or real and imaginary part (size 2)")
 
     def transform_of(size: Size) -> Transform:
         inverse, onesided = bool(node.int("inverse", 0)), bool(node.int("onesided", 0))
@@ -29,7 +29,7 @@ def dft(node: Node) -> Outputs:
 
     if node.version >= 20 and node.has(2) and node.numbers(2) is None:
         if all(isinstance(size, int) for size in node.value(0).shape or ()):
-            node.tensor(0)  # a constant is made in front of the branches
+            node.tensor(0)  # A constant is created in front of the branches.
             return _along_one_of(node, range(rank - 1), transform_of)
         return _along_run_time_axis(node, node.value(0), integers(node, 2), transform_of)
     axis = node.axis_of(node.int("axis", 1) if node.version < 20 else _size(node, 2, -2), rank)
@@ -39,7 +39,7 @@ def dft(node: Node) -> Outputs:
 
 
 def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size], Transform]) -> Tensor:
-    """Along a dynamic axis, one of these: with tables that are constants, as sizes are known."""
+    """Transform along a dynamic axis, one of these. The tables are constants because sizes are known."""
     if len(axes) == 1:
         return _along(node, axes[0], transform_of)
     given = relax.reshape(integers(node, 2), ())
@@ -54,9 +54,10 @@ def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size]
 
 
 def _along_run_time_axis(node: Node, data: Value, axis: Tensor, transform_of: Callable[[Size], Transform]) -> Tensor:
-    """A transform along an axis that is a tensor of one integer; `transform_of(size)` says which one.
+    """Transform along an axis that is a tensor of one integer. `transform_of(size)` returns the transform.
 
-    The data are taken as four dimensions: those before the axis, the axis, those behind it, and the parts.
+    The data is reshaped to four dimensions: the product before the axis, the axis, the product behind it, and the
+    parts.
     """
     rank = data.rank
     assert rank is not None
@@ -91,13 +92,13 @@ def _along(node: Node, axis: int, transform_of: Callable[[Size], Transform]) -> 
 
 
 def _size(node: Node, index: int, default: Size) -> Size:
-    """An input that is one size, or what it is where it is left out."""
+    """Return an input that is one size, or a default if it is absent."""
     return input_size(node, index) if node.has(index) else default
 
 
 @register_onnx("", "STFT")
 def stft(node: Node) -> Outputs:
-    """The transforms of frames that start step by step: [batch, frames, frequencies, 2]."""
+    """Convert STFT: transforms of frames at regular steps, [batch, frames, frequencies, 2]."""
     shape = node.value(0).shape
     parts = shape[-1] if shape is not None and len(shape) == 3 else 1
     if shape is None or len(shape) not in (2, 3) or parts not in (1, 2):
@@ -121,7 +122,7 @@ def stft(node: Node) -> Outputs:
 
 
 def _places(node: Node, frames: Size, step: Size, length: Size) -> Tensor:
-    """Where each element of each frame is: [frames, length]."""
+    """Return the position of each element of each frame: [frames, length]."""
     if all(isinstance(each, int) for each in (frames, step, length)):
         import numpy
 
@@ -133,7 +134,7 @@ def _places(node: Node, frames: Size, step: Size, length: Size) -> Tensor:
 
 @register_onnx("", "MelWeightMatrix")
 def mel_weight_matrix(node: Node) -> Outputs:
-    """Triangles over the spectrum's bins, whose corners are evenly spaced in mel."""
+    """Convert MelWeightMatrix: triangles over the spectrum's bins with corners that are evenly spaced in mel."""
     import numpy
 
     held = [node.scalar(index) for index in range(5)]
@@ -144,7 +145,9 @@ def mel_weight_matrix(node: Node) -> Outputs:
         return relax.astype(_run_time_triangles(node), dtype=dtype)
     bands, length, rate, low, high = held
     if not (math.isfinite(low + high) and min(low, high) > -700 and min(bands, length) >= 0 and rate > 0):
-        raise node.fail(f"there are no such bands: {bands} of {length} places, rate {rate}, from {low} to {high} Hz")
+        raise node.fail(
+            f"invalid bands: {bands} for a transform of length {length}, rate {rate}, from {low} to {high} Hz"
+        )
     node.take_table("the weights", 2, int(length) // 2 + 1, int(bands) + 2)
     mel_low, mel_high = (2595 * math.log10(1 + float(hertz) / 700) for hertz in (low, high))
     corners = numpy.arange(int(bands) + 2) * ((mel_high - mel_low) / (int(bands) + 2)) + mel_low
@@ -157,7 +160,7 @@ def mel_weight_matrix(node: Node) -> Outputs:
 
 
 def _add_triangle(column: Array, low: int, center: int, high: int) -> None:
-    """From 0 at low to 1 at center, and back to 0 at high."""
+    """Fill a column: linear from 0 at low to 1 at center, and back to 0 at high."""
     for place in range(low, min(center + 1, len(column))):
         column[place] = (place - low) / (center - low) if center > low else 1
     for place in range(center, min(high, len(column))):
@@ -165,7 +168,7 @@ def _add_triangle(column: Array, low: int, center: int, high: int) -> None:
 
 
 def _run_time_triangles(node: Node) -> Tensor:
-    """As the constant ones, where some of the numbers are dynamic: from each bin's distance to the corners."""
+    """Return the triangles for dynamic inputs, from each bin's distance to the corners."""
     bands, length = (input_size(node, index) for index in (0, 1))
     rate, low, high = (relax.reshape(relax.astype(node.tensor(index), dtype="f64"), (1,)) for index in (2, 3, 4))
     low, high = _mel(low), _mel(high)
@@ -192,6 +195,6 @@ def _mel(hertz: Tensor) -> Tensor:
 
 
 def _ratio(part: Tensor, whole: Tensor) -> Tensor:
-    """1 where the whole is nothing."""
+    """Return part / whole, or 1 if the whole is 0."""
     is_nothing = relax.equal(whole, const(0.0, "f64"))
     return relax.where(is_nothing, const(1.0, "f64"), relax.divide(part, whole))

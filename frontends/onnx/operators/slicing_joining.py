@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that join tensors, take parts of one, or put something around it."""
+"""Converters of operators that join, split, slice or pad tensors."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from ...core.sizes import Size
 from ..input_sizes import input_length, input_sizes, integers
 from ..prelude import Node, Outputs, Tensor, Value, const, joined, register_onnx, register_rows, relax
 
-# Exporters write either for "to the end".
+# Exporters write either this number or a larger one for "to the end".
 _LEAST_OPEN = 2**31 - 1
 
 
-# ---- tensors joined and taken apart ----
+# ---- joining and splitting ----
 
 
-# The first version had an axis by default; since the fourth there is none.
+# The first version had a default axis. Since the fourth, there is no default.
 register_rows("", {"Concat": lambda node: joined(node.tensors(), node.int("axis", 1))})
 
 
 @register_onnx("", "Split")
 def split(node: Node) -> Outputs:
-    """Into parts whose sizes are given, else equal ones, of which the last may be smaller."""
+    """Convert Split into parts of listed sizes, or equal parts, of which the last may be smaller."""
     axis = node.axis(node.rank(0), 0)
-    # In the first version the lengths may be an attribute or an input.
+    # In the first version, the lengths may be an attribute or an input.
     lengths = node.ints("split") or (input_sizes(node, 1) if node.has(1) else None)
     if lengths is None:
         return _equal_parts(node, axis)
@@ -64,10 +64,10 @@ def _parts(node: Node, axis: int, lengths: Sequence[Size]) -> list[Tensor]:
 @register_onnx("", "Slice")
 def slice_by_attributes(node: Node) -> Outputs:
     begins, ends = node.ints("starts", []), node.ints("ends", [])
-    return _sliced(node, begins, ends, node.ints("axes", list(range(len(begins)))), [1] * len(begins))
+    return _slice(node, begins, ends, node.ints("axes", list(range(len(begins)))), [1] * len(begins))
 
 
-# An experimental operator before Slice took inputs, with steps of one.
+# DynamicSlice is an experimental operator from before Slice had inputs, with steps of 1.
 @register_onnx("", "DynamicSlice")
 @register_onnx("", "Slice", since=10)
 def slice_(node: Node) -> Outputs:
@@ -76,15 +76,15 @@ def slice_(node: Node) -> Outputs:
     steps = node.numbers(4) if node.has(4) else (1,) * count
     if axes is None or steps is None:
         return _slice_at_run_time(node, count)
-    return _sliced(node, input_sizes(node, 1), input_sizes(node, 2), axes, steps)
+    return _slice(node, input_sizes(node, 1), input_sizes(node, 2), axes, steps)
 
 
-def _sliced(
+def _slice(
     node: Node, begins: Sequence[Size], ends: Sequence[Size], axes: Sequence[int], steps: Sequence[int]
 ) -> Tensor:
     rank = node.rank(0)
     if len({len(begins), len(ends), len(axes), len(steps)}) != 1:
-        raise node.fail("starts, ends, axes and steps must be as many")
+        raise node.fail("starts, ends, axes and steps must have the same length")
     if any(not -rank <= axis < rank for axis in axes):
         raise node.fail(f"axes {tuple(axes)} are out of range for {counted(rank, 'dimension')}", "axes")
     own = sizes.sizes_of(node.value(0)) if any(step < 0 for step in steps) else []
@@ -96,16 +96,17 @@ def _sliced(
 
 
 def _bound(bound: Size) -> Size:
-    """A number that is too large for any size says open."""
+    """Return a slice bound. Numbers that exceed any size mean an open end."""
     if not isinstance(bound, int) or abs(bound) < _LEAST_OPEN:
         return bound
     return OPEN if bound > 0 else -OPEN
 
 
 def _top(begin: Size, size: Size) -> Size:
-    """Where a slice that goes down begins: at the first element where the bound is in front of it.
+    """Return the start of a slice with a negative step.
 
-    By Python's rules, which hold otherwise, nothing would be taken.
+    A bound in front of the first element is clamped to it. By Python's rules, which apply otherwise, the slice would be
+    empty.
     """
     if not isinstance(begin, int):
         return sizes.larger(begin, sizes.minus(0, size))
@@ -115,7 +116,7 @@ def _top(begin: Size, size: Size) -> Size:
 
 
 def _slice_at_run_time(node: Node, count: int) -> Tensor:
-    """With dynamic axes or steps."""
+    """Slice with dynamic axes or steps."""
     rank = node.rank(0)
     every = lambda value: const([value] * rank, "i64")  # noqa: E731
     axes = integers(node, 3) if node.has(3) else const(list(range(count)), "i64")
@@ -139,7 +140,7 @@ _MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wr
 @register_onnx("", "Pad")
 def pad_by_attributes(node: Node) -> Outputs:
     widths = node.ints("pads", node.ints("paddings", []))
-    return _padded(node, widths, list(range(node.rank(0))), node.float("value", 0.0))
+    return _pad(node, widths, list(range(node.rank(0))), node.float("value", 0.0))
 
 
 @register_onnx("", "Pad", since=11)
@@ -148,11 +149,11 @@ def pad(node: Node) -> Outputs:
     axes = node.numbers(3) if has_axes else tuple(range(rank))
     widths = input_sizes(node, 1) if axes is not None else _widths_at_run_time(node, rank)
     value = _fill(node, 2) if node.has(2) else 0
-    return _padded(node, widths, tuple(range(rank)) if axes is None else axes, value)
+    return _pad(node, widths, tuple(range(rank)) if axes is None else axes, value)
 
 
 def _fill(node: Node, index: int) -> int | float | Tensor:
-    """A number where it is known and an attribute holds it, else a 0-D tensor."""
+    """Return the fill as a number if it is known and fits an attribute, else as a 0-D tensor."""
     number = node.scalar(index)
     if number is None or (isinstance(number, int) and number >= 2**63):
         return relax.reshape(node.tensor(index), ())
@@ -160,7 +161,7 @@ def _fill(node: Node, index: int) -> int | float | Tensor:
 
 
 def _widths_at_run_time(node: Node, rank: int) -> list[Size]:
-    """The widths of every axis, where the axes are dynamic."""
+    """Return the widths of all axes for dynamic axes."""
     axes, count = integers(node, 3), input_length(node, 3)
     given, zeros = integers(node, 1), const([0] * rank, "i64")
     halves = [relax.strided_slice(given, axes=[0], begin=[at], end=[at + count]) for at in (0, count)]
@@ -168,8 +169,8 @@ def _widths_at_run_time(node: Node, rank: int) -> list[Size]:
     return [sizes.element(half, axis) for half in spread for axis in range(rank)]
 
 
-def _padded(node: Node, widths: Sequence[Size], axes: Sequence[int], value: int | float | Tensor) -> Tensor | Value:
-    """`value` is a number, or a 0-D tensor."""
+def _pad(node: Node, widths: Sequence[Size], axes: Sequence[int], value: int | float | Tensor) -> Tensor | Value:
+    """Pad with `value`, a number or a 0-D tensor."""
     mode, rank = _MODES[node.choice("mode", "constant", _MODES)], node.rank(0)
     if len(widths) != 2 * len(axes) or any(not -rank <= axis < rank for axis in axes):
         raise node.fail(

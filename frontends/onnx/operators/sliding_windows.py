@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Windows that slide over the spatial dimensions: strides, dilations, and what `pads` and `auto_pad` add."""
+"""Sliding windows over spatial dimensions: kernel, strides, dilations, and padding by `pads` and `auto_pad`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SAME = ("SAME_UPPER", "SAME_LOWER")
 
 
 def spatial_sizes(node: Node, index: int = 0) -> tuple[Dim, ...]:
-    """The sizes behind batch and channels; None for dynamic ones."""
+    """Return the sizes behind batch and channels, None for dynamic sizes."""
     shape = node.value(index).shape
     if shape is None or len(shape) < 3:
         raise node.fail(f"input #{index} must have a batch, channels and spatial dimensions")
@@ -23,7 +23,7 @@ def spatial_sizes(node: Node, index: int = 0) -> tuple[Dim, ...]:
 
 
 def kernel_of(node: Node, weight: int) -> tuple[int, ...]:
-    """The taps along each dimension, as attribute or weight states."""
+    """Return the kernel's size along each dimension, from the attribute or the weight."""
     taps = node.ints("kernel_shape") or [size for size in spatial_sizes(node, weight) if isinstance(size, int)]
     if len(taps) != node.rank(weight) - 2:
         raise node.fail("the kernel's sizes must be known before the model runs: give attribute 'kernel_shape'")
@@ -38,7 +38,7 @@ def per_dimension(node: Node, name: str, count: int, default: int = 1) -> tuple[
 
 
 def windows_of(node: Node, kernel: Sequence[int], index: int = 0) -> Windows:
-    """The windows over an input's spatial dimensions."""
+    """Return the windows over an input's spatial dimensions."""
     count, sizes = len(kernel), spatial_sizes(node, index)
     if len(sizes) != count:
         raise node.fail(
@@ -66,7 +66,7 @@ def auto_pad(node: Node) -> str:
 
 
 def _same_total(size: Size, reach: int, stride: int) -> Size:
-    """What makes ceil(size / stride) windows fit."""
+    """Return the total padding for ceil(size / stride) windows."""
     if stride == 1:
         return reach - 1
     count = ceildiv(size, stride) if is_known(size) else divided(plus(size, stride - 1), stride)
@@ -74,14 +74,14 @@ def _same_total(size: Size, reach: int, stride: int) -> Size:
 
 
 def padded(data: Tensor, windows: Windows, value: float, dtype: str) -> tuple[Tensor, list[int]]:
-    """The data, and what an operator has to pad: padding that depends on sizes becomes part of the data."""
+    """Return the data, and the padding for the operator. Padding that depends on sizes is added to the data."""
     if windows.is_fixed:
         return data, [*windows.before, *windows.after]
     return with_borders(data, windows, value, dtype), [0] * (2 * len(windows.kernel))
 
 
 def with_same_sizes(node: Node, result: Tensor, windows: Windows) -> Tensor:
-    """The result with the sizes that 'auto_pad' gives, said as simply as they can be."""
+    """Give the result's type the sizes that 'auto_pad' implies, in their simplest form."""
     if windows.is_fixed or auto_pad(node) not in _SAME:
         return result
     info = info_of(result)

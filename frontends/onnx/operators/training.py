@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Losses, and steps of optimizers (ai.onnx.preview.training): new tensors from their gradients and histories."""
+"""Converters of losses and of optimizer steps (ai.onnx.preview.training)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _DOMAIN = "ai.onnx.preview.training"
 
 @register_onnx("", "SoftmaxCrossEntropyLoss")
 def softmax_cross_entropy_loss(node: Node) -> Outputs:
-    """The loss, and the logarithms of the probabilities."""
+    """Convert SoftmaxCrossEntropyLoss: the loss, and the logarithms of the probabilities."""
     log_probabilities = relax.nn.log_softmax(node.tensor(0), axis=1)
     return [_nll_loss(node, log_probabilities), log_probabilities][: node.output_count]
 
@@ -23,7 +23,7 @@ def softmax_cross_entropy_loss(node: Node) -> Outputs:
 def _nll_loss(node: Node, log_probabilities: Tensor) -> Tensor:
     reduction = node.choice("reduction", "mean", ("none", "sum", "mean"))
     operands = [log_probabilities, node.tensor(1), *([node.tensor(2)] if node.has(2) else [])]
-    # Relax's default for the target that is left out is no class either.
+    # Relax's default of ignore_index is not a class either.
     return relax.dialect.ops["nn.nll_loss"](*operands, reduction=reduction, ignore_index=node.int("ignore_index", -100))
 
 
@@ -34,7 +34,7 @@ register_onnx("", "NegativeLogLikelihoodLoss")(lambda node: _nll_loss(node, node
 
 
 class _TrainingStep:
-    """What is the same for all tensors of a step: the learning rate, the count of steps, the attributes."""
+    """Common part of a step for all tensors: learning rate, step count, attributes."""
 
     def __init__(self, node: Node):
         self.node = node
@@ -48,14 +48,14 @@ class _TrainingStep:
         return float(value)
 
     def scalar(self, value: float) -> Tensor:
-        """A number of the learning rate's type."""
+        """Return a number of the learning rate's type."""
         return const(value, self.rate_dtype)
 
     def count_as_number(self) -> Tensor:
         return relax.astype(self.count, dtype=self.rate_dtype)
 
     def is_later(self) -> Tensor:
-        """Whether this is not the first step."""
+        """Return whether this is not the first step, as a tensor."""
         return relax.greater(self.count, const(0, self.node.value(1).dtype))
 
 
@@ -63,7 +63,7 @@ def _times(x: Tensor, factor: float) -> Tensor:
     return relax.multiply(x, like(x, factor))
 
 
-def _regularized(x: Tensor, gradient: Tensor, coefficient: float) -> Tensor:
+def _regularize(x: Tensor, gradient: Tensor, coefficient: float) -> Tensor:
     return gradient if coefficient == 0.0 else relax.add(_times(x, coefficient), gradient)
 
 
@@ -72,10 +72,14 @@ def _cast_like(number: Tensor, x: Tensor) -> Tensor:
 
 
 def _for_each(node: Node, kinds: int, update: Callable[..., list[Tensor]]) -> list[Tensor]:
-    """Inputs, after rate and count, are all tensors, then all gradients, then each kind of history; so are outputs."""
+    """Update each tensor.
+
+    Behind rate and count, the inputs are all tensors, then all gradients, then each kind of history. The outputs have
+    the same order.
+    """
     given = len(node.inputs) - 2
     if given < kinds or given % kinds:
-        raise node.fail(f"has {given} tensors behind rate and count, but takes {kinds} for each that is updated")
+        raise node.fail(f"has {given} tensors behind rate and count, expected a multiple of {kinds}")
     count = given // kinds
     results = []
     for place in range(count):
@@ -91,7 +95,7 @@ def adagrad(node: Node) -> Outputs:
     rate = relax.divide(step.rate, slowed)
 
     def update(x: Tensor, gradient: Tensor, squares: Tensor) -> list[Tensor]:
-        gradient = _regularized(x, gradient, step.number("norm_coefficient", 0.0))
+        gradient = _regularize(x, gradient, step.number("norm_coefficient", 0.0))
         squares = relax.add(squares, relax.square(gradient))
         scale = relax.add(relax.sqrt(squares), like(x, step.number("epsilon", 1e-6)))
         change = relax.divide(relax.multiply(_cast_like(rate, x), gradient), scale)
@@ -107,7 +111,7 @@ def adam(node: Node) -> Outputs:
     rate = _adam_rate(step, alpha, beta)
 
     def update(x: Tensor, gradient: Tensor, mean: Tensor, squares: Tensor) -> list[Tensor]:
-        gradient = _regularized(x, gradient, step.number("norm_coefficient", 0.0))
+        gradient = _regularize(x, gradient, step.number("norm_coefficient", 0.0))
         mean = relax.add(_times(mean, alpha), _times(gradient, 1 - alpha))
         squares = relax.add(_times(squares, beta), _times(relax.square(gradient), 1 - beta))
         scale = relax.add(relax.sqrt(squares), like(x, step.number("epsilon", 1e-6)))
@@ -120,7 +124,7 @@ def adam(node: Node) -> Outputs:
 
 
 def _adam_rate(step: _TrainingStep, alpha: float, beta: float) -> Tensor:
-    """The rate, corrected for histories that began with zeros; not in step 0."""
+    """Return the rate with Adam's correction for histories that start at zero, which step 0 does not use."""
     count, one = step.count_as_number(), step.scalar(1.0)
     of_mean, of_squares = (relax.subtract(one, relax.power(step.scalar(base), count)) for base in (alpha, beta))
     corrected = relax.divide(relax.multiply(step.rate, relax.sqrt(of_squares)), of_mean)
@@ -134,7 +138,7 @@ def momentum(node: Node) -> Outputs:
     beta = relax.where(step.is_later(), step.scalar(step.number("beta")), step.scalar(1.0))
 
     def update(x: Tensor, gradient: Tensor, momentum: Tensor) -> list[Tensor]:
-        gradient = _regularized(x, gradient, step.number("norm_coefficient"))
+        gradient = _regularize(x, gradient, step.number("norm_coefficient"))
         scaled = relax.multiply(_cast_like(beta, x), gradient)
         momentum = relax.add(_times(momentum, alpha), scaled)
         direction = relax.add(gradient, _times(momentum, alpha)) if mode == "nesterov" else momentum

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Detection, regions, and convolutions whose taps are moved or added up."""
+"""Converters of detection, regions, deformable convolutions, and Col2Im."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ from .sliding_windows import kernel_of, per_dimension
 
 @register_onnx("", "NonMaxSuppression")
 def non_max_suppression(node: Node) -> Outputs:
-    """Without a number of boxes there are none, without a threshold for scores all of them count.
+    """Convert NonMaxSuppression. Without a number of boxes, the result is empty; without a score threshold, all count.
 
-    ONNX's boxes go that overlap by more than the threshold, the operator's by as much: it gets the next number.
+    ONNX drops boxes with an overlap above the threshold; the operator also drops an equal overlap. So the operator gets
+    the next larger threshold.
     """
     most = relax.astype(node.tensor(2), dtype="i64") if node.has(2) else const([0], "i64")
     overlap = node.tensor(3) if node.has(3) else const([0.0], "f32")
@@ -34,7 +35,10 @@ def non_max_suppression(node: Node) -> Outputs:
 
 
 def _corners(boxes: Tensor, dtype: str) -> Tensor:
-    """Boxes of center x, center y, width, height as y1, x1, y2, x2. Those of negative sizes overlap none: as empty."""
+    """Convert boxes from center x, center y, width, height to y1, x1, y2, x2.
+
+    Boxes of negative size overlap no other box, so they become empty.
+    """
     x, y, *extents = relax.split(boxes, indices_or_sections=4, axis=2)
     half, zero = const(0.5, dtype), const(0.0, dtype)
     half_width, half_height = (relax.multiply(relax.maximum(each, zero), half) for each in extents)
@@ -63,7 +67,7 @@ def roi_align(node: Node) -> Outputs:
         spatial_scale=scale,
         sample_ratio=node.int("sampling_ratio", 0),
         aligned=is_shifted,
-        # ONNX's maximum is of the corners' shares, before they are added up.
+        # ONNX's maximum is over the corners' weighted values, before they are summed.
         mode="max_share" if mode == "max" else mode,
     )
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What graphs and tensor programs have in common as scripts: their source, and the pieces that they are printed in."""
+"""Shared parts of graphs and tensor programs as scripts: their source text, and the pieces in which it is parsed."""

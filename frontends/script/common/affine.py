@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices as affine expressions, in both forms of scripts."""
+"""Affine index expressions of both forms of scripts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def affine(
     operation: Callable[[ast.expr], tuple[str, Sequence[ast.expr]]],
     leaf: Callable[[ast.expr], AffineExpr | None],
 ) -> AffineExpr | None:
-    """An expression that is affine in what `leaf` makes of names and numbers; None of any other."""
+    """Return an affine expression, with `leaf` for names and numbers; None if it is not affine."""
     return folded(node, operation, leaf, _computed)
 
 

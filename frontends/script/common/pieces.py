@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Long functions of scripts in pieces: their statements are parsed as they are read, some hundred lines at a time.
+"""Long functions of scripts in pieces: statements are parsed when they are read, some hundred lines at a time.
 
-A syntax tree has fifty times the size of its text, and half of the parser's time goes into memory that no cache holds.
-A piece's tree is gone once it is read, and the next one takes its place.
+A syntax tree is fifty times as large as its text, and half of the parser's time goes into memory that no cache holds. A
+piece's tree is freed once it is read, and the next tree takes its place.
 
-Statements are cut where lines begin as far left as the first of them, and stay at their lines. What is Python in pieces
-is the same as a whole; where a cut is wrong, a piece is no Python. Whoever reads pieces reads the whole where anything
-fails, so that errors are the same as those of a short script.
+Text is cut at lines with the indentation of the first statement, and statements stay at their lines. Text that is
+Python in pieces is the same Python as a whole; after a wrong cut a piece does not parse. If anything fails, the reader
+reads the whole, so that errors are the same as in a short script.
 """
 
 from __future__ import annotations
@@ -19,30 +19,30 @@ from .source import MOST_TEXT, Source
 
 #: Characters of a piece: its tree fits into a cache of one processor.
 _SIZE = 4_000
-#: Of a function that is worth it.
+#: Length from which a function is cut into pieces.
 _LONG = 4 * _SIZE
-#: Each piece has as many empty lines before it as the text has: with more pieces that would take longer than they save.
+#: Each piece has as many empty lines before it as the text has. With more pieces they would take longer than they save.
 _MOST_PIECES = 100
-#: What would make a line depend on the one before it, or be counted otherwise.
+#: Text that would make a line depend on the line before it, or change the line count.
 _JOINING = ('"""', "'''", "\\\n", "\t", "\r", "\f", "\0")
 _HEADER = re.compile(r"^( *)def .*?:(?=\n)", re.MULTILINE | re.DOTALL)
 _FIRST = re.compile(r"\n( +)[^ \n#]")
 
-#: The statements of a function.
+#: Function that returns the statements of a function.
 StatementsOf = Callable[[ast.FunctionDef], Iterable[ast.stmt]]
 
 
 def statements_of(function: ast.FunctionDef) -> Iterable[ast.stmt]:
-    """Those of a script that is parsed as a whole."""
+    """Return the statements of a function in a script that is parsed as a whole."""
     return function.body
 
 
 class Pieces:
-    """A script's text without the statements of its long functions, and these."""
+    """Text of a script without the statements of its long functions, and these statements in pieces."""
 
     def __init__(self, source: Source, text: str):
         self._source = source
-        #: By the line on which a function's statements begin: their pieces, at the lines where they stand.
+        #: Pieces of a function with their line numbers, by the line of the function's first statement.
         self._found: dict[int, list[tuple[int, str]]] = {}
         self._read: set[int] = set()
         is_cut = _LONG < len(text) <= MOST_TEXT and not any(each in text for each in _JOINING)
@@ -53,11 +53,11 @@ class Pieces:
 
     @property
     def are_read(self) -> bool:
-        """Whether all that was cut out was asked for."""
+        """Check whether all pieces have been read."""
         return len(self._read) == len(self._found)
 
     def statements(self, function: ast.FunctionDef) -> Iterable[ast.stmt]:
-        """The statements of a function, parsed as they are asked for. Raises ScriptError."""
+        """Yield the statements of a function, parsed on demand. Raises ScriptError."""
         first = function.body[0].lineno
         if first not in self._found or len(function.body) > 1:
             yield from function.body
@@ -69,7 +69,10 @@ class Pieces:
             yield from whole.body
 
     def _cut(self, text: str) -> Iterable[str]:
-        """The text with `pass` for the statements of its long functions, and as many lines."""
+        """Yield the text with `pass` in place of the statements of long functions.
+
+        The number of lines stays the same.
+        """
         least = max(_SIZE, len(text) // _MOST_PIECES)
         at, line = 0, 1
         while (header := _HEADER.search(text, at)) is not None:
@@ -85,7 +88,7 @@ class Pieces:
                 continue
             yield f"{first.group(1)}pass" + "\n" * text.count("\n", start, end)
             pieces = self._found[line] = []
-            # Not between an `if` and its `else`.
+            # No cut between an `if` and its `else`.
             begin = re.compile(f"\n{first.group(1)}(?!el(?:se|if)\\b)[A-Za-z_]")
             while start < end:
                 stop = begin.search(text, min(max(start + least, first.end()), end), end)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The text of a script: its syntax tree, and errors that show the line with a caret under what is wrong."""
+"""Text of a script: its syntax tree, and errors that show the line with a caret below the wrong part."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ....dialects.script.syntax import parsed
 from ....support.errors import ModelError, RelaxError
 from ....support.suggest import suggest
 
-#: A script of more text is not handwritten.
+#: A longer script is not handwritten.
 MOST_TEXT = 64 << 20
 _MOST_SHOWN = 120
 
@@ -27,7 +27,7 @@ Result = TypeVar("Result")
 
 
 class ScriptError(ModelError):
-    """A script that says something wrong: `location` is file:line:column. `str()` shows that line with a caret."""
+    """Error in a script. `location` is file:line:column; `str()` shows that line with a caret."""
 
     def __init__(self, message: str, *, location: str, shown: str = ""):
         super().__init__(message, location=location)
@@ -39,27 +39,27 @@ class ScriptError(ModelError):
 
 @dataclass(frozen=True)
 class Source:
-    """A script and where it comes from."""
+    """Text of a script and its position in a file."""
 
     text: str
     file: str
-    #: Of the text in the file.
+    #: Line number of the text's first line in the file.
     first_line: int = 1
-    #: Columns that were taken from the front of each line.
+    #: Number of columns that were removed from the front of each line.
     indent: int = 0
     lines: list[str] = field(init=False, repr=False)
-    #: Whether Python counts lines and columns as `lines` does.
+    #: True if Python counts lines and columns as `lines` does.
     _is_plain: bool = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "lines", self.text.split("\n"))
         object.__setattr__(self, "_is_plain", self.text.isascii() and "\r" not in self.text)
 
-    # ---- where it comes from ----
+    # ---- origin ----
 
     @staticmethod
     def of_object(item: type | Callable[..., object]) -> Source:
-        """The source of a class or function. Raises RelaxError where Python does not have it."""
+        """Return the source of a class or function. Raises RelaxError if Python cannot find it."""
         try:
             lines, first = inspect.getsourcelines(item)
             file = inspect.getsourcefile(item) or "<unknown>"
@@ -79,17 +79,17 @@ class Source:
         except OSError as error:
             raise ModelError(f"cannot read {path}: {error.strerror}") from None
         except UnicodeDecodeError as error:
-            raise ModelError(f"{path}: is no text: byte {error.start} is not UTF-8") from None
+            raise ModelError(f"{path}: not a text file: byte {error.start} is not UTF-8") from None
         return Source(text, str(path))
 
     # ---- the syntax tree ----
 
     def parse(self, text: str = "") -> ast.Module:
-        """Raises ScriptError for what is not Python. `text` may be shorter: with the same tokens at the same places."""
+        """Parse the script, or a shorter `text` with the same tokens at the same positions. Raises ScriptError."""
         text = text or self.text
         if len(text) > MOST_TEXT:
             raise ScriptError(f"the script has {len(text) >> 20} MiB of text", location=self.file)
-        if (null := text.find("\0")) >= 0:  # Pythons differ in what they make of it
+        if (null := text.find("\0")) >= 0:  # Python versions differ in how they treat a null byte
             start = text.rfind("\n", 0, null) + 1
             place = ast.Pass(lineno=text.count("\n", 0, null) + 1, col_offset=len(text[start:null].encode()))
             raise self.problem(place, "this is not Python: a null byte")
@@ -104,26 +104,26 @@ class Source:
     # ---- places ----
 
     def place(self, node: ast.AST) -> tuple[int, int]:
-        """Line and column in the file, counted from 1."""
+        """Return the line and column in the file, counted from 1."""
         line, column = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
         if not self.text.isascii():  # Python counts bytes
             column = len(self._line(line).encode()[:column].decode(errors="replace"))
         return line + self.first_line - 1, column + 1 + self.indent
 
     def location(self, node: ast.AST, name: str = "") -> Location:
-        """In the current context; with the name of the variable that is made there."""
+        """Return the location of a node in the current context, with the name of a variable that the node defines."""
         line, column = self.place(node)
         place = ir.Location.file(self.file, line, column)
         return ir.Location.name(name, place) if name else place
 
     def written(self, node: ast.expr) -> str:
-        """The text of a node that stands on one line; "" of others."""
+        """Return the text of a node on one line, or "" if it spans several lines."""
         if not self._is_plain or node.end_lineno != node.lineno:
             return ""
         return self.lines[node.lineno - 1][node.col_offset : node.end_col_offset]
 
     def problem(self, node: ast.AST, message: str, known: Iterable[str] | None = None, word: str = "") -> ScriptError:
-        """An error at a node; `word` is what was asked for, `known` what there is: the nearest is named."""
+        """Return an error at a node. The message suggests the name among `known` that is nearest to `word`."""
         line, column = self.place(node)
         hint = "" if known is None else suggest(word, known)
         return ScriptError(f"{message}{hint}", location=f"{self.file}:{line}:{column}", shown=self._shown(node))
@@ -132,7 +132,7 @@ class Source:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
     def _shown(self, node: ast.AST) -> str:
-        """The line, and below it a caret and tildes as far as the node reaches."""
+        """Return the line of a node, and below it a caret and tildes under the node."""
         number = getattr(node, "lineno", 0)
         line = self._line(number).rstrip()
         if not line or not line.isprintable() and "\t" not in line:
@@ -150,7 +150,7 @@ class Source:
         return f"\n    {shown}\n    {' ' * (start - cut)}{marks}"
 
     def guarded(self, node: ast.AST, make: Callable[[], Result]) -> Result:
-        """What `make` gives; what it refuses is reported at the node."""
+        """Call `make` and report its errors at the node."""
         try:
             return make()
         except ScriptError:

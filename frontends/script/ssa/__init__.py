@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scripts that are IR, `@I.ir_module(ssa=True)`: what dialects/script prints, read back as the same operations."""
+"""Scripts that are IR, `@I.ir_module(ssa=True)`: the output of dialects/script, read back as the same operations."""

@@ -10,7 +10,7 @@ from typing import TypeGuard
 
 from ....bindings.ir import AffineMap, Attribute, Block, Context, Region, Type, Value
 from ....bindings.mlir import ir
-from ....dialects.script.syntax import dotted, items_of, statements_within, targets_of, text_of
+from ....dialects.script.syntax import dotted, indices_of, items_of, statements_within, targets_of, text_of
 from ....dialects.script.words import SEGMENTS
 from ....emit.loops import with_results
 from .operators import Calls
@@ -18,7 +18,7 @@ from .spelling import Spelling
 
 
 class ScriptBody(Calls):
-    """The statements of one function."""
+    """Reader of one function's statements."""
 
     def __init__(self, spelling: Spelling, functions: dict[str, list[Type]], *, is_graph: bool):
         super().__init__(spelling, functions)
@@ -28,7 +28,7 @@ class ScriptBody(Calls):
 
     @contextmanager
     def block(self, block: Block) -> Iterator[None]:
-        """What is read inside goes into the block."""
+        """Insert the operations that are read inside into the block."""
         leaves, self.leaves = self.leaves, {}
         with ir.InsertionPoint(block):
             yield
@@ -36,7 +36,7 @@ class ScriptBody(Calls):
 
     @contextmanager
     def scope(self) -> Iterator[None]:
-        """What is named inside is not known afterwards."""
+        """Undo the definitions of names inside at the end."""
         outer, self.changed = self.changed, []
         yield
         for name, value in reversed(self.changed):
@@ -51,12 +51,15 @@ class ScriptBody(Calls):
             read = _STATEMENTS.get(type(each))
             if read is None:
                 word = type(each).__name__.lower()
-                raise self.source.problem(each, f"an ssa function has no `{word}`")
+                raise self.source.problem(each, f"an ssa function cannot contain `{word}`")
             self.location, self.around, self.statement = self.source.location(each), None, each
             read(self, each)
 
     def blocks(self, region: Region, functions: Sequence[ast.FunctionDef]) -> None:
-        """`def bb0(x: T.int32):` each a block of the region; all can be jumped to by all."""
+        """Read functions such as `def bb0(x: T.int32):` as blocks of the region.
+
+        Every block can jump to every other.
+        """
         self._filled(self._declared(region, functions))
 
     def _declared(self, region: Region, functions: Sequence[ast.FunctionDef]) -> list[tuple[ast.FunctionDef, Block]]:
@@ -78,7 +81,7 @@ class ScriptBody(Calls):
     def enter(
         self, region: Region, entry: Block, statements: Iterable[ast.stmt], blocks: Sequence[ast.FunctionDef]
     ) -> None:
-        """A function's statements, which its first block has, and its other blocks."""
+        """Read a function's statements into its first block, and then its other blocks."""
         made = self._declared(region, blocks)
         with self.block(entry):
             self.statements(statements)
@@ -93,7 +96,7 @@ class ScriptBody(Calls):
 
     def assign(self, node: ast.Assign) -> None:
         if len(node.targets) != 1:
-            raise self.source.problem(node, "one name is assigned at a time")
+            raise self.source.problem(node, "expected one assigned name per statement")
         target, value = node.targets[0], node.value
         if isinstance(target, ast.Name):
             self.bind(target.id, self._named_value(target.id, value))
@@ -108,19 +111,19 @@ class ScriptBody(Calls):
         if self._is_graph and isinstance(node, (ast.Call, ast.Subscript)):
             self.around, self.location = self.location, ir.Location.name(name, self.location)
         if not isinstance(node, ast.Call):
-            return self.value(node)
+            return self.operand(node)
         if isinstance(node.func, ast.Attribute) and node.func.attr == "const":
-            self.leaves = {}  # one that has a name is an operation of its own
+            self.leaves = {}  # a constant that has a name is an operation of its own
         results = self.call(node, 1, types)
         if len(results) != 1:
             raise self.source.problem(node, f"one name for {len(results)} values")
         return results[0]
 
     def annotated(self, node: ast.AnnAssign) -> None:
-        """`y: R.Tensor((4,), "float32") = R.nn.relu(x)`."""
+        """Read `y: R.Tensor((4,), "float32") = R.nn.relu(x)`."""
         if not isinstance(node.target, ast.Name) or not isinstance(node.value, ast.Call):
             raise self.source.problem(
-                node, "a type stands before the sign of a call's one result: y: R.Tensor(...) = ..."
+                node, "a type annotation needs a name and a call with one result: y: R.Tensor(...) = ..."
             )
         types = [self.spelling.type(node.annotation)]
         self.bind(node.target.id, self._named_value(node.target.id, node.value, types))
@@ -128,31 +131,31 @@ class ScriptBody(Calls):
     def _assign_several(self, target: ast.Tuple, node: ast.expr) -> None:
         names = [each.id if isinstance(each, ast.Name) else "" for each in target.elts]
         if "" in names:
-            raise self.source.problem(target, "several names are assigned at once, or one element")
+            raise self.source.problem(target, "expected several assigned names, or one element")
         values: Sequence[Value]
         if isinstance(node, ast.Tuple):
-            values = [self.value(each) for each in node.elts]
+            values = [self.operand(each) for each in node.elts]
         elif isinstance(node, ast.Call):
             values = self.call(node, len(names))
         else:
-            values = [self.value(node)]
+            values = [self.operand(node)]
         if len(values) != len(names):
             raise self.source.problem(node, f"{len(names)} names for {len(values)} values")
         for name, value in zip(names, values, strict=True):
             self.bind(name, value)
 
     def _store(self, target: ast.Subscript, node: ast.expr) -> None:
-        """`C[i, j] = x`, `C[:] = x`: a tensor's name is a new tensor's from here on."""
+        """Read `C[i, j] = x` or `C[:] = x`. The name of a tensor denotes the new tensor from then on."""
         if not isinstance(target.value, ast.Name):
-            raise self.source.problem(target, "elements of names are assigned: C[i, j] = ...")
-        name, held = target.value.id, self.known(target.value)
+            raise self.source.problem(target, "only elements of named buffers can be assigned: C[i, j] = ...")
+        name, held = target.value.id, self.read_name(target.value)
         if not isinstance(held.type, (ir.RankedTensorType, ir.MemRefType)):
             raise self.source.problem(target, f"{held.type} has no elements")
         value = self.typed(node, held.type.element_type)
         if isinstance(target.slice, ast.Slice):
             results = self._fill(target, value, held)
         else:
-            indices = [self.index(each) for each in self.places(target)]
+            indices = [self.index(each) for each in indices_of(target)]
             self.check_rank(target, held, len(indices))
             is_memory = isinstance(held.type, ir.MemRefType)
             kind, types = ("memref.store", []) if is_memory else ("tensor.insert", [held.type])
@@ -161,10 +164,10 @@ class ScriptBody(Calls):
             self.bind(name, result)
 
     def _fill(self, target: ast.Subscript, value: Value, held: Value) -> list[Value]:
-        """`C[:] = x`."""
+        """Emit `C[:] = x`."""
         part = target.slice
         if not isinstance(part, ast.Slice) or part.lower or part.upper or part.step:
-            raise self.source.problem(target, "all elements are assigned: C[:] = 0.0")
+            raise self.source.problem(target, "expected an assignment of all elements: C[:] = 0.0")
         rank = held.type.rank
         maps = [ir.AffineMap.get(rank, 0, [], self.context), ir.AffineMap.get_identity(rank, self.context)]
         attributes = nest_attributes(self.context, 1, maps, [False] * rank)
@@ -192,7 +195,7 @@ class ScriptBody(Calls):
         given = node.args[1] if len(node.args) == 2 else None
         if not isinstance(target, ast.Name) or not isinstance(given, ast.List):
             raise self.source.problem(node, "vstore takes a vector and indices: A.vstore(v, [i, j])")
-        held, value = self.known(target), self.value(node.args[0])
+        held, value = self.read_name(target), self.operand(node.args[0])
         self.check_transfer(node, held.type, value.type)
         indices = [self.index(each) for each in given.elts]
         mask = self.mask(node)
@@ -233,15 +236,13 @@ class ScriptBody(Calls):
         given = call.args
         if len(given) == 1:
             upper = self.index(given[0])
-            return self._index_number(call, 0), upper, self._index_number(call, 1)
+            return self.number(call, 0, self._index), upper, self.number(call, 1, self._index)
         lower, upper = self.index(given[0]), self.index(given[1])
-        return lower, upper, self.index(given[2]) if len(given) == 3 else self._index_number(call, 1)
-
-    def _index_number(self, node: ast.expr, value: int) -> Value:
-        return self.index(ast.copy_location(ast.Constant(value), node))
+        return lower, upper, self.index(given[2]) if len(given) == 3 else self.number(call, 1, self._index)
 
     def _carried(self, node: ast.For, call: ast.Call) -> list[str]:
-        """The names that a loop assigns again, in the order of their first time; or those that it lists."""
+        """Return the names that a loop assigns again, in the order of their first assignment, or the names that it
+        lists."""
         for keyword in call.keywords:
             if keyword.arg != "carry" or not isinstance(keyword.value, ast.List):
                 raise self.source.problem(keyword.value, "range has no such argument", ("carry",), keyword.arg or "")
@@ -259,10 +260,10 @@ class ScriptBody(Calls):
         return list(found)
 
     def branch(self, node: ast.If) -> None:
-        """What it gives is what both sides assign last."""
-        condition = self.value(node.test)
+        """Read an `if`. Its results are the names that both sides assign last."""
+        condition = self.operand(node.test)
         names = _last_names(node.body) if _last_names(node.body) == _last_names(node.orelse) else []
-        hint = "an `if` gives what both of its sides assign last"
+        hint = "the results of an `if` are the names that both branches assign last"
         self.check_kept(node, [*node.body, *node.orelse], names, hint)
         types: list[Type] = []
         sketch = self.create("scf.if", (condition,), (), regions=2)
@@ -274,7 +275,7 @@ class ScriptBody(Calls):
                 values = [self.named[name] for name in names]
                 types = types or [value.type for value in values]
                 if [value.type for value in values] != types:
-                    raise self.source.problem(statements[-1], "both sides assign values of the same types last")
+                    raise self.source.problem(statements[-1], "both branches must assign values of the same types last")
                 self.create("scf.yield", values, ())
         if not names:
             return
@@ -290,15 +291,15 @@ class ScriptBody(Calls):
     # ---- operations with regions ----
 
     def with_regions(self, node: ast.With) -> None:
-        """`with scf.while_(x) as y:`, regions indented below."""
+        """Read `with scf.while_(x) as y:`, with indented regions below."""
         call = node.items[0].context_expr
         if len(node.items) != 1 or not isinstance(call, ast.Call):
-            raise self.source.problem(node, "`with` stands before an operation that has regions")
+            raise self.source.problem(node, "`with` needs an operation with regions")
         target = node.items[0].optional_vars
         targets = () if target is None else items_of(target)
         bodies = [each.body for each in node.body if _is_region(each)]
         if bodies and len(bodies) != len(node.body):
-            raise self.source.problem(node, "regions stand next to regions: with I.region():")
+            raise self.source.problem(node, "a body with regions contains only regions: with I.region():")
         bodies = bodies or [node.body]
         made = self.operation(call, dotted(call.func), len(targets), regions=len(bodies))
         for region, body in zip(made.regions, bodies, strict=True):
@@ -311,11 +312,11 @@ class ScriptBody(Calls):
             self.bind(each.id, result)
 
     def check_kept(self, node: ast.AST, statements: Sequence[ast.stmt], kept: Sequence[str], hint: str) -> None:
-        """Refuses that a name from around a region is assigned in it and is afterwards what it was before."""
+        """Refuse an assignment in a region to a name from outside if the name has its old value after the region."""
         for name in assigned_in(statements):
             value = self.named.get(name)
             if value is not None and name not in kept and not isinstance(value.type, ir.MemRefType):
-                message = f"'{name}', which is there before, is assigned inside, and nothing of that is seen afterwards"
+                message = f"'{name}' from outside is assigned inside, and the new value is lost afterwards"
                 raise self.source.problem(node, f"{message}: {hint}")
 
     def _region(self, region: Region, body: Sequence[ast.stmt]) -> None:
@@ -333,20 +334,20 @@ class ScriptBody(Calls):
 
     def returned(self, node: ast.Return) -> None:
         nodes = () if node.value is None else items_of(node.value)
-        self.create("func.return", [self.value(each) for each in nodes], ())
+        self.create("func.return", [self.operand(each) for each in nodes], ())
 
     def passed(self, node: ast.Pass) -> None:
-        """Nothing."""
+        """Read `pass`, which has no effect."""
 
 
-#: How a `for` is read, by what it goes over. Nests are in nests.py.
+#: Readers of `for` loops by the function that the loop iterates over. Nests are in nests.py.
 LOOPS: dict[str, Callable[[ScriptBody, ast.For, ast.Call], None]] = {"range": ScriptBody.range_loop}
 
 
 def nest_attributes(
     context: Context, inputs: int, maps: Sequence[AffineMap], reduced: Sequence[bool]
 ) -> dict[str, Attribute]:
-    """Of a linalg.generic."""
+    """Return the attributes of a linalg.generic."""
     kinds = ("reduction" if each else "parallel" for each in reduced)
     iterators = [ir.Attribute.parse(f"#linalg.iterator_type<{kind}>", context) for kind in kinds]
     return {
@@ -364,7 +365,7 @@ def _is_region(node: ast.stmt) -> TypeGuard[ast.With]:
 
 
 def _last_names(statements: Sequence[ast.stmt]) -> list[str]:
-    """What the last statement assigns, if these are names only."""
+    """Return the names that the last statement assigns, if it assigns names only."""
     last = statements[-1] if statements else None
     if not isinstance(last, ast.Assign) or len(last.targets) != 1:
         return []
@@ -374,7 +375,7 @@ def _last_names(statements: Sequence[ast.stmt]) -> list[str]:
 
 
 def assigned_in(statements: Sequence[ast.stmt]) -> Iterator[str]:
-    """The names that statements assign, in their order, whatever is around them."""
+    """Yield the names that statements assign, in order, at any depth."""
     for each in statements_within(statements):
         parts: list[ast.expr] = []
         if isinstance(each, (ast.Assign, ast.AnnAssign)):

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import ast
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from ....bindings.context import load_dialects
 from ....bindings.ir import Attribute, Block, Location, Operation, Type, Value
@@ -15,7 +15,7 @@ from ....dialects.core.codec import TypeProblem, encode, encode_dims
 from ....dialects.core.infos import ScalarInfo, ShapeInfo, is_dtype
 from ....dialects.core.infos import dtype_name as mlir_name
 from ....dialects.core.symbols import SymbolError
-from ....dialects.script.syntax import dotted, operation_of, text_of
+from ....dialects.script.syntax import dotted, indices_of, operation_of, text_of
 from ....dialects.script.words import (
     COMPARED_FLOATS,
     COMPARED_INTEGERS,
@@ -26,46 +26,52 @@ from ....dialects.script.words import (
 )
 from ....dialects.tir import dialect as tir
 from ....support.registry import entering
+from ..common.expression_reader import ExpressionReader
 from .spelling import Spelling, is_number, number_of
 
 _OF_FLOATS = {sign: number for number, sign in COMPARED_FLOATS.items()}
 _OF_INTEGERS = {sign: number for number, sign in COMPARED_INTEGERS.items()}
-_MOST_DEPTH = 200
+_NO_TYPE = "a number needs a type here: T.float32(1.0)"
+
+#: Value of an expression, or the number of a literal.
+ReadValue: TypeAlias = "Value | int | float"
 
 
 class Around(Protocol):
-    """The linalg operation whose body is read."""
+    """Interface of the linalg operation that encloses the current body."""
 
     def lookup(self, node: ast.Subscript) -> Value | None:
-        """The block's argument that it is; None for what is loaded."""
+        """Return the block argument of an element, or None if the element is loaded."""
 
     def index(self, name: str) -> Value | None:
-        """The loop's variable as a value; None for any other name."""
+        """Return the variable of a loop as a value, or None for any other name."""
 
 
-class Values(ABC):
-    """The values that names stand for, and those of expressions at the current insertion point."""
+class Values(ExpressionReader[ReadValue]):
+    """Values of names, and of expressions at the current insertion point.
+
+    A number literal has no type of its own: `value` returns it as a Python number.
+    """
 
     def __init__(self, spelling: Spelling, functions: dict[str, list[Type]]):
         self.spelling, self.source, self.context = spelling, spelling.source, spelling.context
-        #: What the module's functions give.
+        #: Result types of the module's functions.
         self.functions = functions
         self.named: dict[str, Value] = {}
-        #: Numbers and sizes of the block that is being filled, each made once.
+        #: Numbers and sizes of the current block, each built once.
         self.leaves: dict[object, Value] = {}
         self.nest: Around | None = None
         self.location: Location = ir.Location.unknown(self.context)
         self.statement: ast.AST = ast.Pass(lineno=1, col_offset=0)
-        # What names were before they were assigned in the region that is being read.
+        # Previous values of the names that the current region assigns.
         self.changed: list[tuple[str, Value | None]] = []
         self._index = ir.IndexType.get(self.context)
         self._i1 = ir.IntegerType.get_signless(1, self.context)
         self._i64 = ir.IntegerType.get_signless(64, self.context)
         self._is_float: dict[Type, bool | None] = {}
-        #: Where operands are made while `location` has the name of what is made of them.
+        #: Location of operands while `location` has the name of their user.
         self.around: Location | None = None
-        self._depth = 0
-        # Words that are operations.
+        # Words that are known to be operations.
         self._operations: set[str] = set()
 
     # ---- names ----
@@ -75,10 +81,10 @@ class Values(ABC):
         self.named[name] = value
 
     def hide(self, name: str) -> None:
-        """In the region that is being read, the name is not what it is around it."""
+        """Remove a name for the current region."""
         self.changed.append((name, self.named.pop(name, None)))
 
-    def known(self, node: ast.Name) -> Value:
+    def read_name(self, node: ast.Name) -> Value:
         value = self.named.get(node.id) or (self.nest.index(node.id) if self.nest is not None else None)
         if value is None:
             raise self.source.problem(node, f"there is no value '{node.id}' here", self.named, node.id)
@@ -105,8 +111,8 @@ class Values(ABC):
                 regions=regions,
                 loc=self.location,
             )
-        except IndexError:  # behind a terminator
-            raise self.source.problem(self.statement, "nothing stands behind what ends a block") from None
+        except IndexError:  # after a terminator
+            raise self.source.problem(self.statement, "no operation may follow the end of a block") from None
 
     def one(
         self, name: str, operands: Sequence[Value], type_: Type, attributes: dict[str, Attribute] | None = None
@@ -114,7 +120,7 @@ class Values(ABC):
         return self.create(name, operands, [type_], attributes).results[0]
 
     def leaf(self, key: object, make: Callable[[], Value]) -> Value:
-        """A value without operands: made where the block first uses it."""
+        """Return a value without operands, built where the block first uses it."""
         found = self.leaves.get(key)
         if found is None:
             found = self.leaves[key] = make()
@@ -122,27 +128,25 @@ class Values(ABC):
 
     # ---- expressions ----
 
-    def value(self, node: ast.expr) -> Value:
-        """Raises ScriptError."""
-        self._depth += 1
-        if self._depth > _MOST_DEPTH:
-            raise self.source.problem(node, "the expression is nested too deep")
-        write = _READERS.get(type(node))
-        if write is None:
-            raise self.source.problem(node, f"this is no value: {ast.unparse(node)[:80]}")
-        found = write(self, node)
-        self._depth -= 1
-        return found
+    def operand(self, node: ast.expr) -> Value:
+        """Return the value of an expression that has a type. Raises ScriptError."""
+        return self.with_type(node, self.value(node), None)
 
     def typed(self, node: ast.expr, type_: Type) -> Value:
-        """A value; a number alone is one of that type."""
-        return self.number(node, type_) if is_number(node) else self.value(node)
+        return self.with_type(node, self.value(node), type_)
+
+    def with_type(self, node: ast.expr, value: ReadValue, type_: Type | None) -> Value:
+        """Return a value. A number literal takes the type."""
+        if not isinstance(value, (int, float)):
+            return value
+        if type_ is None:
+            raise self.source.problem(node, _NO_TYPE)
+        return self.number(node, value, type_)
 
     def index(self, node: ast.expr) -> Value:
         return self.typed(node, self._index)
 
-    def number(self, node: ast.expr, type_: Type) -> Value:
-        value = number_of(node)
+    def number(self, node: ast.expr, value: int | float, type_: Type) -> Value:
         key = type_, repr(value if isinstance(value, float) else int(value))
         found = self.leaves.get(key)
         if found is None:
@@ -157,7 +161,7 @@ class Values(ABC):
             with self.location:
                 return ir.FloatAttr.get(type_, value)
         if not isinstance(type_, (ir.IntegerType, ir.IndexType)) or isinstance(value, float):
-            raise self.source.problem(node, f"{value} is no number of type {type_}")
+            raise self.source.problem(node, f"{value} is not a number of type {type_}")
         width = type_.width if isinstance(type_, ir.IntegerType) else 64
         if not -(2 ** (width - 1)) <= value < 2**width:
             raise self.source.problem(node, f"{value} does not fit into {type_}")
@@ -166,42 +170,41 @@ class Values(ABC):
         return ir.IntegerAttr.get(type_, int(value) - (2**width if value >= 2 ** (width - 1) and width > 1 else 0))
 
     def is_float(self, type_: Type) -> bool | None:
-        """Of numbers and vectors of them; None for what Python's signs mean nothing for."""
+        """Check whether a type is of floats, for numbers and their vectors. None if Python's operators do not apply."""
         if type_ not in self._is_float:
             element = type_.element_type if isinstance(type_, ir.VectorType) else type_
             is_number = isinstance(element, (ir.FloatType, ir.IntegerType, ir.IndexType))
             self._is_float[type_] = isinstance(element, ir.FloatType) if is_number else None
         return self._is_float[type_]
 
-    def _pair(self, node: ast.expr, left: ast.expr, right: ast.expr) -> tuple[Value, Value]:
-        """Two values; a number with something that has a type is of that type."""
-        if is_number(left):
-            if is_number(right):
-                raise self.source.problem(node, "a number needs a type here: T.float32(1.0)")
-            second = self.value(right)
-            return self.number(left, second.type), second
-        first = self.value(left)
-        return first, self.typed(right, first.type)
-
-    def _sign(self, node: ast.BinOp) -> Value:
-        sign, operands = operation_of(node)
-        left, right = self._pair(node, *operands)
+    def apply_operator(self, node: ast.expr, sign: str, *values: ReadValue) -> ReadValue:
+        if len(values) == 1:
+            return self._negated(node, sign, values[0])
+        if isinstance(node, ast.Compare) and len(node.ops) > 1:
+            raise self.source.problem(node, "comparisons do not chain")
+        left, right = self._of_one_type(node, *values)
         is_float = self.is_float(left.type)
+        if isinstance(node, ast.Compare):
+            return self._compared(node, sign, left, right)
         name = None if is_float is None else (OF_FLOATS if is_float else OF_INTEGERS).get(sign)
         if name is None or left.type != right.type:
-            shown = ast.unparse(node)[:60]
-            raise self.source.problem(node, f"`{shown}`: no operation on {left.type} and {right.type} has this sign")
+            message = f"`{ast.unparse(node)[:60]}`: no operation on {left.type} and {right.type} has this operator"
+            raise self.source.problem(node, message)
         return self.one(name, (left, right), left.type)
 
-    def _compare(self, node: ast.Compare) -> Value:
-        sign, operands = operation_of(node)
-        if len(node.ops) != 1:
-            raise self.source.problem(node, "comparisons do not chain")
-        left, right = self._pair(node, *operands)
+    def _of_one_type(self, node: ast.expr, left: ReadValue, right: ReadValue) -> tuple[Value, Value]:
+        """Return two operands as values. A number literal takes the type of the other operand."""
+        first, second = operation_of(node)[1]
+        if not isinstance(left, (int, float)):
+            return left, self.with_type(second, right, left.type)
+        value = self.with_type(node, right, None)
+        return self.number(first, left, value.type), value
+
+    def _compared(self, node: ast.Compare, sign: str, left: Value, right: Value) -> Value:
         is_float = self.is_float(left.type)
         predicate = None if is_float is None else (_OF_FLOATS if is_float else _OF_INTEGERS).get(sign)
         if predicate is None or left.type != right.type:
-            raise self.source.problem(node, f"{left.type} and {right.type} cannot be compared by this sign")
+            raise self.source.problem(node, f"{left.type} and {right.type} cannot be compared with this operator")
         attributes = {"predicate": ir.IntegerAttr.get(self._i64, predicate)}
         return self.one("arith.cmpf" if is_float else "arith.cmpi", (left, right), self._truth(left.type), attributes)
 
@@ -211,24 +214,27 @@ class Values(ABC):
         with self.location:
             return ir.VectorType.get(list(type_.shape), self._i1)
 
-    def _unary(self, node: ast.UnaryOp) -> Value:
-        if is_number(node):
-            raise self.source.problem(node, "a number needs a type here: T.float32(1.0)")
-        value = self.value(node.operand)
-        if not isinstance(node.op, ast.USub) or not self.is_float(value.type):
-            raise self.source.problem(node, f"no operation on {value.type} has this sign")
+    def _negated(self, node: ast.expr, sign: str, value: ReadValue) -> ReadValue:
+        if isinstance(value, (int, float)):
+            return -value if sign == "-" else self.with_type(node, value, None)
+        if sign != "-" or not self.is_float(value.type):
+            raise self.source.problem(node, f"no operation on {value.type} has this operator")
         return self.one("arith.negf", (value,), value.type)
 
-    def _number_alone(self, node: ast.Constant) -> Value:
-        raise self.source.problem(node, "a number needs a type here: T.float32(1.0)")
+    def read_other(self, node: ast.expr) -> ReadValue:
+        if not isinstance(node, ast.Constant):
+            raise self.source.problem(node, f"this is not a value: {ast.unparse(node)[:80]}")
+        if not isinstance(node.value, (int, float)):
+            raise self.source.problem(node, _NO_TYPE)
+        return node.value
 
     # ---- elements ----
 
-    def _element(self, node: ast.Subscript) -> Value:
-        """`A[i, j]`, `A.shape[0]`."""
+    def read_element(self, node: ast.Subscript) -> Value:
+        """Return the value of `A[i, j]` or `A.shape[0]`."""
         base = node.value
         if isinstance(base, ast.Attribute) and base.attr == "shape":
-            source, axis = self.value(base.value), self.index(node.slice)
+            source, axis = self.operand(base.value), self.index(node.slice)
             is_ranked = isinstance(source.type, (ir.RankedTensorType, ir.MemRefType))
             if is_ranked and is_number(node.slice) and not 0 <= number_of(node.slice) < source.type.rank:
                 raise self.source.problem(node, f"{source.type} has no dimension {ast.unparse(node.slice)}")
@@ -238,8 +244,8 @@ class Values(ABC):
             argument = self.nest.lookup(node)
             if argument is not None:
                 return argument
-        source = self.value(base)
-        indices = [self.index(each) for each in self.places(node)]
+        source = self.operand(base)
+        indices = [self.index(each) for each in indices_of(node)]
         self.check_rank(node, source, len(indices))
         is_memory = isinstance(source.type, ir.MemRefType)
         return self.one("memref.load" if is_memory else "tensor.extract", (source, *indices), source.type.element_type)
@@ -250,22 +256,18 @@ class Values(ABC):
         if source.type.rank != count:
             raise self.source.problem(node, f"{source.type} has {source.type.rank} dimensions, not {count}")
 
-    @staticmethod
-    def places(node: ast.Subscript) -> Sequence[ast.expr]:
-        return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-
     # ---- calls ----
 
-    def _call_value(self, node: ast.Call) -> Value:
+    def read_call(self, node: ast.Call) -> Value:
         named, self.location = self.location, self.around or self.location
         results = self.call(node, 1)
         self.location = named
         if len(results) != 1:
-            raise self.source.problem(node, f"expected one value, this gives {len(results)}")
+            raise self.source.problem(node, f"expected one value, got {len(results)}")
         return results[0]
 
     def call(self, node: ast.Call, count: int, types: list[Type] | None = None) -> Sequence[Value]:
-        """The results of a call. `count` and `types`: how many and which are asked for, where that is known."""
+        """Return the results of a call. `count` and `types` are the expected results if they are known."""
         word = dotted(node.func)
         if word in self._operations:
             return self.generic(node, word, count, types)
@@ -282,14 +284,14 @@ class Values(ABC):
         return made
 
     def _typed_number(self, node: ast.Call, dtype: str) -> Value:
-        """`T.float32(1.0)`, `T.float32("-inf")`."""
+        """Return the value of `T.float32(1.0)` or `T.float32("-inf")`."""
         type_ = self.spelling.type(node.func)
         if len(node.args) == 1 and not node.keywords:
-            if is_number(node.args[0]):
-                return self.number(node.args[0], type_)
             only = node.args[0]
-            if isinstance(only, ast.Constant) and only.value in ("inf", "-inf", "nan") and self.is_float(type_):
-                return self.number(ast.copy_location(ast.Constant(float(only.value)), only), type_)
+            if is_number(only):
+                return self.number(only, number_of(only), type_)
+            if (text := text_of(only)) in ("inf", "-inf", "nan") and self.is_float(type_):
+                return self.number(only, float(text), type_)
         raise self.source.problem(node, f"T.{dtype} takes one number")
 
     def _function(self, node: ast.Call, name: str) -> Sequence[Value]:
@@ -300,41 +302,39 @@ class Values(ABC):
             if keyword.arg != "attrs":
                 raise self.source.problem(node, "a function is called by position: cls.f(x, y)")
             attributes = self.spelling.dictionary(keyword.value)
-        values = [self.value(each) for each in node.args]
+        values = [self.operand(each) for each in node.args]
         attributes["callee"] = ir.FlatSymbolRefAttr.get(name, self.context)
         return list(self.create("func.call", values, self.functions[name], attributes).results)
 
     def _vload(self, node: ast.Call, source: Value) -> Value:
-        """`A.vload([i, j], T.float32x8)`: elements one after the other."""
+        """Emit `A.vload([i, j], T.float32x8)`: contiguous elements."""
         if len(node.args) != 2 or not isinstance(node.args[0], ast.List):
             raise self.source.problem(node, "vload takes indices and a type: A.vload([i, j], T.float32x8)")
         type_ = self.spelling.type(node.args[1])
         self.check_transfer(node, source.type, type_)
         indices = [self.index(each) for each in node.args[0].elts]
-        padding = self.number(
-            ast.copy_location(ast.Constant(0.0 if self.is_float(type_) else 0), node), type_.element_type
-        )
+        padding = self.number(node, 0.0 if self.is_float(type_) else 0, type_.element_type)
         mask = self.mask(node)
         attributes = self.transfer(source, type_, [1, len(indices), 1, len(mask)])
         return self.one("vector.transfer_read", (source, *indices, padding, *mask), type_, attributes)
 
     def mask(self, node: ast.Call) -> list[Value]:
-        """What says which elements of a vector are meant, if anything does."""
+        """Return the mask of a vector access as a list, empty without a mask."""
         for keyword in node.keywords:
             if keyword.arg != "mask":
                 raise self.source.problem(keyword.value, "there is no such argument", ("mask",), keyword.arg or "**")
-        return [self.value(keyword.value) for keyword in node.keywords]
+        return [self.operand(keyword.value) for keyword in node.keywords]
 
     def check_transfer(self, node: ast.Call, held: Type, vector: Type) -> None:
-        """A vector's dimensions are the last ones of what holds its elements."""
+        """Check that a vector's dimensions are the last ones of the accessed memory."""
         load_dialects(self.context, ("vector",))
         if not isinstance(held, (ir.RankedTensorType, ir.MemRefType)) or not isinstance(vector, ir.VectorType):
-            raise self.source.problem(node, f"{vector} is no part of {held}")
+            raise self.source.problem(node, f"{vector} is not a part of {held}")
         if vector.rank > held.rank:
             raise self.source.problem(node, f"{vector} has more dimensions than {held}")
 
     def transfer(self, source: Value, vector: Type, segments: list[int]) -> dict[str, Attribute]:
-        """The attributes of a vector's elements that are contiguous, all of them inside."""
+        """Return the attributes of an access to contiguous elements that are all in bounds."""
         count = len(vector.shape)
         with self.context:
             return {
@@ -345,10 +345,10 @@ class Values(ABC):
 
     @abstractmethod
     def generic(self, node: ast.Call, word: str, count: int, types: list[Type] | None) -> Sequence[Value]:
-        """An operation by its word. Raises ScriptError."""
+        """Build an operation by its word. Raises ScriptError."""
 
 
-#: Words that are no operation's name.
+#: Handlers of words that are not names of operations.
 SPECIAL: dict[str, Callable[[Values, ast.Call], Value]] = {}
 
 
@@ -357,7 +357,7 @@ special = entering(SPECIAL)
 
 @special("I.const")
 def _const(values: Values, node: ast.Call) -> Value:
-    """`I.const(attribute)`: a constant that is no number."""
+    """Read `I.const(attribute)`, a constant that is not a number."""
     if len(node.args) != 1 or node.keywords:
         raise values.source.problem(node, "I.const takes one attribute")
     given = node.args[0]
@@ -372,7 +372,7 @@ def _const(values: Values, node: ast.Call) -> Value:
 
 @special("R.const")
 def _tensor(values: Values, node: ast.Call) -> Value:
-    """`R.const([1.0, 2.0], "float32")`; one number with a whole type is each of the elements."""
+    """Read `R.const([1.0, 2.0], "float32")`. A single number with a tensor type is the value of all elements."""
     if len(node.args) != 2 or node.keywords:
         raise values.source.problem(node, 'R.const takes elements and their type: R.const([1, 2], "int64")')
     attribute = values.spelling.elements(*node.args)
@@ -388,7 +388,7 @@ def _shape(values: Values, node: ast.Call) -> Value:
 
 
 def shape_of(values: Values, node: ast.expr) -> Value:
-    """`("n", 256)` as a shape."""
+    """Read `("n", 256)` as a shape."""
     try:
         dims = values.spelling.dims(node)
         type_ = encode(ShapeInfo(dims), values.context)
@@ -400,21 +400,10 @@ def shape_of(values: Values, node: ast.expr) -> Value:
 
 @special("R.prim_value")
 def _prim_value(values: Values, node: ast.Call) -> Value:
-    """`R.prim_value("2*n")`: a size as a number."""
+    """Read `R.prim_value("2*n")`, a size as a number."""
     if len(node.args) != 1 or node.keywords or not isinstance(node.args[0], ast.Constant):
         raise values.source.problem(node, 'R.prim_value takes a size: R.prim_value("2*n")')
     text = str(node.args[0].value)
     attributes = {"value": ir.StringAttr.get(text, values.context)}
     type_ = encode(ScalarInfo("i64"), values.context)
     return values.leaf(("size", text), lambda: values.one("relax.prim_value", (), type_, attributes))
-
-
-_READERS: dict[type, Callable[..., Value]] = {
-    ast.Name: Values.known,
-    ast.BinOp: Values._sign,
-    ast.Compare: Values._compare,
-    ast.UnaryOp: Values._unary,
-    ast.Constant: Values._number_alone,
-    ast.Subscript: Values._element,
-    ast.Call: Values._call_value,
-}

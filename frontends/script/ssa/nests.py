@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from ....bindings.ir import AffineExpr, AffineMap, Attribute, Value
 from ....bindings.mlir import DYNAMIC, ir
-from ....dialects.script.syntax import dotted, items_of, operation_of
+from ....dialects.script.syntax import dotted, indices_of, items_of, operation_of, parts_of
 from ..common.affine import affine
 from .body import LOOPS, ScriptBody, nest_attributes
 from .spelling import I64, is_number, number_of
@@ -19,14 +19,14 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class NestElement(NamedTuple):
-    """An element that a nest names: of what, and where; a number has no place."""
+    """Element that a nest accesses: a buffer and its index map. A number has no map."""
 
     name: str
     map: AffineMap | None
 
 
 def loops(body: ScriptBody, node: ast.For, call: ast.Call) -> None:
-    """The nest, at the current insertion point; the names of its outputs are its results from here on."""
+    """Build the nest at the current insertion point. The names of its outputs denote its results afterwards."""
     nest = ReadNest(body, node, call)
     body.check_kept(node, nest.statements, (), "give it a name of its own")
     nest.find_elements()
@@ -38,7 +38,7 @@ def loops(body: ScriptBody, node: ast.For, call: ast.Call) -> None:
     attributes.update(nest.annotations)
     nest.check_sizes(operands, maps)
     location = body.location
-    body.location = ir.Location.name(nest.outputs[0].name, location)  # which is the block's, for schedules
+    body.location = ir.Location.name(nest.outputs[0].name, location)  # schedules refer to the block's location
     made = body.create("linalg.generic", operands, types, attributes, regions=1)
     body.location = location
     elements = [each.type.element_type if isinstance(each.type, ir.ShapedType) else each.type for each in operands]
@@ -60,7 +60,7 @@ def loops(body: ScriptBody, node: ast.For, call: ast.Call) -> None:
 
 
 class ReadNest:
-    """A nest that is being read."""
+    """Nest that is being read."""
 
     def __init__(self, body: ScriptBody, node: ast.For, call: ast.Call):
         self.body, self.source, self.node, self.call = body, body.source, node, call
@@ -72,11 +72,11 @@ class ReadNest:
         self.sizes = [each.args[0] if isinstance(each, ast.Call) and each.args else each for each in call.args]
         *self.statements, last = node.body
         if not isinstance(last, ast.Assign) or len(last.targets) != 1:
-            raise self.source.problem(last, "a nest ends with the elements that it gives: C[i, j] = ...")
+            raise self.source.problem(last, "a nest must end with a store to its outputs: C[i, j] = ...")
         self.last = last
         for each in (part for statement in self.statements for part in ast.walk(statement)):
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store) and each.id in self.indices:
-                raise self.source.problem(each, f"'{each.id}' is a loop's variable: it is not assigned again")
+                raise self.source.problem(each, f"'{each.id}' is a loop variable and cannot be assigned")
         self.inputs: list[NestElement] = []
         self.outputs: list[NestElement] = []
         self.annotations: dict[str, Attribute] = {}
@@ -89,7 +89,7 @@ class ReadNest:
     def elements(self) -> list[NestElement]:
         return [*self.inputs, *self.outputs]
 
-    # ---- what it reads and writes ----
+    # ---- reads and writes ----
 
     def find_elements(self) -> None:
         target = self.last.targets[0]
@@ -97,11 +97,11 @@ class ReadNest:
             element = self._element(each) if isinstance(each, ast.Subscript) else None
             if element is None:
                 raise self.source.problem(
-                    each, "a nest gives elements at places that are affine in its loops' variables: C[i, j]"
+                    each, "the indices of a nest's outputs must be affine in its loop variables: C[i, j]"
                 )
             self.outputs.append(element)
         if len({each.name for each in self.outputs}) < len(self.outputs):
-            raise self.source.problem(target, "a nest gives elements of different tensors")
+            raise self.source.problem(target, "the outputs of a nest must be different tensors")
         listed = None
         for keyword in self.call.keywords:
             if keyword.arg == "reads":
@@ -116,37 +116,39 @@ class ReadNest:
         elif isinstance(listed, ast.List):
             self.inputs = [self._listed(each) for each in listed.elts]
         else:
-            raise self.source.problem(listed, "reads is a list: reads=[A[i, k], B[k, j]]")
+            raise self.source.problem(listed, "reads must be a list: reads=[A[i, k], B[k, j]]")
 
     def _listed(self, node: ast.expr) -> NestElement:
         if isinstance(node, ast.Name):
-            self.body.known(node)
+            self.body.read_name(node)
             return NestElement(node.id, None)
         element = self._element(node) if isinstance(node, ast.Subscript) else None
         if element is None:
-            raise self.source.problem(node, "a nest reads numbers, and elements at affine places: A[i, 2 * k + 1]")
+            raise self.source.problem(
+                node, "a nest's reads must be numbers or elements at affine indices: A[i, 2 * k + 1]"
+            )
         return element
 
     def _named(self) -> list[NestElement]:
-        """The elements in the order in which the body names them, but those that it gives."""
+        """Return the elements in the order in which the body names them, without the outputs."""
         found: list[ast.Subscript] = []
         for statement in self.statements:
             if isinstance(statement, ast.Assign):
-                _subscripts(statement.value, found)
+                found += _subscripts(statement.value)
             else:
                 several = [each for each in ast.walk(statement) if isinstance(each, ast.Subscript)]
                 found += sorted(several, key=lambda each: (each.lineno, each.col_offset))
-        _subscripts(self.last.value, found)
+        found += _subscripts(self.last.value)
         elements = dict.fromkeys(self._element(each) for each in found if self._is_read(each))
         return [each for each in elements if each is not None and each not in self.outputs]
 
     def _is_read(self, node: ast.Subscript) -> bool:
-        """Tensors that the body itself makes are none that the nest reads."""
+        """Check whether a subscript reads a value from outside of the nest, not a tensor that the body defines."""
         base = node.value
         return isinstance(node.ctx, ast.Load) and isinstance(base, ast.Name) and base.id in self.body.named
 
     def _element(self, node: ast.Subscript) -> NestElement | None:
-        """What the node names; None for what has a place that only the body's values tell."""
+        """Return the element that a node names, or None if its index depends on values of the body."""
         text = self.body.spelling.text(node)
         if text not in self._found:
             self._found[text] = self._new_element(node)
@@ -155,15 +157,12 @@ class ReadNest:
     def _new_element(self, node: ast.Subscript) -> NestElement | None:
         if not isinstance(node.value, ast.Name):
             return None
-        places = self.body.places(node)
-        if places and isinstance(places[0], ast.Tuple) and not places[0].elts:  # A[()]
-            places = []
         if not all(name in self._dims for name in _NAME.findall(self.body.spelling.text(node).partition("[")[2])):
             return None
-        results = [affine(place, _operation_of, self._leaf) for place in places]
+        results = [affine(place, _operation_of, self._leaf) for place in indices_of(node)]
         if any(each is None for each in results):
             return None
-        self.body.check_rank(node, self.body.known(node.value), len(results))
+        self.body.check_rank(node, self.body.read_name(node.value), len(results))
         return NestElement(node.value.id, ir.AffineMap.get(len(self.indices), 0, results, self.body.context))
 
     def _leaf(self, node: ast.expr) -> AffineExpr | None:
@@ -181,7 +180,7 @@ class ReadNest:
     # ---- sizes ----
 
     def check_sizes(self, operands: Sequence[Value], maps: Sequence[AffineMap]) -> None:
-        """The sizes of the loops follow from what they read and write: those that are written agree."""
+        """Check that the loops' sizes match the sizes of the operands."""
         known: dict[int, tuple[int, str]] = {}
         for value, element, map_ in zip(operands, self.elements, maps, strict=True):
             for axis, result in enumerate(map_.results):
@@ -200,7 +199,7 @@ class ReadNest:
         return None if element is None else self.arguments.get(element)
 
     def index(self, name: str) -> Value | None:
-        """In the operation's own block, whatever regions it is used in."""
+        """Return a loop variable as a value of the operation's own block, for uses in any nested region."""
         if name not in self._dims:
             return None
         if name not in self._indices:
@@ -224,25 +223,14 @@ def _operation_of(node: ast.expr) -> tuple[str, Sequence[ast.expr]]:
     return ("", ()) if is_number(node) else operation_of(node)
 
 
-def _subscripts(node: ast.expr, found: list[ast.Subscript]) -> None:
-    """The elements in an expression, in the order in which it names them."""
-    if isinstance(node, (ast.Name, ast.Constant, ast.Attribute)):
-        return
-    if isinstance(node, ast.Subscript):
-        found.append(node)
-        _subscripts(node.slice, found)
-    elif isinstance(node, ast.BinOp):
-        _subscripts(node.left, found)
-        _subscripts(node.right, found)
-    elif isinstance(node, ast.Call):
-        for each in node.args:
-            _subscripts(each, found)
-        for keyword in node.keywords:
-            _subscripts(keyword.value, found)
-    else:
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.expr):
-                _subscripts(child, found)
+def _subscripts(node: ast.expr) -> Iterator[ast.Subscript]:
+    """Yield the elements in an expression, in the order in which it names them."""
+    waiting = [node]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Subscript):
+            yield node
+        waiting += reversed(parts_of(node))
 
 
 LOOPS["T.grid"] = loops

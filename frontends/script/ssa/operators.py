@@ -28,7 +28,7 @@ class Calls(Values):
 
     def __init__(self, spelling: Spelling, functions: dict[str, list[Type]]):
         super().__init__(spelling, functions)
-        #: The blocks that can be jumped to.
+        #: Blocks that can be jumped to.
         self.labels: dict[str, Block] = {}
         self._encoded: dict[tuple[AttrKind, str], Attribute] = {}
 
@@ -40,7 +40,7 @@ class Calls(Values):
     def operation(
         self, node: ast.Call, word: str, count: int, types: list[Type] | None = None, regions: int = 0
     ) -> Operation:
-        """The operation that a call names. `count`: how many results are asked for where no types are written."""
+        """Build the operation that a call names. `count` is the number of results if no types are written."""
         definition = self.spelling.operators.get(word)
         if definition is not None:
             return self._operator(node, definition, count, types)
@@ -52,7 +52,9 @@ class Calls(Values):
             name, args = first, args[1:]
         dialect, _, short = name.partition(".")
         if not short and not (dotted(node.func) == "I.op" and self.context.allow_unregistered_dialects):
-            raise self.source.problem(node.func, f"'{name or ast.unparse(node.func)}' is no operation", ("I.op",), name)
+            raise self.source.problem(
+                node.func, f"'{name or ast.unparse(node.func)}' is not an operation", ("I.op",), name
+            )
         definition = self._row(node, dialect, short)
         if definition is not None and dialect != "tir":
             self.spelling.operators[word] = definition
@@ -74,7 +76,10 @@ class Calls(Values):
         return made
 
     def _row(self, node: ast.Call, dialect: str, short: str) -> Operator | None:
-        """The operator's row; None for an upstream dialect's operation. Raises ScriptError for unknown ones."""
+        """Return the operator's row, or None for an upstream dialect's operation.
+
+        Raises ScriptError if it is unknown.
+        """
         known = find_dialect(dialect, self.context)
         if known is not None:
             found = known.ops.get(short)
@@ -100,18 +105,13 @@ class Calls(Values):
         spelling = self.spelling
         stated = [each for each in args if spelling.is_type(each)]
         given = [each for each in args if each not in stated] if stated else list(args)
-        values = [None if is_number(each) else self.value(each) for each in given]
+        values = [self.value(each) for each in given]
         pairs = list(zip(given, values, strict=True))
-        # As the printer has it: of the last operand that is no number.
-        typed = [value.type for each, value in pairs if value is not None and not is_typed_number(each)]
-        last = typed[-1] if typed else None
-        operands = []
-        for each, value in pairs:
-            if value is None:
-                if last is None:
-                    raise self.source.problem(each, "a number needs a type here: T.float32(1.0)")
-                value = self.number(each, last)
-            operands.append(value)
+        # As in the printer: the type of the last operand that is not a number literal.
+        typed = [
+            value.type for each, value in pairs if not isinstance(value, (int, float)) and not is_typed_number(each)
+        ]
+        operands = [self.with_type(each, value, typed[-1] if typed else None) for each, value in pairs]
         attributes: dict[str, Attribute] = {}
         successors: list[Block] = []
         for keyword in node.keywords:
@@ -122,7 +122,7 @@ class Calls(Values):
             elif keyword.arg == "to":
                 successors = self._successors(keyword.value)
             elif keyword.arg is None:
-                raise self.source.problem(keyword.value, "attributes are given by name, or by attrs={...}")
+                raise self.source.problem(keyword.value, "pass attributes by name, or by attrs={...}")
             else:
                 attributes[keyword.arg] = spelling.attribute_of(operation, keyword.arg, keyword.value)
         return operands, [spelling.type(each) for each in stated], attributes, successors
@@ -135,7 +135,8 @@ class Calls(Values):
         lists: Sequence[ast.expr],
         attributes: dict[str, Attribute],
     ) -> list[Value]:
-        """All operands of an operation that takes lists of sizes: numbers are attributes, the rest are values."""
+        """Return all operands of an operation with lists of sizes: numbers become attributes, all other sizes are
+        values."""
         count, names = MIXED[name]
         if len(operands) != count or len(lists) != len(names):
             raise self.source.problem(node, f"'{name}' takes {count} values and {len(names)} lists of sizes")
@@ -145,8 +146,8 @@ class Calls(Values):
             sizes = [number_of(item) if is_number(item) else None for item in given.elts]
             for item, size in zip(given.elts, sizes, strict=True):
                 if size is not None and size not in I64:
-                    raise self.source.problem(item, f"{size} is no integer of 64 bits")
-            values = [self.value(item) for item, size in zip(given.elts, sizes, strict=True) if size is None]
+                    raise self.source.problem(item, f"{size} is not a 64-bit integer")
+            values = [self.operand(item) for item, size in zip(given.elts, sizes, strict=True) if size is None]
             known = [DYNAMIC if size is None else int(size) for size in sizes]
             attributes[each] = ir.DenseI64ArrayAttr.get(known, self.context)
             segments.append(len(values))
@@ -161,7 +162,7 @@ class Calls(Values):
         except (ValueError, TypeError):
             sizes = [-1]
         if not all(0 <= size < 2**31 for size in sizes):
-            raise self.source.problem(node, "segments is a tuple of how many operands each has")
+            raise self.source.problem(node, "segments must be a tuple with the number of operands of each parameter")
         return ir.DenseI32ArrayAttr.get(sizes, self.context)
 
     def _successors(self, node: ast.expr) -> list[Block]:
@@ -187,7 +188,7 @@ class Calls(Values):
             if name in operands or name in attributes:
                 raise self.source.problem(each, f"{definition.full_name}: argument '{name}' is given twice")
             if isinstance(each, ast.Name):
-                operands[name] = [self.known(each)]
+                operands[name] = [self.read_name(each)]
             elif name in definition.attrs:
                 attributes[name] = self._attribute(each, definition.attrs[name], f"attribute '{name}' ")
             elif name in ("out_sinfo", definition.explicit):
@@ -197,7 +198,7 @@ class Calls(Values):
             else:
                 operands[name] = self._operand(each, definition, name)
         groups = [operands.get(operand.name) for operand in definition.operands]
-        if len(groups) - groups.count(None) < len(operands):  # a name was given for one that there is not
+        if len(groups) - groups.count(None) < len(operands):  # a name was passed for a parameter that does not exist
             known = {operand.name for operand in definition.operands}
             name, each = next((name, each) for name, each in given if name in operands and name not in known)
             self._operand(each, definition, name)
@@ -220,10 +221,10 @@ class Calls(Values):
         sizes: Sequence[int],
         attributes: dict[str, Attribute],
     ) -> list[Type]:
-        """The types of results where none are written."""
+        """Return the inferred types of results."""
         if definition.explicit:
             hint = f'{dotted(node.func)}(..., out_sinfo=R.Tensor((4, "n"), "float32"))'
-            raise self.source.problem(node, f"the type of the result is not written: {hint}")
+            raise self.source.problem(node, f"the type of the result is missing: {hint}")
         given = zip(definition.operands, sizes, strict=True)
         lacks = [each.name for each, size in given if each.arity == "single" and size != 1]
         lacks += [name for name, kind in definition.attrs.items() if kind.required and name not in attributes]
@@ -242,10 +243,10 @@ class Calls(Values):
         if found.arity == "variadic":
             if not isinstance(node, (ast.Tuple, ast.List)):
                 raise self.source.problem(node, "expected a tuple of values")
-            return [self.value(each) for each in node.elts]
+            return [self.operand(each) for each in node.elts]
         if found.kind == "shape" and isinstance(node, (ast.Tuple, ast.List)):
             return [shape_of(self, node)]
-        return [self.value(node)]
+        return [self.operand(node)]
 
     def _attribute(self, node: ast.expr, kind: AttrKind, what: str) -> Attribute:
         key = kind, self.spelling.text(node)

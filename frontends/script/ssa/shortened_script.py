@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What Python's parser need not see of a script: large constants at the end, types of results that come again."""
+"""Shortening of a script before Python parses it: large constants at the end, and repeated types of results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ....bindings.mlir import ir, parse_type
 from ....dialects.core.elements import byte_count, resource_of_bytes
 from ..common.source import Source
 
-# Of the result of an operator: half of what Python's parser would have to do.
+# The type annotation of an operator's result: half of the work of Python's parser.
 _ANNOTATED = re.compile(r"^( +\w+: )(R\.Tensor\([^#\n]*?\))( = R\.)", re.MULTILINE)
 _TYPE = "_type"
 _TEXT = r'("(?:[^"\\]|\\["\\])+")'
@@ -21,7 +21,7 @@ _LINE = re.compile(rf'( *)I\.resource\({_TEXT}, {_TEXT}, "([A-Za-z0-9+/=]*)"\)')
 
 
 class Resource(NamedTuple):
-    """The bytes of a constant, and where they stand."""
+    """Bytes of a constant, and their position."""
 
     name: str
     type: str
@@ -30,20 +30,23 @@ class Resource(NamedTuple):
 
 
 class Shortened:
-    """A script's text with names for what is long, at the same places."""
+    """Text of a script with names in place of long parts, at the same positions."""
 
     def __init__(self, source: Source):
         self._source = source
         self._resources: list[Resource] = []
         self._read: dict[str, Attribute] | None = None
-        #: Types as they were written, by the names that stand for them.
+        #: Types in the original text, by the names that replace them.
         self.types: dict[str, str] = {}
         self._names: dict[str, str] = {}
         text = self._without_resources(source) if "I.resource(" in source.text else source.text
         self.text = _ANNOTATED.sub(self._named, text)
 
     def resources(self, context: Context) -> dict[str, Attribute]:
-        """The large constants by their names, read once: another time they would be others. Raises ScriptError."""
+        """Return the large constants by name.
+
+        They are read once, since a second read would give other handles. Raises ScriptError.
+        """
         if self._read is None:
             self._read = {each.name: _read_resource(self._source, each, context) for each in self._resources}
         return self._read
@@ -69,14 +72,14 @@ class Shortened:
 
 
 def _read_resource(source: Source, resource: Resource, context: Context) -> Attribute:
-    """Raises ScriptError."""
+    """Return the attribute of a large constant. Raises ScriptError."""
     place = ast.Pass(lineno=resource.line, col_offset=0)
     try:
         type_, data = parse_type(resource.type, context), base64.b64decode(resource.data, validate=True)
     except ValueError as error:
         raise source.problem(place, f"resource '{resource.name}': {error}") from None
     if not isinstance(type_, (ir.RankedTensorType, ir.VectorType)) or not type_.has_static_shape:
-        raise source.problem(place, f"resource '{resource.name}': {type_} is no tensor of known sizes")
+        raise source.problem(place, f"resource '{resource.name}': {type_} is not a tensor with static sizes")
     expected = byte_count(type_)
     if expected != len(data):
         message = f"resource '{resource.name}' has {len(data)} bytes, and {type_} {expected}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types and attributes as dialects/script writes them. The same text is read once."""
+"""Types and attributes in the form that dialects/script prints. Each text is read once."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from ..common.source import Source
 
 _TENSORS = frozenset({"R.Tensor", "T.Tensor"})
 _SHAPED = _TENSORS | {"T.Buffer", "T.Vector"}
-#: What stands for a type where it is called, and alone.
+#: Words that denote a type, with arguments or without.
 TYPE_CALLS = _SHAPED | {"I.type", "R.Shape"}
-#: What an integer of 64 bits can be.
+#: Range of a 64-bit integer.
 I64 = range(-(2**63), 2**63)
 _VECTOR = re.compile(r"([a-z]+\d*(?:_\w+?)?)x(\d+)")
 
 
 def is_number(node: ast.expr) -> bool:
-    """A number alone, which its place gives a type."""
+    """Check whether an expression is a number literal, which takes its type from the context."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node = node.operand
     return isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
 
 
 def is_typed_number(node: ast.expr) -> bool:
-    """`T.float32(1.0)`."""
+    """Check for a number with a type, such as `T.float32(1.0)`."""
     if not isinstance(node, ast.Call) or len(node.args) != 1 or not is_number(node.args[0]):
         return False
     return dotted(node.func).startswith("T.")
 
 
 def number_of(node: ast.expr) -> int | float:
-    """What such a node says."""
+    """Return the value of a number literal."""
     if isinstance(node, ast.UnaryOp):
         return -number_of(node.operand)
     assert isinstance(node, ast.Constant) and isinstance(node.value, (int, float))
@@ -49,22 +49,22 @@ def number_of(node: ast.expr) -> int | float:
 
 
 class Spelling:
-    """What types and attributes of one script mean."""
+    """Meaning of the types and attributes in one script."""
 
     def __init__(self, source: Source, context: Context, shortened: Mapping[str, str]):
         self.source, self.context = source, context
         self.resources: dict[str, Attribute] = {}
-        #: Those of the words that operators have been called by.
+        #: Operators by the words that calls have used so far.
         self.operators: dict[str, Operator] = {}
         self._types: dict[str, Type] = {}
-        # Types by the names that stand for their texts.
+        # Types by the names that replace their texts.
         self._shortened = shortened
         self._attributes: dict[str, Attribute] = {}
         self._is_plain = source.text.isascii()
         self._i64 = ir.IntegerType.get_signless(64, context)
 
     def text(self, node: ast.expr) -> str:
-        """The text of a node, the same for nodes of the same meaning."""
+        """Return the text of a node. Nodes with the same meaning have the same text."""
         if self._is_plain and node.lineno == node.end_lineno:
             return self.source.lines[node.lineno - 1][node.col_offset : node.end_col_offset]
         return ast.unparse(node)
@@ -79,14 +79,14 @@ class Spelling:
         return node.value.id == "T" or (node.value.id == "R" and node.attr == "Object")
 
     def type(self, node: ast.expr) -> Type:
-        """Raises ScriptError."""
+        """Return the type that an expression denotes. Raises ScriptError."""
         text = node.id if isinstance(node, ast.Name) else self.text(node)
         found = self._types.get(text)
         if found is None:
             try:
                 found = self._types[text] = self._type(self._in_full(node, text))
             except (TypeProblem, SymbolError, ValueError, ir.MLIRError) as error:
-                raise self.source.problem(node, f"this is no type: {error}") from None
+                raise self.source.problem(node, f"this is not a type: {error}") from None
         return found
 
     def _in_full(self, node: ast.expr, text: str) -> ast.expr:
@@ -106,7 +106,7 @@ class Spelling:
             return encode(ObjectInfo(), self.context)
         if letter != "T" or isinstance(node, ast.Call):
             known = sorted({*TYPE_CALLS, "R.Object"})
-            raise self.source.problem(node, "this is no type", known, word)
+            raise self.source.problem(node, "this is not a type", known, word)
         vector = _VECTOR.fullmatch(name)
         if vector is not None:
             return self._shaped("T.Vector", (int(vector.group(2)),), vector.group(1))
@@ -139,9 +139,9 @@ class Spelling:
             return made.get(sizes, element_type(element, self.context))
 
     def dims(self, node: ast.expr) -> tuple[Dim, ...]:
-        """The sizes in a tuple: numbers, and text that symbols stand in."""
+        """Return the sizes in a tuple: numbers, and texts with symbols."""
         if not isinstance(node, (ast.Tuple, ast.List)):
-            raise self.source.problem(node, 'a shape is a tuple: (4, "n")')
+            raise self.source.problem(node, 'a shape must be a tuple: (4, "n")')
         return tuple(self._dim(item) for item in node.elts)
 
     def _dim(self, node: ast.expr) -> Dim:
@@ -149,11 +149,11 @@ class Spelling:
         if isinstance(value, str):
             return None if value == "?" else parse(value)
         if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-            raise self.source.problem(node, 'a size is a number or text: (4, "n", "2 * n", "?")')
+            raise self.source.problem(node, 'a size must be a number or text: (4, "n", "2 * n", "?")')
         return value
 
     def strings(self, node: ast.Call, *counts: int) -> list[str]:
-        """The arguments of a call that takes text only."""
+        """Return the arguments of a call that takes text only."""
         texts = [text for each in node.args if (text := text_of(each)) is not None]
         if len(texts) != len(node.args) or len(texts) not in counts or node.keywords:
             takes = " or ".join(map(str, counts))
@@ -163,27 +163,27 @@ class Spelling:
     # ---- attributes ----
 
     def attribute(self, node: ast.expr) -> Attribute:
-        """Raises ScriptError."""
+        """Return the attribute that an expression denotes. Raises ScriptError."""
         text = self.text(node)
         found = self._attributes.get(text)
         if found is None:
             try:
                 found = self._attributes[text] = self._attribute(node)
             except (ValueError, OverflowError, ir.MLIRError) as error:
-                raise self.source.problem(node, f"this is no attribute: {error}") from None
+                raise self.source.problem(node, f"this is not an attribute: {error}") from None
         return found
 
     def attribute_of(self, operation: str, name: str, node: ast.expr) -> Attribute:
-        """An operation's attribute: text may be a case of what it is one of."""
+        """Return an attribute of an operation. Text may be the name of an enum case."""
         form, text = case_form(operation, name), text_of(node)
         return self.parsed(node, form.format(text)) if form and text is not None else self.attribute(node)
 
     def parsed(self, node: ast.expr, text: str) -> Attribute:
-        """The attribute that MLIR's text spells."""
+        """Return the attribute that MLIR text spells."""
         try:
             return parse_attribute(text, self.context)
         except ValueError as error:
-            raise self.source.problem(node, f"this is no attribute: {error}") from None
+            raise self.source.problem(node, f"this is not an attribute: {error}") from None
 
     def _attribute(self, node: ast.expr) -> Attribute:
         if is_number(node):
@@ -207,7 +207,7 @@ class Spelling:
             return ir.UnitAttr.get(self.context)
         if word.startswith("cls.") and word.count(".") == 1 and isinstance(node, ast.Attribute):
             return ir.FlatSymbolRefAttr.get(word[4:], self.context)
-        raise self.source.problem(node, 'this is no attribute: a literal, a type, cls.name or I.attr("...")')
+        raise self.source.problem(node, 'this is not an attribute: a literal, a type, cls.name or I.attr("...")')
 
     def _number(self, value: int | float) -> Attribute:
         if isinstance(value, bool):
@@ -230,25 +230,28 @@ class Spelling:
         return value
 
     def dictionary(self, node: ast.expr) -> dict[str, Attribute]:
-        """Attributes by their names."""
+        """Return attributes by name."""
         if not isinstance(node, ast.Dict):
             raise self.source.problem(node, 'expected a dictionary of attributes: {"name": value}')
         found: dict[str, Attribute] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if (name := text_of(key)) is None:
-                raise self.source.problem(key or node, "an attribute's name is text")
+                raise self.source.problem(key or node, "an attribute's name must be text")
             found[name] = self.attribute(value)
         return found
 
     def check_held(self, node: ast.AST, made: Operation, attributes: Iterable[str]) -> None:
-        """MLIR leaves out an attribute of the wrong kind without a word, and may crash where it misses it later."""
+        """Check that an operation has the attributes.
+
+        MLIR silently drops an attribute of the wrong kind, and may crash later because it is missing.
+        """
         held = made.attributes
         lost = next((name for name in attributes if name not in held), None)
         if lost is not None:
             raise self.source.problem(node, f"'{made.name}' has another kind of attribute '{lost}'")
 
     def elements(self, node: ast.expr, stated: ast.expr) -> Attribute:
-        """Numbers in lists, with their element type; or one for all, with the tensor's."""
+        """Return nested lists of numbers with an element type as an attribute, or one number with a tensor type."""
         if (element := text_of(stated)) is not None:
             shape: list[int] = []
             inner = node
@@ -262,7 +265,7 @@ class Spelling:
         try:
             return parse_attribute(f"dense<{'' if text == '[]' else text}> : {type_}", self.context)
         except ValueError as error:
-            raise self.source.problem(node, f"these are no elements of {type_}: {error}") from None
+            raise self.source.problem(node, f"these are not elements of {type_}: {error}") from None
 
     def _tensor(self, node: ast.expr, shape: tuple[int, ...], element: str) -> Type:
         try:
@@ -288,7 +291,7 @@ class Spelling:
         return self.resources[name]
 
     def take_resource(self, node: ast.Call) -> None:
-        """`I.resource(name, attribute)`: one whose bytes are not given."""
+        """Read `I.resource(name, attribute)`, a resource without bytes."""
         name, text = self.strings(node, 2)
         try:
             self.resources[name] = parse_attribute(text, self.context)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`@I.ir_module(ssa=True)`: classes are modules, functions are functions, `I.mlir(...)` is what is in its text."""
+"""Reader of `@I.ir_module(ssa=True)`: classes are modules, functions are functions, and `I.mlir(...)` contains MLIR
+text."""
 
 from __future__ import annotations
 
@@ -23,11 +24,14 @@ _NESTED = "I.ir_module"
 
 
 def ssa_class(tree: ast.Module, source: Source) -> ast.ClassDef | None:
-    """The class of a script that is IR; None for any other script. Raises ScriptError where there are several."""
+    """Return the class of a script that is IR, or None for any other script.
+
+    Raises ScriptError if there are several.
+    """
     found = [each for each in tree.body if isinstance(each, ast.ClassDef) and _is_ssa(each)]
     if len(found) > 1:
         raise source.problem(
-            found[1], "a script is one module; relax-opt --split-input-file reads several, # ----- between"
+            found[1], "a script must be one module; relax-opt --split-input-file reads several, separated by # -----"
         )
     return found[0] if found else None
 
@@ -51,7 +55,7 @@ def _options(decorator: ast.expr | None) -> dict[str, ast.expr]:
 
 
 class SsaReader:
-    """The operations of a script that is IR, in a module."""
+    """Reader that builds the operations of a script in a module."""
 
     def __init__(self, source: Source, context: Context, shortened: Shortened, statements: StatementsOf):
         self.source, self.context, self._statements = source, context, statements
@@ -76,7 +80,7 @@ class SsaReader:
         if node is None or isinstance(node, ast.Constant) and node.value is None:
             return ""
         if (text := text_of(node)) is None:
-            raise self.source.problem(node, "a name is text")
+            raise self.source.problem(node, "a name must be text")
         return text
 
     def _describe(self, node: ast.ClassDef, module: Operation, options: dict[str, ast.expr], name: str) -> None:
@@ -114,12 +118,12 @@ class SsaReader:
                 body.statements([each])
             elif not isinstance(each, ast.Pass) and not _is_text(each):
                 hint = "functions, classes, I.mlir(...) and I.resource(...)"
-                raise self.source.problem(each, f"a module has {hint}")
+                raise self.source.problem(each, f"a module contains {hint}")
 
     def _class(self, node: ast.ClassDef) -> None:
         decorator = _decorator(node, (_NESTED,))
         if decorator is None:
-            raise self.source.problem(node, f"class '{node.name}' is no @I.ir_module")
+            raise self.source.problem(node, f"class '{node.name}' is not an @I.ir_module")
         options = self._known(decorator, ("name", "attrs"))
         module = ir.Operation.create("builtin.module", regions=1, loc=self.source.location(node))
         self._describe(node, module, options, self._text(options["name"]) if "name" in options else node.name)
@@ -127,7 +131,7 @@ class SsaReader:
             self._members(node)
 
     def _call(self, node: ast.Call) -> bool:
-        """Whether it is no operation: `I.resource`, which has been read, and `I.mlir`, which is now."""
+        """Handle a call that is not an operation, and return True: `I.resource`, which was read before, or `I.mlir`."""
         word = dotted(node.func)
         if word != "I.mlir":
             return word == "I.resource"
@@ -139,7 +143,7 @@ class SsaReader:
             raise self.source.problem(node, f"MLIR refuses this: {first[:300]}") from None
         block = ir.InsertionPoint.current.block
         for each in list(parsed.body.operations):
-            block.append(each)  # not a copy, which would use the values of those that stay
+            block.append(each)  # a copy would use values of the operations that stay in the parsed module
         return True
 
     # ---- functions ----
@@ -153,7 +157,7 @@ class SsaReader:
         return [given]
 
     def _annotation(self, node: ast.expr) -> tuple[Type, dict[str, Attribute]]:
-        """A type, and attributes: `I.annotated(type, {...})`."""
+        """Return a type and attributes: `I.annotated(type, {...})`."""
         if not isinstance(node, ast.Call) or dotted(node.func) != "I.annotated":
             return self.spelling.type(node), {}
         if len(node.args) != 2:
@@ -164,7 +168,7 @@ class SsaReader:
         decorator = _decorator(node, _FUNCTIONS)
         if decorator is None:
             hint = "@R.function or @T.prim_func before it"
-            raise self.source.problem(node, f"function '{node.name}' has no decorator that says what it is: {hint}")
+            raise self.source.problem(node, f"function '{node.name}' has no decorator: expected {hint}")
         is_prim = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) == "T.prim_func"
         options = self._known(decorator, ("private", "name", "named", "attrs"))
         location = self.source.location(node)
@@ -190,7 +194,7 @@ class SsaReader:
         names, types, given = [], [], []
         arguments = node.args
         if arguments.vararg or arguments.kwarg or arguments.kwonlyargs or arguments.defaults:
-            raise self.source.problem(node, "a function has plain parameters only: (x: ..., y: ...)")
+            raise self.source.problem(node, "a function takes plain parameters only: (x: ..., y: ...)")
         for each in [*arguments.posonlyargs, *arguments.args]:
             if each.annotation is None:
                 raise self.source.problem(each, f"parameter '{each.arg}' has no type")

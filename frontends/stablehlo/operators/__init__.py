@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Converters of StableHLO's and CHLO's operations, a file for each family."""
+"""Converters of StableHLO's and CHLO's operations, one file per family."""

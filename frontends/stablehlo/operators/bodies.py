@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Regions of reductions, windows, scatters and sorts: what is known of them, else the body itself on whole tensors.
+"""Regions of reductions, windows, scatters and sorts: known combiners, or the body itself on whole tensors.
 
-A body is written for scalars. All that it may hold works on each element, so it is built on tensors as well.
+A body is written for scalars. Every operation that it may contain is elementwise, so the body is also built on tensors.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from ....dialects.core.infos import is_float
 from ....emit.conversions import limits
 from ...core.values import ComplexValue, Held, Value
 
-#: What an operation of two arguments combines, as relax's reductions call it.
+#: Reductions of relax by the operation of two arguments that combines elements.
 _COMBINED = {
     "stablehlo.add": "sum",
     "stablehlo.multiply": "prod",
@@ -23,8 +23,10 @@ _COMBINED = {
 
 
 def combined(body: Block, index: int = 0, count: int = 1) -> str:
-    """`sum`, `max` and so on where result #index of `count` is an operation of the body's two arguments for it, which
-    commutes; `update` where it is the second of them; else an empty text.
+    """Return the combiner of result #index of `count`: `sum`, `max` and so on, or "" if it is not known.
+
+    The result must be a commutative operation of its two arguments. It is `update` if the result is the second
+    argument.
     """
     operations = [view.operation for view in body.operations]
     arguments = [body.arguments[index], body.arguments[count + index]]
@@ -42,7 +44,7 @@ def combined(body: Block, index: int = 0, count: int = 1) -> str:
 
 
 def neutral(kind: str, dtype: str) -> float | int:
-    """What changes nothing, by what is combined."""
+    """Return the identity element of a combiner."""
     if kind in ("sum", "any"):
         return 0
     if kind in ("prod", "all"):
@@ -54,7 +56,7 @@ def neutral(kind: str, dtype: str) -> float | int:
 
 
 def is_neutral(kind: str, initial: Held) -> bool:
-    """Whether an initial value is known to change nothing."""
+    """Check whether an initial value is known to be the identity element."""
     if isinstance(initial, ComplexValue):
         return is_neutral(kind, initial.real) and initial.imag.array is not None and not initial.imag.array.any()
     if not isinstance(initial, Value) or initial.array is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks while a program runs: assertions on shapes by jax, and the expected results in StableHLO's test data."""
+"""Checks at run time: jax's assertions on shapes, and the expected results in StableHLO's test data."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _require(holds: Tensor, message: str) -> None:
 
 @register_stablehlo("custom_call @shape_assertion")
 def shape_assertion(node: Node) -> Outputs:
-    """What is decided by the types of the arguments is checked when a program is called."""
+    """Check an assertion at import if it is constant. Assertions on argument types are checked at the call."""
     message = node.attr("error_message", "an assertion on shapes does not hold")
     held = known_truth(node.value(0))
     if held is False:
@@ -30,7 +30,7 @@ def shape_assertion(node: Node) -> Outputs:
 
 @register_stablehlo("custom_call @check.expect_eq", "check.expect_eq", "check.expect_eq_const")
 def expect_eq(node: Node) -> Outputs:
-    """NaN is as expected where NaN is."""
+    """Require equal values. NaN equals NaN."""
     for one, other in _parts(node):
         same = relax.equal(one, other)
         if is_float(info_of(one).dtype):
@@ -41,14 +41,17 @@ def expect_eq(node: Node) -> Outputs:
 
 @register_stablehlo("custom_call @check.eq")
 def eq(node: Node) -> Outputs:
-    """Whether all elements are equal."""
+    """Return True if all elements are equal."""
     (one, other), *_ = _parts(node)
     return all_of(relax.flatten(relax.equal(one, other)), [0])
 
 
 @register_stablehlo("custom_call @check.expect_almost_eq", "check.expect_almost_eq", "check.expect_almost_eq_const")
 def expect_almost_eq(node: Node) -> Outputs:
-    """By at most 1e-4 of the larger one, or of 1 where both are less, or as the tolerance says."""
+    """Require a relative difference of at most 1e-4, or of `tolerance`.
+
+    Values below 1 are compared as if they were 1.
+    """
     tolerance = node.attr("tolerance", 1e-4)
     for one, other in _parts(node):
         size = relax.maximum(relax.maximum(relax.abs(one), relax.abs(other)), like(one, 1))
@@ -59,7 +62,7 @@ def expect_almost_eq(node: Node) -> Outputs:
 
 @register_stablehlo("custom_call @check.expect_close", "check.expect_close")
 def expect_close(node: Node) -> Outputs:
-    """By so many numbers of the type that lie between, of complex numbers in either part."""
+    """Require a distance between two limits, in ULPs. Complex numbers are compared part by part."""
     least, most = node.attr("min_ulp_difference", 0), node.attr("max_ulp_difference", 3)
     for one, other in _parts(node):
         dtype = info_of(one).dtype
@@ -72,7 +75,10 @@ def expect_close(node: Node) -> Outputs:
 
 
 def _ulps_within(one: Tensor, other: Tensor, least: int, most: int) -> Tensor:
-    """Whether so many numbers of the type lie between both: whole numbers tell it, unless they are too far apart."""
+    """Check whether the distance in ULPs is in a range.
+
+    Integer subtraction gives it unless the numbers are too far apart.
+    """
     first, second = (cast(_ordered(each), "i64") for each in (one, other))
     apart = relax.abs(relax.subtract(first, second))
     roughly = relax.abs(relax.subtract(cast(first, "f64"), cast(second, "f64")))
@@ -83,13 +89,13 @@ def _ulps_within(one: Tensor, other: Tensor, least: int, most: int) -> Tensor:
 
 
 def _ordered(x: Tensor) -> Tensor:
-    """Integers in the order of the numbers, of which both zeros are the same."""
+    """Map floats to integers of the same order. Both zeros have the same integer."""
     dtype = info_of(x).dtype
     return in_total_order(relax.where(relax.equal(x, like(x, 0)), const(0.0, dtype), x))
 
 
 def _or_same(near: Tensor, one: Tensor, other: Tensor) -> Tensor:
-    """Near, or both NaN, or both the same infinity; infinities are near to nothing else."""
+    """Return `near`, with NaN near to NaN, and an infinity near to itself only."""
     both_nan = relax.logical_and(relax.isnan(one), relax.isnan(other))
     is_finite = relax.logical_and(relax.isfinite(one), relax.isfinite(other))
     same = relax.logical_or(relax.equal(one, other), both_nan)
@@ -97,7 +103,7 @@ def _or_same(near: Tensor, one: Tensor, other: Tensor) -> Tensor:
 
 
 def _parts(node: Node) -> list[tuple[Tensor, Tensor]]:
-    """The value and what is expected, part by part."""
+    """Return pairs of a value and its expected value, part by part."""
     expected = node.pair(1) if len(node.inputs) > 1 else _constant(node)
     found = node.pair(0)
     halves = [(found.real, expected.real)]

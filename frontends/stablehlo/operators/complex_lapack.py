@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LAPACK for complex numbers: calls of packed functions that have SciPy's where the program runs."""
+"""LAPACK for complex numbers: calls of packed functions that use SciPy's LAPACK at run time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..hlo_types import info_of, is_complex
 from ..prelude import ComplexValue, Node, Outputs, relax
 from .python_calls import element_of, number
 
-#: The type of a result, and whether it is of complex numbers.
+#: Type of a result, and True for complex numbers.
 Result = tuple[TensorInfo, bool]
 
 
@@ -24,7 +24,7 @@ def through_scipy(node: Node, name: str, *options: bool | int) -> Outputs:
 
 
 def call_lapack(node: Node, name: str, options: Sequence[bool | int], results: Sequence[Result]) -> list[Any]:
-    """Call a function for the operands of a node; runtime/scipy_lapack.py has its options and results."""
+    """Call a function for the operands of a node. Its options and results are in runtime/scipy_lapack.py."""
     if find_spec("scipy") is None:
         raise node.fail(NEEDS)
     inputs = [

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Branches and loops; calls of functions are where these stand."""
+"""Branches and loops. Calls of functions are inlined."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_stable
 
 
 def _flat(held: Sequence[Any]) -> list[Value]:
-    """What goes into a region or comes out of it as tensors: complex numbers as pairs."""
+    """Return the operands or results of a region as tensors: complex numbers as pairs."""
     return [Value(ssa=in_pairs(each)) if isinstance(each, ComplexValue) else each for each in held]
 
 
@@ -30,21 +30,23 @@ def _as_before(values: Sequence[Value], are_complex: Sequence[bool]) -> list[Hel
 
 @register_stablehlo("stablehlo.while")
 def while_(node: Node) -> Outputs:
-    """The condition is asked before the first turn, and after each for the next. What the body returns as it is given
-    is read where it stands, in front of the loop: jax's scan passes all that it reads through it.
+    """Convert a loop that tests its condition before each iteration.
+
+    Operands that the body returns unchanged are not carried but read from outside. jax's scan passes everything that it
+    reads through the loop.
     """
-    inputs: list[Any] = [node.held(index) for index in range(len(node.inputs))]
+    inputs: list[Held] = [node.held(index) for index in range(len(node.inputs))]
     changing = _changing(node)
     are_complex = [isinstance(inputs[index], ComplexValue) for index in changing]
 
-    def whole(held: Sequence[Any]) -> list[Any]:
+    def whole(held: Sequence[Held]) -> list[Held]:
         found = dict(zip(changing, held, strict=True))
         return [found.get(index, each) for index, each in enumerate(inputs)]
 
-    def goes_on(held: Sequence[Any], operation: Operation | None) -> Value:
+    def goes_on(held: Sequence[Held], operation: Operation | None) -> Value:
         return node.run_body(held, 0, operation)[0]
 
-    def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
+    def step(operation: Operation, index: Value, held: list[Value]) -> Turn:
         made = node.run_body(whole(_as_before(held, are_complex)), 1, operation)
         after = [made[index] for index in changing]
         return Turn(_flat(after), [], goes_on(whole(after), operation))
@@ -56,7 +58,7 @@ def while_(node: Node) -> Outputs:
 
 
 def _changing(node: Node) -> list[int]:
-    """Which operands of a loop its body does not return as they are; all where it returns all of them."""
+    """Return the operands that a loop's body changes, or all operands if it changes none."""
     body = node.body(1)
     *_, end = body.operations
     pairs = zip(body.arguments, end.operation.operands, strict=True)
@@ -71,7 +73,7 @@ def if_(node: Node) -> Outputs:
 
 @register_stablehlo("stablehlo.case")
 def case(node: Node) -> Outputs:
-    """The last branch for all numbers without one."""
+    """Convert a case. Numbers without a branch select the last branch."""
     number, last = node.value(0), len(node.operation.regions) - 1
     known = number.array
     if known is not None:
@@ -105,10 +107,10 @@ def _branch(node: Node, index: int, operation: Operation | None) -> list[Held]:
     return node.run_body([], index, operation)
 
 
-def _either(node: Node, condition: Value, makers: Sequence[Any]) -> list[Held]:
+def _either(node: Node, condition: Value, makers: Sequence[Callable[[Operation], list[Held]]]) -> list[Held]:
     seen: list[bool] = []
 
-    def make(maker: Any, operation: Operation) -> list[Value]:
+    def make(maker: Callable[[Operation], list[Held]], operation: Operation) -> list[Value]:
         made = maker(operation)
         seen[:] = [isinstance(each, ComplexValue) for each in made]
         return _flat(made)
@@ -119,7 +121,7 @@ def _either(node: Node, condition: Value, makers: Sequence[Any]) -> list[Held]:
 
 @register_stablehlo("chlo.scan")
 def scan(node: Node) -> Outputs:
-    """A loop over a dimension: the body takes what is at a place of the inputs, and carries the others along."""
+    """Convert a loop over a dimension: the body receives one slice of each input, and carries all other operands."""
     count, *_ = node.attr("operandSegmentSizes")
     axis, is_reverse = node.attr("dimension"), node.attr("is_reverse", False)
     inputs, carried = (
@@ -131,7 +133,7 @@ def scan(node: Node) -> Outputs:
     sources = _flat(inputs)
     rows_complex: list[bool] = []
 
-    def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
+    def step(operation: Operation, index: Value, held: list[Value]) -> Turn:
         place = cast(index.ssa, "i64")
         if is_reverse:
             place = relax.subtract(relax.subtract(turns, const(1, "i64")), place)
@@ -148,12 +150,12 @@ def scan(node: Node) -> Outputs:
 
 
 def _in_place(rows: Tensor, axis: int, is_reverse: bool) -> Tensor:
-    """What turns of a loop have given, along the dimension that it goes over."""
+    """Return the results of a loop's iterations, stacked along the loop's dimension."""
     ordered = relax.flip(rows, axis=0) if is_reverse else rows
     return with_first_at(ordered, axis) if axis else ordered
 
 
-# ---- what only groups values ----
+# ---- operations that only group values ----
 
 
 @register_stablehlo("stablehlo.tuple")
@@ -169,7 +171,7 @@ def get_tuple_element(node: Node) -> Outputs:
 
 @register_stablehlo("stablehlo.map")
 def map_(node: Node) -> Outputs:
-    """The body is written for scalars and works on each element, so it does on tensors."""
+    """Build the scalar body on tensors, since it works on each element."""
     shape = node.sizes_of_operand(0)
     made = node.on_tensors([node.held(index) for index in range(len(node.inputs))])
     return [

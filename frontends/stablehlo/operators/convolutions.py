@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions in any layout, of data with gaps (transposed ones) and of taps in any order."""
+"""Convolutions in any layout, with dilated data (transposed convolutions) and with taps in any order."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LAYOUT = re.compile(r"\[(.*?)\]x\[(.*?)\]->\[(.*?)\]")
 
 
 class ConvolutionDims(NamedTuple):
-    """Where the dimensions are: the two named ones, then the spatial ones in their order."""
+    """Positions of the dimensions: the two named dimensions, then the spatial dimensions in order."""
 
     data: list[int]
     weight: list[int]
@@ -24,7 +24,7 @@ class ConvolutionDims(NamedTuple):
 
 
 def _layout(node: Node) -> ConvolutionDims:
-    """Batch and features of data and result, output and input features of the weight."""
+    """Return batch and features of data and result, output and input features of the weight."""
     found = _LAYOUT.search(str(node.operation.attributes["dimension_numbers"]))
     if found is None:
         raise node.fail("its dimension numbers cannot be read", "dimension_numbers")
@@ -40,7 +40,7 @@ def _layout(node: Node) -> ConvolutionDims:
 @register_stablehlo("stablehlo.convolution", "stablehlo.dynamic_conv")
 def convolution(node: Node) -> Outputs:
     info = node.info
-    if info.shape and 0 in info.shape:  # windows that are larger than the data
+    if info.shape and 0 in info.shape:  # windows are larger than the data
         empty = sizes.zeros(node.static_shape(), node.dtype)
         return Pair(empty, empty).value() if is_complex(node.result_types[0]) else empty
     layout = _layout(node)
@@ -108,16 +108,16 @@ def _convolved(
 
 
 def _in_letters(letters: str, places: Sequence[int]) -> str:
-    """A layout: each letter at its place."""
+    """Return a layout with each letter at its position."""
     return "".join(letter for _, letter in sorted(zip(places, letters, strict=True)))
 
 
 def _batch_as_features(data: Tensor, places: Sequence[int], groups: int) -> Tensor:
-    """Groups of the batch as groups of features, in front of a group's own, each with its own part of the weight."""
+    """Move groups of the batch to groups of features, in front of the features of a group. Each has its own weights."""
     own, (batch, features) = sizes.sizes_of(Value(ssa=data)), places[:2]
     count = sizes.divided(own[batch], groups)
     apart = sizes.reshaped(data, [*own[:batch], groups, count, *own[batch + 1 :]])
-    # The dimension of groups, which is in front of the batch, goes in front of the features.
+    # The dimension of groups moves from the front of the batch to the front of the features.
     order = [axis if axis < batch else axis + 1 for axis in range(len(own))]
     order.insert(order.index(features if features < batch else features + 1), batch)
     moved = relax.permute_dims(apart, axes=order)
@@ -126,7 +126,7 @@ def _batch_as_features(data: Tensor, places: Sequence[int], groups: int) -> Tens
 
 
 def _over_no_dimensions(layout: ConvolutionDims, data: Tensor, weight: Tensor, groups: int) -> Tensor:
-    """A product of matrices."""
+    """Convert a convolution without spatial dimensions, which is a product of matrices."""
     made = relax.nn.conv1d(
         relax.expand_dims(data, axis=[2]),
         relax.expand_dims(weight, axis=[2]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constants and counted numbers."""
+"""Constants and index tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..hlo_attributes import elements_of
 from ..hlo_types import is_complex
 from ..prelude import ComplexValue, Node, Outputs, Pair, Value, const, known, register_stablehlo, relax, sizes
 
-#: Of more equal elements a constant is one number.
+#: A constant of more equal elements becomes a single number.
 _MOST_EQUAL = 1024
 
 
@@ -25,7 +25,7 @@ def constant(node: Node) -> Outputs:
 
 
 def _repeated(node: Node) -> float | int | bool | None:
-    """The number that each of many elements is."""
+    """Return the value of all elements of a large splat constant, or None."""
     value: Any = node.operation.attributes["value"]
     is_splat = isinstance(value, ir.DenseElementsAttr) and value.is_splat
     if not is_splat or math.prod(value.type.shape) <= _MOST_EQUAL:
@@ -35,7 +35,7 @@ def _repeated(node: Node) -> float | int | bool | None:
 
 
 def _counted(node: Node, shape: list[sizes.Size]) -> Outputs:
-    """The place along an axis, at each place of the result."""
+    """Return the index along an axis for each element of the result."""
     axis = node.attr("iota_dimension")
     places = relax.astype(sizes.positions(shape, axis), dtype=node.dtype)
     whole = sizes.broadcast(places, shape)
@@ -54,12 +54,12 @@ def dynamic_iota(node: Node) -> Outputs:
 
 @register_stablehlo("stablehlo.create_token", "stablehlo.after_all")
 def token(node: Node) -> Outputs:
-    """What orders effects, which the program's own order does."""
+    """Return a token. The program's own order orders the effects."""
     return nothing()
 
 
 def nothing() -> Value:
-    """What stands for a token: as jax passes them."""
+    """Return the value of a token, in the form in which jax passes tokens."""
     import numpy
 
     return Value(array=numpy.zeros((0,), bool))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations on each element: arithmetic, comparisons, bits, rounding; of complex numbers too."""
+"""Elementwise operations: arithmetic, comparisons, bits, rounding; also for complex numbers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Function = Callable[..., Tensor]
 
 
 def in_wide(node: Node, function: Function, *given: Tensor) -> Tensor:
-    """A function computed in f32 at least, in the type of the result."""
+    """Compute a function in at least f32, and return the result in the node's type."""
     wide = wide_float(node.dtype)
     return cast(function(*(cast(each, wide) for each in given)), node.dtype)
 
@@ -49,7 +49,7 @@ def unary(real: Function, of_pair: Unary | None = None) -> Convert:
         if not node.is_complex:
             return real(node.tensor(0))
         if of_pair is None:
-            raise node.fail("it is not supported of complex numbers")
+            raise node.fail("it is not supported for complex numbers")
         return of_pair(node.pair(0)).value()
 
     return convert
@@ -60,7 +60,7 @@ def of_tir(name: str) -> Convert:
 
     def convert(node: Node) -> Outputs:
         if node.is_complex:
-            raise node.fail("it is not supported of complex numbers")
+            raise node.fail("it is not supported for complex numbers")
         return in_wide(node, lambda *given: intrinsic_of(node, name, given), *node.tensors())
 
     return convert
@@ -88,7 +88,7 @@ def logarithm_plus_one(node: Node) -> Outputs:
 
 
 def _logarithm(node: Node, x: Pair, apart: Tensor) -> Outputs:
-    """Near the unit circle by `apart`, by which the square of the magnitude differs from 1."""
+    """Return a logarithm that is accurate near the unit circle, where `apart` is the squared magnitude minus 1."""
     whole = pairs.logarithm(x)
     near = relax.multiply(intrinsic_of(node, "log1p", [apart]), like(apart, 0.5))
     is_near = relax.less(relax.abs(apart), like(apart, 0.5))
@@ -110,7 +110,7 @@ def exponential_minus_one(node: Node) -> Outputs:
 
 
 def _rounded_away(x: Tensor) -> Tensor:
-    """Halves away from 0; the fraction of a float is exact."""
+    """Round halves away from 0. The fraction of a float is exact."""
     whole = relax.trunc(x)
     is_half = relax.greater_equal(relax.abs(relax.subtract(x, whole)), like(x, 0.5))
     return relax.where(is_half, relax.add(whole, relax.sign(x)), whole)
@@ -166,7 +166,7 @@ def absolute(node: Node) -> Outputs:
 
 @register_stablehlo("stablehlo.sign")
 def sign(node: Node) -> Outputs:
-    """Of complex numbers that of size 1 in the same direction."""
+    """Return the sign. The sign of a complex number is the number of magnitude 1 in the same direction."""
     return pairs.sign(node.pair(0)).value() if node.is_complex else relax.sign(node.tensor(0))
 
 
@@ -176,12 +176,12 @@ def sign(node: Node) -> Outputs:
 def _binary(
     real: Function, of_pairs: Callable[[Pair, Pair], Pair] | None = None, truth: Function | None = None
 ) -> Convert:
-    """`truth` is what it is of truth values."""
+    """Return a converter. `truth` is the function for truth values."""
 
     def convert(node: Node) -> Outputs:
         if node.is_complex:
             if of_pairs is None:
-                raise node.fail("it is not supported of complex numbers")
+                raise node.fail("it is not supported for complex numbers")
             return of_pairs(node.pair(0), node.pair(1)).value()
         function = truth if truth is not None and is_bool(node.dtype) else real
         return function(*_broadcast(node))
@@ -190,7 +190,10 @@ def _binary(
 
 
 def _broadcast(node: Node) -> tuple[Tensor, ...]:
-    """Both operands; chlo says which dimensions of the larger one those of the smaller one are."""
+    """Return both operands with one rank.
+
+    In chlo an attribute maps dimensions of the smaller operand to the larger one.
+    """
     left, right = node.tensor(0), node.tensor(1)
     places = node.attr("broadcast_dimensions", None)
     if places is None or left.type.rank == right.type.rank:
@@ -210,7 +213,7 @@ def broadcast_complex(node: Node) -> Outputs:
 
 @register_stablehlo("chlo._asin_acos_kernel")
 def asin_acos_kernel(node: Node) -> Outputs:
-    """What arc functions are made of: asin z is atan2(z.real, w.real) + i w.imag with the sign of z.imag."""
+    """Return the common part of arc functions: asin z is atan2(z.real, w.real) + i w.imag with the sign of z.imag."""
     z = node.pair(0)
     one = Pair(like(z.real, 1), None)
     left, right = pairs.root(_minus(one, z)), pairs.root(pairs.added(one, z))
@@ -224,7 +227,7 @@ def _minus(x: Pair, y: Pair) -> Pair:
 
 
 def _power(x: Pair, y: Pair) -> Pair:
-    """e^(y log x); of 0 it is 1 for the exponent 0, else 0."""
+    """Return e^(y log x). For the base 0 the result is 1 for the exponent 0, and otherwise 0."""
     made = pairs.exponential(pairs.multiplied(pairs.logarithm(x), y))
     is_zero = _is(x, 0.0)
     real = relax.where(is_zero, relax.where(_is(y, 0.0), like(x.real, 1), like(x.real, 0)), made.real)
@@ -253,7 +256,10 @@ def _is(x: Pair, number: float) -> Tensor:
 
 
 def _larger(left: Tensor, right: Tensor) -> Tensor:
-    """Than 0 is what codegens know as relu; than -inf is each number, and NaN."""
+    """Return the maximum.
+
+    The maximum with 0 is relu, which codegens know; the maximum with -inf is the operand, also NaN.
+    """
     if folding.get() is None and is_float(info_of(left).dtype):
         for x, least in ((left, right), (right, left)):
             number = str(splat(least))
@@ -263,7 +269,7 @@ def _larger(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _divided(left: Tensor, right: Tensor) -> Tensor:
-    """Of integers truncated; by 0 it is -1."""
+    """Divide. Integer division truncates; division by 0 gives -1."""
     made = relax.divide(left, right)
     if is_float(info_of(left).dtype):
         return made
@@ -271,7 +277,7 @@ def _divided(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _remainder(left: Tensor, right: Tensor) -> Tensor:
-    """With the dividend's sign; of an integer by 0 the integer."""
+    """Return the remainder with the dividend's sign. The remainder of an integer by 0 is the integer."""
     made = relax.mod(left, right)
     if is_float(info_of(left).dtype):
         return made
@@ -304,7 +310,7 @@ def invert(node: Node) -> Outputs:
     return (relax.logical_not if is_bool(node.dtype) else relax.bitwise_not)(node.tensor(0))
 
 
-# ---- shifts: by as many bits as there are, or more, nothing is left; as relax's shifts do it ----
+# ---- shifts: a shift by the bit width or more leaves no bits, as in relax ----
 
 
 def _shift(function: Function) -> Convert:
@@ -343,7 +349,7 @@ _COMPARISONS: dict[str, Function] = {
 
 @register_stablehlo("stablehlo.compare", "chlo.broadcast_compare")
 def compare(node: Node) -> Outputs:
-    """In the total order -0 is less than 0, and NaNs are at both ends."""
+    """Compare. In the total order -0 is less than 0, and NaNs are at both ends."""
     direction = node.attr("comparison_direction")
     if isinstance(node.held(0), ComplexValue):
         x, y = node.pair(0), node.pair(1)
@@ -359,7 +365,7 @@ def compare(node: Node) -> Outputs:
 
 
 def in_total_order(x: Tensor) -> Tensor:
-    """Integers that are ordered as the numbers are in the total order: of negative ones the other bits are turned."""
+    """Map floats to integers in total order: the other bits of negative numbers are inverted."""
     dtype = f"i{bit_width(info_of(x).dtype)}"
     bits = relax.bitcast(x, dtype=dtype)
     most = const((1 << (bit_width(dtype) - 1)) - 1, dtype)
@@ -386,7 +392,7 @@ def clamp(node: Node) -> Outputs:
 
 @register_stablehlo("stablehlo.convert")
 def convert(node: Node) -> Outputs:
-    """Convert to another element type; a real or boolean result is of the real part alone."""
+    """Convert to another element type. A real or boolean result uses only the real part."""
     x = node.pair(0)
     if is_bool(node.dtype):
         return _is_not_zero(x.real)
@@ -401,7 +407,10 @@ def _is_not_zero(x: Tensor) -> Tensor:
 
 @register_stablehlo("stablehlo.bitcast_convert")
 def bitcast_convert(node: Node) -> Outputs:
-    """Where widths differ the last dimension has the narrow elements of a wide one, the lowest first."""
+    """Reinterpret bits.
+
+    If widths differ, the last dimension has the narrow elements of a wide one, the lowest first.
+    """
     x = node.tensor(0)
     given, wanted = bit_width(info_of(x).dtype), bit_width(node.dtype)
     if given == wanted:
@@ -433,7 +442,7 @@ def reduce_precision(node: Node) -> Outputs:
     dtype = node.dtype
     own = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}.get(dtype)
     if own is None:
-        raise node.fail(f"it is not supported of {dtype}")
+        raise node.fail(f"it is not supported for {dtype}")
     return _of_precision(x, own, (exponent, mantissa))
 
 
@@ -448,7 +457,7 @@ def _of_precision(x: Tensor, own: tuple[int, int], wanted: tuple[int, int]) -> T
     sign = relax.bitwise_and(bits, word(1 << (width - 1)))
     infinity = relax.bitwise_or(sign, field)
     if wanted[1] < own[1]:
-        # To the nearest, ties to even: a carry goes on into the exponent.
+        # Round to nearest, ties to even. A carry extends into the exponent.
         dropped = own[1] - wanted[1]
         last = relax.bitwise_and(relax.right_shift(bits, word(dropped)), word(1))
         bits = relax.add(bits, relax.add(last, word((1 << (dropped - 1)) - 1)))

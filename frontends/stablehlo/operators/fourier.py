@@ -10,7 +10,7 @@ from ..prelude import Node, Outputs, register_stablehlo
 
 @register_stablehlo("stablehlo.fft")
 def fft(node: Node) -> Outputs:
-    """Inverse ones are divided by the number of elements. The last dimension is that of real numbers."""
+    """Convert a transform. Inverse transforms divide by the number of elements. The last dimension is the real one."""
     kind, lengths = node.attr("fft_type"), node.attr("fft_length")
     x = node.pair(0)
     rank = len(node.sizes_of_operand(0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gathers and scatters by dimension numbers: elements are read and written by their places in the flat tensor."""
+"""Gathers and scatters by dimension numbers: elements are accessed by linear indices in the flattened tensor."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, like, r
 from .bodies import combined
 from .reductions import of_parts
 
-#: What scatters combine, as relax calls it.
+#: Reductions of relax by the combiner of a scatter.
 REDUCTIONS = {"update": "update", "sum": "add", "prod": "mul", "max": "max", "min": "min"}
 
 
 class Indexing(NamedTuple):
-    """How indices are laid out, for gathers and scatters alike."""
+    """Layout of the indices, for gathers and scatters alike."""
 
-    #: The dimensions of the window in the gathered tensor, or in the updates.
+    #: Dimensions of the window in the gathered tensor, or in the updates.
     window: Sequence[int]
-    #: Dimensions of the operand that the window has not: of one element, and those of a batch.
+    #: Dimensions of the operand that the window lacks: collapsed dimensions of size 1, and batch dimensions.
     dropped: Sequence[int]
     batch: Sequence[int]
-    #: Those of the indices that are the operand's of the batch.
+    #: Dimensions of the indices that correspond to the operand's batch dimensions.
     index_batch: Sequence[int]
-    #: Which dimension of the operand each component of an index is for.
+    #: The operand's dimension for each component of an index.
     mapped: Sequence[int]
-    #: Where the components of an index are.
+    #: Dimension of the indices that contains the components.
     vector: int
 
 
@@ -40,7 +40,7 @@ class Places(NamedTuple):
 
     starts: list[Tensor]
     offsets: list[Tensor]
-    #: The offset of a window's last element.
+    #: Offset of a window's last element.
     last_offsets: list[sizes.Size]
 
 
@@ -59,11 +59,11 @@ def _indexing(
 
 
 def _places(indices: Value, indexing: Indexing, operand_rank: int, shape: Sequence[sizes.Size]) -> Places:
-    """`shape` is that of the gathered tensor, or of the updates."""
+    """Return the indices. `shape` is the shape of the gathered tensor, or of the updates."""
     rank = len(shape)
     outer = [axis for axis in range(rank) if axis not in indexing.window]
     components = _components(indices, indexing)
-    # Dimensions of the indices but that of components are the outer ones, in their order.
+    # All dimensions of the indices except the one of components are the outer ones, in order.
     index_rank = (indices.rank or 0) + (1 if indexing.vector == indices.rank else 0)
     index_axes = [axis for axis in range(index_rank) if axis != indexing.vector]
     windowed = [axis for axis in range(operand_rank) if axis not in (*indexing.dropped, *indexing.batch)]
@@ -84,7 +84,7 @@ def _places(indices: Value, indexing: Indexing, operand_rank: int, shape: Sequen
 
 
 def _components(indices: Value, indexing: Indexing) -> list[Tensor]:
-    """The indices, one tensor for each component."""
+    """Return the indices as one tensor per component."""
     wide = cast(indices.ssa, "i64")
     if indexing.vector == indices.rank:
         return [wide] * len(indexing.mapped)
@@ -97,7 +97,7 @@ def _components(indices: Value, indexing: Indexing) -> list[Tensor]:
 
 
 def _flat(places: Sequence[Tensor], shape: Sequence[sizes.Size]) -> Tensor:
-    """Places in the flat tensor."""
+    """Return linear indices in the flattened tensor."""
     strides = list(accumulate(reversed(shape[1:]), sizes.times, initial=1))[::-1] if shape else []
     made = const(0, "i64")
     for place, stride in zip(places, strides, strict=True):
@@ -107,7 +107,7 @@ def _flat(places: Sequence[Tensor], shape: Sequence[sizes.Size]) -> Tensor:
 
 @register_stablehlo("stablehlo.gather")
 def gather(node: Node) -> Outputs:
-    """Starts are moved so that each slice is inside."""
+    """Gather slices. Starts are clamped so that each slice is in bounds."""
     return _gathered(node, node.attr("slice_sizes"))
 
 
@@ -149,7 +149,7 @@ def _gathered_shape(indexing: Indexing, indices: Value, lengths: Sequence[sizes.
 
 
 def _taken(node: Node, indexing: Indexing, own: Sequence[sizes.Size], lengths: Sequence[sizes.Size]) -> Held | None:
-    """Whole slices along one dimension, as embeddings are looked up: one `take`."""
+    """Return whole slices along one dimension, as in embedding lookups, as one `take`; None for other gathers."""
     if len(indexing.mapped) != 1 or indexing.batch or list(indexing.dropped) != list(indexing.mapped):
         return None
     (axis,) = indexing.mapped
@@ -169,7 +169,7 @@ def _taken(node: Node, indexing: Indexing, own: Sequence[sizes.Size], lengths: S
 
 @register_stablehlo("stablehlo.torch_index_select")
 def torch_index_select(node: Node) -> Outputs:
-    """Slices along a dimension; in a batch each has indices of its own."""
+    """Gather slices along a dimension. In a batch each item has its own indices."""
     axis, batch = node.attr("dim"), node.attr("batch_dims")
     if batch == 0:
         return of_parts(node.held(0), lambda x: relax.take(x, node.tensor(1), axis=axis))
@@ -187,7 +187,7 @@ def torch_index_select(node: Node) -> Outputs:
 
 @register_stablehlo("stablehlo.scatter")
 def scatter(node: Node) -> Outputs:
-    """What is outside is dropped: it goes to an element behind the others."""
+    """Scatter updates. An update that is out of bounds goes to an extra element at the end, which is dropped."""
     indexing = _indexing(
         node.attr("scatter_dimension_numbers"), "update_window_dims", "inserted_window_dims", "input_batching_dims",
         "scatter_dims_to_operand_dims", "scatter_indices_batching_dims",
@@ -214,9 +214,9 @@ def _combines_complex(operands: Sequence[Held], kinds: Sequence[str]) -> bool:
 def _flat_places(
     indices: Value, indexing: Indexing, own: Sequence[sizes.Size], shape: Sequence[sizes.Size], *, drops_windows: bool
 ) -> Tensor:
-    """Return the place of each update in the flat operand, or the place behind the operand for a dropped update.
+    """Return the linear index of each update, or the index of the extra element for a dropped update.
 
-    StableHLO drops the elements of a window that are outside; XLA drops the window (`drops_windows`).
+    StableHLO drops the elements of a window that are out of bounds; XLA drops the window (`drops_windows`).
     """
     places = _places(indices, indexing, len(own), shape)
     along = list(map(relax.add, places.starts, places.offsets))
@@ -250,7 +250,7 @@ def _scattered_part(kind: str, x: Tensor, update: Tensor, places: Tensor, own: S
 
 
 def scattered(flat: Tensor, places: Tensor, updates: Tensor, kind: str) -> Tensor:
-    """A flat tensor with updates at places, combined with what is there."""
+    """Return a flat tensor with updates at linear indices, combined with the previous elements."""
     return relax.dialect.ops["scatter_elements"](flat, places, updates, axis=0, reduction=REDUCTIONS[kind])
 
 
@@ -272,7 +272,7 @@ def _scattered_truth(kind: str, operand: Held, update: Held, places: Tensor, own
 def _scattered_one_by_one(
     node: Node, operands: Sequence[Held], updates: Sequence[Held], places: Tensor, own: Sequence[sizes.Size]
 ) -> list[Held]:
-    """A loop over the updates, each combined with what is there by then."""
+    """Apply the updates in a loop, each combined with the current element."""
     flat = [of_parts(each, _with_one_behind) for each in operands]
     new = [of_parts(each, relax.flatten) for each in updates]
     states = [part for each in flat for part in _halves(each)]
@@ -304,6 +304,6 @@ def _halves(held: Held) -> list[Value]:
 
 
 def _as_before(values: Sequence[Value], like_: Sequence[Held]) -> list[Held]:
-    """Parts of complex numbers together again."""
+    """Join the parts of complex numbers again."""
     rest = iter(values)
     return [ComplexValue(next(rest), next(rest)) if isinstance(each, ComplexValue) else next(rest) for each in like_]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LAPACK's functions, as jax calls them on CPUs: names begin with the element type's letter."""
+"""LAPACK functions as jax calls them on CPUs: names begin with the letter of the element type."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def _lapack(name: str, of_complex: str = "") -> list[str]:
 
 
 def _option(node: Node, name: str) -> str:
-    """A letter among the options of a call: numbers of characters."""
+    """Return a letter among the options of a call, which are character codes."""
     given = node.attr("mhlo.backend_config", {}).get(name)
     return chr(given) if isinstance(given, int) else str(given or "")
 
 
 @register_stablehlo(*_lapack("potrf"))
 def potrf(node: Node) -> Outputs:
-    """The factor, and what failed; the other side of the diagonal stays."""
+    """Return the Cholesky factor, and the failure info. The other triangle keeps its elements."""
     if node.is_complex:
         return through_scipy(node, "potrf", _option(node, "uplo") == "L")
     is_lower = _option(node, "uplo") == "L"
@@ -62,7 +62,7 @@ def geqrf(node: Node) -> Outputs:
 
 @register_stablehlo(*_lapack("orgqr", "ungqr"))
 def orgqr(node: Node) -> Outputs:
-    """The columns of Q that reflections say."""
+    """Return the columns of Q that elementary reflections define."""
     if node.is_complex:
         return through_scipy(node, "ungqr")
     v = node.tensor(0)
@@ -71,7 +71,7 @@ def orgqr(node: Node) -> Outputs:
 
 @register_stablehlo(*_lapack("ormqr", "unmqr"))
 def ormqr(node: Node) -> Outputs:
-    """The product of a matrix with Q, from one side; only the reflections' vectors of the first operand are read."""
+    """Multiply a matrix by Q from one side. Only the reflections in the first operand are read."""
     options = node.attr("mhlo.backend_config", {})
     is_left, is_transposed = bool(options.get("left")), bool(options.get("transpose"))
     if node.is_complex:
@@ -81,7 +81,7 @@ def ormqr(node: Node) -> Outputs:
 
 @register_stablehlo(*_lapack("syevd", "heevd"))
 def syevd(node: Node) -> Outputs:
-    """Eigenvectors as columns, eigenvalues, and what failed."""
+    """Return eigenvectors as columns, eigenvalues, and the failure info."""
     if node.is_complex:
         return through_scipy(node, "heevd", _option(node, "uplo") == "L")
     a = node.tensor(0)
@@ -93,7 +93,8 @@ def syevd(node: Node) -> Outputs:
 
 @register_stablehlo(*_lapack("gesdd"), *_lapack("gesvd"))
 def gesdd(node: Node) -> Outputs:
-    """The matrix that LAPACK overwrites, singular values, both sides' vectors, and what failed."""
+    """Return the matrix that LAPACK overwrites, singular values, singular vectors of both sides, and the failure
+    info."""
     mode = _option(node, "mode")
     if node.is_complex:
         return through_scipy(node, "gesvd" if "gesvd" in node.op else "gesdd", mode != "N", mode == "A")
@@ -112,7 +113,7 @@ def _failed(values: Tensor) -> Tensor:
 
 @register_stablehlo(*_lapack("geev"))
 def geev(node: Node) -> Outputs:
-    """Real and imaginary parts of the eigenvalues, left and right vectors as columns, and what failed."""
+    """Return real and imaginary parts of the eigenvalues, left and right vectors as columns, and the failure info."""
     is_left, is_right = (_option(node, name) == "V" for name in ("compute_left", "compute_right"))
     if isinstance(node.held(0), ComplexValue):
         return through_scipy(node, "geev", is_left, is_right)
@@ -120,7 +121,7 @@ def geev(node: Node) -> Outputs:
     zeros = sizes.zeros(node.static_shape(2), node.dtype)
     missing = ComplexValue(Value(ssa=zeros), Value(ssa=zeros))
     real, imag = found.values.real.ssa, found.values.imag.ssa
-    # jax calls LAPACK for finite matrices alone.
+    # jax calls LAPACK for finite matrices only.
     unusable = relax.logical_not(relax.isfinite(node.tensor(0)))
     failed = relax.maximum(_failed(real), relax.max(cast(unusable, "i32"), axis=[-2, -1]))
     return [real, imag, found.left or missing, found.right or missing, failed]
@@ -128,7 +129,7 @@ def geev(node: Node) -> Outputs:
 
 @register_stablehlo(*_lapack("gees"))
 def gees(node: Node) -> Outputs:
-    """The Schur form and its vectors, the eigenvalues, how many are selected, and what failed."""
+    """Return the Schur form and its vectors, the eigenvalues, the number of selected ones, and the failure info."""
     if _option(node, "sort") not in ("N", ""):
         raise node.fail("eigenvalues are not sorted: leave out the argument sort_eig_vals")
     if node.is_complex:
@@ -148,7 +149,8 @@ def gehrd(node: Node) -> Outputs:
 
 @register_stablehlo(*_lapack("sytrd", "hetrd"))
 def sytrd(node: Node) -> Outputs:
-    """The tridiagonal form with its reflections, both diagonals, the reflections' factors, and what failed."""
+    """Return the tridiagonal form with its reflections, both diagonals, the reflections' factors, and the failure
+    info."""
     if node.is_complex:
         return through_scipy(node, "hetrd", _option(node, "uplo") == "L")
     a = node.tensor(0)
@@ -157,7 +159,8 @@ def sytrd(node: Node) -> Outputs:
 
 @register_stablehlo(*_lapack("gtsv"))
 def gtsv(node: Node) -> Outputs:
-    """The diagonals of the upper factor in place of the matrix's, the solution, and the first pivot that is 0."""
+    """Return the diagonals of the upper factor in place of the matrix's, the solution, and the first pivot that is
+    0."""
     if node.is_complex:
         return through_scipy(node, "gtsv")
     return list(tridiagonal_solved(node, *map(node.tensor, range(4))))
@@ -172,7 +175,7 @@ def perturbed_tridiagonal_systems(node: Node) -> Outputs:
 
 @register_stablehlo(*_lapack("geqp3"))
 def geqp3(node: Node) -> Outputs:
-    """R with the reflections below it, the order of the columns, and the reflections' factors."""
+    """Return R with the reflections below it, the order of the columns, and the reflections' factors."""
     if node.is_complex:
         return through_scipy(node, "geqp3")
     return list(pivoted_qr_of(node, node.tensor(0), node.tensor(1)))

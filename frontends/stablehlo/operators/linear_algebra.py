@@ -26,14 +26,14 @@ from .complex_lapack import call_lapack, through_scipy
 
 
 def _in_wide(node: Node, function: Callable[..., Tensor], *given: Tensor) -> Tensor:
-    """Of f32 or f64: what is narrower is computed in f32."""
+    """Compute a function in f32 or f64. Narrower types are computed in f32."""
     wide = wide_float(node.dtype)
     return cast(function(*(cast(each, wide) for each in given)), node.dtype)
 
 
 @register_stablehlo("stablehlo.cholesky")
 def cholesky(node: Node) -> Outputs:
-    """NaN where a matrix is not positive definite; what is on the other side of the diagonal is 0."""
+    """Return the Cholesky factor: NaN if a matrix is not positive definite, and 0 in the other triangle."""
     is_lower = node.attr("lower", False)
     if node.is_complex:
         return _complex_factor(node, is_lower)
@@ -61,12 +61,12 @@ def _nan_where_failed(x: Tensor, info: Tensor) -> Tensor:
 
 @register_stablehlo("stablehlo.triangular_solve")
 def triangular_solve(node: Node) -> Outputs:
-    """A X = B, or X A = B, which is Aᵀ Xᵀ = Bᵀ; of A itself or transposed."""
+    """Solve A X = B, or X A = B, which is Aᵀ Xᵀ = Bᵀ, for A itself or transposed."""
     is_upper, is_unit = not node.attr("lower"), node.attr("unit_diagonal", False)
     return solved(node, node.attr("left_side"), is_upper, is_unit, _TURNS[node.attr("transpose_a")])
 
 
-#: A as it is, transposed, or transposed and conjugate.
+#: Forms of A: unchanged, transposed, or transposed and conjugated.
 _TURNS = {"NO_TRANSPOSE": 0, "TRANSPOSE": 1, "ADJOINT": 2}
 
 

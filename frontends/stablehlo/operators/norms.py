@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Normalizations of a batch: each feature by its mean and variance. Narrow floats are computed in f32."""
+"""Batch normalization: each feature by its mean and variance. Narrow floats are computed in f32."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..prelude import Node, Outputs, Tensor, cast, const, register_stablehlo, re
 
 
 def _others(node: Node) -> list[int]:
-    """The dimensions that are not the features'."""
+    """Return all dimensions except the feature dimension."""
     return [axis for axis in range(node.rank(0)) if axis != node.attr("feature_index")]
 
 
@@ -22,7 +22,7 @@ def _tensors(node: Node) -> list[Tensor]:
 
 
 def _by_feature(node: Node, x: Tensor) -> Tensor:
-    """A tensor of a number for each feature, as it is broadcast."""
+    """Expand a tensor of one number per feature for broadcasting."""
     return relax.expand_dims(x, axis=_others(node)) if node.rank(0) > 1 else x
 
 
@@ -41,7 +41,7 @@ def batch_norm_inference(node: Node) -> Outputs:
 
 @register_stablehlo("stablehlo.batch_norm_training")
 def batch_norm_training(node: Node) -> Outputs:
-    """With the mean and the variance of the batch."""
+    """Normalize with the mean and the variance of the batch, and return both as well."""
     x, scale, offset = _tensors(node)
     mean, variance = (reduce(x, axis=_others(node)) for reduce in (relax.mean, relax.variance))
     made = _normalized(node, [x, scale, offset, mean, variance])
@@ -50,7 +50,7 @@ def batch_norm_training(node: Node) -> Outputs:
 
 @register_stablehlo("stablehlo.batch_norm_grad")
 def batch_norm_grad(node: Node) -> Outputs:
-    """The gradients of the operand, the scale and the offset."""
+    """Return the gradients of the operand, the scale and the offset."""
     x, scale, mean, variance, gradient = _tensors(node)
     axes, wide = _others(node), _wide(node)
     shape = node.sizes_of_operand(0)
@@ -59,7 +59,7 @@ def batch_norm_grad(node: Node) -> Outputs:
     centered = relax.subtract(x, _by_feature(node, mean))
     of_scale = relax.divide(relax.sum(relax.multiply(gradient, centered), axis=axes), deviation)
     of_offset = relax.sum(gradient, axis=axes)
-    # What the mean and the variance, which depend on all of the batch, take from it.
+    # Contribution of the mean and the variance, which depend on the whole batch.
     along = relax.multiply(centered, _by_feature(node, relax.divide(of_scale, deviation)))
     rest = relax.divide(relax.add(along, _by_feature(node, of_offset)), count)
     of_x = relax.multiply(relax.subtract(gradient, rest), _by_feature(node, relax.divide(scale, deviation)))

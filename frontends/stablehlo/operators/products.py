@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of tensors: dimensions that are a batch, and dimensions that are summed over."""
+"""Products of tensors with batch dimensions and contracted dimensions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..prelude import (
 
 @register_stablehlo("stablehlo.dot")
 def dot(node: Node) -> Outputs:
-    """Of vectors and matrices: the last dimension with the first."""
+    """Multiply vectors and matrices: the last dimension with the first."""
     dims = {"lhs_contracting_dimensions": [len(node.sizes_of_operand(0)) - 1], "rhs_contracting_dimensions": [0]}
     return _product(node, dims)
 
@@ -44,8 +44,9 @@ def _product(node: Node, dims: dict[str, list[int]]) -> Outputs:
 
 
 def product(left: Tensor, right: Tensor, dims: dict[str, list[int]], dtype: str) -> Tensor:
-    """As a product of matrices where each operand has the batch in front, and one dimension of each other kind; of one
-    matrix on the right and no batch as it is.
+    """Return a product as a matrix product with the batch in front and one dimension of each other kind.
+
+    A single matrix on the right without a batch needs no reshaping.
     """
     batch = (dims.get("lhs_batching_dimensions", []), dims.get("rhs_batching_dimensions", []))
     summed = (dims.get("lhs_contracting_dimensions", []), dims.get("rhs_contracting_dimensions", []))
@@ -73,7 +74,7 @@ def product(left: Tensor, right: Tensor, dims: dict[str, list[int]], dtype: str)
 
 
 def _matmul(left: Tensor, right: Tensor, dtype: str) -> Tensor:
-    """Elements of a narrower type are widened by the product itself where both have the same."""
+    """Multiply matrices. The product itself widens operands of one narrower type."""
     one, other = info_of(left).dtype, info_of(right).dtype
     if dtype == "i1":
         made = relax.matmul(cast(left, "i32"), cast(right, "i32"))
@@ -95,7 +96,7 @@ def einsum(node: Node) -> Outputs:
     return multiplied(node.pair(0), node.pair(1), lambda x, y: relax.einsum([x, y], subscripts=labels)).value()
 
 
-# ---- products with groups: their sizes, one behind the other along a dimension of the left operand, are data ----
+# ---- products with groups: their sizes along a dimension of the left operand are data ----
 
 
 @register_stablehlo("chlo.ragged_dot")
@@ -104,7 +105,7 @@ def ragged_dot(node: Node) -> Outputs:
     (ragged,) = dims["lhs_ragged_dimensions"]
     groups = node.value(2)
     if node.is_complex:
-        raise node.fail("it is not supported of complex numbers")
+        raise node.fail("it is not supported for complex numbers")
     if ragged in dims.get("lhs_batching_dimensions", []):
         return product(node.tensor(0), node.tensor(1), dims, node.dtype)
     (count,) = groups.shape if groups.rank == 1 and groups.shape else (None,)
@@ -124,7 +125,7 @@ def _is_in_group(ends: Tensor, index: int, places: Tensor) -> Tensor:
 
 
 def _sums_of_groups(node: Node, dims: dict[str, list[int]], ragged: int, ends: Tensor, count: int) -> Tensor:
-    """What is summed over is divided into groups: a product of each."""
+    """Multiply where groups divide the contracted dimension: one product per group."""
     left, right = node.tensor(0), node.tensor(1)
     places = along_axis(sizes.count_up(node.sizes_of_operand(0)[ragged]), ragged, node.rank(0))
     parts = [
@@ -135,7 +136,7 @@ def _sums_of_groups(node: Node, dims: dict[str, list[int]], ragged: int, ends: T
 
 
 def _rows_of_groups(node: Node, dims: dict[str, list[int]], ragged: int, ends: Tensor, count: int) -> Tensor:
-    """Rows are divided into groups, each of which has a right operand of its own."""
+    """Multiply where groups divide the rows: each group has its own right operand."""
     (group,) = dims["rhs_group_dimensions"]
     summed = (dims["lhs_contracting_dimensions"], dims["rhs_contracting_dimensions"])
     left, right = node.tensor(0), node.tensor(1)

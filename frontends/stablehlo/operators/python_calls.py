@@ -1,33 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of Python while a program runs, as this project has jax write them: packed functions of the process, which has
-what is called by a number.
+"""Calls of Python at run time, in the form that this project registers with jax.
+
+They are packed functions of the process, which finds the callee by a number.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from ....bindings.mlir import ir
 from ....dialects.core.infos import ObjectInfo, TensorInfo
 from ....emit.arithmetic import constant_value
 from ...core.complex_numbers import in_pairs, of_pairs
 from ..hlo_types import info_of, is_complex
-from ..prelude import ComplexValue, Node, Outputs, Value, register_stablehlo, relax
+from ..prelude import ComplexValue, Node, Outputs, Tensor, Value, register_stablehlo, relax
 
 TARGET = "relax_mlir.call_python"
-#: Packed functions: of tensors an object that has copies of them, and of a number and that object one of results.
+#: Packed functions. The first copies tensors into an object. The second calls by a number and that object.
 GIVEN, CALL_BACK = "relax_mlir.jax.given", "relax_mlir.jax.call_back"
 _ELEMENT = "ffi.ArrayGetItem"
 
 
-def number(value: int) -> Any:
+def number(value: int) -> Tensor:
     """Return an argument of a packed function."""
     return constant_value(value, ir.IntegerType.get_signless(64))
 
 
 @register_stablehlo(f"custom_call @{TARGET}")
 def call_python(node: Node) -> Outputs:
-    """Through objects: a program's own tensors are not written to."""
+    """Call Python through objects: a program's own tensors are never written to."""
     inputs = [
         in_pairs(each) if isinstance(each, ComplexValue) else node.tensor(place)
         for place, each in enumerate(node.inputs)
@@ -39,7 +38,7 @@ def call_python(node: Node) -> Outputs:
     return [element_of(found, place, info_of(each), is_complex(each)) for place, each in enumerate(node.result_types)]
 
 
-def element_of(found: Any, place: int, info: TensorInfo, has_pairs: bool) -> Any:
+def element_of(found: Tensor, place: int, info: TensorInfo, has_pairs: bool) -> Value | ComplexValue:
     """Return an element of an array of tensors; complex numbers come as pairs."""
     if not has_pairs:
         return Value(ssa=relax.call_pure_packed(_ELEMENT, [found, number(place)], ty_args=info))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""StoredElements tensors: the integers that are stored. What computes with them are floats between both operations."""
+"""Quantized tensors: the stored integers. Computations on them use floats between dequantize and quantize."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..prelude import Node, Outputs, Tensor, along_axis, cast, const, register_s
 
 @register_stablehlo("stablehlo.uniform_quantize")
 def uniform_quantize(node: Node) -> Outputs:
-    """Of floats, or of what is quantized otherwise; less than a whole storage type is clipped."""
+    """Quantize floats or requantize integers. A range narrower than the storage type is clipped."""
     wanted = quantized(node.result_types[0])
     if wanted is None:
         raise node.fail("its result is not quantized")

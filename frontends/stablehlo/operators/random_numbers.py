@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random bits by counters: Threefry and Philox, of 32-bit words, bit for bit as XLA draws them; numbers that are drawn
-anew each time.
-"""
+"""Counter-based random bits: Threefry and Philox on 32-bit words, bit for bit as in XLA; and stateless random
+numbers."""
 
 from __future__ import annotations
 
@@ -14,16 +13,16 @@ from ...core import random_numbers
 from ..prelude import Node, Outputs, Tensor, cast, const, info_of, joined, part, register_stablehlo, relax, wide_float
 
 Words = tuple[Tensor, Tensor]
-#: How far words are turned in the rounds of Threefry.
+#: Rotation distances in the rounds of Threefry.
 _TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
-#: Philox's factors, and what its key grows by.
+#: Philox's multipliers, and the increments of its key.
 _FACTORS, _GROWTH = (0xD2511F53, 0xCD9E8D57), (0x9E3779B9, 0xBB67AE85)
 
 
 @register_stablehlo("stablehlo.rng_bit_generator")
 def rng_bit_generator(node: Node) -> Outputs:
-    """The state is the key, then the counter. What is left to the device is Philox, as on XLA's CPUs."""
+    """Draw bits. The state is the key, then the counter. The default algorithm is Philox, as on XLA's CPUs."""
     state, shape = node.tensor(0), node.static_shape(1)
     dtype = str(node.operation.results[1].type.element_type)
     if info_of(state).dtype != "ui64":
@@ -34,7 +33,10 @@ def rng_bit_generator(node: Node) -> Outputs:
 
 @register_stablehlo("stablehlo.rng")
 def rng(node: Node) -> Outputs:
-    """Uniform between two numbers, or normal by a mean and a deviation; no generator is prescribed."""
+    """Draw uniform numbers between two bounds, or normal ones with a mean and a deviation.
+
+    No generator is prescribed.
+    """
     wide = wide_float(node.dtype) if is_float(node.dtype) else "f64"
     first, second = (cast(node.tensor(index), wide) for index in (0, 1))
     is_normal = node.attr("rng_distribution") == "NORMAL"
@@ -45,7 +47,7 @@ def rng(node: Node) -> Outputs:
     made = relax.add(relax.multiply(drawn, relax.subtract(second, first)), first)
     if not is_float(node.dtype):
         return cast(relax.floor(made), node.dtype)
-    return cast(relax.where(relax.less(made, second), made, first), node.dtype)  # rounding may reach the end
+    return cast(relax.where(relax.less(made, second), made, first), node.dtype)  # rounding may reach the upper bound
 
 
 def _word(number: int) -> Tensor:
@@ -53,7 +55,7 @@ def _word(number: int) -> Tensor:
 
 
 def _halves(wide: Tensor) -> Words:
-    """The low and the high word of 64 bits."""
+    """Return the low and the high word of 64-bit numbers."""
     high = relax.right_shift(wide, const(32, "ui64"))
     return cast(relax.bitwise_and(wide, const(0xFFFFFFFF, "ui64")), "ui32"), cast(high, "ui32")
 
@@ -71,7 +73,7 @@ def _narrow(words: Tensor, dtype: str) -> Tensor:
 
 
 def _threefry(node: Node, state: Tensor, shape: Sequence[int], dtype: str) -> list[Tensor]:
-    """Of 64 bits both words of each count; of less the words of half as many counts, one after the other."""
+    """Draw with Threefry: both words per count for 64 bits, otherwise the words of half as many counts in sequence."""
     key, counter = (part(state, 0, place, place + 1) for place in (0, 1))
     halved, axis = (list(shape), None) if bit_width(dtype) == 64 else _half_of(shape)
     count = math.prod(halved)
@@ -87,7 +89,7 @@ def _threefry(node: Node, state: Tensor, shape: Sequence[int], dtype: str) -> li
 
 
 def _half_of(shape: Sequence[int]) -> tuple[list[int], int]:
-    """The shape with half of the first even dimension, or of the largest one, and which that is."""
+    """Return the shape with the first even dimension halved, or the largest one, and that dimension."""
     if not shape:
         return [1], 0
     even = [axis for axis, size in enumerate(shape) if size % 2 == 0]
@@ -115,7 +117,7 @@ def _turned(x: Tensor, count: int) -> Tensor:
 
 
 def _philox(node: Node, state: Tensor, shape: Sequence[int], dtype: str) -> list[Tensor]:
-    """Four words for each count, which is of 128 bits; a word of the key is the first of the state."""
+    """Draw with Philox: four words per 128-bit count. One word of the state is the key."""
     length = info_of(state).shape
     size, wide = math.prod(shape), bit_width(dtype) == 64
     words = size * (2 if wide else 1)
@@ -140,7 +142,7 @@ def _philox(node: Node, state: Tensor, shape: Sequence[int], dtype: str) -> list
 
 
 def _after(state: Tensor, count: int) -> Tensor:
-    """The state with the counter moved on, with a carry into its upper half where it has one."""
+    """Return the state with an advanced counter, with a carry into its upper half if there is one."""
     counter = part(state, 0, 1, 2)
     moved = relax.add(counter, const(count, "ui64"))
     rest = []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over dimensions: known bodies are relax's own, of others pairs are combined until one element is left."""
+"""Reductions over dimensions: known bodies are relax reductions, other bodies combine pairs until one element
+remains."""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from ..hlo_attributes import value_of
 from ..prelude import Node, Outputs, Pair, Tensor, Value, cast, joined, register_stablehlo, relax, sizes
 from .bodies import combined, is_neutral
 
-#: How two are combined.
+#: Operators that combine two elements.
 BINARY: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "sum": relax.add,
     "prod": relax.multiply,
@@ -28,11 +29,11 @@ _OF_BOOLEANS = {"any": any_of, "all": all_of}
 
 
 def of_parts(held: Held, function: Callable[[Tensor], Tensor]) -> Held:
-    """A function that moves elements, of a tensor or of both parts of complex numbers."""
+    """Apply a function that moves elements to a tensor, or to both parts of complex numbers."""
     if isinstance(held, ComplexValue):
         return each_part(Pair(held.real.ssa, held.imag.ssa), function).value()
     if not isinstance(held, Value):
-        raise Unsupported("an operand is no tensor")
+        raise Unsupported("an operand is not a tensor")
     return Value(ssa=function(held.ssa))
 
 
@@ -40,7 +41,7 @@ def shape_of(held: Held) -> list[sizes.Size]:
     if isinstance(held, ComplexValue):
         return sizes.sizes_of(held.real)
     if not isinstance(held, Value):
-        raise Unsupported("an operand is no tensor")
+        raise Unsupported("an operand is not a tensor")
     return sizes.sizes_of(held)
 
 
@@ -61,7 +62,7 @@ def reduce(node: Node) -> Outputs:
 
 
 def _of_complex(operands: Sequence[Held], kinds: Sequence[str]) -> bool:
-    """Whether complex numbers are combined by more than their parts."""
+    """Check whether combining complex numbers needs more than their parts."""
     return any(isinstance(each, ComplexValue) and kind != "sum" for each, kind in zip(operands, kinds, strict=True))
 
 
@@ -77,15 +78,15 @@ def _reduced(kind: str, operand: Held, initial: Held, axes: Sequence[int]) -> He
 
 
 def whole(kind: str, x: Tensor, axes: Sequence[int]) -> Tensor:
-    """The reduction of relax's, without the dimensions."""
+    """Reduce with relax's operator, and drop the dimensions."""
     if kind in _OF_BOOLEANS:
         return _OF_BOOLEANS[kind](x, axes)
     return relax.dialect.ops[kind](x, axis=list(axes))
 
 
-# ---- the largest element and its place ----
+# ---- the extreme element and its index ----
 
-#: The bodies that jax writes for argmax and argmin, of floats and of integers.
+#: Bodies that jax emits for argmax and argmin, for floats and for integers.
 _ARG_BODIES = (
     "compare compare or compare compare and or select select return",
     "compare compare compare and or select select return",
@@ -93,7 +94,8 @@ _ARG_BODIES = (
 
 
 def _extreme_and_place(node: Node, operands: Sequence[Held], axes: Sequence[int]) -> list[Held] | None:
-    """The place of the first largest or least element, where the second operand counts along the only dimension."""
+    """Return the first extreme element and its index if the second operand counts along the only dimension, else
+    None."""
     operations = [view.operation for view in node.body().operations]
     names = " ".join(each.name.removeprefix("stablehlo.") for each in operations)
     if names not in _ARG_BODIES or len(operands) != 2 or len(axes) != 1 or not _counts(node, axes[0]):
@@ -110,7 +112,7 @@ def _extreme_and_place(node: Node, operands: Sequence[Held], axes: Sequence[int]
 
 
 def _counts(node: Node, axis: int) -> bool:
-    """Whether the second operand is the place along an axis."""
+    """Check whether the second operand is the index along an axis."""
     made, place = maker_of(node.operation.operands[1]), axis
     while made is not None and made.name in ("stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim"):
         places = value_of(made.attributes["broadcast_dimensions"])
@@ -122,7 +124,7 @@ def _counts(node: Node, axis: int) -> bool:
 
 
 def maker_of(value: IRValue) -> Operation | None:
-    """The operation that a value is a result of; None for an argument."""
+    """Return the operation that defines a value, or None for an argument."""
     owner = value.owner
     return None if isinstance(owner, Block) else owner
 
@@ -131,13 +133,13 @@ def maker_of(value: IRValue) -> Operation | None:
 
 
 def _by_pairs(node: Node, operands: Sequence[Held], initial: Sequence[Held], axes: Sequence[int]) -> list[Held]:
-    """The dimensions in front, as one: each element is combined with the next one until there is one."""
+    """Reduce the leading dimensions as one: neighbors are combined until one element remains."""
     shape = shape_of(operands[0])
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     rest = [shape[axis] for axis in kept]
     count = sizes.product([shape[axis] for axis in axes])
     if not isinstance(count, int):
-        raise node.fail("a body that is no known reduction needs dimensions that are known while it is imported")
+        raise node.fail("a body that is not a known reduction needs dimensions that are known at import")
     if count == 0:
         return [of_parts(each, lambda x: sizes.broadcast(x, rest)) for each in initial]
 

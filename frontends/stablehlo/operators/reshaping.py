@@ -27,7 +27,7 @@ from ..prelude import (
 
 
 def on_parts(function: Callable[[Node, Tensor], Tensor]) -> Convert:
-    """What is done with both parts of complex numbers alike, of the first operand."""
+    """Return a converter that applies a function to the first operand, or to both parts of complex numbers."""
 
     def convert(node: Node) -> Outputs:
         if _changes_nothing(node):
@@ -40,14 +40,14 @@ def on_parts(function: Callable[[Node, Tensor], Tensor]) -> Convert:
 
 
 def _changes_nothing(node: Node) -> bool:
-    """Whether the result is the operand, which stays a constant where it is one."""
+    """Check whether the result equals the operand, which then stays a constant if it is one."""
     if node.operation.operands[0].type != node.result_types[0] or None in (node.info.shape or ()):
         return False
     places = node.attr("broadcast_dimensions", [])
     return node.op in _SHAPES and list(places) == sorted(places)
 
 
-#: Operations that change nothing where the type stays as it is.
+#: Operations that have no effect if the type stays the same.
 _SHAPES = ("stablehlo.reshape", "stablehlo.broadcast_in_dim", "stablehlo.slice")
 
 
@@ -60,7 +60,7 @@ def _dynamic_reshaped(node: Node, x: Tensor) -> Tensor:
 
 
 def _broadcast(node: Node, x: Tensor, shape: Sequence[sizes.Size]) -> Tensor:
-    """Each dimension of the operand at its place among the result's."""
+    """Broadcast. Each dimension of the operand maps to a dimension of the result."""
     places = node.attr("broadcast_dimensions")
     own = sizes.sizes_of(Value(ssa=x))
     order = sorted(range(len(places)), key=places.__getitem__)
@@ -98,14 +98,14 @@ register_rows(
 
 @register_stablehlo("stablehlo.broadcast")
 def broadcast(node: Node) -> Outputs:
-    """New dimensions in front of all others."""
+    """Add new dimensions in front of all others."""
     shape = [*node.attr("broadcast_sizes"), *node.sizes_of_operand(0)]
     return on_parts(lambda _, x: sizes.broadcast(x, shape))(node)
 
 
 @register_stablehlo("stablehlo.set_dimension_size")
 def set_dimension_size(node: Node) -> Outputs:
-    """The first elements along a dimension."""
+    """Return the first elements along a dimension."""
     axis = node.attr("dimension")
     (size,) = node.known_sizes(1) if node.rank(1) else [sizes.of_scalar(node.value(1))]
     return on_parts(lambda _, x: sizes.sliced(Value(ssa=x), {axis: (0, size, 1)}))(node)
@@ -120,11 +120,11 @@ def concatenate(node: Node) -> Outputs:
     return Pair(joined([each.real for each in parts], axis), joined([each.whole_imag for each in parts], axis)).value()
 
 
-# ---- slices whose place the program computes ----
+# ---- slices with dynamic starts ----
 
 
 def starts(node: Node, first: int, limits: Sequence[sizes.Size]) -> list[sizes.Size]:
-    """Where a slice begins along each dimension: operands from a number on, moved into bounds."""
+    """Return the starts of a slice along each dimension, from operand `first` on, clamped to the bounds."""
     found = []
     for place, limit in enumerate(limits):
         value = node.value(first + place)
@@ -135,7 +135,7 @@ def starts(node: Node, first: int, limits: Sequence[sizes.Size]) -> list[sizes.S
 
 @register_stablehlo("stablehlo.dynamic_slice")
 def dynamic_slice(node: Node) -> Outputs:
-    """Rows, counted from where the slice begins: their number is known, where it begins is not."""
+    """Slice with static sizes and dynamic starts, as rows counted from the start."""
     lengths, own = node.attr("slice_sizes"), node.sizes_of_operand(0)
     limits = [sizes.minus(size, length) for size, length in zip(own, lengths, strict=True)]
     begins = starts(node, 1, limits)
@@ -169,7 +169,7 @@ def real_dynamic_slice(node: Node) -> Outputs:
 
 @register_stablehlo("stablehlo.dynamic_update_slice")
 def dynamic_update_slice(node: Node) -> Outputs:
-    """The operand with a slice of it replaced: padded updates where the slice is."""
+    """Replace a slice of the operand: the update is padded to the operand's shape."""
     own, lengths = node.sizes_of_operand(0), node.sizes_of_operand(1)
     limits = list(map(sizes.minus, own, lengths))
     begins = starts(node, 2, limits)
@@ -223,7 +223,7 @@ def _padded(
 def with_padding(
     x: Tensor, fill: Value, low: Sequence[sizes.Size], high: Sequence[sizes.Size], interior: Sequence[sizes.Size]
 ) -> Tensor:
-    """Elements between those of the tensor, then around them; negative numbers take elements away."""
+    """Insert elements between the tensor's elements, then around them. Negative counts remove elements."""
     number = fill.ssa if fill.array is None else _number(fill.array)
     filling = const(number, info_of(x).dtype) if isinstance(number, (int, float)) else number
     for axis, count in enumerate(interior):
@@ -240,7 +240,8 @@ def _number(array: Array) -> float | int:
 
 
 def _apart(x: Tensor, fill: Tensor, axis: int, count: sizes.Size) -> Tensor:
-    """With as many elements between two along an axis: behind each, without those behind the last."""
+    """Insert a number of elements between neighbors along an axis: after each, and then without those after the
+    last."""
     own = sizes.sizes_of(Value(ssa=x))
     step = sizes.plus(count, 1)
     rows = relax.expand_dims(x, axis=[axis + 1])

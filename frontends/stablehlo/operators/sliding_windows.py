@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Windows that slide over tensors: reductions of each, and the scattering of values to what windows select."""
+"""Sliding windows over tensors: reductions of windows, and scattering of values to selected elements."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from .indexing import REDUCTIONS, scattered
 from .reductions import BINARY, of_parts, shape_of
 from .reshaping import with_padding
 
-#: Windows of so many elements are added up one after the other, as others do it: sums are rounded alike.
+#: Windows of at most so many elements are summed in sequence, as elsewhere, so that sums are rounded alike.
 _FEW = 16
 
 
 class WindowSizes(NamedTuple):
-    """Along each dimension."""
+    """Sizes, strides and padding of windows along each dimension."""
 
     sizes: Sequence[int]
     strides: Sequence[int]
     dilations: Sequence[int]
-    #: Of the elements of the operand.
+    #: Dilations of the operand.
     base_dilations: Sequence[int]
     low: Sequence[int]
     high: Sequence[int]
@@ -80,7 +80,7 @@ def _is_known_neutral(node: Node, index: int, initial: Held) -> bool:
 
 
 def _with_borders(operand: Held, initial: Held, windows: WindowSizes) -> Held:
-    """Borders and gaps of the initial value."""
+    """Pad the operand with the initial value, around and between its elements."""
     gaps = [dilation - 1 for dilation in windows.base_dilations]
     if isinstance(operand, ComplexValue) and isinstance(initial, ComplexValue):
         pairs = ((operand.real, initial.real), (operand.imag, initial.imag))
@@ -90,7 +90,7 @@ def _with_borders(operand: Held, initial: Held, windows: WindowSizes) -> Held:
 
 
 def _by_taps(node: Node, held: Sequence[Held], windows: WindowSizes) -> list[Held]:
-    """The elements of each window one after the other."""
+    """Reduce the elements of each window in sequence."""
     shape = shape_of(held[0])
     reach = [(size - 1) * dilation for size, dilation in zip(windows.sizes, windows.dilations, strict=True)]
     made: list[Held] | None = None
@@ -111,8 +111,9 @@ def _cut(x: Tensor, bounds: dict[int, tuple[sizes.Size, sizes.Size, int]]) -> Te
 
 
 def _reduced_along(node: Node, held: list[Held], axis: int, size: int, dilation: int) -> list[Held]:
-    """Each element combined with those behind it that are in its window: windows of 1, 2, 4, ... elements are made, and
-    those that a window consists of are combined.
+    """Combine each element with the later elements of its window.
+
+    Windows of 1, 2, 4, ... elements are computed by doubling, and the binary digits of the size select the pieces.
     """
     length = shape_of(held[0])[axis]
     result_length = sizes.minus(length, (size - 1) * dilation)
@@ -147,7 +148,7 @@ def _thinned(x: Tensor, strides: Sequence[int]) -> Tensor:
 
 
 def _scanned(node: Node, operands: Sequence[Held], initial: Sequence[Held], windows: WindowSizes) -> list[Held] | None:
-    """Running sums and products: windows over all elements up to each."""
+    """Return running sums and products: windows over all elements up to each. None for other windows."""
     kind = combined(node.body(), 0, len(operands))
     shape = shape_of(operands[0])
     along = [axis for axis, size in enumerate(windows.sizes) if size > 1]
@@ -170,7 +171,7 @@ def _scanned(node: Node, operands: Sequence[Held], initial: Sequence[Held], wind
 
 
 def _pooled(node: Node, operands: Sequence[Held], initial: Sequence[Held], windows: WindowSizes) -> list[Held] | None:
-    """Maxima of windows over the images of a batch, as relax has them."""
+    """Return maxima of windows over the images of a batch as a relax pool; None for other windows."""
     layouts: dict[tuple[int, ...], str] = {(0, 1): "NCHW", (0, 3): "NHWC"}
     still = tuple(axis for axis, size in enumerate(windows.sizes) if size == 1)
     layout = layouts.get(still)
@@ -182,7 +183,7 @@ def _pooled(node: Node, operands: Sequence[Held], initial: Sequence[Held], windo
     moving = [axis for axis in range(4) if axis not in still]
     around = [*windows.low, *windows.high]
     is_still = all(windows.strides[axis] == 1 and windows.low[axis] == windows.high[axis] == 0 for axis in still)
-    # A window that is nothing but border is -infinity, which pools do not give.
+    # A window in the padding only is -infinity, which pools do not return.
     is_inside = all(
         max(windows.low[axis], windows.high[axis]) < windows.sizes[axis] and windows.dilations[axis] == 1
         for axis in moving
@@ -202,14 +203,14 @@ def _pooled(node: Node, operands: Sequence[Held], initial: Sequence[Held], windo
 
 @register_stablehlo("stablehlo.select_and_scatter")
 def select_and_scatter(node: Node) -> Outputs:
-    """Each value of the source goes to the element that its window selects, and is combined with what is there."""
+    """Add each value of the source to the element that its window selects, combined with the previous element."""
     operand, source, initial = node.value(0), node.value(1), node.value(2)
     shape = node.static_shape()
     windows = windows_of(node, len(shape))
     kind = combined(node.body(1))
     truth = {"any": "max", "all": "min"}.get(kind)
     if kind == "update" or (kind not in REDUCTIONS and truth is None):
-        raise node.fail("what it scatters with is no sum, product, maximum or minimum")
+        raise node.fail("its scatter body is not a sum, product, maximum or minimum")
     places = _selected(node, operand.ssa, windows, shape)
     flat, update = sizes.full([math.prod(shape)], initial.ssa), relax.flatten(source.ssa)
     if truth is not None:
@@ -220,7 +221,7 @@ def select_and_scatter(node: Node) -> Outputs:
 
 
 def _selected(node: Node, operand: Tensor, windows: WindowSizes, shape: Sequence[int]) -> Tensor:
-    """Where in the operand, counted through all of it, the element is that each window selects."""
+    """Return the linear index in the operand of the element that each window selects."""
     counts = [
         (size + low + high - window) // stride + 1
         for size, low, high, window, stride in zip(
@@ -248,7 +249,7 @@ def _selected(node: Node, operand: Tensor, windows: WindowSizes, shape: Sequence
 def _tap(
     taps: Sequence[int], windows: WindowSizes, shape: Sequence[int], counts: Sequence[int]
 ) -> tuple[Tensor, Tensor]:
-    """The place of an element of each window, moved into bounds, and whether it is inside."""
+    """Return the index of one element of each window, clamped to the bounds, and a mask of those in bounds."""
     flat, is_inside = const(0, "i64"), const(True)
     for axis, tap in enumerate(taps):
         steps = sizes.positions(list(counts), axis)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sorts by a comparator, and the largest elements.
 
-A comparator that compares functions of either side, one or several in turn, sorts by these; another one compares each
-element with each other.
+A comparator may compare functions of either side, one or several in turn. Then these functions are sort keys. For any
+other comparator all pairs of elements are compared.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from ..prelude import Node, Outputs, Tensor, cast, info_of, register_stablehlo, 
 from .elementwise import in_total_order
 from .reductions import maker_of, of_parts, shape_of
 
-#: What all pairs of elements may take where the comparator is of no known form.
+#: Limit of compared pairs for a comparator of unknown form.
 _MOST_PAIRS = 1 << 26
 
 
 class Key(NamedTuple):
-    """What is compared: the value of a comparator for the left side."""
+    """Sort key: the value in a comparator for the left side."""
 
     value: IRValue
     is_descending: bool
@@ -48,7 +48,7 @@ def sort(node: Node) -> Outputs:
 
 
 def _keys(value: IRValue) -> list[Key] | None:
-    """What a truth value of a comparator compares in turn: `a < b`, or `a < b or (a == b and ...)`."""
+    """Return the keys that a comparator's result compares in turn: `a < b`, or `a < b or (a == b and ...)`."""
     made = maker_of(value)
     if made is None:
         return None
@@ -65,7 +65,7 @@ def _keys(value: IRValue) -> list[Key] | None:
 
 
 def _where_equal(value: IRValue) -> tuple[IRValue, list[Key]] | None:
-    """`a == b and ...`: the key that is equal, and what is compared there."""
+    """Return the equal key and the later keys of `a == b and ...`, or None."""
     made = maker_of(value)
     if made is None or made.name != "stablehlo.and":
         return None
@@ -80,7 +80,7 @@ def _where_equal(value: IRValue) -> tuple[IRValue, list[Key]] | None:
 
 
 def _same(value: IRValue, key: Key) -> bool:
-    """Whether two values of the left side are computed alike."""
+    """Check whether two values of the left side are computed the same way."""
     return _text(value) == _text(key.value)
 
 
@@ -102,7 +102,7 @@ def _key(compare: Operation, directions: Sequence[str]) -> Key | None:
         return None
     is_swapped = sides == [1, 0]
     one, other = (right, left) if is_swapped else (left, right)
-    # The arguments are in pairs: of each operand the left element, then the right one.
+    # The arguments are in pairs: the left element of each operand, then the right one.
     if _text(one) != re.sub(r"argument (\d+)", lambda found: f"argument {int(found[1]) - 1}", _text(other)):
         return None
     is_total = "compare_type" in compare.attributes and value_of(compare.attributes["compare_type"]) == "TOTALORDER"
@@ -110,7 +110,7 @@ def _key(compare: Operation, directions: Sequence[str]) -> Key | None:
 
 
 def _side(value: IRValue) -> int | None:
-    """0 where a value is computed of left elements only, 1 of right ones, 2 of both; None of neither."""
+    """Return 0 if a value depends on left elements only, 1 on right ones, 2 on both; None on neither."""
     made = maker_of(value)
     if made is None:
         return int(value.arg_number) % 2
@@ -121,7 +121,7 @@ def _side(value: IRValue) -> int | None:
 
 
 def _order_by_keys(node: Node, operands: Sequence[Held], keys: Sequence[Key], axis: int) -> Tensor:
-    """Stable sorts by each key, the last one first."""
+    """Return the order of stable sorts by each key, the last key first."""
     both = [each for operand in operands for each in (operand, operand)]
     held = node.graph.values_in(node.body(), both, [key.value for key in keys])
     order: Tensor | None = None
@@ -146,16 +146,16 @@ def _comparable(x: Tensor, key: Key) -> Tensor:
 
 
 def _order_by_pairs(node: Node, operands: Sequence[Held], axis: int) -> Tensor:
-    """How many elements stand before each: those that the comparator says, and of equal ones those in front."""
+    """Return the rank of each element: the number of smaller elements, and of equal elements before it."""
     shape = shape_of(operands[0])
     size = shape[axis]
     count = sizes.product(shape)
     if not isinstance(size, int) or not isinstance(count, int) or size * count > _MOST_PAIRS:
-        raise node.fail("its comparator is of no known form, and there are too many elements to compare each with each")
+        raise node.fail("its comparator has no known form, and there are too many elements to compare all pairs")
     last = len(shape)
 
     def as_rows(held: Held, place: int) -> Held:
-        """The elements along the last two dimensions, as columns or as rows."""
+        """Return the elements along the last two dimensions, as columns or as rows."""
         order = [*(each for each in range(last) if each != axis), axis]
         return of_parts(held, lambda x: relax.expand_dims(relax.permute_dims(x, axes=order), axis=[place]))
 
@@ -169,7 +169,7 @@ def _order_by_pairs(node: Node, operands: Sequence[Held], axis: int) -> Tensor:
         found = node.on_tensors(given)[0]
         return found.ssa
 
-    # [..., i, j]: whether j stands before i, and the other way round.
+    # [..., i, j]: True if j is ordered before i, and the other way round.
     before, behind = compared(last - 1, last), compared(last, last - 1)
     places = sizes.count_up(size)
     is_earlier = relax.less(relax.expand_dims(places, axis=[0]), relax.expand_dims(places, axis=[1]))
@@ -181,7 +181,7 @@ def _order_by_pairs(node: Node, operands: Sequence[Held], axis: int) -> Tensor:
 
 @register_stablehlo("chlo.top_k")
 def top_k(node: Node) -> Outputs:
-    """Along the last dimension, in the total order; of equal ones the first."""
+    """Select the largest elements of the last dimension, in the total order. Ties go to the lowest index."""
     x = node.tensor(0)
     first = _first(x, x.type.rank - 1, node.attr("k"), is_descending=True)
     place_type = str(node.operation.results[1].type.element_type)
@@ -189,7 +189,7 @@ def top_k(node: Node) -> Outputs:
 
 
 def _first(x: Tensor, axis: int, count: int, is_descending: bool) -> Tensor:
-    """The places of the largest or smallest elements."""
+    """Return the indices of the largest or smallest elements."""
     key = in_total_order(x) if is_float(info_of(x).dtype) else x
     order = relax.argsort(key, axis=axis, descending=is_descending, dtype="i64")
     return relax.strided_slice(order, axes=[axis], begin=[0], end=[count])
@@ -197,12 +197,12 @@ def _first(x: Tensor, axis: int, count: int, is_descending: bool) -> Tensor:
 
 @register_stablehlo("custom_call @ApproxTopK")
 def approximate_top_k(node: Node) -> Outputs:
-    """All of the first elements along a dimension, and what stands at the same places of a second tensor."""
+    """Return the exact first elements along a dimension, and the elements of a second tensor at the same indices."""
     x, others = node.tensor(0), node.tensor(1)
     axis = node.attr("mhlo.backend_config")["reduction_dim"]
     (comparator,) = node.attr("called_computations")
-    is_descending = "_gt_" in comparator  # jax's names
+    is_descending = "_gt_" in comparator  # names that jax uses
     if not is_descending and "_lt_" not in comparator:
-        raise node.fail(f"its comparator '{comparator}' is of no known name", "called_computations")
+        raise node.fail(f"its comparator '{comparator}' has no known name", "called_computations")
     first = _first(x, axis, node.static_shape()[axis], is_descending)
     return [relax.gather_elements(each, first, axis=axis) for each in (x, others)]

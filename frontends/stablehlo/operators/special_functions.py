@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that chlo names: kin of the error function and of the gamma function, Bessel's, inverses."""
+"""Special functions of chlo: relatives of the error and gamma functions, Bessel functions, inverse functions."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ def _minus(x: Pair, y: Pair) -> Pair:
 
 
 def _roots(x: Pair) -> tuple[Pair, Pair]:
-    """The roots of 1 + x and 1 - x."""
+    """Return the roots of 1 + x and 1 - x."""
     return pairs.root(pairs.added(_one(x), x)), pairs.root(_minus(_one(x), x))
 
 
 def _across(one: Pair, other: Pair) -> Tensor:
-    """The imaginary part of one's conjugate times the other."""
+    """Return the imaginary part of `one` conjugated times `other`."""
     return relax.subtract(relax.multiply(one.real, other.whole_imag), relax.multiply(one.whole_imag, other.real))
 
 
 def _asin(x: Pair) -> Pair:
-    """By roots, as Kahan has it: nothing is lost near the branch points."""
+    """Return arcsine by Kahan's method with roots, which is accurate near the branch points."""
     above, below = _roots(x)
     return Pair(relax.atan2(x.real, pairs.multiplied(below, above).real), relax.asinh(_across(below, above)))
 
@@ -76,7 +76,7 @@ def _asinh(x: Pair) -> Pair:
 
 
 def _atanh(x: Pair) -> Pair:
-    """log1p(4 a / ((1 - a)^2 + b^2)) / 4, and half of the angle of 1 - a^2 - b^2 + 2 b i."""
+    """Return log1p(4 a / ((1 - a)^2 + b^2)) / 4, and half of the angle of 1 - a^2 - b^2 + 2 b i."""
     a, b, one = x.real, x.whole_imag, like(x.real, 1)
     square = relax.square(b)
     below, above = relax.subtract(one, a), relax.add(one, a)
@@ -113,7 +113,7 @@ register_rows(
 
 
 def _digamma(node: Node, x: Tensor) -> Tensor:
-    """Without a limit at 0, where the two sides differ."""
+    """Return digamma, with NaN at 0, where both one-sided limits differ."""
     return relax.where(relax.equal(x, like(x, 0)), like(x, float("nan")), elementwise(node, digamma, [x]))
 
 
@@ -124,7 +124,7 @@ def digamma_of(node: Node) -> Outputs:
 
 @register_stablehlo("chlo.polygamma", "chlo.broadcast_polygamma")
 def polygamma_of_order(node: Node) -> Outputs:
-    """(-1)^(n+1) n! zeta(n + 1, x); of order 0 digamma."""
+    """Return (-1)^(n+1) n! zeta(n + 1, x), or digamma for the order 0."""
     order = node.value(0).array
     if order is None or order.size == 0 or (order != order.ravel()[0]).any():
         return in_wide(node, lambda n, x: _polygamma(node, n, x), *node.tensors())
@@ -135,7 +135,7 @@ def polygamma_of_order(node: Node) -> Outputs:
 
 
 def _polygamma(node: Node, order: Tensor, x: Tensor) -> Tensor:
-    """Of orders that are elements, by the gamma function."""
+    """Return polygamma for a tensor of orders, by the gamma function."""
     above = relax.add(order, like(order, 1))
     half = relax.multiply(order, like(order, 0.5))
     is_even = relax.equal(relax.floor(half), half)
@@ -153,10 +153,10 @@ def constant_like(node: Node) -> Outputs:
 
 @register_stablehlo("chlo.mulhi")
 def mulhi(node: Node) -> Outputs:
-    """The upper half of the product."""
+    """Return the upper half of the product."""
     bits = bit_width(node.dtype)
     if bits > 32:
-        raise node.fail("it is supported of integers of up to 32 bits")
+        raise node.fail("it is only supported for integers of up to 32 bits")
     wide = f"{'ui' if is_unsigned(node.dtype) else 'i'}64"
     product = relax.multiply(cast(node.tensor(0), wide), cast(node.tensor(1), wide))
     return cast(relax.right_shift(product, const(bits, wide)), node.dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Activation functions, softmax and its kin."""
+"""Converters of activation functions and softmax."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import math
 from ....dialects.core.infos import is_float
 from ..prelude import Node, Outputs, Tensor, cast, const, like, register_rows, register_torch, relax, sizes
 
-# What relax.nn.selu multiplies exp(x) - 1 by.
+# Constants of relax.nn.selu, which multiplies exp(x) - 1 by their product.
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
@@ -17,7 +17,7 @@ def _is_positive(x: Tensor) -> Tensor:
 
 
 def _exp_minus_one(x: Tensor, factor: float) -> Tensor:
-    """factor * (exp(x) - 1) for x <= 0: selu keeps the digits that the subtraction loses near 0."""
+    """Return factor * (exp(x) - 1) for x <= 0. selu keeps the digits that the subtraction loses near 0."""
     return relax.multiply(relax.nn.selu(x), like(x, factor / (_SELU_SCALE * _SELU_ALPHA)))
 
 
@@ -52,7 +52,7 @@ def _log_sigmoid(x: Tensor) -> Tensor:
 
 
 def _kept_of_log_sigmoid(node: Node) -> Tensor:
-    """What the gradient reads on CPUs; on other devices it is empty."""
+    """Return the value that the gradient reads on CPUs. On other devices it is empty."""
     if node.result_sizes(1) == [0]:
         return sizes.zeros([0], node.dtype)
     return relax.exp(relax.negative(relax.abs(node.tensor(0))))
@@ -72,7 +72,7 @@ def gelu(node: Node) -> Outputs:
 
 @register_torch("aten::elu", "aten::celu")
 def elu(node: Node) -> Outputs:
-    """celu divides what it takes the exponential of by alpha."""
+    """Convert elu and celu. celu divides the argument of the exponential by alpha."""
     x, alpha = node.tensor(0), node.float("alpha", 1.0)
     scale, inner = node.float("scale", 1.0), node.float("input_scale", 1.0)
     if node.op.startswith("aten::celu"):
@@ -84,7 +84,7 @@ def elu(node: Node) -> Outputs:
 
 @register_torch("aten::prelu", "aten::_prelu_kernel")
 def prelu(node: Node) -> Outputs:
-    """Slopes are one number, or one for each channel; torch's inner operator has them broadcast."""
+    """Convert prelu. Slopes are one number, or one per channel; torch's inner operator has them broadcast."""
     x, slopes = node.value(0), node.tensor(1)
     if node.op.startswith("aten::prelu") and (x.rank or 0) > 1 and node.value(1).shape != (1,):
         slopes = relax.expand_dims(slopes, axis=list(range(1, (x.rank or 0) - 1))) if (x.rank or 0) > 2 else slopes
@@ -94,7 +94,7 @@ def prelu(node: Node) -> Outputs:
 
 @register_torch("aten::threshold")
 def threshold(node: Node) -> Outputs:
-    """NaN stays."""
+    """Convert threshold. NaN stays unchanged."""
     x = node.tensor(0)
     is_below = relax.less_equal(x, node.operand("threshold", node.dtype))
     return relax.where(is_below, node.operand("value", node.dtype), x)
@@ -118,7 +118,7 @@ def glu(node: Node) -> Outputs:
 @register_torch("aten::softmax", "aten::_softmax", "aten::log_softmax", "aten::_log_softmax",
                 "aten::special_log_softmax", "aten::special_softmax")  # fmt: skip
 def softmax_of(node: Node) -> Tensor:
-    """In the type of the result. A 0-D tensor has one row of one element."""
+    """Return the softmax in the type of the result. A 0-D tensor is a row of one element."""
     name = "nn.log_softmax" if "log" in node.op else "nn.softmax"
     x, rank = node.tensor(0, node.dtype if is_float(node.dtype) else ""), node.rank(0)
     if rank == 0:
@@ -128,7 +128,7 @@ def softmax_of(node: Node) -> Tensor:
 
 @register_torch("aten::_safe_softmax")
 def safe_softmax(node: Node) -> Outputs:
-    """The same; where all is minus infinity it is 0."""
+    """Convert softmax with 0 for rows of minus infinity only."""
     x = node.tensor(0, "f64" if node.value(0).dtype == "f64" else "f32")
     axes = [node.axis("dim", node.rank(0))] if node.rank(0) else []
     is_least = cast(relax.equal(x, like(x, -math.inf)), "f32")

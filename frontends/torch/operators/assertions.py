@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Assertions: checked while the program runs, unless torch or the types have checked them."""
+"""Converters of assertions, which are checked at run time unless torch or the types have checked them."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from ...core.linear_algebra.factorizations import require_success
 from ..inner_node import InnerNode
@@ -14,18 +12,18 @@ from ..registry import register_complex
 @register_torch("aten::_assert_scalar", "aten::_assert_async", "aten::_functional_assert_scalar",
                 "aten::_functional_assert_async")  # fmt: skip
 def assertion(node: Node) -> Outputs:
-    """Check a condition. Functional forms return their token: nodes keep the order of effects."""
-    # With effects, the first argument of the node is a token.
+    """Check a condition. Functional forms return their token; the order of nodes keeps the order of effects."""
+    # In nodes with effects, the first argument is a token.
     held = node.get(0) if isinstance(node, InnerNode) else node.graph.computed(node.fx.args[0])
     if held is not True:
-        text = node.string("assert_msg", "an assertion of the model does not hold")
+        text = node.string("assert_msg", "an assertion of the model is false")
         relax.assert_op(
             relax.reshape(_truth(held), ()), format=text.replace("{", "{{").replace("}", "}}"), kind="RuntimeError"
         )
     return node.get("dep_token")
 
 
-def _truth(held: Any) -> Tensor:
+def _truth(held: object) -> Tensor:
     if not isinstance(held, Value) or held.dtype == "i1":
         return sizes.as_scalar(held, "i1")
     return relax.not_equal(held.ssa, like(held.ssa, 0))
@@ -33,7 +31,10 @@ def _truth(held: Any) -> Tensor:
 
 @register_torch("aten::_linalg_check_errors")
 def check_errors(node: Node) -> Outputs:
-    require_success(node.tensor("info"), f"{node.string('api_name')}: a matrix is singular, or not as it must be")
+    require_success(
+        node.tensor("info"),
+        f"{node.string('api_name')}: a matrix is singular, or violates the requirements of the function",
+    )
     return None
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention. torch's tensors are [..., heads, length, size of a head], relax's [batch, length, heads, size]."""
+"""Converters of attention. Tensors are [..., heads, length, size] in torch, [batch, length, heads, size] in relax."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, regist
 
 @register_torch("aten::scaled_dot_product_attention")
 def scaled_dot_product_attention(node: Node) -> Outputs:
-    return _attended(node)
+    return _attend(node)
 
 
 @register_torch(
@@ -18,21 +18,21 @@ def scaled_dot_product_attention(node: Node) -> Outputs:
     "aten::_scaled_dot_product_efficient_attention", "aten::_scaled_dot_product_fused_attention_overrideable",
 )  # fmt: skip
 def fused_attention(node: Node) -> Outputs:
-    """With the logarithm of what each row of the softmax has been divided by; the rest is for the gradient only."""
-    return [_attended(node), _log_of_sums(node) if node.is_wanted[1] else None]
+    """Return the result and the logarithm of each softmax row's sum. Further results are for the gradient only."""
+    return [_attend(node), _log_of_sums(node) if node.is_wanted[1] else None]
 
 
 @register_torch("aten::_scaled_dot_product_attention_math")
 def attention_with_weights(node: Node) -> Outputs:
-    """With the weights of values; a query that sees no key has none."""
-    result = _attended(node)
+    """Return the result and the weights of the values. A query that sees no key has weights of 0."""
+    result = _attend(node)
     if not node.is_wanted[1]:
         return [result, None]
     weights = relax.nn.softmax(_scores(node), axis=-1)
     return [result, cast(relax.where(relax.isnan(weights), const(0, "f32"), weights), node.dtype_of_result(1))]
 
 
-def _attended(node: Node) -> Tensor:
+def _attend(node: Node) -> Tensor:
     if node.float("dropout_p", 0.0) > 0:
         raise node.fail("it drops weights at random: call model.eval() before the model is imported", "dropout_p")
     query, key, value = _operands(node)
@@ -54,12 +54,12 @@ def _attended(node: Node) -> Tensor:
 def _operands(node: Node) -> tuple[Tensor, Tensor, Tensor]:
     """Return queries, keys and values with equal batch dimensions. Keys may have fewer heads than queries.
 
-    Fused operators have no argument `enable_gqa`: a key head serves several query heads where there are fewer.
+    Fused operators have no argument `enable_gqa`: a key head serves several query heads if there are fewer key heads.
     """
     given = [node.value(name) for name in ("query", "key", "value")]
     ranks = [each.rank or 0 for each in given]
     if min(ranks) < 2:
-        raise node.fail("queries, keys and values have a length and a size of heads")
+        raise node.fail("queries, keys and values must have at least 2 dimensions: length and head size")
     shared = 1 if node.bool("enable_gqa", "enable_gqa" not in node.arguments) and min(ranks) > 2 else 0
     batches = [sizes.sizes_of(each)[: (each.rank or 0) - 2 - shared] for each in given]
     if all(each == batches[0] for each in batches):
@@ -81,7 +81,7 @@ def _length_first(tensor: Tensor, lead: list[sizes.Size]) -> Tensor:
 
 
 def _four(tensor: Tensor, lead: list[sizes.Size]) -> Tensor:
-    """[batch, heads, length, size], of any number of dimensions in front."""
+    """Reshape to [batch, heads, length, size], from any number of leading dimensions."""
     if len(lead) == 2:
         return tensor
     if len(lead) < 2:
@@ -90,7 +90,7 @@ def _four(tensor: Tensor, lead: list[sizes.Size]) -> Tensor:
 
 
 def _bias(node: Node, query: Tensor, key: Tensor) -> Tensor | None:
-    """The mask as what is added to the scores: [1 or batch, 1 or heads, 1 or queries, keys]."""
+    """Return the mask as a summand of the scores: [1 or batch, 1 or heads, 1 or queries, keys]."""
     name = "attn_mask" if "attn_mask" in node.arguments else "attn_bias"
     if not node.has(name):
         return None
@@ -109,7 +109,7 @@ def _bias(node: Node, query: Tensor, key: Tensor) -> Tensor | None:
 
 
 def _scores(node: Node) -> Tensor:
-    """What the softmax is taken of, in f32 at least."""
+    """Return the argument of the softmax, in at least f32."""
     query, key, _ = _operands(node)
     wide = "f64" if info_of(query).dtype == "f64" else "f32"
     rank = query.type.rank

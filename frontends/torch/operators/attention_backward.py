@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Backward steps of attention, which computes the weights of values once more."""
+"""Converters of backward steps of attention, which recompute the weights of the values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def flash_attention_backward_of_devices(node: Node) -> Outputs:
     "aten::_scaled_dot_product_fused_attention_overrideable_backward",
 )
 def masked_attention_backward(node: Node) -> Outputs:
-    """By the mask too, as far as they are wanted."""
+    """Return the gradients that the node requests, also by the mask."""
     names = ("query", "key", "value", "attn_bias")
     wanted = [name for name, is_wanted in zip(names, node.get("grad_input_mask"), strict=True) if is_wanted]
     arriving = node.value("grad_out" if "grad_out" in node.arguments else "grad_out_")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bits of integers, common divisors, and the parts that floats are represented by."""
+"""Converters of bitwise operators, common divisors, and parts of floats."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _times_power_of_two(node: Node) -> Tensor:
 
 @register_torch("aten::frexp")
 def frexp(node: Node) -> Outputs:
-    """The mantissa, of a magnitude in [0.5, 1), and the exponent; of 0, infinity and NaN the exponent is 0."""
+    """Return mantissa, of magnitude in [0.5, 1), and exponent. The exponent of 0, infinity and NaN is 0."""
     x = node.tensor(0, wide_float(node.value(0).dtype))
     mantissa = cast(elementwise(node, _mantissa, [x]), node.value(0).dtype)
     return [mantissa, elementwise(node, _exponent, [x], dtype="i32")]
@@ -82,7 +82,7 @@ def _parts(x: Number) -> tuple[Number, Number]:
 
 @register_torch("aten::hash_tensor")
 def hash_tensor(node: Node) -> Outputs:
-    """The bits that all elements have together by exclusive or: of floats as doubles, of integers as 64 bits."""
+    """Return the exclusive or of all elements' bits: floats as f64, integers as i64."""
     x, axes = node.tensor("self"), axes_of(node)
     bits = relax.bitcast(cast(x, "f64"), dtype="i64") if is_float(node.value("self").dtype) else cast(x, "i64")
     own = sizes.sizes_of(node.value("self"))

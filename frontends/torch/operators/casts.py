@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Conversions of element types; devices and layouts of memory are the target's."""
+"""Converters of element types. The target decides about devices and memory layouts."""
 
 from __future__ import annotations
 

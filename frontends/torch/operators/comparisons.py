@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Comparisons, the larger and the smaller, limits, choices; truth values and questions about numbers."""
+"""Converters of comparisons, extremes, limits, selection and logical operators."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _COMPARISONS = {
 _LOGICAL = ("logical_and", "logical_or", "logical_xor")
 
 
-def _compared(name: str) -> Convert:
+def _compare(name: str) -> Convert:
     return lambda node: relax.dialect.ops[name](*operands(node, node.common_dtype("self", "other")))
 
 
@@ -38,12 +38,12 @@ def _logical(name: str) -> Convert:
     return lambda node: relax.dialect.ops[name](truth(node), truth(node, "other"))
 
 
-register_rows({f"aten::{name}": _compared(ours) for name, ours in _COMPARISONS.items()})
+register_rows({f"aten::{name}": _compare(ours) for name, ours in _COMPARISONS.items()})
 register_rows({f"aten::{name}": _logical(name) for name in _LOGICAL})
 
 
 def larger(left: Tensor, right: Tensor) -> Tensor:
-    """NaN where one is."""
+    """Return the maximum, which is NaN if an operand is."""
     return relax.logical_or(left, right) if info_of(left).dtype == "i1" else relax.maximum(left, right)
 
 
@@ -52,7 +52,7 @@ def smaller(left: Tensor, right: Tensor) -> Tensor:
 
 
 def _not_nan(name: str, join: Callable[[Tensor, Tensor], Tensor]) -> Convert:
-    """The other one where one is NaN."""
+    """Return the converter of an extreme that ignores NaN."""
 
     def convert(node: Node) -> Tensor:
         left, right = operands(node)
@@ -84,14 +84,14 @@ register_rows(
 
 @register_torch("aten::clamp", "aten::clip")
 def clamp(node: Node) -> Outputs:
-    """Between limits that are numbers or tensors; where the lower is above the upper one, the upper one."""
+    """Convert clamp between numbers or tensors. If the lower limit exceeds the upper, the result is the upper."""
     x = node.tensor(0, node.dtype)
     if node.has("min"):
         x = larger(x, node.operand("min", node.dtype))
     return smaller(x, node.operand("max", node.dtype)) if node.has("max") else x
 
 
-# ---- questions ----
+# ---- predicates ----
 
 
 def _nowhere(x: Tensor) -> Tensor:
@@ -99,7 +99,7 @@ def _nowhere(x: Tensor) -> Tensor:
 
 
 def _is_number(x: Tensor, number: float) -> Tensor:
-    """Whether elements are this one, which only floats can be."""
+    """Check whether elements equal a number that only floats can be."""
     return relax.equal(x, like(x, number)) if is_float(info_of(x).dtype) else _nowhere(x)
 
 
@@ -113,7 +113,7 @@ def special_values(node: Node) -> Outputs:
 
 @register_torch("aten::signbit")
 def signbit(node: Node) -> Outputs:
-    """Of -0 and of a negative NaN, too."""
+    """Convert signbit, which is also true for -0 and negative NaN."""
     x, dtype = node.tensor(0), node.value(0).dtype
     if is_float(dtype):
         return intrinsic_of(node, "signbit", [x], "i1")
@@ -122,7 +122,7 @@ def signbit(node: Node) -> Outputs:
 
 @register_torch("aten::isclose")
 def isclose(node: Node) -> Outputs:
-    """`|self - other| <= atol + rtol * |other|`; equal infinities are close, others are not."""
+    """Convert isclose: `|self - other| <= atol + rtol * |other|`. Equal infinities are close, others are not."""
     dtype = node.common_dtype("self", "other")
     left, right = operands(node, dtype)
     close = relax.equal(left, right)

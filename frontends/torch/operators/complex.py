@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators on complex numbers, as pairs of real tensors."""
+"""Converters of operators on complex numbers, as pairs of real tensors."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from ..registry import find_converter, register_complex
 
 
 def pair(node: Node, key: str | int, dtype: str = "") -> Pair:
-    """An argument, a tensor or a number, in the element type of the result's parts or in another one."""
+    """Return an argument, a tensor or a number, in `dtype`, by default the element type of the result's parts."""
     dtype = dtype or node.dtype
     held = node.held(key)
     if isinstance(held, ComplexValue):
@@ -50,7 +50,7 @@ def pair(node: Node, key: str | int, dtype: str = "") -> Pair:
 
 
 def _parts_of(node: Node, key: str | int = 0) -> Pair:
-    """An argument in its own element type."""
+    """Return an argument in its own element type."""
     held = node.held(key)
     if isinstance(held, ComplexValue):
         return Pair(held.real.ssa, held.imag.ssa)
@@ -96,27 +96,27 @@ def _times_alpha(node: Node, x: Pair) -> Pair:
 
 @register_complex("aten::add")
 def add(node: Node) -> Outputs:
-    return _whole(node, added(pair(node, "self"), _times_alpha(node, pair(node, "other"))))
+    return _broadcast_parts(node, added(pair(node, "self"), _times_alpha(node, pair(node, "other"))))
 
 
 @register_complex("aten::sub", "aten::subtract")
 def subtract(node: Node) -> Outputs:
-    return _whole(node, added(pair(node, "self"), _times_alpha(node, pair(node, "other")), relax.subtract))
+    return _broadcast_parts(node, added(pair(node, "self"), _times_alpha(node, pair(node, "other")), relax.subtract))
 
 
 @register_complex("aten::rsub")
 def reversed_subtract(node: Node) -> Outputs:
-    return _whole(node, added(pair(node, "other"), _times_alpha(node, pair(node, "self")), relax.subtract))
+    return _broadcast_parts(node, added(pair(node, "other"), _times_alpha(node, pair(node, "self")), relax.subtract))
 
 
 @register_complex("aten::mul", "aten::multiply")
 def multiply(node: Node) -> Outputs:
-    return _whole(node, multiplied(pair(node, "self"), pair(node, "other")))
+    return _broadcast_parts(node, multiplied(pair(node, "self"), pair(node, "other")))
 
 
 @register_complex("aten::div", "aten::divide", "aten::true_divide")
 def divide(node: Node) -> Outputs:
-    return _whole(node, divided(pair(node, "self"), pair(node, "other")))
+    return _broadcast_parts(node, divided(pair(node, "self"), pair(node, "other")))
 
 
 @register_complex("aten::addcmul", "aten::addcdiv")
@@ -125,11 +125,11 @@ def add_joined(node: Node) -> Outputs:
     made = join(pair(node, "tensor1"), pair(node, "tensor2"))
     if node.get("value", 1) != 1:
         made = multiplied(made, pair(node, "value"))
-    return _whole(node, added(pair(node, "self"), made))
+    return _broadcast_parts(node, added(pair(node, "self"), made))
 
 
-def _whole(node: Node, x: Pair) -> ComplexValue:
-    """Both parts in the shape of the result: the part of a smaller operand alone has its own."""
+def _broadcast_parts(node: Node, x: Pair) -> ComplexValue:
+    """Broadcast both parts to the result's shape. A part from a smaller operand has the operand's shape."""
     shape = node.sizes_of_result
     return each_part(x, lambda each: each if _shape(each) == shape else sizes.broadcast(each, shape)).value()
 
@@ -140,7 +140,7 @@ def _shape(x: Tensor) -> list[Any]:
 
 @register_complex("aten::pow")
 def power(node: Node) -> Outputs:
-    """Small whole exponents by products; 0 to the power of what is not 0 is 0."""
+    """Convert pow. Small integer exponents are products; 0 to a nonzero power is 0."""
     x, exponent = pair(node, "self"), node.get("exponent")
     if isinstance(exponent, (int, float)) and exponent == int(exponent) and 1 <= abs(exponent) <= 8:
         made = x
@@ -153,7 +153,7 @@ def power(node: Node) -> Outputs:
     is_one = relax.logical_and(relax.equal(by.real, like(by.real, 0)), relax.equal(by.whole_imag, like(by.real, 0)))
     limit = relax.where(is_one, like(x.real, 1), like(x.real, 0))
     real = relax.where(is_nothing, limit, made.real)
-    return _whole(node, Pair(real, relax.where(is_nothing, like(x.real, 0), made.whole_imag)))
+    return _broadcast_parts(node, Pair(real, relax.where(is_nothing, like(x.real, 0), made.whole_imag)))
 
 
 # ---- products of matrices ----
@@ -169,7 +169,7 @@ def _product(left: str | int, right: str | int, added_to: str = "") -> Callable[
         own = pair(node, added_to)
         if node.get("beta", 1) != 1:
             own = multiplied(own, pair(node, "beta"))
-        return _whole(node, added(made, own))
+        return _broadcast_parts(node, added(made, own))
 
     return convert
 
@@ -191,12 +191,12 @@ def linear(node: Node) -> Outputs:
     if len(_shape(weight.real)) == 2:
         weight = each_part(weight, lambda each: relax.permute_dims(each, axes=[1, 0]))
     made = multiplied(pair(node, "input"), weight, relax.matmul)
-    return _whole(node, added(made, pair(node, "bias")) if node.has("bias") else made)
+    return _broadcast_parts(node, added(made, pair(node, "bias")) if node.has("bias") else made)
 
 
 @register_complex("aten::einsum")
 def einsum(node: Node) -> Outputs:
-    """The sum over which part each operand gives: i times i is -1."""
+    """Sum over the choices of a real or imaginary part of each operand, with i times i = -1."""
     subscripts = node.string("equation").replace(" ", "")
     pairs = [_held_pair(each, node.dtype) for each in node.get("tensors")]
     halves: list[Tensor | None] = [None, None]
@@ -216,19 +216,19 @@ def _held_pair(held: Any, dtype: str) -> Pair:
     return Pair(cast(held.ssa, dtype), None)
 
 
-# ---- from real tensors and back ----
+# ---- conversion from and to real tensors ----
 
 
 @register_torch("aten::complex")
 @register_complex("aten::complex")
 def from_parts(node: Node) -> Outputs:
-    return _whole(node, Pair(node.tensor("real"), node.tensor("imag")))
+    return _broadcast_parts(node, Pair(node.tensor("real"), node.tensor("imag")))
 
 
 @register_torch("aten::polar")
 @register_complex("aten::polar")
 def polar(node: Node) -> Outputs:
-    return _whole(node, from_polar(node.tensor("abs"), node.tensor("angle")))
+    return _broadcast_parts(node, from_polar(node.tensor("abs"), node.tensor("angle")))
 
 
 @register_torch("aten::view_as_complex")
@@ -274,7 +274,7 @@ def special_values(node: Node) -> Outputs:
 
 @register_complex("aten::_to_copy", "aten::to", "aten::type_as", "prims::convert_element_type")
 def converted(node: Node) -> Outputs:
-    """From real numbers, or between complex ones; to real numbers the imaginary part is left out, as torch does."""
+    """Convert from real or complex numbers. A conversion to real numbers drops the imaginary part, as in torch."""
     is_complex = node.fx.meta["val"].dtype.is_complex
     x = pair(node, 0)
     return x.value() if is_complex else x.real
@@ -283,12 +283,12 @@ def converted(node: Node) -> Outputs:
 @register_complex("aten::full", "aten::full_like", "aten::new_full", "aten::scalar_tensor", "aten::fill")
 def full(node: Node) -> Outputs:
     value = pair(node, next(key for key in ("fill_value", "value", "s") if node.has(key)))
-    return _whole(node, value)
+    return _broadcast_parts(node, value)
 
 
 @register_complex("aten::ones", "aten::ones_like", "aten::new_ones")
 def ones(node: Node) -> Outputs:
-    return _whole(node, Pair(const(1, node.dtype), None))
+    return _broadcast_parts(node, Pair(const(1, node.dtype), None))
 
 
 @register_complex("aten::where", "aten::masked_fill")
@@ -296,10 +296,10 @@ def where(node: Node) -> Outputs:
     keys = ("mask", "value", "self") if "masked_fill" in node.op else ("condition", "self", "other")
     condition, one, other = node.tensor(keys[0]), pair(node, keys[1]), pair(node, keys[2])
     real = relax.where(condition, one.real, other.real)
-    return _whole(node, Pair(real, relax.where(condition, one.whole_imag, other.whole_imag)))
+    return _broadcast_parts(node, Pair(real, relax.where(condition, one.whole_imag, other.whole_imag)))
 
 
-# ---- what is done with both parts alike ----
+# ---- operators that apply to both parts separately ----
 
 
 _ALIKE = """
@@ -318,7 +318,7 @@ repeat_interleave masked_select trapezoid
 
 @register_complex(*(f"aten::{name}" for name in _ALIKE))
 def alike(node: Node) -> Outputs:
-    """By the converter for real tensors, once for each part. Real tensors of floats have nothing in the other one."""
+    """Apply the converter for real tensors to each part. Real floats have an imaginary part of 0."""
     converter = find_converter(node.op)
     if converter is None:
         raise node.fail("no converter of this operator")
@@ -332,11 +332,11 @@ def _as_value(held: Any) -> Value:
     return held if isinstance(held, Value) else Value(ssa=held)
 
 
-def _real(held: Any) -> Any:
+def _real(held: object) -> Any:
     return held.real if isinstance(held, (ComplexValue, complex)) else held
 
 
-def _imag(held: Any) -> Any:
+def _imag(held: object) -> Any:
     if isinstance(held, Value) and is_float(held.dtype):
         return Value(ssa=relax.zeros_like(held.ssa))
     return held.imag if isinstance(held, (ComplexValue, complex)) else held
@@ -351,5 +351,5 @@ def adjoint(node: Node) -> Outputs:
 
 @register_complex("aten::copy")
 def copy(node: Node) -> Outputs:
-    """What stands in `src` in the place of all elements."""
-    return _whole(node, pair(node, "src"))
+    """Convert copy: return `src` in the shape of the result."""
+    return _broadcast_parts(node, pair(node, "src"))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators with graphs: cond, while_loop, scan, map, and regions that stand where they are called."""
+"""Converters of operators with subgraphs: cond, while_loop, scan, map, and subgraphs that are inlined."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,8 @@ from ...core.control.scf_branches import build_branches
 from ...core.control.scf_loops import LoopSpec, Turn, build_loop, of_length
 from ...core.control.scf_regions import known_truth, scalar_of
 from ...core.sizes import element, shape_tensor
-from ...core.values import ComplexValue, Held
+from ...core.values import ComplexValue, Held, as_values
+from ..dtypes import dtype_of
 from ..fx_operators import listed, name_of
 from ..inner_node import InnerNode
 from ..prelude import (
@@ -35,11 +36,12 @@ from ..prelude import (
 from ..registry import converted, register_complex
 
 if TYPE_CHECKING:
+    import torch
     from torch.fx import GraphModule
 
 
-def as_value(each: Any) -> Value:
-    """What goes into a region or comes out of it as a tensor: numbers and sizes are 0-D, complex numbers pairs."""
+def as_value(each: object) -> Value:
+    """Return a value as a tensor for region borders. Numbers and sizes become 0-D, complex numbers pairs."""
     if isinstance(each, Value):
         return each
     if isinstance(each, ComplexValue):
@@ -48,19 +50,21 @@ def as_value(each: Any) -> Value:
     return Value(ssa=sizes.as_scalar(each, dtype))
 
 
-def _as_before(values: Sequence[Value], like: Sequence[Any]) -> list[Held]:
-    """What regions have as pairs as complex numbers, where others are."""
+def _as_before(values: Sequence[Value], like: Sequence[object]) -> list[Held]:
+    """Convert pairs from regions back to complex numbers, according to the values in `like`."""
     are_complex = [isinstance(each, ComplexValue) or bool(getattr(each, "is_complex", bool)()) for each in like]
     return [of_pairs(each.ssa) if is_complex else each for each, is_complex in zip(values, are_complex, strict=True)]
 
 
 def by_name(node: Node) -> tuple[list[Any], dict[str, Any]]:
-    """The arguments of an operator without a schema: by place, and by name."""
+    """Return the arguments of an operator without a schema, by position and by name."""
     places = [held for key, held in node.arguments.items() if key.isdigit()]
     return places, {key: held for key, held in node.arguments.items() if not key.isdigit()}
 
 
-def _made(node: Node, graph: GraphModule, operands: Sequence[Any], operation: Operation | None = None) -> list[Any]:
+def _add_inner(
+    node: Node, graph: GraphModule, operands: Sequence[object], operation: Operation | None = None
+) -> list[Any]:
     return node.graph.add_inner(graph, operands, operation)
 
 
@@ -70,10 +74,10 @@ def cond(node: Node) -> Outputs:
     condition, on_true, on_false, operands = (node.get(index) for index in range(4))
     holds = condition if isinstance(condition, (bool, int)) else known_truth(node.value(0))
     if holds is not None:
-        return _made(node, on_true if holds else on_false, operands)
+        return _add_inner(node, on_true if holds else on_false, operands)
 
     def make(graph: GraphModule, operation: Operation) -> Sequence[Held]:
-        return [as_value(each) for each in _made(node, graph, operands, operation)]
+        return [as_value(each) for each in _add_inner(node, graph, operands, operation)]
 
     made = build_branches(node, node.value(0), [partial(make, on_true), partial(make, on_false)])
     return _as_before(made, listed(node.fx.meta["val"]))
@@ -89,21 +93,21 @@ def while_loop(node: Node) -> Outputs:
 @register_torch("higher_order::while_loop_stack_output")
 @register_complex("higher_order::while_loop_stack_output")
 def while_loop_stack_output(node: Node) -> Outputs:
-    """The states after each turn, one behind the other; where there is none, those that it begins with."""
+    """Convert while_loop_stack_output: the states after each iteration, or the initial states without iterations."""
     states = node.get(2)
     _, rows = _while(node, has_rows=True)
     return _as_before([_or_first(each, as_value(first)) for each, first in zip(rows, states, strict=True)], states)
 
 
 def _while(node: Node, has_rows: bool) -> tuple[list[Value], list[Value]]:
-    """The condition is asked before the first turn, and after each for the next."""
+    """Build a while loop. The condition is evaluated before every iteration."""
     condition, body, states, others = (node.get(index) for index in range(4))
 
-    def goes_on(held: Sequence[Any], operation: Operation | None) -> Value:
-        return as_value(_made(node, condition, [*held, *others], operation)[0])
+    def goes_on(held: Sequence[object], operation: Operation | None) -> Value:
+        return as_value(_add_inner(node, condition, [*held, *others], operation)[0])
 
     def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
-        after = _made(node, body, [*_as_before(held, states), *others], operation)
+        after = _add_inner(node, body, [*_as_before(held, states), *others], operation)
         values = [as_value(each) for each in after]
         return Turn(values, values if has_rows else [], goes_on(after, operation))
 
@@ -112,34 +116,34 @@ def _while(node: Node, has_rows: bool) -> tuple[list[Value], list[Value]]:
 
 
 def _or_first(rows: Value, first: Value) -> Value:
-    """The rows; where there is none the first state as one."""
+    """Return the rows, or the first state as the only row if there are none."""
     both = _behind(first, rows)
     start = sizes.smaller(sizes.size_of(rows.ssa, 0), 1)
     return Value(ssa=sizes.sliced(Value(ssa=both), {0: (start, OPEN, 1)}))
 
 
 def _behind(first: Value, rows: Value) -> Tensor:
-    """Rows, with another one before them."""
+    """Return the rows with another row in front."""
     return relax.concat([relax.expand_dims(first.ssa, axis=[0]), rows.ssa], axis=0)
 
 
 @register_torch("higher_order::scan")
 @register_complex("higher_order::scan")
 def scan(node: Node) -> Outputs:
-    """A loop over the first dimension: what is carried, then a row of each turn."""
+    """Convert scan: a loop over the first dimension. The results are the carried values, then the rows."""
     body, initial, scanned, others = (node.get(index) for index in range(4))
-    return _scanned(node, body, initial, scanned, others)
+    return _build_scan(node, body, initial, scanned, others)
 
 
 @register_torch("higher_order::map_impl", "higher_order::map")
 @register_complex("higher_order::map_impl", "higher_order::map")
 def map_(node: Node) -> Outputs:
     body, scanned, others = (node.get(index) for index in range(3))
-    return _scanned(node, body, [], scanned, others)
+    return _build_scan(node, body, [], scanned, others)
 
 
-def _scanned(
-    node: Node, body: GraphModule, initial: Sequence[Any], scanned: Sequence[Any], others: Sequence[Any]
+def _build_scan(
+    node: Node, body: GraphModule, initial: Sequence[object], scanned: Sequence[Any], others: Sequence[object]
 ) -> list[Held]:
     states, sources = ([as_value(each) for each in held] for held in (initial, scanned))
     first = scanned[0].shape
@@ -148,7 +152,7 @@ def _scanned(
     def step(operation: Operation, index: Value, held: list[Any]) -> Turn:
         rows = [Value(ssa=relax.take(each.ssa, index.ssa, axis=0)) for each in sources]
         given = [*_as_before(held, initial), *_as_before(rows, scanned), *others]
-        outputs = [as_value(each) for each in _made(node, body, given, operation)]
+        outputs = [as_value(each) for each in _add_inner(node, body, given, operation)]
         return Turn(outputs[: len(states)], outputs[len(states) :])
 
     turns = scalar_of(node, Value(ssa=element(shape_tensor(sources[0].ssa), 0)))
@@ -160,7 +164,7 @@ def _scanned(
 @register_torch("higher_order::associative_scan")
 @register_complex("higher_order::associative_scan")
 def associative_scan(node: Node) -> Outputs:
-    """A loop over the first dimension; the first row is the first of the results."""
+    """Convert associative_scan: a loop over the first dimension. The first row is the first result."""
     body, scanned, others = (node.get(index) for index in range(3))
     sources = [as_value(each) for each in scanned]
     firsts = [Value(ssa=part(each.ssa, 0, 0, 1, drop=True)) for each in sources]
@@ -169,7 +173,7 @@ def associative_scan(node: Node) -> Outputs:
         place = relax.add(index.ssa, const(1, index.dtype))
         rows = [Value(ssa=relax.take(each.ssa, place, axis=0)) for each in sources]
         given = [*_as_before(held, scanned), *_as_before(rows, scanned), *others]
-        after = [as_value(each) for each in _made(node, body, given, operation)]
+        after = [as_value(each) for each in _add_inner(node, body, given, operation)]
         return Turn(after, after)
 
     count = element(shape_tensor(sources[0].ssa), 0)
@@ -183,8 +187,8 @@ def associative_scan(node: Node) -> Outputs:
 @register_torch("higher_order::invoke_subgraph")
 @register_complex("higher_order::invoke_subgraph")
 def invoke_subgraph(node: Node) -> Outputs:
-    """A graph and its name, then what it takes."""
-    return _made(node, node.get(0), node.inputs[2:])
+    """Convert invoke_subgraph. The arguments are a graph, its name, and the graph's operands."""
+    return _add_inner(node, node.get(0), node.inputs[2:])
 
 
 _WRAPPERS = [
@@ -197,45 +201,67 @@ _WRAPPERS = [
 @register_torch(*_WRAPPERS)
 @register_complex(*_WRAPPERS)
 def wrapped(node: Node) -> Outputs:
-    """A graph among other settings, which say how gradients are kept and casts are made: torch has done so."""
+    """Inline a wrapped graph. torch has applied the wrapper's settings for gradients and casts already."""
     places, _ = by_name(node)
     place = next(index for index, each in enumerate(places) if hasattr(each, "graph"))
-    return _made(node, places[place], places[place + 1 :])
+    return _add_inner(node, places[place], places[place + 1 :])
 
 
 @register_torch("torch._higher_order_ops._invoke_quant::InvokeQuant")
 def quantization_options(node: Node) -> Outputs:
-    """An argument of graphs that are to be quantized, which says nothing of what they compute."""
+    """Return a placeholder for the options of a graph to quantize, which do not affect the computation."""
     return const([], "f32")
 
 
 @register_torch("higher_order::strict_mode", "higher_order::hints_wrapper")
 def called(node: Node) -> Outputs:
-    """A graph, then its arguments in a tuple."""
-    return _made(node, node.get(0), node.get(1))
+    """Convert a call with a graph and a tuple of arguments."""
+    return _add_inner(node, node.get(0), node.get(1))
 
 
 @register_torch("higher_order::out_dtype")
 def out_dtype(node: Node) -> Outputs:
-    """An operator that computes in a wider type: that of its result."""
+    """Convert out_dtype: an operator with a result that is converted to a type.
+
+    Like torch, compute in the type to which the operands and the result promote: a real factor of integers stays real.
+    """
     (operator, _, *given), _ = by_name(node)
     if operator._schema.name == "aten::mm":
         return relax.matmul(given[0].ssa, given[1].ssa, out_dtype=node.dtype)
     names = [each.name for each in operator._schema.arguments]
-    wide = [Value(ssa=cast(each.ssa, node.dtype)) if isinstance(each, Value) else each for each in given]
+    result = node.fx.meta["val"]
+    metas = dict(zip(names, list(node.metas.values())[2:], strict=False))
+    common = _promoted(result, metas.values())
+    wide = dtype_of(common)
     arguments = {each.name: each.default_value for each in operator._schema.arguments}
-    arguments.update(zip(names, wide, strict=False))
-    return converted(InnerNode(node, name_of(operator), arguments, [node.fx.meta["val"]]), operator)
+    arguments.update(
+        (name, Value(ssa=cast(each.ssa, wide)) if isinstance(each, Value) else each)
+        for name, each in zip(names, given, strict=False)
+    )
+    metas = {name: each.to(common) if hasattr(each, "dtype") else each for name, each in metas.items()}
+    made = converted(InnerNode(node, name_of(operator), arguments, [result.to(common)], metas), operator)
+    return [cast(each.ssa, node.dtype) for each in as_values(made) if isinstance(each, Value)]
 
 
-# ---- what is no graph ----
+def _promoted(result: torch.Tensor, operands: Iterable[object]) -> torch.dtype:
+    """Return the type to which torch promotes operands and a tensor of one dimension with the result's type."""
+    import torch
+
+    tensors = [each for each in operands if isinstance(each, torch.Tensor)]
+    found = result.dtype
+    for each in sorted(tensors, key=lambda each: -each.dim()):
+        found = torch.result_type(torch.empty(1, dtype=found, device="meta"), each.to("meta"))
+    return found
+
+
+# ---- functions without a graph ----
 
 _OPAQUE = {
     "triton_kernel_wrapper_functional triton_kernel_wrapper_mutation": "a kernel in Triton, which GPUs run: make it an "
-    "operator by torch.library.custom_op, and teach that by rx.register_torch",
-    "flat_apply invoke_leaf_function": "a function of Python that torch has not looked into",
-    "call_torchbind": "a method of an object in C++: the program has no such objects",
-    "executorch_call_delegate aoti_call_delegate": "what another compiler has compiled: import the model before that",
+    "operator by torch.library.custom_op, and register its converter by rx.register_torch",
+    "flat_apply invoke_leaf_function": "a Python function that torch has not traced",
+    "call_torchbind": "a method of a C++ object, which programs cannot have",
+    "executorch_call_delegate aoti_call_delegate": "code of another compiler: import the model before that compilation",
     "inline_asm_elementwise": "assembly code for a GPU",
 }  # fmt: skip
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions and transposed ones; an input without a batch gets one."""
+"""Converters of convolutions and transposed convolutions. An input without a batch gets one."""
 
 from __future__ import annotations
 
@@ -9,42 +9,45 @@ from ..prelude import Node, Outputs, Tensor, register_torch, relax
 
 
 def per_dimension(node: Node, key: str, count: int, default: int = 1) -> list[int]:
-    """An argument with a number for each spatial dimension; one stands for all."""
+    """Return an argument with a number for each spatial dimension. A single number is repeated."""
     given = list(node.ints(key) or [default])
     return given * count if len(given) == 1 else given
 
 
 @register_torch("aten::conv1d", "aten::conv2d", "aten::conv3d", "aten::_convolution_mode")
 def conv(node: Node) -> Outputs:
-    """The padding may be a word: "valid" is none, "same" keeps the sizes, with the odd element behind."""
+    """Convert a convolution. Padding may be "valid", no padding, or "same", which keeps the sizes.
+
+    With "same", an odd element of padding goes behind.
+    """
     count = node.rank("weight") - 2
     padding = node.get("padding")
     if not isinstance(padding, str):
-        return _convolved(node, per_dimension(node, "padding", count, 0) * 2)
+        return _convolve(node, per_dimension(node, "padding", count, 0) * 2)
     if padding == "valid":
-        return _convolved(node, [0] * (2 * count))
+        return _convolve(node, [0] * (2 * count))
     gaps = per_dimension(node, "dilation", count)
     totals = [gap * (taps - 1) for gap, taps in zip(gaps, _taps(node), strict=True)]
-    return _convolved(node, [*(each // 2 for each in totals), *(each - each // 2 for each in totals)])
+    return _convolve(node, [*(each // 2 for each in totals), *(each - each // 2 for each in totals)])
 
 
 @register_torch("aten::convolution", "aten::_convolution", "aten::convolution_overrideable")
 def convolution(node: Node) -> Outputs:
     if node.bool("transposed"):
         return conv_transpose(node)
-    return _convolved(node, per_dimension(node, "padding", node.rank("weight") - 2, 0) * 2)
+    return _convolve(node, per_dimension(node, "padding", node.rank("weight") - 2, 0) * 2)
 
 
 @register_torch("aten::conv_transpose1d", "aten::conv_transpose2d", "aten::conv_transpose3d")
 def conv_transpose(node: Node) -> Outputs:
     count = node.rank("weight") - 2
     extra = per_dimension(node, "output_padding", count, 0)
-    return _convolved(node, per_dimension(node, "padding", count, 0) * 2, transposed=True, output_padding=extra)
+    return _convolve(node, per_dimension(node, "padding", count, 0) * 2, transposed=True, output_padding=extra)
 
 
 @register_torch("aten::conv_tbc")
 def conv_tbc(node: Node) -> Outputs:
-    """Of data [time, batch, channels] with a weight [taps, channels of the input, those of the result]."""
+    """Convert conv_tbc: data [time, batch, channels], weight [taps, input channels, output channels]."""
     data = relax.permute_dims(node.tensor("self"), axes=[1, 2, 0])
     weight = relax.permute_dims(node.tensor("weight"), axes=[2, 1, 0])
     made = relax.nn.conv1d(data, weight, padding=[node.int("pad", 0)] * 2)
@@ -58,10 +61,10 @@ def _taps(node: Node) -> Sequence[int]:
     return sizes
 
 
-def _convolved(node: Node, padding: Sequence[int], transposed: bool = False, **settings: object) -> Tensor:
+def _convolve(node: Node, padding: Sequence[int], transposed: bool = False, **settings: object) -> Tensor:
     count = node.rank("weight") - 2
     if not 1 <= count <= 3:
-        raise node.fail(f"there are convolutions over 1, 2 and 3 dimensions, not over {count}")
+        raise node.fail(f"convolutions are over 1, 2 or 3 dimensions, not over {count}")
     data, has_batch = node.tensor("input", node.dtype), node.rank("input") == count + 2
     made = relax.dialect.ops[f"nn.conv{count}d{'_transpose' if transposed else ''}"](
         data if has_batch else relax.expand_dims(data, axis=[0]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Backward steps of convolutions: each is a convolution again, which the rule of the forward operator knows."""
+"""Converter of backward steps of convolutions. The gradient rule of the forward operator makes convolutions of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..prelude import Node, Outputs, gradients_by, register_torch, relax
 
 @register_torch("aten::convolution_backward", "aten::convolution_backward_overrideable")
 def convolution_backward(node: Node) -> Outputs:
-    """By the data, the weight and the bias, as far as they are wanted."""
+    """Return the requested gradients by data, weight and bias."""
     by_data, by_weight, by_bias = node.get("output_mask")
     wanted = [name for name, is_wanted in (("input", by_data), ("weight", by_weight)) if is_wanted]
     made = gradients_by(node, "aten::convolution", wanted, [node.value("grad_output")], bias=None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that make tensors: constants, ranges, windows."""
+"""Converters of operators that create tensors: constants, ranges, windows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..model_constants import constant
 from ..prelude import Node, Outputs, Tensor, cast, const, register_torch, relax, sizes
 
 
-def _filled(node: Node, value: Tensor) -> Tensor:
+def _fill(node: Node, value: Tensor) -> Tensor:
     return sizes.full(node.sizes_of_result, value)
 
 
@@ -18,23 +18,23 @@ def _filled(node: Node, value: Tensor) -> Tensor:
     "aten::_efficientzerotensor",
 )  # fmt: skip
 def zeros(node: Node) -> Outputs:
-    """What torch leaves undefined is 0."""
-    return _filled(node, const(0, node.dtype))
+    """Return zeros, also for elements that torch leaves undefined."""
+    return _fill(node, const(0, node.dtype))
 
 
 @register_torch("aten::ones", "aten::ones_like", "aten::new_ones")
 def ones(node: Node) -> Outputs:
-    return _filled(node, const(1, node.dtype))
+    return _fill(node, const(1, node.dtype))
 
 
 @register_torch("aten::full", "aten::full_like", "aten::new_full")
 def full(node: Node) -> Outputs:
-    return _filled(node, node.operand("fill_value", node.dtype))
+    return _fill(node, node.operand("fill_value", node.dtype))
 
 
 @register_torch("aten::fill")
 def fill(node: Node) -> Outputs:
-    return _filled(node, node.operand("value", node.dtype))
+    return _fill(node, node.operand("value", node.dtype))
 
 
 @register_torch("aten::scalar_tensor")
@@ -44,7 +44,7 @@ def scalar_tensor(node: Node) -> Outputs:
 
 @register_torch("aten::copy")
 def copy(node: Node) -> Outputs:
-    """The elements of `src` in the type and the shape of `self`."""
+    """Return `src` in the type and shape of `self`."""
     return sizes.broadcast(node.tensor("src", node.dtype), node.sizes_of_result)
 
 
@@ -55,14 +55,14 @@ def copy(node: Node) -> Outputs:
     "aten::bartlett_window", "aten::blackman_window", "aten::hamming_window", "aten::hann_window", "aten::kaiser_window"
 )
 def window(node: Node) -> Outputs:
-    """torch's own numbers: how many there are is always known."""
+    """Return torch's own numbers. The length of a window is always known."""
     node.take_table("a window", node.int("window_length"))
     return constant(node.fx.target(*node.fx.args, **node.fx.kwargs), node.fx.name)
 
 
 @register_torch("aten::arange")
 def arange(node: Node) -> Outputs:
-    """`start + index * step`; floats of few bits are counted in more. torch knows how many there are."""
+    """Convert arange: `start + index * step`. Narrow floats are computed in f64. torch knows the length."""
     dtype = node.dtype
     start, step = node.get("start", 0), node.get("step", 1)
     (count,) = node.sizes_of_result
@@ -76,7 +76,7 @@ def arange(node: Node) -> Outputs:
 
 @register_torch("aten::linspace")
 def linspace(node: Node) -> Outputs:
-    """As torch computes it: from the end that is nearer. Ends of integers are whole numbers."""
+    """Convert linspace as torch does: from the nearer end. For integers, the ends are integers."""
     (count,) = node.sizes_of_result
     start, end = (cast(cast(node.operand(name, "f64"), node.dtype), "f64") for name in ("start", "end"))
     steps = sizes.count_up(count, "f64")

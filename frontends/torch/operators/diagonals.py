@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Diagonals and triangles of matrices, which are the last dimensions of tensors unless others are named."""
+"""Converters of diagonals and triangles of matrices, which are by default the last two dimensions."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_torch,
 
 @register_torch("aten::diagonal", "aten::diagonal_copy", "aten::linalg_diagonal")
 def diagonal(node: Node) -> Outputs:
-    """A new last dimension has it."""
+    """Return a diagonal as a new last dimension."""
     rank = node.rank(0)
     first, second = (node.axis(name, rank, default) for name, default in (("dim1", 0), ("dim2", 1)))
     order = [axis for axis in range(rank) if axis not in (first, second)]
@@ -17,7 +17,7 @@ def diagonal(node: Node) -> Outputs:
 
 
 def _diagonal(x: Value, offset: int, length: sizes.Size) -> Tensor:
-    """By positions in the rows one behind the other."""
+    """Gather a diagonal from the flattened matrix."""
     *front, rows, columns = sizes.sizes_of(x)
     row = sizes.reshaped(x.ssa, [*front, sizes.times(rows, columns)])
     first = offset if offset >= 0 else sizes.times(columns, -offset)
@@ -34,7 +34,7 @@ def trace(node: Node) -> Outputs:
 
 @register_torch("aten::diag")
 def diag(node: Node) -> Outputs:
-    """The matrix with this diagonal, or the diagonal of a matrix."""
+    """Convert diag: a matrix with this diagonal, or the diagonal of a matrix."""
     offset = node.int("diagonal", 0)
     if node.rank(0) == 1:
         return _with_diagonal(node, offset)
@@ -53,12 +53,12 @@ def diag_embed(node: Node) -> Outputs:
 
 
 def _with_diagonal(node: Node, offset: int) -> Tensor:
-    """Matrices in the last two dimensions: each element of the last one where row and column are `offset` apart."""
+    """Return matrices with the last dimension's elements where column minus row is `offset`."""
     x = node.tensor(0)
     rank = node.rank(0)
     length = sizes.plus(sizes.sizes_of(node.value(0))[-1], abs(offset))
     if offset:
-        # Behind the elements where rows count them, in front of them nothing either way.
+        # Padding behind the elements. Positions outside of the diagonal are masked below.
         x = relax.nn.pad(x, pad_width=[*[0] * (2 * rank - 1), abs(offset)])
     along = relax.expand_dims(x, axis=[rank if offset >= 0 else rank - 1])
     rows, columns = (sizes.positions([length, length], axis) for axis in (0, 1))

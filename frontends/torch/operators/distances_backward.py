@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Backward steps of distances between rows; of rows that are the same it is 0."""
+"""Converters of backward steps of distances between rows. The gradient of equal rows is 0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..prelude import Node, Outputs, Tensor, Value, const, info_of, like, regist
 
 @register_torch("aten::_cdist_backward")
 def distances_backward(node: Node) -> Outputs:
-    """By the first rows: each distance's share of a difference, summed over the second ones."""
+    """Return the gradient by the first rows: each distance's derivative, summed over the second rows."""
     x, y = node.tensor("x1"), node.tensor("x2")
     rank = x.type.rank
     difference = relax.subtract(relax.expand_dims(x, axis=[rank - 1]), relax.expand_dims(y, axis=[y.type.rank - 2]))
@@ -21,7 +21,7 @@ def distances_backward(node: Node) -> Outputs:
 
 @register_torch("aten::_pdist_backward")
 def pair_distances_backward(node: Node) -> Outputs:
-    """Each pair's share goes to its first row, and with the other sign to its second."""
+    """Return the gradient of pairwise distances. Each pair adds to its first row, and subtracts from its second."""
     import numpy
 
     x, (count, width) = node.tensor("self"), sizes.sizes_of(node.value("self"))
@@ -40,7 +40,7 @@ def pair_distances_backward(node: Node) -> Outputs:
 
 
 def _share(difference: Tensor, found: Tensor, p: float) -> Tensor:
-    """How a distance changes with each element of the difference."""
+    """Return the derivative of a distance by each element of the difference."""
     if p == 0:
         return relax.zeros_like(difference)
     if p == 1:

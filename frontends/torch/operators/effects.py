@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators with effects, in functional form: tokens say their order, which is that of the graph's nodes here."""
+"""Converters of operators with effects in functional form.
+
+Tokens state the order of effects, which node order keeps.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ def make_token(node: Node) -> Outputs:
 @register_torch("higher_order::with_effects")
 @register_complex("higher_order::with_effects")
 def with_effects(node: Node) -> Outputs:
-    """A token, then an operator and its arguments."""
+    """Convert with_effects: a token, then an operator and its arguments."""
     token, operator, *given = by_name(node)[0]
     named = by_name(node)[1]
     schema = getattr(operator, "_schema", None)
@@ -38,7 +41,10 @@ def with_effects(node: Node) -> Outputs:
 
 @register_torch("higher_order::print")
 def print_by_format(node: Node) -> Outputs:
-    """By Python's str.format. Fields of relax's are numbers: those by name stand behind those by place."""
+    """Convert print with Python's str.format.
+
+    Fields of relax.print are numbers, so fields by name come behind fields by position.
+    """
     (text, *given), named = by_name(node)
     names = list(named)
     places, parts = itertools.count(), []
@@ -50,7 +56,7 @@ def print_by_format(node: Node) -> Outputs:
         if field in names:
             place = str(len(given) + names.index(field))
         if not place or conversion:
-            raise node.fail(f"'{field}' of its format is no place and no name of an argument")
+            raise node.fail(f"field '{field}' of its format is neither a position nor the name of an argument")
         parts.append(f"{{{place}:{specification}}}" if specification else f"{{{place}}}")
     values = [as_value(each).ssa for each in (*given, *named.values())]
     relax.print(values, format="".join(parts))

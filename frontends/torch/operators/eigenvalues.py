@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Eigenvalues of symmetric matrices, and singular values."""
+"""Converters of eigenvalues of symmetric matrices, and of singular values."""
 
 from __future__ import annotations
 

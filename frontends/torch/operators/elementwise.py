@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators on each element: arithmetic, powers and logarithms, angles, rounding."""
+"""Converters of elementwise operators: arithmetic, powers and logarithms, angles, rounding."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ..prelude import (
     wide_float,
 )
 
-# relax's operators; of integers they are computed in floats.
+# relax's operators. Integers are computed as floats.
 _UNARY = {
     "acos": "acos", "acosh": "acosh", "asin": "asin", "asinh": "asinh", "atan": "atan", "atanh": "atanh",
     "cos": "cos", "cosh": "cosh", "erf": "erf", "exp": "exp", "log": "log", "neg": "negative", "rsqrt": "rsqrt",
     "sigmoid": "sigmoid", "sin": "sin", "sinh": "sinh", "sqrt": "sqrt", "tan": "tan", "tanh": "tanh",
     "square": "square", "special_erf": "erf", "special_expit": "sigmoid",
 }  # fmt: skip
-# Functions that relax does not have, or not as exactly.
+# Functions that relax does not have, or not with this precision.
 _FUNCTIONS = {
     "deg2rad": "deg2rad", "exp2": "exp2", "expm1": "expm1", "log10": "log10", "log1p": "log1p", "log2": "log2",
     "rad2deg": "rad2deg", "reciprocal": "reciprocal", "sinc": "sinc", "special_exp2": "exp2",
@@ -39,24 +39,24 @@ _FUNCTIONS = {
 _FUNCTIONS_OF_TWO = {
     "arctan2": "atan2", "atan2": "atan2", "hypot": "hypot", "logaddexp": "logaddexp", "logaddexp2": "logaddexp2"
 }  # fmt: skip
-# Of integers these are the integers themselves.
+# Integers are unchanged.
 _ROUNDING = {"ceil": "ceil", "floor": "floor", "trunc": "trunc", "fix": "trunc"}
 
 
 def operands(node: Node, dtype: str = "") -> tuple[Tensor, Tensor]:
-    """Both operands in the type of the result, or in another one."""
+    """Return both operands in the type of the result, or in `dtype`."""
     dtype = dtype or node.dtype
     return node.operand("self", dtype), node.operand("other", dtype)
 
 
 def truth(node: Node, key: str = "self") -> Tensor:
-    """Whether elements are not 0."""
+    """Return True where elements are not 0."""
     value = node.value(key)
     return value.ssa if value.dtype == "i1" else relax.not_equal(value.ssa, like(value.ssa, 0))
 
 
 def in_wide(node: Node, function: Callable[..., Tensor], *given: Tensor) -> Tensor:
-    """A function computed in f32 at least, in the type of the result."""
+    """Compute a function in at least f32, and cast to the type of the result."""
     wide = wide_float(node.dtype)
     return cast(function(*(cast(each, wide) for each in given)), node.dtype)
 
@@ -73,14 +73,14 @@ def _function_of_two(name: str) -> Convert:
     return lambda node: in_wide(node, lambda *both: intrinsic_of(node, name, both), *operands(node))
 
 
-def _rounded(name: str) -> Convert:
+def _round(name: str) -> Convert:
     return lambda node: relax.dialect.ops[name](node.tensor(0)) if is_float(node.dtype) else node.tensor(0)
 
 
 register_rows({f"aten::{name}": _unary(ours) for name, ours in _UNARY.items()})
 register_rows({f"aten::{name}": _function(ours) for name, ours in _FUNCTIONS.items()})
 register_rows({f"aten::{name}": _function_of_two(ours) for name, ours in _FUNCTIONS_OF_TWO.items()})
-register_rows({f"aten::{name}": _rounded(ours) for name, ours in _ROUNDING.items()})
+register_rows({f"aten::{name}": _round(ours) for name, ours in _ROUNDING.items()})
 
 
 # ---- sums and products ----
@@ -88,7 +88,7 @@ register_rows({f"aten::{name}": _rounded(ours) for name, ours in _ROUNDING.items
 
 @register_torch("aten::add")
 def add(node: Node) -> Outputs:
-    """`self + alpha * other`."""
+    """Convert add: `self + alpha * other`."""
     left, right = operands(node)
     right = _times_alpha(node, right)
     return relax.logical_or(left, right) if node.dtype == "i1" else relax.add(left, right)
@@ -112,13 +112,13 @@ def _times_alpha(node: Node, tensor: Tensor) -> Tensor:
 
 
 def times(left: Tensor, right: Tensor) -> Tensor:
-    """The product; of truth values it is their conjunction."""
+    """Return the product, or the conjunction of booleans."""
     return relax.logical_and(left, right) if info_of(left).dtype == "i1" else relax.multiply(left, right)
 
 
 @register_torch("aten::div", "aten::divide", "aten::true_divide")
 def divide(node: Node) -> Outputs:
-    """Integers are divided as floats, unless the result is rounded."""
+    """Convert div. Integers are divided as floats, unless the result is rounded."""
     mode = node.string("rounding_mode")
     if mode == "floor":
         return floor_divide(node)
@@ -145,7 +145,7 @@ register_rows(
         "aten::addcmul": lambda node: _with_product(node, times),
         "aten::addcdiv": lambda node: _with_product(node, relax.divide),
         "aten::lerp": lambda node: in_wide(
-            node, _interpolated, node.tensor("self"), node.tensor("end"), node.operand("weight", node.dtype)
+            node, _interpolate, node.tensor("self"), node.tensor("end"), node.operand("weight", node.dtype)
         ),
         "aten::xlogy aten::special_xlogy": lambda node: _times_log(node, "log"),
         "aten::special_xlog1py": lambda node: _times_log(node, "log1p"),
@@ -158,12 +158,12 @@ register_rows(
 
 def _of_numbers(node: Node) -> tuple[Tensor, Tensor]:
     if node.dtype == "i1":
-        raise node.fail("remainders of truth values are not defined")
+        raise node.fail("remainders of booleans are not defined")
     return operands(node)
 
 
 def _sign(x: Tensor) -> Tensor:
-    """Of NaN it is 0."""
+    """Return the sign, which is 0 for NaN."""
     dtype = info_of(x).dtype
     if dtype == "i1":
         return x
@@ -175,12 +175,12 @@ def _sign(x: Tensor) -> Tensor:
 
 
 def _angle(x: Tensor) -> Tensor:
-    """Of a real number: 0 or pi."""
+    """Return the angle of real numbers: 0 or pi."""
     return relax.where(relax.less(x, like(x, 0)), like(x, math.pi), relax.where(relax.isnan(x), x, like(x, 0)))
 
 
 def _with_product(node: Node, join: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """`self + value * (tensor1 joined with tensor2)`, rounded once to a narrow type."""
+    """Return `self + value * join(tensor1, tensor2)`, rounded once to a narrow type."""
     dtype = wide_float(node.dtype) if is_float(node.dtype) else node.dtype
     first, second = node.tensor("tensor1", dtype), node.tensor("tensor2", dtype)
     if node.get("value", 1) != 1:
@@ -188,8 +188,8 @@ def _with_product(node: Node, join: Callable[[Tensor, Tensor], Tensor]) -> Tenso
     return cast(relax.add(node.tensor("self", dtype), join(first, second)), node.dtype)
 
 
-def _interpolated(start: Tensor, end: Tensor, weight: Tensor) -> Tensor:
-    """As torch computes it: from the end that is nearer."""
+def _interpolate(start: Tensor, end: Tensor, weight: Tensor) -> Tensor:
+    """Interpolate as torch does, from the nearer end."""
     step = relax.subtract(end, start)
     near_start = relax.add(start, relax.multiply(weight, step))
     near_end = relax.subtract(end, relax.multiply(relax.subtract(like(weight, 1), weight), step))
@@ -197,7 +197,7 @@ def _interpolated(start: Tensor, end: Tensor, weight: Tensor) -> Tensor:
 
 
 def _times_log(node: Node, name: str) -> Tensor:
-    """`self * log(other)`, 0 where `self` is 0 unless `other` is NaN."""
+    """Return `self * log(other)`, which is 0 if `self` is 0, unless `other` is NaN."""
     x, y = operands(node)
     made = in_wide(node, lambda x, y: relax.multiply(x, intrinsic_of(node, name, [y])), x, y)
     is_nothing = relax.logical_and(relax.equal(x, like(x, 0)), relax.logical_not(relax.isnan(y)))
@@ -207,20 +207,20 @@ def _times_log(node: Node, name: str) -> Tensor:
 @register_torch("aten::pow")
 def power(node: Node) -> Outputs:
     if node.dtype == "i1":
-        raise node.fail("powers of truth values are not defined")
+        raise node.fail("powers of booleans are not defined")
     return relax.power(node.operand("self", node.dtype), node.operand("exponent", node.dtype))
 
 
 @register_torch("aten::round")
 def rounded(node: Node) -> Outputs:
-    """To even; `decimals` digits behind the point."""
+    """Convert round: to even, with `decimals` digits behind the point."""
     x, decimals = node.tensor(0), node.int("decimals", 0)
     if not is_float(node.dtype):
         return x
-    return in_wide(node, lambda x: _rounded_to(x, decimals), x)
+    return in_wide(node, lambda x: _round_to(x, decimals), x)
 
 
-def _rounded_to(x: Tensor, decimals: int) -> Tensor:
+def _round_to(x: Tensor, decimals: int) -> Tensor:
     if not decimals:
         return relax.round(x)
     factor = like(x, 10.0 ** abs(decimals))
@@ -230,7 +230,7 @@ def _rounded_to(x: Tensor, decimals: int) -> Tensor:
 
 @register_torch("aten::logit", "aten::special_logit")
 def logit(node: Node) -> Outputs:
-    """The logarithm of x / (1 - x); with `eps` x is kept away from 0 and 1."""
+    """Return log(x / (1 - x)). With `eps`, x is clamped to [eps, 1 - eps]."""
     eps = node.float("eps")
 
     def made(x: Tensor) -> Tensor:
@@ -242,7 +242,7 @@ def logit(node: Node) -> Outputs:
 
 @register_torch("aten::nan_to_num")
 def nan_to_num(node: Node) -> Outputs:
-    """Infinities become the largest and the lowest number unless others are given."""
+    """Convert nan_to_num. Infinities become the largest and the lowest number, unless the node states others."""
     x = node.tensor(0)
     if not is_float(node.dtype):
         return x
@@ -262,7 +262,7 @@ def _largest(dtype: str) -> float:
 
 @register_torch("aten::heaviside")
 def heaviside(node: Node) -> Outputs:
-    """1 above 0, `values` at 0, else 0, of NaN too."""
+    """Convert heaviside: 1 above 0, `values` at 0, else 0, also for NaN."""
     x, values = node.operand("self", node.dtype), node.operand("values", node.dtype)
     if node.dtype == "i1":
         return relax.logical_or(x, values)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Factorizations of matrices: Cholesky, LU, QR, as LAPACK has their signs and pivots."""
+"""Converters of Cholesky, LU and QR factorizations, with LAPACK's signs and pivots."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def lu(node: Node) -> Outputs:
 
 @register_torch("aten::lu_unpack")
 def lu_unpack(node: Node) -> Outputs:
-    """What is not asked for is empty."""
+    """Convert lu_unpack. Results that are not requested are empty."""
     has_data, has_pivots = node.bool("unpack_data", True), node.bool("unpack_pivots", True)
     made = unpacked(node, node.tensor(0), node.tensor(1))
     return [

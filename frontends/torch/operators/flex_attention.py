@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention with functions of scores and of a mask: with a bias where these only add to scores or hide them, else
-torch's own definition. Both are traced by torch, to operators on whole tensors.
+"""Converter of attention with functions of scores and of a mask.
+
+If the functions only add to scores or hide them, the result is attention with a bias, else torch's own definition.
+torch traces both to operators on whole tensors.
 """
 
 from __future__ import annotations
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
     from torch.fx import Graph, GraphModule
     from torch.fx import Node as FxNode
 
-# Behind the gradients of queries, keys and values, the step back has a list of those of other tensors.
+# Behind the gradients of queries, keys and values, the backward step lists gradients of other tensors.
 _MOST_RESULTS = 3
-# The length of [batch, heads, length, size] in front of the heads, and back.
+# Permutation of [batch, heads, length, size] that swaps heads and length.
 _SWAPPED = [0, 2, 1, 3]
 
 
@@ -49,7 +51,7 @@ def flex_attention_backward(node: Node) -> Outputs:
     return _by_definition(node, "sdpa_dense_backward")
 
 
-# ---- what the functions do ----
+# ---- analysis of the functions ----
 
 
 def _output(graph: Graph) -> FxNode:
@@ -66,7 +68,7 @@ def _is_identity(graph: Graph) -> bool:
 
 
 def _is_added_to(graph: Graph) -> bool:
-    """Whether a function of a score gives it plus something that does not depend on it, or minus infinity."""
+    """Check whether a function of a score returns the score plus an independent value, or minus infinity."""
     held, output = _placeholders(graph)[0], _output(graph)
     while held is not output:
         (user, *others) = held.users or [None]
@@ -84,7 +86,7 @@ def _adds(user: FxNode, held: FxNode) -> bool:
 
 
 def _is_least(held: Any) -> bool:
-    """Whether an argument is minus infinity."""
+    """Check whether an argument is minus infinity."""
     if hasattr(held, "target"):
         name = functional_name(held.target)
         place = {"aten::scalar_tensor.default": 0, "aten::full.default": 1}.get(name)
@@ -103,11 +105,14 @@ def _hides_nothing(graph: Graph) -> bool:
     return output.op == "call_function" and functional_name(output.target) == "aten::new_ones.default"
 
 
-# ---- what torch makes of them ----
+# ---- torch's traces of the functions ----
 
 
 def _bias(node: Node, score: GraphModule, mask: GraphModule | None) -> Tensor | None:
-    """What is added to scores: [batch or 1, heads or 1, queries, keys], by what the functions look at."""
+    """Return the summand of the scores: [batch or 1, heads or 1, queries, keys].
+
+    A dimension that the functions do not read has size 1.
+    """
     if mask is None and _is_identity(score.graph):
         return None
     import torch
@@ -140,7 +145,7 @@ def _bias(node: Node, score: GraphModule, mask: GraphModule | None) -> Tensor | 
 
 
 def _by_definition(node: Node, name: str) -> Outputs:
-    """By a function of torch's that takes the operator's arguments."""
+    """Convert by torch's definition, a function that takes the operator's arguments."""
     from torch.utils import _pytree
 
     definition = getattr(importlib.import_module("torch._higher_order_ops.flex_attention"), name)
@@ -150,10 +155,10 @@ def _by_definition(node: Node, name: str) -> Outputs:
     places = [place for place, meta in enumerate(metas) if hasattr(meta, "shape") or is_scalar(meta)]
     wanted = node.is_wanted
     if any(wanted[_MOST_RESULTS:]):
-        raise node.fail("gradients of tensors that the function of scores reads: they can have none here")
+        raise node.fail("gradients of tensors that the function of scores reads are not supported")
 
-    def function(*given: Any) -> list[Any]:
-        arguments = list(held)  # graphs, numbers
+    def function(*given: object) -> list[Any]:
+        arguments = list(held)  # Graphs and numbers.
         for place, each in zip(places, given, strict=True):
             arguments[place] = each
         results = definition(*_pytree.tree_unflatten(arguments, structure))

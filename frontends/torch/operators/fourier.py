@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fourier transforms along dimensions: torch makes these three operators of all of its own."""
+"""Converters of torch's three operators for Fourier transforms along dimensions."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from ..prelude import Node, Outputs, Value, const, info_of, register_torch, rela
 from ..registry import register_complex
 from .complex import pair
 
-# How results are divided: not at all, by the root of their number, by it.
+# Normalization: none (0), by the root of the number of elements, by the number of elements.
 _BY_ROOT, _BY_NUMBER = 1, 2
 
 
 def _along(node: Node, x: Pair, axis: int, transform: Transform) -> Pair:
-    """A transform along a dimension, without a factor."""
+    """Transform along a dimension, without normalization."""
     made = transformed_along(node, x, axis, transform)
     if not transform.inverse:
         return made
     return each_part(made, lambda part: relax.multiply(part, sizes.as_scalar(transform.length, info_of(part).dtype)))
 
 
-def _normalized(node: Node, x: Pair, lengths: Sequence[sizes.Size]) -> Pair:
+def _normalize(node: Node, x: Pair, lengths: Sequence[sizes.Size]) -> Pair:
     mode, count, dtype = node.int("normalization", 0), sizes.product(lengths), info_of(x.real).dtype
     if mode not in (_BY_ROOT, _BY_NUMBER):
         return x
@@ -37,7 +37,7 @@ def _normalized(node: Node, x: Pair, lengths: Sequence[sizes.Size]) -> Pair:
 
 
 def _dims(node: Node, x: Pair) -> tuple[list[int], list[sizes.Size]]:
-    """The dimensions, and the sizes of all."""
+    """Return the transformed dimensions, and the sizes of all dimensions."""
     own = sizes.sizes_of(Value(ssa=x.real))
     return [node.axis_of(each, len(own)) for each in node.ints("dim", ())], own
 
@@ -54,27 +54,27 @@ def complex_to_complex(node: Node) -> Outputs:
     x = pair(node, 0)
     axes, own = _dims(node, x)
     made = _by_complex(node, x, axes, own, inverse=not node.bool("forward", True))
-    return _normalized(node, made, [own[axis] for axis in axes]).value()
+    return _normalize(node, made, [own[axis] for axis in axes]).value()
 
 
 @register_torch("aten::_fft_r2c")
 @register_complex("aten::_fft_r2c")
 def real_to_complex(node: Node) -> Outputs:
-    """The last of the dimensions is that of real numbers."""
+    """Convert a transform of real numbers. The last listed dimension is the real one."""
     x = Pair(node.tensor(0, node.dtype), None)
     axes, own = _dims(node, x)
     made = _along(node, x, axes[-1], Transform(own[axes[-1]], 1, False, node.bool("onesided")))
     made = _by_complex(node, made, axes[:-1], own, inverse=False)
-    return _normalized(node, made, [own[axis] for axis in axes]).value()
+    return _normalize(node, made, [own[axis] for axis in axes]).value()
 
 
 @register_torch("aten::_fft_c2r")
 @register_complex("aten::_fft_c2r")
 def complex_to_real(node: Node) -> Outputs:
-    """The last of the dimensions has half of its elements, and gets a size that is told."""
+    """Convert a transform to real numbers. The last listed dimension has half of its elements and a stated size."""
     x = pair(node, 0)
     axes, own = _dims(node, x)
     length = node.size("last_dim_size")
     made = _by_complex(node, x, axes[:-1], own, inverse=True)
     made = _along(node, Pair(made.real, made.whole_imag), axes[-1], Transform(length, 2, True, True))
-    return _normalized(node, made, [*(own[axis] for axis in axes[:-1]), length]).real
+    return _normalize(node, made, [*(own[axis] for axis in axes[:-1]), length]).real

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Custom operators that change their arguments, in functional form.
+"""Converter of custom operators that change their arguments, in functional form.
 
-Their converters give what the operator returns, then what it makes of each argument that it changes, in the order of
-the schema. The arguments may be views; the tensors that these are of are given anew.
+Their converters return the operator's results, then the new value of each changed argument, in the order of the schema.
+The arguments may be views; the results are new values of the tensors that own the memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..inner_node import InnerNode
 from ..prelude import Node, Outputs, Value, register_torch
 from ..registry import converted
 
-# What of a view says how it is taken, with the names that the operators that take it and write to it have.
+# Fields of a view in the node, and the names of the arguments of the operators that take and write the view.
 _KINDS = {
     "slice": {"slice_dim": "dim", "slice_start": "start", "slice_end": "end"},
     "as_strided": {"size": "size", "stride": "stride", "storage_offset": "storage_offset"},
@@ -26,13 +26,13 @@ _KINDS = {
 
 
 class _View(NamedTuple):
-    """A changed argument: a view of one of the tensors that are given anew."""
+    """Changed argument: a view of one of the base tensors."""
 
     name: str
     base: int
-    #: "slice" or "as_strided"; nothing where it is the tensor itself.
+    #: "slice" or "as_strided", or empty for the base tensor itself.
     kind: str
-    #: Arguments of the operator that takes the view, and what torch knows of them.
+    #: Arguments of the operator that takes the view, and torch's metadata of them.
     arguments: Mapping[str, object]
     metas: Mapping[str, Any]
 
@@ -46,7 +46,7 @@ class _Base(NamedTuple):
 def auto_functionalized(node: Node) -> Outputs:
     operator = node.get(0)
     if not hasattr(operator, "_schema") or not node.has("_all_bases"):
-        raise node.fail(f"{name_of(operator)} changes arguments that it gives as results, too: use one that does not")
+        raise node.fail(f"{name_of(operator)} returns arguments that it changes: use an operator that does not")
     bases = [*map(_Base, node.values("_all_bases"), _meta(node.metas["_all_bases"]))]
     arguments: dict[str, object] = {}
     changed: list[tuple[_View, Value]] = []
@@ -55,7 +55,7 @@ def auto_functionalized(node: Node) -> Outputs:
             arguments[each.name] = node.get(each.name, each.default_value)
             continue
         views = _views(node, each.name)
-        taken = [None if view is None else _taken(node, view, bases[view.base]) for view in views]
+        taken = [None if view is None else _take_view(node, view, bases[view.base]) for view in views]
         arguments[each.name] = taken if node.has(f"_{each.name}_length") else taken[0]
         changed += [(view, value) for view, value in zip(views, taken, strict=True) if view is not None and value]
     own = listed(node.fx.meta["val"])[: len(operator._schema.returns)]
@@ -63,27 +63,27 @@ def auto_functionalized(node: Node) -> Outputs:
     made = as_values(converted(inner, operator))
     if len(made) != len(own) + len(changed):
         names = ", ".join(f"'{view.name}'" for view, _ in changed)
-        becoming = f"what {names} {'becomes' if len(changed) == 1 else 'become'}"
+        becoming = f"the new value{'' if len(changed) == 1 else 's'} of {names}"
         wanted = f"{len(own)} results and {becoming}" if own else becoming
-        raise node.fail(f"the converter of {name_of(operator)} must give {wanted}: it gives {len(made)} values")
+        raise node.fail(f"the converter of {name_of(operator)} must return {wanted}: it returns {len(made)} values")
     for (view, old), new in zip(changed, made[len(own) :], strict=True):
         if not isinstance(new, Value) or (new.dtype, new.rank) != (old.dtype, old.rank):
             shown = described(new) if isinstance(new, Value) else "nothing"
-            where = f"the converter of {name_of(operator)} must give what '{view.name}' becomes"
-            raise node.fail(f"{where}, {described(old)}: it gives {shown}")
-        bases[view.base] = _written(node, view, bases[view.base], new)
+            where = f"the converter of {name_of(operator)} must return the new value of '{view.name}'"
+            raise node.fail(f"{where}, {described(old)}: it returns {shown}")
+        bases[view.base] = _write_view(node, view, bases[view.base], new)
     return [*(made[: len(own)] or [None]), *(each.value for each in bases)]
 
 
-def _meta(held: Any) -> Any:
-    """What torch knows of an argument, or of each in a list."""
+def _meta(held: object) -> Any:
+    """Return torch's metadata of an argument, or of each item of a list."""
     if isinstance(held, (list, tuple)):
         return [_meta(each) for each in held]
     return held.meta["val"] if hasattr(held, "meta") else held
 
 
 def _views(node: Node, name: str) -> list[_View | None]:
-    """Those of an argument: one, or as many as there are in the list that it is."""
+    """Return the views of an argument: one, or one for each item of a list."""
     length = node.get(f"_{name}_length")
     places = [""] if length is None else [f"_{place}" for place in range(length)]
     return [_view(node, name, f"_{name}{place}") for place in places]
@@ -101,7 +101,7 @@ def _view(node: Node, name: str, prefix: str) -> _View | None:
     return _View(name, base, "", {}, {})
 
 
-def _taken(node: Node, view: _View, base: _Base) -> Value:
+def _take_view(node: Node, view: _View, base: _Base) -> Value:
     if not view.kind:
         return base.value
     import torch
@@ -109,11 +109,11 @@ def _taken(node: Node, view: _View, base: _Base) -> Value:
     aten = torch.ops.aten
 
     operator = aten.slice.Tensor if view.kind == "slice" else aten.as_strided.default
-    return _applied(node, operator, view, base, {}, operator(base.meta, **view.metas))
+    return _apply_operator(node, operator, view, base, {}, operator(base.meta, **view.metas))
 
 
-def _written(node: Node, view: _View, base: _Base, new: Value) -> _Base:
-    """The tensor with a view of it changed."""
+def _write_view(node: Node, view: _View, base: _Base, new: Value) -> _Base:
+    """Return the base tensor with a view of it changed."""
     if not view.kind:
         return _Base(new, base.meta)
     import torch
@@ -121,10 +121,12 @@ def _written(node: Node, view: _View, base: _Base, new: Value) -> _Base:
     aten = torch.ops.aten
 
     operator = getattr(aten, f"{view.kind}_scatter").default
-    return _Base(_applied(node, operator, view, base, {"src": new}, base.meta), base.meta)
+    return _Base(_apply_operator(node, operator, view, base, {"src": new}, base.meta), base.meta)
 
 
-def _applied(node: Node, operator: Any, view: _View, base: _Base, more: Mapping[str, Value], like: Any) -> Value:
+def _apply_operator(
+    node: Node, operator: object, view: _View, base: _Base, more: Mapping[str, Value], like: object
+) -> Value:
     arguments = {"self": base.value, **more, **view.arguments, "is_inside": True}
     inner = InnerNode(node, name_of(operator), arguments, [like], {"self": base.meta, **view.metas})
     (made,) = as_values(converted(inner, operator))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Eigenvalues and eigenvectors of matrices that need not be symmetric."""
+"""Converter of eigenvalues and eigenvectors of matrices that need not be symmetric."""
 
 from __future__ import annotations
 

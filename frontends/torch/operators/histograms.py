@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Histograms: how many elements, or what weights, are between numbers."""
+"""Converters of histograms: counts or sums of weights of elements in bins."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ from .indexing import at_least_1d
 
 @register_torch("aten::histc")
 def histogram_counts(node: Node) -> Outputs:
-    """How many elements are in each of equal bins, by their share of the way between two limits."""
+    """Convert histc: counts of elements in equal bins between two limits."""
     limits, bins = (node.float("min", 0.0), node.float("max", 0.0)), node.int("bins", 100)
     x = _elements(node)
     low, high = _limits(x, limits if limits[0] != limits[1] else None)
     share = relax.divide(relax.subtract(x, low), relax.subtract(high, low))
     place = cast(relax.floor(relax.multiply(share, like(x, bins))), "i64")
     is_inside = relax.logical_and(relax.greater_equal(x, low), relax.less_equal(x, high))
-    return _counted(node, relax.minimum(place, const(bins - 1, "i64")), is_inside, bins)
+    return _count_by_bin(node, relax.minimum(place, const(bins - 1, "i64")), is_inside, bins)
 
 
 @register_torch("aten::histogram.bin_ct", "aten::histogram.bins_tensor")
 def histogram(node: Node) -> Outputs:
-    """The counts, or sums of weights, with the edges of the bins; a density is of integral 1."""
+    """Convert histogram: counts or sums of weights, and the edges of the bins. A density has integral 1."""
     x = _elements(node)
     if node.op.endswith("bins_tensor"):
         edges = node.tensor("bins", node.dtype)
     else:
         edges = _edges(x, node.int("bins", 100), node.floats("range"))
     place, is_inside = _place(x, edges)
-    counts = _counted(node, place, is_inside, _bins(edges))
+    counts = _count_by_bin(node, place, is_inside, _bins(edges))
     return [_density(counts, [edges]) if node.bool("density") else counts, edges]
 
 
 @register_torch("aten::_histogramdd_bin_edges")
 def edges_of_dimensions(node: Node) -> Outputs:
-    """Of points, which are rows."""
+    """Return the edges for points, which are rows."""
     given, counts = node.floats("range"), node.ints("bins")
     limits = [given[place : place + 2] if given else None for place in range(0, 2 * len(counts), 2)]
     points = _points(node)
@@ -70,7 +70,7 @@ def histogram_of_points(node: Node) -> Outputs:
         bins = _bins(each)
         place = relax.add(relax.multiply(place, relax.reshape(sizes.as_tensor([bins]), ())), own)
         is_inside, whole = relax.logical_and(is_inside, is_own), sizes.times(whole, bins)
-    counts = sizes.reshaped(_counted(node, place, is_inside, whole), list(map(_bins, edges)))
+    counts = sizes.reshaped(_count_by_bin(node, place, is_inside, whole), list(map(_bins, edges)))
     return _density(counts, edges) if node.bool("density") else counts
 
 
@@ -79,7 +79,7 @@ def _elements(node: Node) -> Tensor:
 
 
 def _points(node: Node) -> list[Tensor]:
-    """Where they are along each dimension."""
+    """Return the coordinates of the points along each dimension."""
     own = sizes.sizes_of(node.value("self"))
     rows = sizes.reshaped(node.tensor("self"), [sizes.product(own[:-1]), own[-1]])
     return [part(rows, 1, place, place + 1, drop=True) for place in range(own[-1])]
@@ -90,7 +90,7 @@ def _bins(edges: Tensor) -> sizes.Size:
 
 
 def _place(x: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
-    """In which bin elements are, and whether they are in one; the last has its end in it."""
+    """Return the bin of each element, and True if there is one. The last bin includes its end."""
     count = relax.reshape(sizes.as_tensor([_bins(edges)]), ())
     last = relax.take(edges, count, axis=0)
     place = relax.subtract(relax.bucketize(x, edges, right=True), const(1, "i64"))
@@ -99,7 +99,7 @@ def _place(x: Tensor, edges: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _density(counts: Tensor, edges: Sequence[Tensor]) -> Tensor:
-    """Of integral 1."""
+    """Divide counts so that the integral is 1."""
     made = relax.divide(counts, relax.sum(counts))
     for axis, each in enumerate(edges):
         widths = relax.subtract(_without(each, first=True), _without(each, first=False))
@@ -108,7 +108,10 @@ def _density(counts: Tensor, edges: Sequence[Tensor]) -> Tensor:
 
 
 def _limits(x: Tensor, given: Sequence[float] | None) -> tuple[Tensor, Tensor]:
-    """Those that are given, else the extremes; around one number where both are that, and from 0 to 1 of nothing."""
+    """Return the limits: the stated ones, or the extremes.
+
+    Equal limits are widened by 0.5 on both sides, and an empty tensor has the limits 0 and 1.
+    """
     if given is None and 0 in (info_of(x).shape or ()):
         given = (0.0, 1.0)
     low, high = (relax.min(x), relax.max(x)) if given is None else (like(x, given[0]), like(x, given[1]))
@@ -117,7 +120,7 @@ def _limits(x: Tensor, given: Sequence[float] | None) -> tuple[Tensor, Tensor]:
 
 
 def _edges(x: Tensor, bins: int, given: Sequence[float] | None) -> Tensor:
-    """Those of equal bins, each from the limit that is nearer."""
+    """Return the edges of equal bins, each computed from the nearer limit."""
     low, high = _limits(x, given)
     width = relax.subtract(high, low)
     share = const([place / bins for place in range(bins + 1)], info_of(x).dtype)
@@ -126,12 +129,12 @@ def _edges(x: Tensor, bins: int, given: Sequence[float] | None) -> Tensor:
 
 
 def _without(edges: Tensor, *, first: bool) -> Tensor:
-    """Edges without the first one, or the last."""
+    """Return edges without the first or the last edge."""
     return sizes.sliced(Value(ssa=edges), {0: (1, OPEN, 1) if first else (0, -1, 1)})
 
 
-def _counted(node: Node, place: Tensor, is_inside: Tensor, bins: sizes.Size) -> Tensor:
-    """The sums of the weights of each bin; what is outside goes behind the last one."""
+def _count_by_bin(node: Node, place: Tensor, is_inside: Tensor, bins: sizes.Size) -> Tensor:
+    """Return the sum of weights in each bin. Elements outside go to an extra bin, which is cut off."""
     place = relax.where(is_inside, place, relax.reshape(sizes.as_tensor([bins]), ()))
     weights = (
         relax.flatten(node.tensor("weight", node.dtype)) if node.has("weight") else relax.ones_like(place, dtype="i64")
@@ -143,7 +146,7 @@ def _counted(node: Node, place: Tensor, is_inside: Tensor, bins: sizes.Size) -> 
 
 @register_torch("aten::bincount")
 def count_integers(node: Node) -> Outputs:
-    """How often each integer is there, or the sum of its weights."""
+    """Convert bincount: the count of each integer, or the sum of its weights."""
     x = node.tensor("self", "i64")
     most = relax.max(relax.concat([x, const([node.int("minlength", 0) - 1], "i64")], axis=0), axis=[0], keepdims=True)
     start = sizes.full([relax.add(most, const([1], "i64"))], const(0, node.dtype))

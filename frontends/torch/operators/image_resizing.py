@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Resizing of images: the nearest elements, linear and cubic interpolation, with and without antialiasing."""
+"""Converters of image resizing: nearest, linear and cubic interpolation, with and without antialiasing."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def nearest_exact(node: Node) -> Outputs:
 
 @register_torch("aten::upsample_linear1d", "aten::upsample_bilinear2d", "aten::upsample_trilinear3d")
 def linear(node: Node) -> Outputs:
-    return _interpolated(node, Settings("linear", _coordinates(node), "floor"))
+    return _interpolate(node, Settings("linear", _coordinates(node), "floor"))
 
 
 @register_torch("aten::upsample_bicubic2d")
 def cubic(node: Node) -> Outputs:
-    return _interpolated(node, Settings("cubic", _coordinates(node), "floor"))
+    return _interpolate(node, Settings("cubic", _coordinates(node), "floor"))
 
 
 @register_torch("aten::_upsample_bilinear2d_aa", "aten::_upsample_bicubic2d_aa")
 def antialiased(node: Node) -> Outputs:
-    """Weights outside of the image are left out; the cubic kernel is another than without antialiasing."""
+    """Convert antialiased resizing. Weights outside of the image are excluded; the cubic kernel is another one."""
     settings = Settings("linear" if "linear" in node.op else "cubic", "half_pixel", "floor", -0.5, True)
     alongs = [_with_corners(node, each) for each in _alongs(node)] if node.bool("align_corners") else _alongs(node)
-    changed = [along for along in alongs if not _stays(along)]
+    changed = [along for along in alongs if not _is_unchanged(along)]
     if not changed:
         return node.tensor(0)
     if is_float(node.dtype):
@@ -46,7 +46,7 @@ def antialiased(node: Node) -> Outputs:
 
 
 def _with_corners(node: Node, along: Along) -> Along:
-    """Aligned corners only change the scale here: torch takes the same centers."""
+    """Return the resizing with aligned corners, which only change the scale here: torch uses the same centers."""
     if not isinstance(along.size, int) or not isinstance(along.count, int):
         raise node.fail("with aligned corners and antialiasing sizes must be known while the model is imported")
     scale = (along.count - 1) / (along.size - 1) if along.size > 1 and along.count > 1 else math.inf
@@ -58,7 +58,7 @@ def _coordinates(node: Node) -> str:
 
 
 def _alongs(node: Node) -> list[Along]:
-    """What becomes of each spatial dimension. With aligned corners scales do not count, but for the result's size."""
+    """Return the resizing of each spatial dimension. With aligned corners, scales only affect the result's size."""
     own = sizes.sizes_of(node.value(0))[2:]
     scales = _scales(node, len(own))
     counts = [_count(node, 2 + place, size, scale) for place, (size, scale) in enumerate(zip(own, scales, strict=True))]
@@ -75,7 +75,7 @@ def _scales(node: Node, count: int) -> list[float | None]:
 
 
 def _count(node: Node, axis: int, size: sizes.Size, scale: float | None) -> sizes.Size:
-    """The size of the result: as torch has inferred it, or where that is an expression of real numbers by the scale."""
+    """Return the size of the result: torch's inferred size, or by the scale if torch's size is a real expression."""
     found = (node.info.shape or ())[axis]
     if found is not None and (isinstance(found, int) or scale is None):
         return found
@@ -85,7 +85,7 @@ def _count(node: Node, axis: int, size: sizes.Size, scale: float | None) -> size
 
 
 def _nearest(node: Node, settings: Settings) -> Tensor:
-    """Elements are found in f32, as torch does, where that is other than by whole numbers."""
+    """Resize by nearest elements. torch's f32 rounding is reproduced where it differs from exact integers."""
     data = node.tensor(0)
     kept = []
     for along in _alongs(node):
@@ -94,11 +94,11 @@ def _nearest(node: Node, settings: Settings) -> Tensor:
             kept.append(along)
         else:
             data = relax.take(data, const(table, "i64"), axis=along.axis)
-    return _resized(data, kept, settings)
+    return _resize(data, kept, settings)
 
 
 def _table(along: Along, settings: Settings, dtype: str) -> Array | None:
-    """The elements that torch takes along a dimension; None where they are those of the operator, or not known."""
+    """Return torch's source indices along a dimension, or None if they equal the operator's or are unknown."""
     import numpy
 
     if not isinstance(along.size, int) or not isinstance(along.count, int) or not along.count:
@@ -115,15 +115,15 @@ def _table(along: Along, settings: Settings, dtype: str) -> Array | None:
     return None if (table == exact).all() else table
 
 
-def _interpolated(node: Node, settings: Settings) -> Tensor:
+def _interpolate(node: Node, settings: Settings) -> Tensor:
     alongs = _alongs(node)
     if is_float(node.dtype):
-        return _resized(node.tensor(0), alongs, settings)
-    return _of_bytes(node, alongs, lambda data, along: _resized(data, [along], settings))
+        return _resize(node.tensor(0), alongs, settings)
+    return _of_bytes(node, alongs, lambda data, along: _resize(data, [along], settings))
 
 
 def _of_bytes(node: Node, alongs: Sequence[Along], resize: Callable[[Tensor, Along], Tensor]) -> Tensor:
-    """As torch does it: the last dimension first, and what is between them is rounded to bytes too."""
+    """Resize bytes as torch does: the last dimension first, with intermediate results rounded to bytes."""
     data = node.tensor(0, "f32")
     for along in reversed(alongs):
         made = resize(data, along)
@@ -131,8 +131,8 @@ def _of_bytes(node: Node, alongs: Sequence[Along], resize: Callable[[Tensor, Alo
     return cast(data, node.dtype)
 
 
-def _resized(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor:
-    changed = [along for along in alongs if not _stays(along)]
+def _resize(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor:
+    changed = [along for along in alongs if not _is_unchanged(along)]
     if not changed:
         return data
     exact = [each._replace(scale=None) if _is_whole(each) else each for each in changed]
@@ -145,12 +145,12 @@ def _resized(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tenso
     return resized(data, exact, settings) if image is None else image
 
 
-def _stays(along: Along) -> bool:
+def _is_unchanged(along: Along) -> bool:
     return along.size == along.count and along.scale in (None, 1.0)
 
 
 def _is_whole(along: Along) -> bool:
-    """Whether the scale is the ratio of the sizes."""
+    """Check whether the scale is the ratio of the sizes."""
     if along.scale is None or not all(isinstance(each, int) for each in (along.size, along.count)):
         return False
     return math.isclose(along.size * along.scale, along.count, rel_tol=1e-7)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images: sampling at the positions of a grid, blocks of elements as columns and back."""
+"""Converters of sampling at the positions of a grid, and of im2col and col2im."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PADDINGS = ("zeros", "border", "reflection")
 
 @register_torch("aten::grid_sampler", "aten::grid_sampler_2d", "aten::grid_sampler_3d")
 def grid_sampler(node: Node) -> Outputs:
-    """torch's grid has coordinates last."""
+    """Convert grid_sampler. torch's grid has the coordinates in the last dimension."""
     rank = node.rank(0)
     return relax.dialect.ops["image.grid_sample"](
         node.tensor(0),
@@ -30,7 +30,7 @@ def grid_sampler(node: Node) -> Outputs:
 
 @register_torch("aten::affine_grid_generator")
 def affine_grid(node: Node) -> Outputs:
-    """torch's grid has coordinates last."""
+    """Convert affine_grid_generator. torch's grid has the coordinates in the last dimension."""
     image = node.sizes("size")[2:]
     size = sizes.as_shape(image)
     grid = relax.image.affine_grid(node.tensor("theta"), size, align_corners=node.bool("align_corners"))
@@ -42,7 +42,7 @@ def affine_grid(node: Node) -> Outputs:
 
 @register_torch("aten::im2col")
 def im2col(node: Node) -> Outputs:
-    """[batch, channels, height, width] as [batch, channels * elements of a block, blocks]."""
+    """Convert im2col: [batch, channels, height, width] to [batch, channels * elements of a block, blocks]."""
     kernel, gaps, pads, strides = _block_settings(node)
     data, has_batch = node.tensor(0), node.rank(0) == 4
     data = data if has_batch else relax.expand_dims(data, axis=[0])
@@ -62,7 +62,7 @@ def im2col(node: Node) -> Outputs:
 
 @register_torch("aten::col2im")
 def col2im(node: Node) -> Outputs:
-    """The inverse of that, with elements that several blocks hold added up."""
+    """Convert col2im: the inverse of im2col, with overlapping elements summed."""
     kernel, gaps, pads, strides = _block_settings(node)
     has_batch = node.rank(0) == 3
     data = node.tensor(0) if has_batch else relax.expand_dims(node.tensor(0), axis=[0])

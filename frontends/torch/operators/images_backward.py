@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Backward steps of resizing, sampling and padding of images."""
+"""Converters of backward steps of resizing, sampling and padding of images."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..prelude import Node, Outputs, Value, backward_of, gradients_by, register_
     "aten::_upsample_bilinear2d_aa_backward", "aten::_upsample_bicubic2d_aa_backward",
 )  # fmt: skip
 def resizing_backward(node: Node) -> Outputs:
-    """Resizing is linear: what the image was does not matter."""
+    """Convert a backward step of resizing. Resizing is linear, so the image's elements do not matter."""
     image = Value(ssa=sizes.zeros(node.sizes("input_size"), node.dtype))
     forward = node.op.rpartition(".")[0].removesuffix("_backward")
     return gradients_by(node, forward, ("self",), [node.value("grad_output")], self=image)

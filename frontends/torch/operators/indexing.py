@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that read elements at indices, or find these. Those that write are in scatters.py."""
+"""Converters of operators that read elements at indices, or find indices. Operators that write are in scatters.py."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import NamedTuple
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, like, part, register_rows, register_torch, relax, sizes
 from .reductions import norm
 
-# ---- with a list of index tensors ----
+# ---- lists of index tensors ----
 
 
 class Indexed(NamedTuple):
-    """A tensor whose dimensions that are indexed come first, with the indices."""
+    """Tensor with its indexed dimensions first, and the indices."""
 
     x: Tensor
     indices: list[Tensor]
-    #: The dimensions of the original tensor in their order there.
+    #: The dimensions of the original tensor in their new order.
     order: list[int]
-    #: Where the indices' dimensions are in the result, in front of which other dimension.
+    #: Position of the indices' dimensions among the other dimensions of the result.
     place: int
 
 
 def indexed(node: Node, x: Tensor) -> Indexed:
-    """`x[indices]`: a mask stands for the indices of what is true in it; None takes all of a dimension."""
+    """Prepare `x[indices]`. A mask becomes the indices of its true elements; None takes all of a dimension."""
     found: list[Tensor | None] = []
     for each in node.optional_values("indices"):
         if each is None:
@@ -32,7 +32,7 @@ def indexed(node: Node, x: Tensor) -> Indexed:
         elif each.dtype not in ("i1", "ui8"):
             found.append(each.ssa)
         elif each.rank == 0:
-            raise node.fail("a mask of no dimensions is not supported: torch.where chooses by one", "indices")
+            raise node.fail("a 0-D mask is not supported: use torch.where instead", "indices")
         else:
             found += coordinates(each.ssa)
     axes = [axis for axis, each in enumerate(found) if each is not None]
@@ -43,7 +43,7 @@ def indexed(node: Node, x: Tensor) -> Indexed:
 
 
 def coordinates(mask: Tensor) -> list[Tensor]:
-    """Where a tensor is not zero, the index along each dimension."""
+    """Return the indices of nonzero elements along each dimension."""
     found = relax.nonzero(mask)
     return [part(found, 0, axis, axis + 1, drop=True) for axis in range(mask.type.rank)]
 
@@ -72,7 +72,7 @@ def index(node: Node) -> Outputs:
     return ordered(taken, [*kept[:place], *range(count), *kept[place:]])
 
 
-# ---- along a dimension ----
+# ---- indexing along a dimension ----
 
 
 def at_least_1d(x: Tensor) -> Tensor:
@@ -83,7 +83,7 @@ def at_least_1d(x: Tensor) -> Tensor:
 def gather(node: Node) -> Outputs:
     rank, x, places = node.rank("index"), node.tensor("self"), node.tensor("index")
     axis = node.axis("dim", node.rank("self"))
-    if max(rank, 1) != max(node.rank("self"), 1):  # an empty index may have another rank
+    if max(rank, 1) != max(node.rank("self"), 1):  # An empty index may have another rank.
         return sizes.zeros(node.sizes_of_result, node.dtype)
     made = relax.gather_elements(at_least_1d(x), at_least_1d(places), axis=axis)
     return made if rank else relax.reshape(made, ())
@@ -91,7 +91,10 @@ def gather(node: Node) -> Outputs:
 
 @register_torch("aten::take_along_dim")
 def take_along_dim(node: Node) -> Outputs:
-    """Both are broadcast outside of the dimension; without one both are flattened."""
+    """Convert take_along_dim.
+
+    Operands are broadcast outside of the dimension; without a dimension, they are flattened.
+    """
     if not node.has("dim"):
         return relax.take(relax.flatten(node.tensor("self")), relax.flatten(node.tensor("indices")), axis=0)
     axis, x, places = node.axis("dim", node.rank("self")), node.value("self"), node.value("indices")
@@ -118,18 +121,18 @@ register_rows(
 )
 
 
-# ---- where something is ----
+# ---- nonzero elements and masks ----
 
 
 def _nonzero(node: Node) -> Tensor:
-    """A row for each element that is not zero; of a 0-D tensor it has no numbers."""
+    """Return a row of indices for each nonzero element. Rows of a 0-D tensor are empty."""
     rows = relax.permute_dims(relax.nonzero(node.tensor("self")), axes=[1, 0])
     return rows if node.rank("self") else part(rows, 1, 0, 0)
 
 
 @register_torch("aten::nonzero_static")
 def nonzero_of_size(node: Node) -> Outputs:
-    """The first ones of a number; further rows are filled."""
+    """Convert nonzero_static: the first `size` rows. Missing rows are filled."""
     size, rank = node.size("size"), node.rank("self")
     rows = _nonzero(node)
     filled = sizes.full([size, rank], const(node.int("fill_value", -1), "i64"))
@@ -162,7 +165,7 @@ def one_hot(node: Node) -> Outputs:
 
 @register_torch("aten::embedding_renorm")
 def embedding_renorm(node: Node) -> Outputs:
-    """Rows that are read are scaled to a length where they are longer."""
+    """Convert embedding_renorm: scale rows that are read down to a maximum norm."""
     weight, limit = node.tensor("self"), like(node.tensor("self"), node.float("max_norm"))
     lengths = norm(relax.abs(weight), node.float("norm_type"), axes=[1], keepdims=True)
     is_read = relax.zeros((sizes.sizes_of(node.value("self"))[0],), "i1")
@@ -175,9 +178,9 @@ def embedding_renorm(node: Node) -> Outputs:
 
 @register_torch("aten::embedding_bag", "aten::_embedding_bag", "aten::_embedding_bag_forward_only")
 def embedding_bag(node: Node) -> Outputs:
-    """Rows of each bag, summed, averaged or their maximum; a bag begins where the last one ends.
+    """Convert embedding_bag: sum, mean or maximum of the rows of each bag. A bag begins at the end of the last one.
 
-    The other results are for the gradient, which needs none but the places of maxima.
+    The other results are for the gradient, which needs only the indices of maxima.
     """
     others = [
         sizes.zeros(node.result_sizes(index), node.dtype_of_result(index)) if is_wanted else None
@@ -196,7 +199,7 @@ def embedding_bag(node: Node) -> Outputs:
     is_counted = relax.greater_equal(cast(places.ssa, "i64"), const(0, "i64"))
     if node.int("padding_idx", -1) >= 0:
         is_counted = relax.not_equal(cast(places.ssa, "i64"), const(node.int("padding_idx"), "i64"))
-    # What is not counted goes to a bag of its own, behind the last one.
+    # Rows that are not counted go to an extra bag behind the last one.
     own = relax.where(is_counted, own, relax.reshape(sizes.as_tensor([bags]), ()))
     target = sizes.broadcast(relax.expand_dims(own, axis=[1]), [count, width])
     start = sizes.full([sizes.plus(bags, 1), width], const(-float("inf") if mode == "max" else 0, weight.dtype))
@@ -220,7 +223,7 @@ def embedding_bag(node: Node) -> Outputs:
 
 
 def _first_maxima(is_most: Tensor, target: Tensor, places: Tensor, bags: sizes.Size) -> Tensor:
-    """Of each bag and column the place of the first row that has the maximum."""
+    """Return the index of the first row with the maximum, for each bag and column."""
     count, width = sizes.sizes_of(Value(ssa=target))
     last = relax.reshape(sizes.as_tensor([sizes.minus(count, 1)]), ())
     numbers = relax.where(is_most, relax.expand_dims(sizes.count_up(count), axis=[1]), last)

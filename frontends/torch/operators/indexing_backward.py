@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Backward steps of reading and writing at indices that torch does not decompose."""
+"""Converters of backward steps of indexing that torch does not decompose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..prelude import Node, Outputs, Tensor, Value, gradients_by, like, register
 
 @register_torch("aten::masked_scatter_backward")
 def masked_scatter_backward(node: Node) -> Outputs:
-    """By the source, of which the first elements have gone where the mask is."""
+    """Return the gradient by the source. The mask's elements came from the first elements of the source."""
     arriving = node.value("grad_output")
     into = Value(ssa=sizes.zeros(sizes.sizes_of(arriving), node.dtype))
     source = Value(ssa=sizes.zeros(node.sizes("sizes"), node.dtype))
@@ -17,15 +17,15 @@ def masked_scatter_backward(node: Node) -> Outputs:
 
 @register_torch("aten::_embedding_bag_backward", "aten::_embedding_bag_dense_backward")
 def embedding_bag_backward(node: Node) -> Outputs:
-    """By the rows: a maximum's share goes to the row that it is from, a sum is linear in them."""
+    """Return the gradient by the rows. A maximum's gradient goes to its row; a sum is linear in the rows."""
     if node.bool("sparse"):
-        raise node.fail("its gradient is not sparse: EmbeddingBag(..., sparse=False)")
+        raise node.fail("sparse gradients are not supported: use EmbeddingBag(..., sparse=False)")
     arriving = node.value("grad")
     bags, width = sizes.sizes_of(arriving)
     rows = sizes.zeros([node.size("num_weights"), width], node.dtype)
     if node.int("mode") == 2:
         places = node.tensor("maximum_indices", "i64")
-        # An empty bag has none.
+        # An empty bag has no maximum.
         kept = relax.where(relax.less(places, like(places, 0)), like(arriving.ssa, 0), arriving.ssa)
         places = relax.maximum(places, like(places, 0))
         return relax.scatter_elements(rows, places, kept, axis=0, reduction="add")
@@ -37,7 +37,7 @@ def embedding_bag_backward(node: Node) -> Outputs:
 
 
 def _shared_by_uses(node: Node, gradient: Tensor) -> Tensor:
-    """Each row divided by how often it has been read."""
+    """Divide each row by the number of its uses."""
     places = node.tensor("indices", "i64")
     none = sizes.zeros([node.size("num_weights")], node.dtype)
     counts = relax.scatter_elements(none, places, relax.ones_like(places, dtype=node.dtype), axis=0, reduction="add")
@@ -55,5 +55,5 @@ def embedding_bag_weights_backward(node: Node) -> Outputs:
 
 
 def _first(node: Node, bags: sizes.Size) -> Value:
-    """Where bags begin, without the end of the last one that may stand behind them."""
+    """Return the starts of the bags, without the optional end of the last bag."""
     return Value(ssa=sizes.sliced(node.value("offsets"), {0: (0, bags, 1)}, {0: bags}))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Losses of classes; torch says the others by operators on each element."""
+"""Converters of losses of classes. torch decomposes other losses to elementwise operators."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _REDUCTIONS: Sequence[Reduction] = ("none", "mean", "sum")
 
 
 class Weighed(NamedTuple):
-    """What the loss of a class is multiplied by, which class has none, and how losses are joined."""
+    """Weight of each class, ignored class, and reduction of losses."""
 
     weight: Tensor | None
     ignored: int
     reduction: Reduction
 
 
-def _weighed(node: Node) -> Weighed:
+def _weighing(node: Node) -> Weighed:
     reduction = node.get("reduction", 0)
-    # One of torch's operators has its name.
+    # One of torch's operators has the name of the reduction.
     name = _REDUCTIONS[_REDUCTIONS.index(reduction) if isinstance(reduction, str) else reduction]
     return Weighed(node.optional("weight", wide_float(node.dtype)), node.int("ignore_index"), name)
 
@@ -48,19 +48,19 @@ def _likelihood(logs: Tensor, target: Tensor, how: Weighed, reduction: Reduction
 
 
 def _total_weight(logs: Tensor, target: Tensor, how: Weighed) -> Tensor:
-    """Of all targets that are not ignored: the loss where each logarithm is -1."""
+    """Return the sum of weights of targets that are not ignored: the loss with logarithms of -1."""
     return _likelihood(relax.full_like(logs, like(logs, -1)), target, how, "sum")
 
 
 def nll_loss(node: Node) -> Tensor:
     logs = node.tensor("self", wide_float(node.dtype))
-    return cast(_likelihood(logs, node.tensor("target"), _weighed(node)), node.dtype)
+    return cast(_likelihood(logs, node.tensor("target"), _weighing(node)), node.dtype)
 
 
 @register_torch("aten::nll_loss_forward", "aten::nll_loss2d_forward")
 def nll_loss_forward(node: Node) -> Outputs:
-    """With the sum of weights that a mean divides by."""
-    logs, how = node.tensor("self", wide_float(node.dtype)), _weighed(node)
+    """Return the loss, and the sum of weights by which a mean divides."""
+    logs, how = node.tensor("self", wide_float(node.dtype)), _weighing(node)
     total = relax.zeros((), info_of(logs).dtype)
     if how.reduction != "none":
         total = _total_weight(logs, node.tensor("target"), how)
@@ -68,26 +68,26 @@ def nll_loss_forward(node: Node) -> Outputs:
 
 
 def cross_entropy(node: Node, logits: Tensor) -> Tensor:
-    """Of targets that are classes, or that are probabilities of all of them."""
+    """Return the cross entropy of targets that are classes, or probabilities of all classes."""
     axis = min(1, logits.type.rank - 1)
-    logs, target, how = relax.nn.log_softmax(logits, axis=axis), node.tensor("target"), _weighed(node)
+    logs, target, how = relax.nn.log_softmax(logits, axis=axis), node.tensor("target"), _weighing(node)
     smoothing = node.float("label_smoothing", 0.0)
     weighed = logs
     if how.weight is not None:
         weighed = relax.multiply(logs, along_axis(how.weight, axis, logits.type.rank))
-    # Classes are as likely as each other, times the smoothing.
+    # Smoothing makes all classes equally likely with a share of the weight.
     smooth = relax.negative(relax.mean(weighed, axis=[axis]))
     if is_float(info_of(target).dtype):
         products = relax.multiply(weighed, cast(target, info_of(logs).dtype))
         own = relax.negative(relax.sum(products, axis=[axis]))
-        made = _reduced(_mixed(own, smooth, smoothing), how.reduction)
+        made = _reduce(_mix(own, smooth, smoothing), how.reduction)
     else:
         own = _likelihood(logs, target, how)
-        made = _mixed(own, _smooth_of_classes(smooth, logs, target, how), smoothing) if smoothing else own
+        made = _mix(own, _smooth_of_classes(smooth, logs, target, how), smoothing) if smoothing else own
     return cast(made, node.dtype)
 
 
-def _mixed(own: Tensor, smooth: Tensor, share: float) -> Tensor:
+def _mix(own: Tensor, smooth: Tensor, share: float) -> Tensor:
     if not share:
         return own
     return relax.add(relax.multiply(own, like(own, 1 - share)), relax.multiply(smooth, like(own, share)))
@@ -96,11 +96,11 @@ def _mixed(own: Tensor, smooth: Tensor, share: float) -> Tensor:
 def _smooth_of_classes(smooth: Tensor, logs: Tensor, target: Tensor, how: Weighed) -> Tensor:
     kept = relax.where(relax.equal(target, like(target, how.ignored)), like(smooth, 0), smooth)
     if how.reduction != "mean":
-        return _reduced(kept, how.reduction)
-    return relax.divide(_reduced(kept, "sum"), _total_weight(logs, target, how))
+        return _reduce(kept, how.reduction)
+    return relax.divide(_reduce(kept, "sum"), _total_weight(logs, target, how))
 
 
-def _reduced(x: Tensor, reduction: Reduction) -> Tensor:
+def _reduce(x: Tensor, reduction: Reduction) -> Tensor:
     if reduction == "none" or x.type.rank == 0:
         return x
     return relax.dialect.ops[reduction](x)
@@ -120,7 +120,7 @@ _LINEAR = ("input", "linear_weight", "linear_bias")
 @register_torch("torch_nn::_linear_cross_entropy_batch_chunked",
                 "torch_nn::_linear_cross_entropy_batch_chunked_no_reduction")  # fmt: skip
 def linear_cross_entropy(node: Node) -> Outputs:
-    """A linear layer and its loss, which torch computes piece by piece, and how the loss changes with what is asked."""
+    """Convert a linear layer with its loss, which torch computes in chunks, and the requested gradients."""
     dtype = wide_float(node.dtype)
     given = {name: node.tensor(name, dtype) for name in _LINEAR if node.has(name)}
     wanted = [name for name in _LINEAR if node.bool(f"compute_{name}_grad")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of matrices, least squares, pseudo-inverses, and distances between rows."""
+"""Converters of functions of matrices, least squares, pseudo-inverses, and distances between rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...core.linear_algebra.eigenvalues import svd_of
 from ...core.linear_algebra.matrix_loops import Batch, Matrix, absolute, each_matrix, folded, steps, total, transposed
 from ..prelude import Node, Outputs, Tensor, cast, const, like, register_torch, relax, sizes, wide_float
 
-# ---- the exponential: of A / 2^s by its series, then squared s times ----
+# ---- the exponential: the series for A / 2^s, then s squarings ----
 
 
 def exponential_kernel(a: Tensor, out: Tensor) -> None:
@@ -21,7 +21,7 @@ def exponential_kernel(a: Tensor, out: Tensor) -> None:
 def _exponential(a: Matrix, out: Matrix) -> None:
     column = lambda j, best: _larger(total(0, a.rows, lambda i: absolute(a[i, j]), a.real(0.0)), best)  # noqa: E731
     norm = folded(0, a.columns, column, a.real(0.0))
-    # Each squaring doubles errors; of matrices up to this size so many terms are the exponential to the last digit.
+    # Each squaring doubles errors. For norms up to 2, this number of terms is exact to the last digit.
     terms, most = (16 if str(a.element) == "f32" else 26), 2.0
     halve = lambda size, count, factor: [size * 0.5, count + 1, factor * 0.5]  # noqa: E731
     is_large = lambda size, count, _: (size > most) & (count < 1100)  # noqa: E731
@@ -31,7 +31,7 @@ def _exponential(a: Matrix, out: Matrix) -> None:
         out.fill(lambda i, j: _one_on_diagonal(a, i, j))
 
         def term(k: Number) -> None:
-            # I + A / k times what is there
+            # I + A / k times the previous result.
             share = factor / k.to("i64").to(str(a.element))
             other.copy(out)
             out.fill(lambda i, j: _one_on_diagonal(a, i, j))
@@ -66,18 +66,18 @@ def _add_product(out: Matrix, left: Matrix, right: Matrix, factor: Number) -> No
 
 @register_torch("aten::linalg_matrix_exp", "aten::matrix_exp")
 def matrix_exp(node: Node) -> Outputs:
-    """In f32 at least: powers of narrow floats overflow."""
+    """Convert matrix_exp, computed in at least f32, because powers of narrow floats overflow."""
     wide = wide_float(node.dtype)
     a, n = node.tensor(0, wide), sizes.sizes_of(node.value(0))[-1]
     batch = Batch.of(node, a)
     return cast(batch.call(exponential_kernel, [batch.flat(a)], ((n, n), wide))[0], node.dtype)
 
 
-# ---- least squares and pseudo-inverses, by singular values ----
+# ---- least squares and pseudo-inverses by singular values ----
 
 
-def _inverted(s: Tensor, least: Tensor) -> Tensor:
-    """1 / s; nothing where that is too small to tell it from 0."""
+def _pseudo_invert(s: Tensor, least: Tensor) -> Tensor:
+    """Return 1 / s, or 0 if s is not distinguishable from 0."""
     is_there = relax.greater(s, least)
     one = like(s, 1)
     return relax.where(is_there, relax.divide(one, relax.where(is_there, s, one)), like(s, 0))
@@ -85,7 +85,10 @@ def _inverted(s: Tensor, least: Tensor) -> Tensor:
 
 @register_torch("aten::linalg_lstsq")
 def least_squares(node: Node) -> Outputs:
-    """The shortest of the best solutions, residuals, ranks, singular values; which of them there are, torch says."""
+    """Return the shortest of the best solutions, residuals, ranks and singular values.
+
+    torch's result types tell which of them are not empty.
+    """
     a, b, dtype = node.tensor("self"), node.tensor("b"), node.value("self").dtype
     m, n = sizes.sizes_of(node.value("self"))[-2:]
     is_vector = node.rank("b") == node.rank("self") - 1
@@ -101,7 +104,7 @@ def least_squares(node: Node) -> Outputs:
     driver = node.string("driver") or "gelsy"
     if driver == "gels":
         least = relax.zeros_like(least)
-    inverse = relax.expand_dims(_inverted(s, least), axis=[-1])
+    inverse = relax.expand_dims(_pseudo_invert(s, least), axis=[-1])
     x = relax.matmul(transposed(vh), relax.multiply(inverse, relax.matmul(transposed(u), b)))
     results = [relax.squeeze(x, axis=[-1]) if is_vector else x]
     residuals, ranks, values = (node.results[place] for place in (1, 2, 3))
@@ -117,9 +120,9 @@ def least_squares(node: Node) -> Outputs:
 
 @register_torch("aten::linalg_pinv.atol_rtol_tensor")
 def pseudo_inverse(node: Node) -> Outputs:
-    """Singular values up to `atol`, or `rtol` of the largest, are nothing."""
+    """Convert pinv. Singular values up to `atol`, or `rtol` times the largest, count as 0."""
     a, dtype = node.tensor("self"), node.dtype
-    if node.bool("hermitian"):  # what is above the diagonal does not count
+    if node.bool("hermitian"):  # Elements above the diagonal are not read.
         a = relax.add(relax.tril(a), transposed(relax.tril(a, k=-1)))
     u, s, vh = svd_of(node, a)
     m, n = sizes.sizes_of(node.value("self"))[-2:]
@@ -133,7 +136,7 @@ def pseudo_inverse(node: Node) -> Outputs:
         if node.has("atol"):
             relative = relax.where(relax.greater(absolute_, like(s, 0)), like(s, 0), relative)
     least = relax.maximum(absolute_, relax.multiply(relative, largest))
-    inverse = relax.expand_dims(_inverted(s, least), axis=[-1])
+    inverse = relax.expand_dims(_pseudo_invert(s, least), axis=[-1])
     return relax.matmul(transposed(vh), relax.multiply(inverse, transposed(u)))
 
 
@@ -142,7 +145,7 @@ def pseudo_inverse(node: Node) -> Outputs:
 
 @dataclass(frozen=True)
 class Distances:
-    """The kernel of the distances between rows by a norm: of each two of both, or of each pair of one's."""
+    """Kernel of the distances by a norm between each row of one matrix and each row of another."""
 
     p: float
     __name__ = "distances"
@@ -175,7 +178,7 @@ def _larger_or_nan(x: Number, best: Number) -> Number:
 
 @register_torch("aten::_cdist_forward", "aten::cdist")
 def distances(node: Node) -> Outputs:
-    """Between rows of two batches of matrices, which broadcast."""
+    """Convert cdist: distances between rows of two batches of matrices, which are broadcast."""
     x, y = node.tensor("x1"), node.tensor("x2")
     own = node.sizes_of_result
     batch = Batch(node, own[:-2])
@@ -184,7 +187,7 @@ def distances(node: Node) -> Outputs:
 
 @dataclass(frozen=True)
 class PairDistances:
-    """The kernel of the distances of each two rows, those of the first row in front."""
+    """Kernel of the distances between each two rows, with the first row's distances in front."""
 
     p: float
     __name__ = "pair_distances"

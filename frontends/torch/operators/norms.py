@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Normalizations."""
+"""Converters of normalizations."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from ..prelude import Node, Outputs, Tensor, cast, const, register_rows, registe
 
 
 def _wide(node: Node) -> str:
-    """What sums are computed in: narrow floats in f32."""
+    """Return the type for sums: f64, or f32 for narrower types."""
     return "f64" if node.value(0).dtype == "f64" else "f32"
 
 
 def _one_or(node: Node, key: str, count: sizes.Size, dtype: str, neutral: float) -> Tensor:
-    """A parameter of channels, or the number that changes nothing."""
+    """Return a parameter of channels, or its neutral value if it is absent."""
     if node.has(key):
         return node.tensor(key, dtype)
     return sizes.full([count], const(neutral, dtype))
@@ -62,7 +62,7 @@ def channels_of(node: Node) -> sizes.Size:
 
 
 def _batch_norm(node: Node, is_training: bool) -> list[Tensor]:
-    """The result and the running mean and variance as they move, in the type that sums are computed in."""
+    """Return the result and the updated running mean and variance, in the type for sums."""
     wide, count = _wide(node), channels_of(node)
     x = node.tensor(0, wide)
     is_vector = node.rank(0) == 1
@@ -82,14 +82,14 @@ def _batch_norm(node: Node, is_training: bool) -> list[Tensor]:
 
 @register_torch("aten::batch_norm")
 def batch_norm(node: Node) -> Outputs:
-    """A model that is traced while it trains updates its statistics in place, which torch makes results of before."""
+    """Convert batch_norm. Training updates the statistics in place, which torch converts to results before."""
     is_training = node.bool("training") or not node.has("running_mean")
     return cast(_batch_norm(node, is_training)[0], node.dtype)
 
 
 @register_torch("aten::_native_batch_norm_legit_no_training", "aten::cudnn_batch_norm")
 def batch_norm_of_inference(node: Node) -> Outputs:
-    # Statistics of the batch, which nobody reads: their size is the device's.
+    # Statistics of the batch, which nothing reads: their size depends on the device.
     unread = [sizes.zeros(node.result_sizes(index), node.dtype_of_result(index)) for index in (1, 2)]
     return [cast(_batch_norm(node, False)[0], node.dtype), *unread]
 
@@ -112,7 +112,7 @@ def instance_norm(node: Node) -> Outputs:
 
 @register_torch("aten::native_group_norm")
 def native_group_norm(node: Node) -> Outputs:
-    """With the mean and the inverse deviation of each group."""
+    """Return the result, and the mean and inverse deviation of each group."""
     wide, groups = _wide(node), node.int("group")
     shape = sizes.sizes_of(node.value(0))
     result = group_norm_of(node, groups)
@@ -143,7 +143,7 @@ register_rows({"aten::group_norm": lambda node: group_norm_of(node, node.int("nu
 
 @register_torch("aten::_weight_norm", "aten::_weight_norm_interface")
 def weight_norm(node: Node) -> Outputs:
-    """`v * g / |v|`, the norm over all dimensions but one."""
+    """Convert weight_norm: `v * g / |v|`, with the norm over all dimensions but one."""
     v, g, axis = node.tensor("v"), node.tensor("g"), node.axis("dim", node.rank("v"))
     others = [each for each in range(node.rank("v")) if each != axis]
     norm = relax.sqrt(relax.sum(relax.square(v), axis=others, keepdims=True))

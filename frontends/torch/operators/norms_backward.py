@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Backward steps of normalizations that torch does not decompose."""
+"""Converters of backward steps of normalizations that torch does not decompose."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with weights of four or eight bits that torch has packed."""
+"""Converters of products with packed weights of four or eight bits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PRODUCT = "_weight_int4pack_mm_for_cpu"
 
 @register_torch("aten::_weight_int8pack_mm")
 def weight_int8pack_mm(node: Node) -> Outputs:
-    """A product with the transposed weight, whose rows have a scale each."""
+    """Convert a product with the transposed weight, which has a scale per row."""
     scales = node.tensor("scales", "f32")
     weight = relax.dequantize(node.tensor("mat2"), scales, const(0, "i8"), axis=0, out_dtype="f32")
     made = relax.matmul(node.tensor("self", "f32"), relax.permute_dims(weight, axes=[1, 0]))
@@ -29,9 +29,12 @@ def weight_int8pack_mm(node: Node) -> Outputs:
 
 @register_torch("aten::_convert_weight_to_int4pack_for_cpu")
 def pack_int4(node: Node) -> Outputs:
-    """Two neighbors of a row in a byte, the first in the low bits: torch's order depends on the machine."""
+    """Pack two adjacent elements of a row in a byte, the first in the low bits.
+
+    torch's own order depends on the machine.
+    """
     if any(_PRODUCT not in str(user.target) for user in node.fx.users):
-        raise node.fail(f"what it gives can only be an argument of {_PRODUCT}")
+        raise node.fail(f"its result can only be an argument of {_PRODUCT}")
     codes = node.tensor(0, "ui8")
     own = sizes.sizes_of(node.value(0))
     pairs = sizes.reshaped(codes, [own[0], sizes.divided(own[1], 2), 2])
@@ -41,8 +44,10 @@ def pack_int4(node: Node) -> Outputs:
 
 @register_torch(f"aten::{_PRODUCT}")
 def weight_int4pack_mm(node: Node) -> Outputs:
-    """With the transposed weight, whose elements are (code - 8) * scale + zero in groups of a row. The zeros are times
-    the sums of groups: no scale is divided by."""
+    """Convert a product with a transposed 4-bit weight: (code - 8) * scale + zero in groups of a row.
+
+    The zeros are multiplied by the sums of groups, so that nothing is divided by a scale.
+    """
     x, group, around = node.tensor("self", "f32"), node.int("qGroupSize"), node.tensor("qScaleAndZeros", "f32")
     scale, zero = (part(around, 2, place, place + 1, drop=True) for place in range(2))
     codes = _pairs(node)
@@ -56,22 +61,22 @@ def weight_int4pack_mm(node: Node) -> Outputs:
 
 
 def _of_depth(x: Tensor, depth: sizes.Size) -> tuple[Tensor, list[sizes.Size]]:
-    """With rows as long as the weight's, and the sizes in front; torch does not compare them."""
+    """Return x with rows as long as the weight's, and the leading sizes. torch does not compare the lengths."""
     lead = sizes.sizes_of(Value(ssa=x))[:-1]
     return sizes.reshaped(x, [*lead, depth]), lead
 
 
 def _pairs(node: Node) -> Tensor:
-    """The codes as `pack_int4` has them."""
+    """Return the codes in the order of `pack_int4`."""
     packed = node.value("mat2")
     if packed.array is not None:
-        return const(_unpacked(packed.array))
+        return const(_unpack(packed.array))
     if str(node.fx.args[1].target) != "aten._convert_weight_to_int4pack_for_cpu.default":
         raise node.fail("its weight must be a constant, or packed in the program: torch's order depends on the machine")
     return packed.ssa
 
 
-def _unpacked(packed: numpy.ndarray) -> numpy.ndarray:
+def _unpack(packed: numpy.ndarray) -> numpy.ndarray:
     import numpy
 
     rows, depth = packed.shape[0], 2 * packed.shape[1]
@@ -91,7 +96,10 @@ def _halves(packed: numpy.ndarray) -> numpy.ndarray:
 
 @lru_cache(maxsize=16)
 def _orders(rows: int) -> list[numpy.ndarray]:
-    """In which order torch packs rows, block by block: it is asked on this machine, where the weight was packed."""
+    """Return torch's order of packed rows, block by block.
+
+    The order is computed on this machine, where the weight was packed.
+    """
     import numpy
     import torch
 
@@ -110,12 +118,12 @@ def _as_packed(codes: torch.Tensor) -> numpy.ndarray:
     return _halves(pack(codes.int().contiguous(), 1).numpy())
 
 
-# ---- four bits, with rows of the other side that are quantized while the program runs ----
+# ---- four bits, with run-time quantization of the other operand ----
 
 
 @register_torch("aten::_dyn_quant_pack_4bit_weight")
 def pack_with_scales(node: Node) -> Outputs:
-    """All bytes, then all scales, as floats: so torch has them where no library of the processor's packs them."""
+    """Return all bytes, then all scales, as floats: torch's order without a packing library of the processor."""
     if node.has("bias"):
         raise node.fail("a bias is not packed: add it to the product", "bias")
     return relax.concat([relax.flatten(node.tensor(key, "f32")) for key in ("weights", "scales_zeros")], axis=0)
@@ -126,7 +134,7 @@ def dynamically_quantized_product(node: Node) -> Outputs:
     group, depth, columns = (node.int(key) for key in ("block_size", "in_features", "out_features"))
     packed, count, blocks = node.tensor("packed_weights"), columns * depth // 2, depth // group
     if Value(ssa=packed).shape != (count + columns * blocks,):
-        raise node.fail("its weight is packed as a library of another processor needs it", "packed_weights")
+        raise node.fail("its weight is packed for a library of another processor", "packed_weights")
     codes = relax.reshape(cast(part(packed, 0, 0, count), "ui8"), (columns, blocks, group // 2))
     scale = relax.reshape(part(packed, 0, count, count + columns * blocks), (columns, blocks))
     x = _through_bytes(_of_depth(node.tensor("inp", "f32"), depth)[0])
@@ -134,7 +142,7 @@ def dynamically_quantized_product(node: Node) -> Outputs:
 
 
 def _through_bytes(x: Tensor) -> Tensor:
-    """Rows rounded to what 256 steps between their extremes and 0 can say."""
+    """Round rows to 256 steps between their extremes, including 0."""
     zero = const(0, "f32")
     least = relax.minimum(relax.min(x, axis=[-1], keepdims=True), zero)
     most = relax.maximum(relax.max(x, axis=[-1], keepdims=True), zero)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pools over windows, over parts of a number that is asked for, and the inverse of taking maxima.
+"""Converters of pools over windows, adaptive and fractional pools, and the inverse of max pooling.
 
-Inside, tensors are [batch, channels, ...]; an input without a batch gets one.
+Internally, tensors are [batch, channels, ...]. An input without a batch gets one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from .convolutions import per_dimension
 
 
 def count_of(node: Node) -> int:
-    """Over how many dimensions an operator goes: `aten::max_pool2d...`."""
+    """Return the number of dimensions in an operator's name, such as `aten::max_pool2d`."""
     return int(node.op[node.op.index("d", node.op.index("pool")) - 1])
 
 
@@ -28,7 +28,7 @@ def batched(node: Node, tensor: Tensor, count: int) -> Tensor:
 
 
 def as_given(node: Node, tensor: Tensor, count: int) -> Tensor:
-    """Without the batch that the input did not have."""
+    """Remove the batch dimension if the input had none."""
     return tensor if node.rank(0) == count + 2 else relax.squeeze(tensor, axis=[0])
 
 
@@ -63,7 +63,7 @@ def max_pool(node: Node) -> Outputs:
     "aten::max_pool1d_with_indices", "aten::max_pool2d_with_indices", "aten::max_pool3d_with_indices",
 )  # fmt: skip
 def max_pool_with_indices(node: Node) -> Outputs:
-    """A place is counted within a channel's image."""
+    """Convert max pooling with indices, which count within the image of a channel."""
     if not node.is_wanted[1]:
         return [max_pool(node), None]  # type: ignore[list-item]
     count = count_of(node)
@@ -74,7 +74,7 @@ def max_pool_with_indices(node: Node) -> Outputs:
 
 
 def _places(data: Tensor, count: int) -> Tensor:
-    """Where in its channel's image each element stands, [batch, channels, ...]."""
+    """Return the index of each element in its channel's image, [batch, channels, ...]."""
     shape = sizes.sizes_of(Value(ssa=data))
     image = sizes.reshaped(sizes.count_up(sizes.product(shape[-count:])), shape[-count:])
     return sizes.broadcast(image, shape)
@@ -99,7 +99,7 @@ def _wide(dtype: str) -> str:
     return "f64" if dtype == "f64" or not is_float(dtype) else "f32"
 
 
-# ---- pools of a number of windows that is asked for ----
+# ---- pools with a requested number of windows ----
 
 
 @register_torch(
@@ -121,7 +121,7 @@ def adaptive_avg_pool(node: Node) -> Outputs:
         made = relax.dialect.ops[f"nn.adaptive_avg_pool{count}d"](data, output_size=wanted)
         return as_given(node, made, count)
     for axis in changed:
-        data = _averaged_along(data, 2 + axis, wanted[axis])
+        data = _average_along(data, 2 + axis, wanted[axis])
     return as_given(node, data, count)
 
 
@@ -130,11 +130,11 @@ def _wanted(node: Node, count: int) -> list[sizes.Size]:
     return given * count if len(given) == 1 else given
 
 
-def _averaged_along(data: Tensor, axis: int, count: sizes.Size) -> Tensor:
-    """The same over one dimension; the means of means are those of whole windows."""
+def _average_along(data: Tensor, axis: int, count: sizes.Size) -> Tensor:
+    """Average adaptively along one dimension. Averages of averages are the averages of whole windows."""
     shape = sizes.sizes_of(Value(ssa=data))
     if not isinstance(count, int):
-        return _averaged_windows(data, axis, shape[axis], count)
+        return _average_windows(data, axis, shape[axis], count)
     behind = sizes.product(shape[axis + 1 :])
     flat = sizes.reshaped(data, [1, sizes.product(shape[:axis]), shape[axis], behind])
     moved = relax.permute_dims(flat, axes=[0, 1, 3, 2])
@@ -143,8 +143,8 @@ def _averaged_along(data: Tensor, axis: int, count: sizes.Size) -> Tensor:
     return sizes.reshaped(made, [*shape[:axis], count, *shape[axis + 1 :]])
 
 
-def _averaged_windows(data: Tensor, axis: int, size: sizes.Size, count: sizes.Size) -> Tensor:
-    """Of a dynamic number of windows: all are taken as long as the longest."""
+def _average_windows(data: Tensor, axis: int, size: sizes.Size, count: sizes.Size) -> Tensor:
+    """Average a dynamic number of windows. All windows are taken with the length of the longest one."""
     places, last = _places_of_windows(size, count)
     dtype = info_of(data).dtype
     wide = _wide(dtype)
@@ -155,15 +155,18 @@ def _averaged_windows(data: Tensor, axis: int, size: sizes.Size, count: sizes.Si
 
 
 def _refuse_integers(node: Node) -> None:
-    """Refuse what eager mode refuses."""
+    """Refuse integers, as eager mode does."""
     dtype = node.value(0).dtype
     if not is_float(dtype):
-        raise node.fail(f"torch computes it of floats only, got {dtype}")
+        raise node.fail(f"torch computes it only for floats, got {dtype}")
 
 
 @register_torch("aten::adaptive_max_pool1d", "aten::adaptive_max_pool2d", "aten::adaptive_max_pool3d")
 def adaptive_max_pool(node: Node) -> Outputs:
-    """The windows of a dimension are gathered as long as the longest, by going on with the last element."""
+    """Convert adaptive max pooling.
+
+    Windows are gathered with the length of the longest, repeating their last element.
+    """
     _refuse_integers(node)
     count = count_of(node)
     data, wanted = batched(node, node.tensor(0), count), _wanted(node, count)
@@ -176,20 +179,20 @@ def adaptive_max_pool(node: Node) -> Outputs:
             return [as_given(node, _pooled("max", data, windows), count), None]
         made = maxima_and_places(data, _places(data, count), windows, wanted, takes_nan=True)
         return [as_given(node, each, count) for each in made]
-    values = _gathered(data, own, wanted)
+    values = _gather(data, own, wanted)
     result = as_given(node, relax.max(values, axis=[-1]), count)
     if not node.is_wanted[1]:
         return [result, None]
     first = relax.expand_dims(_largest(values, node.dtype), axis=[-1])
     shape = sizes.sizes_of(Value(ssa=data))
     image = sizes.reshaped(sizes.count_up(sizes.product(shape[2:])), [1, 1, *shape[2:]])
-    places = sizes.broadcast(_gathered(image, own, wanted), sizes.sizes_of(Value(ssa=values)))
+    places = sizes.broadcast(_gather(image, own, wanted), sizes.sizes_of(Value(ssa=values)))
     taken = relax.squeeze(relax.gather_elements(places, first, axis=-1), axis=[-1])
     return [result, as_given(node, taken, count)]
 
 
 def _largest(values: Tensor, dtype: str) -> Tensor:
-    """The place of the first largest element of each row, or of the last NaN."""
+    """Return the index of the first largest element of each row, or of the last NaN."""
     if not is_float(dtype):
         return relax.argmax(values, axis=-1)
     is_nan = relax.isnan(values)
@@ -200,8 +203,8 @@ def _largest(values: Tensor, dtype: str) -> Tensor:
     return relax.where(relax.greater(last, const(0, "i64")), relax.subtract(last, const(1, "i64")), first)
 
 
-def _gathered(data: Tensor, own: Sequence[sizes.Size], wanted: Sequence[sizes.Size]) -> Tensor:
-    """[batch, channels, windows of each dimension..., all elements of a window]."""
+def _gather(data: Tensor, own: Sequence[sizes.Size], wanted: Sequence[sizes.Size]) -> Tensor:
+    """Gather windows: [batch, channels, windows of each dimension..., all elements of a window]."""
     count = len(own)
     for axis, (size, windows) in enumerate(zip(own, wanted, strict=True)):
         data = relax.take(data, _elements_of_windows(size, windows), axis=2 + 2 * axis)
@@ -212,13 +215,15 @@ def _gathered(data: Tensor, own: Sequence[sizes.Size], wanted: Sequence[sizes.Si
 
 
 def _elements_of_windows(size: sizes.Size, windows: sizes.Size) -> Tensor:
-    """A row of indices for each window, with its last one again at its end."""
+    """Return a row of indices for each window. The last index is repeated up to the longest window's length."""
     return relax.minimum(*_places_of_windows(size, windows))
 
 
 def _places_of_windows(size: sizes.Size, windows: sizes.Size) -> tuple[Tensor, Tensor]:
-    """As many indices for each window as the longest has, and its last one: from floor(i * size / windows) up to
-    ceil((i + 1) * size / windows)."""
+    """Return the indices of each window, as many as in the longest window, and each window's last index.
+
+    Window i begins at floor(i * size / windows) and ends before ceil((i + 1) * size / windows).
+    """
     longest = sizes.plus(sizes.divided(sizes.plus(size, sizes.minus(windows, 1)), windows), 1)
     index = relax.expand_dims(sizes.count_up(windows), axis=[1])
     whole, parts = sizes.as_tensor([size]), sizes.as_tensor([windows])
@@ -228,12 +233,12 @@ def _places_of_windows(size: sizes.Size, windows: sizes.Size) -> tuple[Tensor, T
     return relax.add(begin, sizes.count_up(longest)), last
 
 
-# ---- the inverse of taking maxima ----
+# ---- the inverse of max pooling ----
 
 
 @register_torch("aten::max_unpool2d", "aten::max_unpool3d")
 def max_unpool(node: Node) -> Outputs:
-    """Each maximum at its place in its channel's image, zeros around them."""
+    """Convert max_unpool: place each maximum in its channel's image, with zeros around."""
     count = count_of(node)
     shape, wanted = sizes.sizes_of(node.value(0)), node.sizes("output_size")
     lead = sizes.product(shape[:-count])
@@ -247,7 +252,10 @@ def max_unpool(node: Node) -> Outputs:
 
 @register_torch("aten::fractional_max_pool2d", "aten::fractional_max_pool3d")
 def fractional_max_pool(node: Node) -> Outputs:
-    """Where the windows of a channel are, one random number says for each dimension; of two the last comes first."""
+    """Convert fractional max pooling. One random number per dimension gives the windows of a channel.
+
+    With two dimensions, the random number of the last one comes first.
+    """
     count, wanted = count_of(node), node.ints("output_size")
     data, samples = batched(node, node.tensor(0), count), node.tensor("random_samples")
     image, kernel = sizes.sizes_of(Value(ssa=data))[2:], per_dimension(node, "kernel_size", count)
@@ -257,7 +265,7 @@ def fractional_max_pool(node: Node) -> Outputs:
         place = count - 1 - axis if count == 2 else axis
         starts = _random_starts(part(samples, 2, place, place + 1), size, length, windows)
         own = relax.add(relax.expand_dims(starts, axis=[-1]), sizes.count_up(length))
-        # [batch, channels, windows of each dimension..., elements of a window along each]
+        # [batch, channels, windows of each dimension..., elements of a window along each dimension]
         apart = [windows if each == axis else length if each == count + axis else 1 for each in range(2 * count)]
         own = sizes.reshaped(own, [*lead, *apart])
         places = relax.add(relax.multiply(places, relax.reshape(sizes.as_tensor([size]), ())), own)
@@ -271,7 +279,7 @@ def fractional_max_pool(node: Node) -> Outputs:
 
 
 def _random_starts(sample: Tensor, size: sizes.Size, length: int, windows: int) -> Tensor:
-    """Where windows start, [batch, channels, windows]: the last ends with the dimension."""
+    """Return the starts of windows, [batch, channels, windows]. The last window ends with the dimension."""
     dtype = info_of(sample).dtype
     last = relax.reshape(sizes.as_tensor([sizes.minus(size, length)]), ())
     step = relax.divide(cast(last, dtype), const(max(windows - 1, 1), dtype))

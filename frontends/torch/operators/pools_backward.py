@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Backward steps of pools: maxima know their places, means are shared out by the rule of their operator."""
+"""Converters of backward steps of pools. Maxima have indices; averages use the gradient rule of their operator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .pools import count_of
     "aten::fractional_max_pool2d_backward", "aten::fractional_max_pool3d_backward",
 )  # fmt: skip
 def maxima_backward(node: Node) -> Outputs:
-    """What arrives goes to each maximum's place in its channel's image, where windows overlap several times."""
+    """Add each gradient at its maximum's index in the channel's image. Windows may overlap."""
     count = count_of(node)
     own, pooled = sizes.sizes_of(node.value("self")), sizes.sizes_of(node.value("grad_output"))
     lead, flat = sizes.product(own[:-count]), sizes.product(pooled[-count:])

@@ -16,7 +16,7 @@ from ..prelude import Convert, Node, Outputs, cast, like, register_torch, relax,
 from ..registry import converted, register_complex
 from .complex import alike
 
-# Operators whose arguments have the same names in ATen's overload.
+# Operators with the same argument names in ATen's overload.
 _SAME = {
     "": "abs acos acosh asin asinh atan atanh bitwise_not ceil clone conj_physical cos cosh digamma erf erfc exp exp2 "
         "expm1 floor isfinite lgamma log log10 log1p log2 neg reciprocal round rsqrt sign sin sinh sqrt tan "
@@ -27,7 +27,7 @@ _SAME = {
 
 _REDUCED = {"inp": "self", "dims": "dim"}
 
-#: ATen's overload and the names that it has for arguments.
+#: ATen's overload and its names of the arguments.
 _RENAMED: dict[str, tuple[str, Mapping[str, str]]] = {
     "amax": ("amax", _REDUCED),
     "amin": ("amin", _REDUCED),
@@ -70,12 +70,12 @@ _RENAMED: dict[str, tuple[str, Mapping[str, str]]] = {
 
 def _by_aten(overload: str, names: Mapping[str, str]) -> Convert:
     def convert(node: Node) -> Outputs:
-        return _converted(node, overload, {names.get(name, name): held for name, held in node.arguments.items()}, names)
+        return _convert(node, overload, {names.get(name, name): held for name, held in node.arguments.items()}, names)
 
     return convert
 
 
-def _converted(node: Node, overload: str, given: Mapping[str, Any], names: Mapping[str, str]) -> Outputs:
+def _convert(node: Node, overload: str, given: Mapping[str, Any], names: Mapping[str, str]) -> Outputs:
     target = _overload(overload)
     defaults = {each.name: each.default_value for each in target._schema.arguments}
     metas = {names.get(name, name): meta for name, meta in node.metas.items()}
@@ -107,7 +107,7 @@ for _name, (_aten, _arguments) in _RENAMED.items():
 def fourier(node: Node) -> Outputs:
     """Transform without a normalization."""
     name = node.op.removeprefix("prims::").partition(".")[0]
-    return _converted(node, f"_{name}", {**node.arguments, "normalization": 0}, {})
+    return _convert(node, f"_{name}", {**node.arguments, "normalization": 0}, {})
 
 
 @register_torch("prims::div")
@@ -116,7 +116,7 @@ def divide(node: Node) -> Outputs:
     """Divide as C does: quotients of integers are truncated."""
     is_integer = not node.is_complex and not is_float(node.dtype)
     mode = "trunc" if is_integer else None
-    return _converted(node, "div.Tensor_mode", {**node.arguments, "rounding_mode": mode}, {})
+    return _convert(node, "div.Tensor_mode", {**node.arguments, "rounding_mode": mode}, {})
 
 
 @register_torch("prims::cbrt")
@@ -128,7 +128,7 @@ def cube_root(node: Node) -> Outputs:
 
 @register_torch("prims::empty", "prims::empty_permuted", "prims::empty_strided")
 def empty(node: Node) -> Outputs:
-    return _converted(node, "full", {"fill_value": 0}, {})
+    return _convert(node, "full", {"fill_value": 0}, {})
 
 
 @register_torch("prims::collapse", "prims::collapse_view", "prims::reshape", "prims::split_dim", "prims::squeeze")
@@ -138,7 +138,7 @@ def reshape(node: Node) -> Outputs:
 
 @register_torch("prims::broadcast_in_dim")
 def broadcast_in_dim(node: Node) -> Outputs:
-    """Broadcast a tensor whose dimensions are the dimensions `broadcast_dimensions` of the result."""
+    """Convert broadcast_in_dim. `broadcast_dimensions` are the positions of the operand's dimensions in the result."""
     shape, kept = node.sizes_of_result, node.ints("broadcast_dimensions")
     own = dict(zip(kept, sizes.sizes_of(node.value(0)), strict=True))
     aligned = sizes.reshaped(node.tensor(0), [own.get(axis, 1) for axis in range(len(shape))])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices and vectors."""
+"""Converters of products of matrices and vectors."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def linear(node: Node) -> Outputs:
 register_rows(
     {
         "aten::matmul aten::mm aten::bmm aten::mv aten::dot aten::vdot": lambda node: matmul(node, 0, 1),
-        "aten::addmm": lambda node: _added(node, matmul(node, "mat1", "mat2")),
-        "aten::addmv": lambda node: _added(node, matmul(node, "mat", "vec")),
-        "aten::baddbmm": lambda node: _added(node, matmul(node, "batch1", "batch2")),
-        "aten::addbmm": lambda node: _added(node, relax.sum(matmul(node, "batch1", "batch2"), axis=[0])),
-        "aten::addr": lambda node: _added(node, _outer(node, "vec1", "vec2")),
+        "aten::addmm": lambda node: _add(node, matmul(node, "mat1", "mat2")),
+        "aten::addmv": lambda node: _add(node, matmul(node, "mat", "vec")),
+        "aten::baddbmm": lambda node: _add(node, matmul(node, "batch1", "batch2")),
+        "aten::addbmm": lambda node: _add(node, relax.sum(matmul(node, "batch1", "batch2"), axis=[0])),
+        "aten::addr": lambda node: _add(node, _outer(node, "vec1", "vec2")),
         "aten::outer aten::ger": lambda node: _outer(node, 0, 1),
         "aten::einsum": lambda node: einsum(node),
     }
@@ -55,8 +55,8 @@ def _outer(node: Node, left: str | int, right: str | int) -> Tensor:
     return times(column, relax.expand_dims(node.tensor(right, node.dtype), axis=[0]))
 
 
-def _added(node: Node, product: Tensor) -> Tensor:
-    """`beta * self + alpha * product`; where beta is 0, what is in `self` does not matter, NaN neither."""
+def _add(node: Node, product: Tensor) -> Tensor:
+    """Return `beta * self + alpha * product`. If beta is 0, the elements of `self` are ignored, NaN too."""
     alpha, beta = node.get("alpha", 1), node.get("beta", 1)
     if alpha != 1:
         product = times(product, node.operand("alpha", node.dtype))
@@ -82,7 +82,7 @@ def bilinear(node: Node) -> Outputs:
 
 @register_torch("aten::_trilinear")
 def trilinear(node: Node) -> Outputs:
-    """The product of three tensors, each without some of the dimensions, summed over some."""
+    """Convert _trilinear: the product of three tensors that lack some dimensions, summed over some dimensions."""
     rank = node.rank("i1") + len(node.ints("expand1"))
     letters = [chr(ord("a") + axis) for axis in range(rank)]
 
@@ -97,7 +97,7 @@ def trilinear(node: Node) -> Outputs:
 
 @register_torch("aten::cross", "aten::linalg_cross")
 def cross(node: Node) -> Outputs:
-    """Of vectors of three elements along a dimension."""
+    """Convert cross: cross products of vectors of three elements along a dimension."""
     left, right = node.tensor(0, node.dtype), node.tensor(1, node.dtype)
     rank = max(node.rank(0), node.rank(1))
     axis = node.int("dim", None)

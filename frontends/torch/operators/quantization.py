@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantized models: as pt2e's `quantized_decomposed` operators and torchao's primitives say them.
+"""Converters of quantized models: pt2e's `quantized_decomposed` operators and torchao's primitives.
 
-They become relax.quantize and relax.dequantize, of which passes make integer arithmetic, where there is one scale for
-all or one for each slice along an axis; else arithmetic on floats.
+With a single scale, or one per slice along an axis, they become relax.quantize and relax.dequantize, from which passes
+make integer arithmetic. Other cases become arithmetic on floats.
 """
 
 from __future__ import annotations
@@ -12,13 +12,15 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
+from ....dialects.relax.constants import storage_dtype
+from ....dialects.relax.known_constants import NUMPY_NAME, elements_of
 from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, register_torch, relax, sizes
 
 _REAL = ("f16", "bf16", "f32")
 
 
 class Scales(NamedTuple):
-    """Scales and zero points, 0-D or along an axis; or of the data's shape with blocks, which `blocks` lists."""
+    """Scales and zero points: 0-D, along an axis, or per block. `blocks` lists the sizes of a block."""
 
     scale: Tensor
     zero_point: Tensor | None
@@ -26,42 +28,54 @@ class Scales(NamedTuple):
     blocks: Sequence[sizes.Size] | None = None
 
 
-def _quantized(data: Tensor, scales: Scales, low: int, high: int, dtype: str) -> Tensor:
+def _quantize(data: Tensor, scales: Scales, low: int, high: int, dtype: str) -> Tensor:
     limits = _limits(dtype)
-    if scales.blocks is None and not is_float(dtype) and bit_width(dtype) <= 16:
+    if _is_in_integers(scales) and not is_float(dtype) and bit_width(dtype) <= 16:
         made = relax.quantize(
             data if info_of(data).dtype in _REAL else cast(data, "f32"),
-            cast(scales.scale, "f32"),
+            _parameter(scales.scale, "f32"),
             _zero_point(scales, dtype),
             axis=scales.axis,
             out_dtype=dtype,
         )
         return made if (low, high) == limits else relax.clip(made, max(low, limits[0]), min(high, limits[1]))
-    total = _unlimited(data, scales, "f64" if bit_width(dtype) > 16 else "f32", is_rounded=not is_float(dtype))
+    total = unlimited(data, scales, "f64" if bit_width(dtype) > 16 else "f32", is_rounded=not is_float(dtype))
     made = cast(relax.clip(total, low, high), dtype)
     return made if scales.blocks is None else sizes.reshaped(made, sizes.sizes_of(Value(ssa=data)))
 
 
-def _unlimited(data: Tensor, scales: Scales, wide: str, *, is_rounded: bool) -> Tensor:
-    """What is limited then, as floats of the type `wide`."""
-    inverse = relax.divide(const(1, wide), cast(_under(scales.scale, scales, data), wide))  # as torch rounds it
+def unlimited(data: Tensor, scales: Scales, wide: str, *, is_rounded: bool) -> Tensor:
+    """Return the quantized values before clamping, as floats of the type `wide`."""
+    inverse = relax.divide(const(1, wide), cast(under(scales.scale, scales, data), wide))  # As torch rounds it.
     total = relax.multiply(cast(_in_blocks(data, scales), wide), inverse)
     total = relax.round(total) if is_rounded else total
     if scales.zero_point is None:
         return total
-    return relax.add(total, cast(_under(scales.zero_point, scales, data), wide))
+    return relax.add(total, cast(under(scales.zero_point, scales, data), wide))
 
 
-def _dequantized(data: Tensor, scales: Scales, dtype: str) -> Tensor:
-    if scales.blocks is None and dtype in _REAL and bit_width(info_of(data).dtype) <= 32:
+def _dequantize(data: Tensor, scales: Scales, dtype: str) -> Tensor:
+    if _is_in_integers(scales) and dtype in _REAL and bit_width(info_of(data).dtype) <= 32:
         zero_point = _zero_point(scales, info_of(data).dtype)
-        return relax.dequantize(data, cast(scales.scale, "f32"), zero_point, axis=scales.axis, out_dtype=dtype)
+        scale = _parameter(scales.scale, "f32")
+        return relax.dequantize(data, scale, zero_point, axis=scales.axis, out_dtype=dtype)
     wide = "f64" if dtype == "f64" else "f32"
     total = cast(_in_blocks(data, scales), wide)
     if scales.zero_point is not None:
-        total = relax.subtract(total, cast(_under(scales.zero_point, scales, data), wide))
-    made = cast(relax.multiply(total, cast(_under(scales.scale, scales, data), wide)), dtype)
+        total = relax.subtract(total, cast(under(scales.zero_point, scales, data), wide))
+    made = cast(relax.multiply(total, cast(under(scales.scale, scales, data), wide)), dtype)
     return made if scales.blocks is None else sizes.reshaped(made, sizes.sizes_of(Value(ssa=data)))
+
+
+def _is_in_integers(scales: Scales) -> bool:
+    """Check whether relax.quantize has such scales: without blocks, and with zero points that are integers."""
+    if scales.blocks is not None:
+        return False
+    zero_point = scales.zero_point
+    if zero_point is None or info_of(zero_point).dtype != "f32":
+        return True
+    elements = elements_of(zero_point)
+    return elements is not None and not (elements % 1).any()
 
 
 def _limits(dtype: str) -> tuple[int, int]:
@@ -72,11 +86,20 @@ def _limits(dtype: str) -> tuple[int, int]:
 def _zero_point(scales: Scales, dtype: str) -> Tensor:
     if scales.zero_point is None:
         return const(0, dtype)
-    return scales.zero_point if is_float(info_of(scales.zero_point).dtype) else cast(scales.zero_point, dtype)
+    own = info_of(scales.zero_point).dtype
+    return scales.zero_point if is_float(own) and own != "f32" else _parameter(scales.zero_point, dtype)
+
+
+def _parameter(tensor: Tensor, dtype: str) -> Tensor:
+    """Convert scales or zero points. Constants stay constants, by which passes find layers of integers."""
+    elements = None if info_of(tensor).dtype == dtype else elements_of(tensor)
+    if elements is None or dtype not in NUMPY_NAME:
+        return cast(tensor, dtype)
+    return const(elements.astype(storage_dtype(dtype)), dtype)
 
 
 def _in_blocks(data: Tensor, scales: Scales) -> Tensor:
-    """Each dimension as [blocks, elements of a block]."""
+    """Split each dimension into [blocks, elements of a block]."""
     if scales.blocks is None:
         return data
     shape = sizes.sizes_of(Value(ssa=data))
@@ -84,8 +107,8 @@ def _in_blocks(data: Tensor, scales: Scales) -> Tensor:
     return sizes.reshaped(data, [each for pair in pairs for each in pair])
 
 
-def _under(tensor: Tensor, scales: Scales, data: Tensor) -> Tensor:
-    """Scales or zero points under the elements that they are for."""
+def under(tensor: Tensor, scales: Scales, data: Tensor) -> Tensor:
+    """Broadcast scales or zero points to their elements."""
     rank = data.type.rank
     if scales.blocks is None:
         if tensor.type.rank == 0 or info_of(tensor).shape == (1,):
@@ -99,18 +122,18 @@ def _under(tensor: Tensor, scales: Scales, data: Tensor) -> Tensor:
 # ---- quantized_decomposed ----
 
 
-def _single(node: Node, key: str, dtype: str) -> Tensor:
-    """A number, or a tensor of one."""
+def single(node: Node, key: str, dtype: str) -> Tensor:
+    """Return a number, or a tensor of one element, as a 0-D tensor."""
     tensor = node.operand(key, dtype)
     return tensor if tensor.type.rank == 0 else relax.reshape(tensor, ())
 
 
 def _per_tensor(node: Node, dtype: str) -> Scales:
-    return Scales(_single(node, "scale", "f32"), _single(node, "zero_point", _kept(dtype)))
+    return Scales(single(node, "scale", "f32"), single(node, "zero_point", _kept(dtype)))
 
 
 def _kept(dtype: str) -> str:
-    """The type of zero points for elements of a type."""
+    """Return the type of zero points for elements of a type."""
     return dtype if bit_width(dtype) <= 16 else "i32"
 
 
@@ -123,31 +146,32 @@ def _per_group(node: Node) -> Scales:
 
 
 def _per_token(node: Node) -> Scales:
-    """All but the last dimension are tokens."""
+    """Return scales per token. All dimensions but the last are tokens."""
     shape = sizes.sizes_of(node.value(0))
     return Scales(node.tensor("scales"), node.optional("zero_points"), 0, [*[1] * (len(shape) - 1), shape[-1]])
 
 
-def _range(node: Node) -> tuple[int, int]:
+def limits_of(node: Node) -> tuple[int, int]:
+    """Return the least and the largest quantized number."""
     return node.int("quant_min"), node.int("quant_max")
 
 
 @register_torch("quantized_decomposed::quantize_per_tensor")
 def quantize_per_tensor(node: Node) -> Outputs:
-    return _quantized(node.tensor(0), _per_tensor(node, node.dtype), *_range(node), node.dtype)
+    return _quantize(node.tensor(0), _per_tensor(node, node.dtype), *limits_of(node), node.dtype)
 
 
 @register_torch("quantized_decomposed::dequantize_per_tensor")
 def dequantize_per_tensor(node: Node) -> Outputs:
-    return _dequantized(node.tensor(0), _per_tensor(node, node.value(0).dtype), node.dtype)
+    return _dequantize(node.tensor(0), _per_tensor(node, node.value(0).dtype), node.dtype)
 
 
 def _quantizing(scales: Callable[[Node], Scales]) -> Callable[[Node], Tensor]:
-    return lambda node: _quantized(node.tensor(0), scales(node), *_range(node), node.dtype)
+    return lambda node: _quantize(node.tensor(0), scales(node), *limits_of(node), node.dtype)
 
 
 def _dequantizing(scales: Callable[[Node], Scales]) -> Callable[[Node], Tensor]:
-    return lambda node: _dequantized(node.tensor(0), scales(node), node.dtype)
+    return lambda node: _dequantize(node.tensor(0), scales(node), node.dtype)
 
 
 for _words, _scales in (("channel", _per_channel), ("channel_group", _per_group), ("token", _per_token)):
@@ -155,13 +179,14 @@ for _words, _scales in (("channel", _per_channel), ("channel_group", _per_group)
     register_torch(f"quantized_decomposed::dequantize_per_{_words}")(_dequantizing(_scales))
 
 
-# ---- quantized and back, as models are trained for it ----
+# ---- fake quantization, for quantization-aware training ----
 
 
-def _fake(node: Node, scales: Scales) -> Tensor:
-    low, high = _range(node)
+def fake_quantized(node: Node, scales: Scales) -> Tensor:
+    """Quantize and dequantize the first operand."""
+    low, high = limits_of(node)
     dtype = next((each for each in ("i8", "ui8", "i16") if _limits(each)[0] <= low and high <= _limits(each)[1]), "i32")
-    return _dequantized(_quantized(node.tensor(0), scales, low, high, dtype), scales, node.dtype)
+    return _dequantize(_quantize(node.tensor(0), scales, low, high, dtype), scales, node.dtype)
 
 
 def _scales_of_channels(node: Node) -> Scales:
@@ -172,12 +197,12 @@ def _scales_of_channels(node: Node) -> Scales:
 
 @register_torch("aten::fake_quantize_per_tensor_affine")
 def fake_quantize_per_tensor(node: Node) -> Outputs:
-    return _fake(node, _per_tensor(node, "i32"))
+    return fake_quantized(node, _per_tensor(node, "i32"))
 
 
 @register_torch("aten::fake_quantize_per_channel_affine", "quantized_decomposed::fake_quant_per_channel")
 def fake_quantize_per_channel(node: Node) -> Outputs:
-    return _fake(node, _scales_of_channels(node))
+    return fake_quantized(node, _scales_of_channels(node))
 
 
 @register_torch(
@@ -186,15 +211,18 @@ def fake_quantize_per_channel(node: Node) -> Outputs:
     "aten::fake_quantize_per_channel_affine_cachemask",
 )
 def fake_quantize_with_mask(node: Node) -> Outputs:
-    """The mask says what has not been limited: the gradient goes there. Whether it quantizes may be a tensor."""
+    """Convert fake quantization with a mask of elements that were not clamped, which receive gradients.
+
+    The flag that enables quantization may be a tensor.
+    """
     scales = _scales_of_channels(node) if "channel" in node.op else _per_tensor(node, "i32")
-    made = _fake(node, scales)
-    total = _unlimited(node.tensor(0), scales, "f32", is_rounded=True)
-    low, high = (const(limit, "f32") for limit in _range(node))
+    made = fake_quantized(node, scales)
+    total = unlimited(node.tensor(0), scales, "f32", is_rounded=True)
+    low, high = (const(limit, "f32") for limit in limits_of(node))
     mask = relax.logical_and(relax.less_equal(low, total), relax.less_equal(total, high))
     if "fake_quant_enabled" not in node.arguments:
         return [made, mask]
-    enabled = _single(node, "fake_quant_enabled", "i1")
+    enabled = single(node, "fake_quant_enabled", "i1")
     return [relax.where(enabled, made, node.tensor(0)), relax.logical_or(mask, relax.logical_not(enabled))]
 
 
@@ -205,27 +233,27 @@ def convert_element_type(node: Node) -> Outputs:
 
 @register_torch("quantized_decomposed::choose_qparams")
 def choose_qparams(node: Node) -> Outputs:
-    low, high = _range(node)
+    low, high = limits_of(node)
     least, most = (relax.dialect.ops[name](node.tensor(0, "f32")) for name in ("min", "max"))
-    return _shaped(node, _asymmetric(least, most, low, high, node.float("eps")))
+    return as_torch_results(node, _asymmetric(least, most, low, high, node.float("eps")))
 
 
 @register_torch("quantized_decomposed::choose_qparams_symmetric")
 def choose_qparams_symmetric(node: Node) -> Outputs:
-    """The zero point is the middle of the range."""
-    low, high = _range(node)
+    """Convert symmetric parameters. The zero point is the middle of the range."""
+    low, high = limits_of(node)
     largest = relax.max(relax.abs(node.tensor(0, "f32")))
     scale = relax.divide(largest, const((high - low) / 2, "f32"))
     scale = relax.maximum(scale, const(node.float("eps"), "f32"))
     middle = 0 if low < 0 else (low + high + 1) // 2
-    return _shaped(node, (scale, const(middle, "f32")))
+    return as_torch_results(node, (scale, const(middle, "f32")))
 
 
 @register_torch("quantized_decomposed::choose_qparams_per_token")
 def choose_qparams_per_token(node: Node) -> Outputs:
     largest = relax.max(relax.abs(node.tensor(0)), axis=[-1], keepdims=True)
     scale = relax.divide(relax.maximum(cast(largest, "f32"), const(1e-5, "f32")), const(127, "f32"))
-    return _shaped(node, (scale, relax.zeros_like(scale)))
+    return as_torch_results(node, (scale, relax.zeros_like(scale)))
 
 
 @register_torch(
@@ -235,11 +263,11 @@ def choose_qparams_per_token(node: Node) -> Outputs:
 def choose_qparams_per_token_asymmetric(node: Node) -> Outputs:
     x = node.tensor(0, "f32")
     least, most = (relax.dialect.ops[name](x, axis=[-1], keepdims=True) for name in ("min", "max"))
-    return _shaped(node, _asymmetric(least, most, -128, 127, 1.1920928955078125e-07))
+    return as_torch_results(node, _asymmetric(least, most, -128, 127, 1.1920928955078125e-07))
 
 
 def _asymmetric(least: Tensor, most: Tensor, low: int, high: int, epsilon: float) -> tuple[Tensor, Tensor]:
-    """A range with 0 in it; the zero point is the end that 0 is found from with the smaller error."""
+    """Return scale and zero point for a range that includes 0. The zero point comes from the lower end."""
     least, most = relax.minimum(least, const(0.0, "f32")), relax.maximum(most, const(0.0, "f32"))
     scale = relax.divide(relax.subtract(most, least), const(high - low, "f32"))
     scale = relax.maximum(scale, const(epsilon, "f32"))
@@ -247,8 +275,8 @@ def _asymmetric(least: Tensor, most: Tensor, low: int, high: int, epsilon: float
     return scale, relax.clip(start, low, high)
 
 
-def _shaped(node: Node, made: tuple[Tensor, Tensor]) -> list[Tensor]:
-    """As torch has the results: of its types and shapes."""
+def as_torch_results(node: Node, made: Sequence[Tensor]) -> list[Tensor]:
+    """Return results in torch's types and shapes."""
     found = []
     for tensor, info in zip(made, node.results, strict=True):
         assert info is not None
@@ -272,20 +300,20 @@ def int_mm(node: Node) -> Outputs:
 def quantize_affine(node: Node) -> Outputs:
     dtype = node.dtype
     if is_float(dtype):
-        raise node.fail("there is quantization to integers")
+        raise node.fail(f"quantization to {dtype} is not supported: use integers")
     low, high = (node.get(key) for key in ("quant_min", "quant_max"))
     limits = _limits(dtype)
     low, high = limits[0] if low is None else int(low), limits[1] if high is None else int(high)
-    return _quantized(node.tensor(0), _affine(node), low, high, dtype)
+    return _quantize(node.tensor(0), _affine(node), low, high, dtype)
 
 
 @register_torch("torchao::dequantize_affine")
 def dequantize_affine(node: Node) -> Outputs:
-    return _dequantized(node.tensor(0), _affine(node), node.dtype)
+    return _dequantize(node.tensor(0), _affine(node), node.dtype)
 
 
 def _affine(node: Node) -> Scales:
-    """Blocks as scales for all, or along an axis, where they are such."""
+    """Return scales and zero points. Blocks of whole dimensions or of slices become single or per-axis scales."""
     domain = node.string("zero_point_domain", "INT")
     if domain not in ("INT", "NONE"):
         raise node.fail(f"zero points of domain {domain} are not supported: use integers", "zero_point_domain")
@@ -302,7 +330,7 @@ def _affine(node: Node) -> Scales:
 
 @register_torch("torchao::choose_qparams_affine")
 def choose_qparams_affine(node: Node) -> Outputs:
-    """Of each block, from its least and largest element."""
+    """Compute parameters of each block from its smallest and largest element."""
     kind, info = node.string("mapping_type"), node.results[0]
     shape, blocks = sizes.sizes_of(node.value(0)), node.sizes("block_size")
     apart = _in_blocks(node.tensor(0, "f32"), Scales(node.tensor(0), None, 0, blocks))
@@ -316,10 +344,10 @@ def choose_qparams_affine(node: Node) -> Outputs:
         node.value(0).dtype, 2.0**-23
     )
     if kind == "ASYMMETRIC":
-        return _shaped(node, _asymmetric(least, most, low, high, epsilon))
+        return as_torch_results(node, _asymmetric(least, most, low, high, epsilon))
     if kind != "SYMMETRIC":
         raise node.fail(f"a mapping of type {kind} is not supported: use SYMMETRIC or ASYMMETRIC", "mapping_type")
     least, most = relax.minimum(least, const(0.0, "f32")), relax.maximum(most, const(0.0, "f32"))
     largest = relax.maximum(relax.negative(least), most)
     scale = relax.maximum(relax.divide(largest, const((high - low) / 2, "f32")), const(epsilon, "f32"))
-    return _shaped(node, (scale, relax.full_like(scale, const(math.floor((high + low + 1) / 2), "f32"))))
+    return as_torch_results(node, (scale, relax.full_like(scale, const(math.floor((high + low + 1) / 2), "f32"))))

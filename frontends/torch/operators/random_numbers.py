@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random numbers, drawn anew each time that a node runs. The numbers are not those of torch's generators.
+"""Converters of random numbers, which differ each time that a node runs, and from torch's numbers.
 
 Each draw has a key and a seed (draws.py). A program of rx.from_torch counts its draws, so it draws the same numbers
 each time that it is loaded. torch.compile draws a key from torch's generator for each call.
@@ -35,12 +35,12 @@ from ..prelude import wide_float as wide_of
 from ..registry import converted
 from .control_flow import by_name
 
-# What alpha_dropout puts in the place of an element: the least that selu gives.
+# The replacement of dropped elements in alpha_dropout: the minimum of selu.
 _LEAST_OF_SELU = -1.7580993408473766
 
 
 def _drawing(node: Node) -> tuple[Tensor, int]:
-    """Return the key and the seed of a draw. A draw that is repeated has the key of the first one."""
+    """Return the key and the seed of a draw. A repeated draw has the key of the first one."""
     if node.has("key"):
         return node.tensor("key"), 0
     return node.graph.draws.key(is_inside=node.graph.is_inside), node.graph.draws.seed(node.fx.name)
@@ -51,14 +51,14 @@ def _uniform(node: Node, shape: Sequence[sizes.Size], dtype: str) -> Tensor:
     return random_numbers.uniform(*_drawing(node), shape, dtype)
 
 
-def _drawn(node: Node) -> Tensor:
-    """The same in the shape of the result, in a type that has its digits."""
+def _draw_uniform(node: Node) -> Tensor:
+    """Return floats in [0, 1) in the shape of the result, in at least f32."""
     return _uniform(node, node.sizes_of_result, wide_of(node.dtype))
 
 
 def _exponential(node: Node) -> Tensor:
-    """Numbers above 0, of an exponential distribution with the rate 1."""
-    drawn = _drawn(node)
+    """Return numbers above 0 with an exponential distribution of rate 1."""
+    drawn = _draw_uniform(node)
     one = const(1, wide_of(node.dtype))
     return relax.negative(relax.log(relax.subtract(one, drawn)))
 
@@ -68,17 +68,17 @@ def _normal(node: Node) -> Tensor:
     return random_numbers.normal(*_drawing(node), node.sizes_of_result, wide)
 
 
-def _scaled(node: Node, drawn: Tensor, factor: Tensor, offset: Tensor) -> Tensor:
+def _scale(node: Node, drawn: Tensor, factor: Tensor, offset: Tensor) -> Tensor:
     return cast(relax.add(relax.multiply(drawn, factor), offset), node.dtype)
 
 
 @register_torch("aten::rand", "aten::rand_like")
 def rand(node: Node) -> Outputs:
-    return cast(_below_one(node, _drawn(node)), node.dtype)
+    return cast(_below_one(node, _draw_uniform(node)), node.dtype)
 
 
 def _below_one(node: Node, drawn: Tensor) -> Tensor:
-    """Types of few bits would round up to 1."""
+    """Truncate the digits for narrow types, which would round up to 1."""
     if bit_width(node.dtype) >= 32:
         return drawn
     steps = const(2.0 ** (8 if node.dtype == "bf16" else 11), "f32")
@@ -94,23 +94,23 @@ def randn(node: Node) -> Outputs:
 def uniform(node: Node) -> Outputs:
     low, high = node.float("from", 0.0), node.float("to", 1.0)
     wide = wide_of(node.dtype)
-    return _scaled(node, _below_one(node, _drawn(node)), const(high - low, wide), const(low, wide))
+    return _scale(node, _below_one(node, _draw_uniform(node)), const(high - low, wide), const(low, wide))
 
 
 @register_torch("aten::normal", "aten::normal_functional")
 def normal(node: Node) -> Outputs:
-    """Mean and deviation are numbers or tensors; in place of a tensor its elements do not matter."""
+    """Convert normal. Mean and deviation are numbers or tensors."""
     wide = wide_of(node.dtype)
     mean, deviation = (
         node.operand(name, wide) if node.has(name) else const(default, wide)
         for name, default in (("mean", 0), ("std", 1))
     )
-    return _scaled(node, _normal(node), deviation, mean)
+    return _scale(node, _normal(node), deviation, mean)
 
 
 @register_torch("aten::randint", "aten::randint_like", "aten::random")
 def randint(node: Node) -> Outputs:
-    """Integers from `low` to before `high`; without these all that the type has."""
+    """Convert randint: integers from `low` to before `high`, or all non-negative integers of the type."""
     low = node.size("low" if "low" in node.arguments else "from") if node.has("low") or node.has("from") else 0
     high = next((node.size(name) for name in ("high", "to") if node.has(name)), _most(node.dtype))
     bits = random_numbers.hashes(*_drawing(node), node.sizes_of_result)
@@ -120,7 +120,7 @@ def randint(node: Node) -> Outputs:
 
 
 def _most(dtype: str) -> int:
-    """Before which number `random_` draws: all integers up to it a float has exactly."""
+    """Return the exclusive upper limit of `random_`. A float represents all integers below it exactly."""
     digits = {"f64": 53, "f32": 24, "f16": 11, "bf16": 8, "i1": 1, "i64": 62}
     return 2 ** digits[dtype] + (is_float(dtype)) if dtype in digits else 2 ** (bit_width(dtype) - ("u" not in dtype))
 
@@ -133,15 +133,18 @@ def randperm(node: Node) -> Outputs:
 
 @register_torch("aten::bernoulli")
 def bernoulli(node: Node) -> Outputs:
-    """1 with the probability that the input has, or that is given, else 0."""
+    """Convert bernoulli: 1 with the probability in the input or in `p`, else 0."""
     wide = wide_of(node.dtype)
     chance = node.operand("p" if node.has("p") else "self", wide)
-    return cast(relax.less(_drawn(node), chance), node.dtype)
+    return cast(relax.less(_draw_uniform(node), chance), node.dtype)
 
 
 @register_torch("aten::multinomial")
 def multinomial(node: Node) -> Outputs:
-    """Places by their weights. Without replacement the first of a race, in which heavier ones are faster."""
+    """Convert multinomial: draw indices by weight.
+
+    Without replacement, the result is the order of exponential random times, which are shorter for larger weights.
+    """
     weights, rank = node.tensor(0), node.rank(0)
     wide = wide_of(node.value(0).dtype)
     own, count = sizes.sizes_of(node.value(0)), node.sizes_of_result[-1]
@@ -166,28 +169,29 @@ register_rows(
             relax.divide(_exponential(node), const(node.float("lambd", 1.0), wide_of(node.dtype))), node.dtype
         ),
         "aten::log_normal": lambda node: cast(
-            relax.exp(_moved(node, _normal(node), node.float("mean", 1.0), node.float("std", 2.0))), node.dtype
+            relax.exp(_scale_and_shift(node, _normal(node), node.float("mean", 1.0), node.float("std", 2.0))),
+            node.dtype,
         ),
         "aten::cauchy": lambda node: cast(
-            _moved(node, _tangent(node), node.float("median", 0.0), node.float("sigma", 1.0)), node.dtype
+            _scale_and_shift(node, _tangent(node), node.float("median", 0.0), node.float("sigma", 1.0)), node.dtype
         ),
         "aten::geometric": lambda node: cast(_tries(node, node.float("p")), node.dtype),
     }
 )
 
 
-def _moved(node: Node, drawn: Tensor, offset: float, factor: float) -> Tensor:
+def _scale_and_shift(node: Node, drawn: Tensor, offset: float, factor: float) -> Tensor:
     wide = wide_of(node.dtype)
     return relax.add(relax.multiply(drawn, const(factor, wide)), const(offset, wide))
 
 
 def _tangent(node: Node) -> Tensor:
     wide = wide_of(node.dtype)
-    return relax.tan(relax.multiply(relax.subtract(_drawn(node), const(0.5, wide)), const(math.pi, wide)))
+    return relax.tan(relax.multiply(relax.subtract(_draw_uniform(node), const(0.5, wide)), const(math.pi, wide)))
 
 
 def _tries(node: Node, chance: float) -> Tensor:
-    """How often it takes until something of a chance happens."""
+    """Return the number of tries until an event with a probability occurs."""
     wide = wide_of(node.dtype)
     rate = -math.log1p(-chance) if chance < 1 else math.inf
     return relax.maximum(relax.ceil(relax.divide(_exponential(node), const(rate, wide))), const(1, wide))
@@ -195,13 +199,13 @@ def _tries(node: Node, chance: float) -> Tensor:
 
 @register_torch("aten::rrelu", "aten::rrelu_with_noise", "aten::rrelu_with_noise_functional")
 def rrelu(node: Node) -> Outputs:
-    """Slopes below 0 are drawn while the model trains; while it is used they are the mean of their bounds."""
+    """Convert rrelu. Slopes below 0 are random in training, and the mean of their bounds in inference."""
     x, low, high = node.tensor(0), node.float("lower", 1 / 8), node.float("upper", 1 / 3)
     has_slopes = node.op.startswith("aten::rrelu_with_noise_functional")
     if not node.bool("training"):
         made = relax.nn.leakyrelu(x, alpha=(low + high) / 2)
         return [made, node.tensor("noise")] if has_slopes else made
-    drawn = _moved(node, _drawn(node), low, high - low)
+    drawn = _scale_and_shift(node, _draw_uniform(node), low, high - low)
     slopes = relax.where(relax.less_equal(x, like(x, 0)), cast(drawn, node.dtype), like(x, 1))
     made = relax.multiply(x, slopes)
     return [made, slopes] if has_slopes else made
@@ -218,7 +222,7 @@ def rrelu(node: Node) -> Outputs:
     "aten::native_dropout",
 )
 def dropout(node: Node) -> Outputs:
-    """While a model is used it is nothing; while it trains elements, or whole channels, are dropped at random."""
+    """Convert dropout. In inference the data is unchanged; in training, elements or channels are dropped at random."""
     x, chance, own = node.tensor(0), node.float("p", 0.5), sizes.sizes_of(node.value(0))
     is_native = node.op.startswith("aten::native")
     if not node.bool("train", True) or chance == 0:
@@ -227,14 +231,14 @@ def dropout(node: Node) -> Outputs:
     kept = relax.greater_equal(_uniform(node, shape, "f32"), const(chance, "f32"))
     dtype = node.value(0).dtype
     if "alpha" in node.op:
-        return _dropped_to_least(x, kept, chance, dtype)
+        return _drop_to_least(x, kept, chance, dtype)
     factor = 1 / (1 - chance) if chance < 1 else 0.0
     made = relax.where(kept, relax.multiply(x, const(factor, dtype)), const(0, dtype))
     return [made, kept] if is_native else made
 
 
-def _dropped_to_least(x: Tensor, kept: Tensor, chance: float, dtype: str) -> Tensor:
-    """So that mean and deviation stay."""
+def _drop_to_least(x: Tensor, kept: Tensor, chance: float, dtype: str) -> Tensor:
+    """Replace dropped elements by the minimum of selu, then scale and shift to preserve mean and deviation."""
     if chance == 1:
         return relax.multiply(x, const(0, dtype))
     factor = 1 / math.sqrt((_LEAST_OF_SELU**2 * chance + 1) * (1 - chance))
@@ -243,23 +247,23 @@ def _dropped_to_least(x: Tensor, kept: Tensor, chance: float, dtype: str) -> Ten
     return relax.add(relax.multiply(chosen, const(factor, dtype)), const(offset, dtype))
 
 
-# ---- draws that are repeated, for checkpoints ----
+# ---- repeated draws, for checkpoints ----
 
-# Bits of the bytes that torch's state of a generator begins with here: what a draw has to itself.
+# Shifts of the key's bytes at the beginning of torch's generator state.
 _SHIFTS = [8 * place for place in range(8)]
 
 
 @register_torch("higher_order::run_and_save_rng_state")
 def run_and_save(node: Node) -> Outputs:
-    """An operator, with a state before its result that makes it give the same again."""
+    """Return a state that repeats the draw, and the result of an operator."""
     key = random_numbers.hashes(*_drawing(node), [])
     bits = relax.right_shift(key, known(_SHIFTS, "ui64").ssa)
     written = cast(relax.bitwise_and(bits, random_numbers.word(255)), "ui8")
     (operator, *given), named = by_name(node)
     state, like = node.fx.meta["val"]
-    (length,) = state.shape  # where it is a symbol, the program says what it is
+    (length,) = state.shape  # If the length is a symbol, the program defines it.
     rest = sizes.zeros([length - len(_SHIFTS) if isinstance(length, int) else 0], "ui8")
-    made = as_values(_repeated(node, key, operator, given, named, listed(like)))
+    made = as_values(_repeat_draw(node, key, operator, given, named, listed(like)))
     return [relax.concat([written, rest], axis=0), made if isinstance(like, (list, tuple)) else made[0]]  # type: ignore[list-item]
 
 
@@ -268,10 +272,10 @@ def run_again(node: Node) -> Outputs:
     (state, operator, *given), named = by_name(node)
     written = cast(part(state.ssa, 0, 0, len(_SHIFTS)), "ui64")
     key = relax.sum(relax.left_shift(written, known(_SHIFTS, "ui64").ssa), axis=[0])
-    return _repeated(node, key, operator, given, named, listed(node.fx.meta["val"]))
+    return _repeat_draw(node, key, operator, given, named, listed(node.fx.meta["val"]))
 
 
-def _repeated(
+def _repeat_draw(
     node: Node, key: Tensor, operator: Any, given: Sequence[Any], named: Mapping[str, Any], like: Sequence[Any]
 ) -> Outputs:
     names = [each.name for each in operator._schema.arguments]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""RNN, GRU and LSTM, and one step of each: what the inputs give to the gates is one product for all steps.
+"""Converters of RNN, GRU and LSTM, and of single steps.
 
-Inside, tensors are [steps, batch, size] for one direction of one layer.
+One product computes the inputs' part of the gates for all steps. Internally, tensors are [steps, batch, size] for one
+direction of one layer.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ..prelude import Node, Outputs, Tensor, Value, info_of, part, register_rows
 
 
 class Weights(NamedTuple):
-    """What a direction of a layer has learned; the matrices are transposed. `projection` narrows an LSTM's rows."""
+    """Weights of a direction of a layer, with transposed matrices. `projection` narrows an LSTM's rows."""
 
     input: Tensor
     hidden: Tensor
@@ -23,7 +24,7 @@ class Weights(NamedTuple):
     projection: Tensor | None = None
 
 
-#: `step(what the input gives to the gates, states, weights)`: the states after it.
+#: `step(input's part of the gates, states, weights)` returns the next states.
 Cell = Callable[[Tensor, Sequence[Tensor], Weights], list[Tensor]]
 
 
@@ -65,11 +66,11 @@ def _lstm(from_input: Tensor, states: Sequence[Tensor], weights: Weights) -> lis
     return [row if weights.projection is None else relax.matmul(row, weights.projection), cell]
 
 
-# ---- whole sequences ----
+# ---- sequences ----
 
 
 def sequence(node: Node, cell: Cell) -> Outputs:
-    """The rows of the last layer, and the last states of each direction of each layer."""
+    """Return the rows of the last layer, and the last states of each direction of each layer."""
     if node.has("batch_sizes"):
         raise node.fail("packed sequences are not supported: give it padded ones, [steps, batch, size]")
     if node.bool("train") and node.float("dropout", 0.0) > 0:
@@ -100,27 +101,27 @@ def sequence(node: Node, cell: Cell) -> Outputs:
 
 
 def _weights(node: Node, is_projected: bool) -> list[Weights]:
-    """Of each direction of each layer."""
+    """Return the weights of each direction of each layer."""
     given = node.values("params")
     has_biases = node.bool("has_biases")
     count = 2 + (2 if has_biases else 0) + is_projected
-    return [_arranged(given[place : place + count], has_biases, is_projected) for place in range(0, len(given), count)]
+    return [_arrange(given[place : place + count], has_biases, is_projected) for place in range(0, len(given), count)]
 
 
-def _arranged(given: Sequence[Value], has_biases: bool, is_projected: bool) -> Weights:
+def _arrange(given: Sequence[Value], has_biases: bool, is_projected: bool) -> Weights:
     input_bias, hidden_bias = (each.ssa for each in given[2:4]) if has_biases else (None, None)
-    projection = _transposed(given[-1]) if is_projected else None
-    return Weights(_transposed(given[0]), _transposed(given[1]), input_bias, hidden_bias, projection)
+    projection = _transpose(given[-1]) if is_projected else None
+    return Weights(_transpose(given[0]), _transpose(given[1]), input_bias, hidden_bias, projection)
 
 
-def _transposed(matrix: Value) -> Tensor:
+def _transpose(matrix: Value) -> Tensor:
     return relax.permute_dims(matrix.ssa, axes=[1, 0])
 
 
 def _run(
     node: Node, cell: Cell, data: Tensor, states: Sequence[Tensor], weights: Weights, is_backwards: bool
 ) -> tuple[Tensor, list[Tensor]]:
-    """A direction of a layer: its rows and its last states."""
+    """Run a direction of a layer. Return its rows and its last states."""
     data = relax.flip(data, axis=0) if is_backwards else data
     from_input = _plus(relax.matmul(data, weights.input), weights.input_bias)
 
@@ -151,7 +152,7 @@ register_rows(
 
 def one_step(node: Node, cell: Cell) -> list[Tensor]:
     states = node.tensors("hx") if isinstance(node.get("hx"), list) else [node.tensor("hx")]
-    of_input, of_hidden = (_transposed(node.value(name)) for name in ("w_ih", "w_hh"))
+    of_input, of_hidden = (_transpose(node.value(name)) for name in ("w_ih", "w_hh"))
     weights = Weights(of_input, of_hidden, node.optional("b_ih"), node.optional("b_hh"))
     from_input = _plus(relax.matmul(node.tensor("input"), weights.input), weights.input_bias)
     return cell(from_input, states, weights)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over dimensions: sums, means, variances, extremes and their places, norms."""
+"""Converters of reductions over dimensions: sums, means, variances, extremes and their positions, norms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Axes = Sequence[int]
 
 
 def axes_of(node: Node) -> list[int]:
-    """The dimensions that are reduced; none of a 0-D tensor."""
+    """Return the reduced dimensions, none for a 0-D tensor."""
     rank = node.rank("self")
     return node.axes("dim", rank) if rank else []
 
@@ -38,7 +38,7 @@ def reduced(name: str, x: Tensor, axes: Axes, keepdims: bool = False) -> Tensor:
 
 
 def _of_result_type(name: str) -> Callable[[Node], Outputs]:
-    """Adds up elements of the result's type: booleans as integers, unless booleans are asked for."""
+    """Return a converter that reduces in the result's type: booleans as integers, unless the result is boolean."""
     return lambda node: reduced(name, node.tensor("self", node.dtype), axes_of(node), node.bool("keepdim"))
 
 
@@ -75,11 +75,11 @@ def _sum_without_nan(node: Node) -> Tensor:
     return reduced("sum", x, axes_of(node), node.bool("keepdim"))
 
 
-# ---- places ----
+# ---- positions ----
 
 
 def _place(node: Node, name: str) -> Tensor:
-    """Where the first extreme is, along a dimension or in all elements."""
+    """Return the index of the first extreme, along a dimension or in all elements."""
     x, rank, keepdims = node.tensor("self"), node.rank("self"), node.bool("keepdim")
     if rank == 0:
         return relax.zeros((), "i64")
@@ -95,27 +95,27 @@ def _with_place(node: Node, name: str) -> list[Tensor]:
 
 
 def _count(node: Node, axes: Axes) -> sizes.Size:
-    """How many elements one of the result is made of."""
+    """Return the number of elements that one element of the result combines."""
     every = sizes.sizes_of(node.value("self"))
     return sizes.product([every[axis] for axis in axes])
 
 
 def _correction(node: Node) -> float:
-    """What is subtracted from the number of elements that a sum of squares is divided by."""
+    """Return the correction, which is subtracted from the number of elements in the divisor."""
     if node.has("correction"):
         return float(node.float("correction"))
     return float(node.bool("unbiased", True))
 
 
 def _variance(node: Node) -> Tensor:
-    """In the type that it is computed in."""
+    """Return the variance in the type of the computation."""
     wide, axes, correction = wide_float(node.dtype), axes_of(node), _correction(node)
     made = reduced("variance", node.tensor("self", wide), axes, node.bool("keepdim"))
     return made if correction == 0 else relax.multiply(made, _corrected(_count(node, axes), correction, wide))
 
 
 def _corrected(count: sizes.Size, correction: float, dtype: str) -> Tensor:
-    """The factor from a mean of squares to one over less elements; of none it is infinite."""
+    """Return count / (count - correction), or infinity if the divisor is not positive."""
     if isinstance(count, int):
         divisor = max(count - correction, 0)
         return const(count / divisor if divisor else math.inf, dtype)
@@ -151,17 +151,20 @@ register_rows(
 
 @register_torch("aten::logsumexp", "aten::special_logsumexp")
 def log_sum_exp(node: Node) -> Outputs:
-    """Of the distances to the largest element, so that nothing overflows; an infinite one is left where it is."""
+    """Return log(sum(exp(x))), computed from the distances to the largest element to prevent overflow.
+
+    An infinite largest element is not subtracted.
+    """
     wide, axes = wide_float(node.dtype), axes_of(node)
     x = node.tensor("self", wide)
     largest = reduced("max", x, axes, keepdims=True)
     shift = relax.where(relax.isfinite(largest), largest, like(largest, 0))
     total = reduced("sum", relax.exp(relax.subtract(x, shift)), axes, keepdims=True)
     result = relax.add(relax.log(total), shift)
-    return cast(result if node.bool("keepdim") else _dropped(result, axes), node.dtype)
+    return cast(result if node.bool("keepdim") else _drop(result, axes), node.dtype)
 
 
-def _dropped(x: Tensor, axes: Axes) -> Tensor:
+def _drop(x: Tensor, axes: Axes) -> Tensor:
     return relax.squeeze(x, axis=list(axes)) if axes else x
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that give the same elements another shape or order, or repeat them. Views are tensors of their own."""
+"""Converters of operators that reshape, reorder or repeat elements. Views become separate tensors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, regist
     "aten::_reshape_alias", "aten::flatten", "aten::unflatten", "aten::ravel", "aten::view_as", "aten::reshape_as",
 )  # fmt: skip
 def reshape(node: Node) -> Outputs:
-    """torch knows the sizes of the result, those that -1 stands for too."""
+    """Convert a reshape. torch knows the sizes of the result, including the size for -1."""
     return _in_shape(node.value(0), node.sizes_of_result)
 
 
@@ -36,7 +36,7 @@ def _in_shape(value: Value, wanted: Sequence[sizes.Size]) -> Value:
     "aten::atleast_2d", "aten::atleast_3d",
 )  # fmt: skip
 def squeeze(node: Node) -> Outputs:
-    """Which dimensions of unknown size have one element torch has decided: the result's rank says it."""
+    """Convert squeeze and unsqueeze. For dimensions of unknown size, torch has decided: the result has its rank."""
     x, name = node.value(0), node.op.partition("::")[2].partition(".")[0]
     if name.startswith("unsqueeze"):
         return relax.expand_dims(x.ssa, axis=[node.axis("dim", node.rank(0) + 1)])
@@ -51,7 +51,7 @@ def each_with_dimensions(node: Node) -> Outputs:
 # ---- order ----
 
 
-def _permuted(value: Value, order: Sequence[int]) -> Value:
+def _permute(value: Value, order: Sequence[int]) -> Value:
     if list(order) == sorted(order):
         return value
     return Value(ssa=relax.permute_dims(value.ssa, axes=list(order)))
@@ -60,7 +60,7 @@ def _permuted(value: Value, order: Sequence[int]) -> Value:
 @register_torch("aten::permute", "aten::permute_copy")
 def permute(node: Node) -> Outputs:
     rank = node.rank(0)
-    return _permuted(node.value(0), [node.axis_of(axis, rank) for axis in node.ints("dims")])
+    return _permute(node.value(0), [node.axis_of(axis, rank) for axis in node.ints("dims")])
 
 
 @register_torch("aten::transpose", "aten::transpose_copy", "aten::swapaxes", "aten::swapdims")
@@ -69,19 +69,19 @@ def transpose(node: Node) -> Outputs:
     order = list(range(node.rank(0)))
     if order:
         order[first], order[second] = second, first
-    return _permuted(node.value(0), order)
+    return _permute(node.value(0), order)
 
 
 @register_torch("aten::t", "aten::t_copy", "aten::mT", "aten::mH", "aten::adjoint")
 def transpose_matrix(node: Node) -> Outputs:
-    """The last two dimensions exchanged; what has fewer stays as it is."""
+    """Convert a transposition of the last two dimensions. Tensors with fewer dimensions are unchanged."""
     *front, first, second = [-1, -1, *range(node.rank(0))]
-    return node.value(0) if first < 0 else _permuted(node.value(0), [*front[2:], second, first])
+    return node.value(0) if first < 0 else _permute(node.value(0), [*front[2:], second, first])
 
 
 @register_torch("aten::numpy_T", "aten::matrix_H")
 def reverse_dimensions(node: Node) -> Outputs:
-    return _permuted(node.value(0), range(node.rank(0))[::-1])
+    return _permute(node.value(0), range(node.rank(0))[::-1])
 
 
 @register_torch("aten::movedim", "aten::moveaxis")
@@ -90,7 +90,7 @@ def movedim(node: Node) -> Outputs:
     sources, places = ([node.axis_of(axis, max(rank, 1)) for axis in node.ints(key)] for key in (1, 2))
     rest = iter([axis for axis in range(rank) if axis not in sources])
     moved = dict(zip(places, sources, strict=True))
-    return _permuted(node.value(0), [moved[place] if place in moved else next(rest) for place in range(rank)])
+    return _permute(node.value(0), [moved[place] if place in moved else next(rest) for place in range(rank)])
 
 
 @register_torch("aten::flip")
@@ -112,7 +112,7 @@ def expand(node: Node) -> Outputs:
 
 @register_torch("aten::repeat", "aten::tile")
 def repeat(node: Node) -> Outputs:
-    """New dimensions come in front; `tile` may say fewer repeats than there are dimensions."""
+    """Convert repeat and tile. New dimensions come in front; `tile` may list fewer repeats than dimensions."""
     counts = node.sizes(1)
     rank = max(len(counts), node.rank(0))
     own = [*[1] * (rank - node.rank(0)), *sizes.sizes_of(node.value(0))]
@@ -133,7 +133,7 @@ def repeat_each(node: Node) -> Outputs:
 
 @register_torch("aten::repeat_interleave.Tensor")
 def repeat_places(node: Node) -> Outputs:
-    """Each index as often as its element says."""
+    """Convert repeat_interleave: repeat each index as often as its element says."""
     return _places(node.tensor("repeats"))
 
 
@@ -148,29 +148,29 @@ def repeat_each_by_tensor(node: Node) -> Outputs:
 
 
 def _places(counts: Tensor) -> Tensor:
-    """Where the n-th copy comes from: in front of how many ends of runs it is."""
+    """Return the source index of the n-th copy: the number of ends of runs up to it."""
     ends = relax.cumsum(counts, axis=0, dtype="i64")
     total = relax.reshape(relax.sum(counts, axis=[0]), (1,))
     return cast(relax.bucketize(sizes.count_up(cast(total, "i64")), ends, right=True), info_of(counts).dtype)
 
 
-# ---- elements at computed places ----
+# ---- elements at computed indices ----
 
 
 @register_torch("aten::roll")
 def roll(node: Node) -> Outputs:
-    """Along no dimension it rolls all elements as one row."""
+    """Convert roll. Without dimensions, all elements roll as one row."""
     shifts, axes = node.sizes("shifts"), node.ints("dims", ())
     x, own = node.value(0), sizes.sizes_of(node.value(0))
     if not axes:
         row = Value(ssa=sizes.reshaped(x.ssa, [sizes.product(own)]))
-        return _in_shape(Value(ssa=_rolled(row, shifts[0], 0)), own)
+        return _in_shape(Value(ssa=_roll(row, shifts[0], 0)), own)
     for shift, axis in zip(shifts, axes, strict=True):
-        x = Value(ssa=_rolled(x, shift, node.axis_of(axis, x.rank or 0)))
+        x = Value(ssa=_roll(x, shift, node.axis_of(axis, x.rank or 0)))
     return x
 
 
-def _rolled(x: Value, shift: sizes.Size, axis: int) -> Tensor:
+def _roll(x: Value, shift: sizes.Size, axis: int) -> Tensor:
     size = sizes.sizes_of(x)[axis]
     moved = relax.subtract(sizes.count_up(size), sizes.as_tensor([shift]))
     return relax.take(x.ssa, relax.floor_mod(moved, sizes.as_tensor([size])), axis=axis)
@@ -178,7 +178,7 @@ def _rolled(x: Value, shift: sizes.Size, axis: int) -> Tensor:
 
 @register_torch("aten::unfold", "aten::unfold_copy")
 def windows(node: Node) -> Outputs:
-    """Windows along a dimension; what is in them is a new last dimension."""
+    """Convert unfold: windows along a dimension, with their elements in a new last dimension."""
     rank, size = node.rank(0), node.int("size")
     if rank == 0:
         return relax.reshape(node.tensor(0), tuple(node.sizes_of_result))
@@ -186,12 +186,12 @@ def windows(node: Node) -> Outputs:
     starts = relax.multiply(sizes.count_up(node.sizes_of_result[axis]), const(node.int("step"), "i64"))
     places = relax.add(relax.expand_dims(starts, axis=[1]), sizes.count_up(size))
     order = [each for each in range(rank + 1) if each != axis + 1]
-    return _permuted(Value(ssa=relax.take(node.tensor(0), places, axis=axis)), [*order, axis + 1])
+    return _permute(Value(ssa=relax.take(node.tensor(0), places, axis=axis)), [*order, axis + 1])
 
 
 @register_torch("aten::as_strided", "aten::as_strided_copy")
 def as_strided(node: Node) -> Outputs:
-    """Elements at places of the memory that torch would have: those of the tensor itself are there."""
+    """Convert as_strided: read elements at computed positions of the memory that torch would use."""
     row, _ = _in_a_row(node)
     wanted = node.sizes_of_result
     return sizes.reshaped(relax.take(row, _places_in_row(node, wanted), axis=0), wanted)
@@ -199,28 +199,28 @@ def as_strided(node: Node) -> Outputs:
 
 @register_torch("aten::as_strided_scatter")
 def as_strided_scatter(node: Node) -> Outputs:
-    """The tensor with others in the place of these elements."""
+    """Convert as_strided_scatter: replace the elements at these positions."""
     row, order = _in_a_row(node)
     wanted, own = sizes.sizes_of(node.value("src")), node.sizes_of_result
     elements = sizes.reshaped(node.tensor("src", node.dtype), [sizes.product(wanted)])
     places = sizes.reshaped(_places_in_row(node, wanted), [sizes.product(wanted)])
     made = relax.scatter_elements(row, places, elements, axis=0)
     in_order = Value(ssa=sizes.reshaped(made, [own[axis] for axis in order]))
-    return _permuted(in_order, [order.index(axis) for axis in range(len(order))])
+    return _permute(in_order, [order.index(axis) for axis in range(len(order))])
 
 
 def _in_a_row(node: Node) -> tuple[Tensor, list[int]]:
-    """The elements as they follow each other in torch's memory, and the dimensions from the outermost there."""
+    """Return the elements in the order of torch's memory, and the dimensions from the outermost one there."""
     meta: Any = node.metas["self"]
     shape, strides = ([node.expressions.size(each) for each in held] for held in (meta.shape, meta.stride()))
     order = _in_memory(shape, strides)
     if order is None:
-        raise node.fail("the tensor's elements are not next to each other in memory: call contiguous() on it first")
-    return sizes.reshaped(_permuted(node.value(0), order).ssa, [sizes.product(shape)]), order
+        raise node.fail("the tensor's elements are not adjacent in memory: call contiguous() on it first")
+    return sizes.reshaped(_permute(node.value(0), order).ssa, [sizes.product(shape)]), order
 
 
 def _places_in_row(node: Node, wanted: Sequence[sizes.Size]) -> Tensor:
-    """Where there the elements of a result of these sizes are. Views that torch has made say that they are inside."""
+    """Return the positions of a result of these sizes in the row. The positions in torch's own views are in bounds."""
     meta: Any = node.metas["self"]
     base, count = node.expressions.size(meta.storage_offset()), sizes.product(sizes.sizes_of(node.value(0)))
     first = last = sizes.minus(node.size("storage_offset"), base) if node.has("storage_offset") else 0
@@ -238,7 +238,7 @@ def _places_in_row(node: Node, wanted: Sequence[sizes.Size]) -> Tensor:
 
 
 def _in_memory(shape: Sequence[sizes.Size], strides: Sequence[sizes.Size]) -> list[int] | None:
-    """The dimensions from the outermost in memory; None where that has gaps, or it cannot be told."""
+    """Return the dimensions from the outermost in memory, or None if the memory has gaps or the order is unknown."""
     order = list(range(len(shape)))
     if all(isinstance(each, int) for each in strides):
         order.sort(key=lambda axis: (-strides[axis], axis))
@@ -251,7 +251,7 @@ def _in_memory(shape: Sequence[sizes.Size], strides: Sequence[sizes.Size]) -> li
 
 
 def _is_equal(one: sizes.Size, other: sizes.Size) -> bool:
-    """Whether sizes are certain to be equal."""
+    """Check whether sizes are known to be equal."""
     return sizes.is_known(one, other) and equal(one, other) is True
 
 
@@ -259,7 +259,7 @@ def _is_at_most(one: sizes.Size, other: sizes.Size) -> bool:
     return sizes.is_known(one, other) and at_most(one, other)
 
 
-# ---- elements moved between dimensions ----
+# ---- rearrangement between dimensions ----
 
 
 @register_torch("aten::pixel_shuffle")
@@ -272,18 +272,18 @@ def pixel_unshuffle(node: Node) -> Outputs:
     factor = node.int("downscale_factor")
     *front, channels, height, width = sizes.sizes_of(node.value(0))
     apart = [*front, channels, sizes.divided(height, factor), factor, sizes.divided(width, factor), factor]
-    return _moved(node, apart, [0, 2, 4, 1, 3])
+    return _move(node, apart, [0, 2, 4, 1, 3])
 
 
 @register_torch("aten::channel_shuffle", "aten::native_channel_shuffle")
 def channel_shuffle(node: Node) -> Outputs:
     groups = node.int("groups")
     batch, channels, *rest = sizes.sizes_of(node.value(0))
-    return _moved(node, [batch, groups, sizes.divided(channels, groups), *rest], [1, 0, *range(2, 2 + len(rest))])
+    return _move(node, [batch, groups, sizes.divided(channels, groups), *rest], [1, 0, *range(2, 2 + len(rest))])
 
 
-def _moved(node: Node, apart: Sequence[sizes.Size], order: Sequence[int]) -> Tensor:
-    """The last dimensions of a shape in another order, then the shape of the result."""
+def _move(node: Node, apart: Sequence[sizes.Size], order: Sequence[int]) -> Tensor:
+    """Split the dimensions into a shape, permute its last dimensions, and reshape to the result."""
     front = len(apart) - len(order)
     split = sizes.reshaped(node.tensor(0), apart)
     moved = relax.permute_dims(split, axes=[*range(front), *(front + each for each in order)])
@@ -292,7 +292,7 @@ def _moved(node: Node, apart: Sequence[sizes.Size], order: Sequence[int]) -> Ten
 
 @register_torch("aten::view.dtype", "aten::view_copy.dtype")
 def view_bits(node: Node) -> Outputs:
-    """The same bits as elements of another type: of as many bits, of fewer or of more."""
+    """Convert view.dtype: the same bits as elements of another type, of equal, smaller or larger width."""
     x, dtype = node.value(0), node.dtype
     own, wanted = (max(bit_width(each), 8) for each in (x.dtype, dtype))
     if own == wanted:
@@ -301,17 +301,17 @@ def view_bits(node: Node) -> Outputs:
         return sizes.reshaped(relax.bitcast(_apart(x, own, wanted), dtype=dtype), node.sizes_of_result)
     shape = sizes.sizes_of(x)
     split = sizes.reshaped(x.ssa, [*shape[:-1], sizes.divided(shape[-1], wanted // own), wanted // own])
-    return relax.bitcast(_joined_bits(split, own, wanted), dtype=dtype)
+    return relax.bitcast(_join_bits(split, own, wanted), dtype=dtype)
 
 
 def _apart(x: Value, own: int, wanted: int) -> Tensor:
-    """The low bits of each element first, in a new last dimension."""
+    """Split each element, with its low bits first, along a new last dimension."""
     word = relax.expand_dims(relax.bitcast(x.ssa, dtype=f"ui{own}"), axis=[-1])
     shifts = const(list(range(0, own, wanted)), f"ui{own}")
     return cast(relax.right_shift(word, shifts), f"ui{wanted}")
 
 
-def _joined_bits(split: Tensor, own: int, wanted: int) -> Tensor:
+def _join_bits(split: Tensor, own: int, wanted: int) -> Tensor:
     words = cast(relax.bitcast(split, dtype=f"ui{own}"), f"ui{wanted}")
     shifts = const(list(range(0, wanted, own)), f"ui{wanted}")
     return relax.sum(relax.left_shift(words, shifts), axis=[-1])
@@ -323,17 +323,17 @@ def resize(node: Node) -> Outputs:
     given, made = memory_order(node.metas["self"]), memory_order(node.fx.meta["val"])
     if given is None or made is None:
         raise node.fail("the tensor's elements are not adjacent in memory")
-    flat, shape = relax.flatten(_permuted(node.value("self"), given).ssa), node.sizes_of_result
+    flat, shape = relax.flatten(_permute(node.value("self"), given).ssa), node.sizes_of_result
     count, own = sizes.product(shape), sizes.size_of(flat, 0)
     more = sizes.larger(sizes.minus(count, own), 0)
     whole = flat if more == 0 else relax.concat([flat, _uninitialized(more, node.dtype)], axis=0)
     filled = sizes.sliced(Value(ssa=whole), {0: (0, count, 1)}, {0: count})
     in_order = Value(ssa=sizes.reshaped(filled, [shape[dim] for dim in made]))
-    return _permuted(in_order, sorted(range(len(made)), key=made.__getitem__))
+    return _permute(in_order, sorted(range(len(made)), key=made.__getitem__))
 
 
 def _uninitialized(size: sizes.Size, dtype: str) -> Tensor:
-    """Return zeros, or what torch's deterministic mode fills memory with."""
+    """Return zeros, or the fill of torch's deterministic mode."""
     import torch
 
     if not (torch.are_deterministic_algorithms_enabled() and torch.utils.deterministic.fill_uninitialized_memory):

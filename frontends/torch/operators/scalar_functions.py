@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Python's functions of sizes, numbers, and conditions, where torch has no expression for the result."""
+"""Converters of Python functions of sizes, numbers and conditions, where torch has no expression for the result."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
-from typing import Any
 
 from ..prelude import Convert, Node, Outputs, Value, const, known, register_rows, relax, sizes
 from ..symbolic_sizes import Scalar
 
-# By Python's function: the function of sympy, or of torch.utils._sympy.functions.
+# The function of sympy, or of torch.utils._sympy.functions, by Python function.
 _SAME = {
     "_operator::ge": "GreaterThan", "_operator::le": "LessThan", "_operator::gt": "StrictGreaterThan",
     "_operator::lt": "StrictLessThan", "_operator::eq": "Equality", "_operator::ne": "Unequality",
@@ -21,7 +20,7 @@ _SAME = {
     "torch::sym_ite": "Where", "torch::sym_max": "Max", "torch::sym_min": "Min", "torch::sym_float": "ToFloat",
     "torch::sym_int": "TruncToInt", "math::floor": "FloorToInt", "math::ceil": "CeilToInt", "math::trunc": "TruncToInt",
 }  # fmt: skip
-# Functions of floats: math's, and torch's for symbolic numbers.
+# Functions of floats, from math, and torch's functions for symbolic numbers.
 _FUNCTIONS = "acos asin asinh atan cos cosh exp log log2 sin sinh sqrt tan tanh".split()
 _CONDITIONS = {"And": "BitwiseFn_bitwise_and", "Or": "BitwiseFn_bitwise_or"}
 
@@ -30,8 +29,8 @@ def _same(name: str) -> Convert:
     return lambda node: as_value(node.expressions.applied(_of_kind(name, node.inputs), list(node.inputs)))
 
 
-def _of_kind(name: str, given: Sequence[Any]) -> str:
-    """Return the function for the operands: `&` and `|` of integers work on bits."""
+def _of_kind(name: str, given: Sequence[object]) -> str:
+    """Return the function for the operands. `&` and `|` of integers are bitwise."""
     is_condition = all(isinstance(each, bool) or getattr(each, "dtype", "") == "i1" for each in given)
     return name if is_condition else _CONDITIONS.get(name, name)
 
@@ -45,7 +44,7 @@ def as_value(scalar: Scalar) -> Value:
     return known(scalar) if sizes.is_known(scalar) else Value(ssa=relax.reshape(scalar, ()))
 
 
-def _negated(node: Node) -> Scalar:
+def _negate(node: Node) -> Scalar:
     return node.expressions.applied("Mul", [-1, node.inputs[0]])
 
 
@@ -58,20 +57,20 @@ def _sum(node: Node) -> Scalar:
 
 
 def _magnitude(node: Node) -> Scalar:
-    return node.expressions.applied("Max", [node.inputs[0], _negated(node)])
+    return node.expressions.applied("Max", [node.inputs[0], _negate(node)])
 
 
-def _rounded(node: Node) -> Scalar:
+def _round(node: Node) -> Scalar:
     digits = node.inputs[1:]
     return node.expressions.applied("RoundDecimal" if digits else "RoundToInt", [node.inputs[0], *digits])
 
 
 _OTHERS: Mapping[str, Callable[[Node], Scalar]] = {
-    "_operator::neg": _negated,
+    "_operator::neg": _negate,
     "_operator::sub": _difference,
     "_operator::abs": _magnitude,
     "builtins::abs": _magnitude,
-    "builtins::round": _rounded,
+    "builtins::round": _round,
     "torch::sym_sum": _sum,
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scans along a dimension: each element with all before it."""
+"""Converters of scans along a dimension, which combine each element with all elements before."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from ..prelude import (
 
 def _scan(name: str) -> Callable[[Node], Outputs]:
     def convert(node: Node) -> Outputs:
-        """Of a 0-D tensor it is that."""
+        """Scan along a dimension. A 0-D tensor is unchanged."""
         x, rank = node.tensor("self", node.dtype), node.rank("self")
         if rank == 0:
             return x
@@ -56,7 +56,7 @@ register_rows(
 
 @register_torch("aten::diff")
 def diff(node: Node) -> Outputs:
-    """Of adjacent elements, `n` times; `prepend` and `append` are put around them before."""
+    """Convert diff: differences of adjacent elements, `n` times, with `prepend` and `append` joined before."""
     if node.int("n", 1) == 0:
         return node.held("self")
     around = [node.tensor(key, node.dtype) for key in ("prepend", "self", "append") if node.has(key)]
@@ -71,11 +71,11 @@ def diff(node: Node) -> Outputs:
     return x
 
 
-# ---- scans that relax has no operator for ----
+# ---- scans without a relax operator ----
 
 
 def _extremes(node: Node, name: str) -> list[Tensor]:
-    """The largest elements so far, and where the last of each is; NaN is larger and smaller than all others."""
+    """Return the running extremes, and the last index of each. NaN counts as more extreme than all numbers."""
     x, rank, dtype = node.tensor("self"), node.rank("self"), node.value("self").dtype
     if rank == 0:
         return [x, relax.zeros((), "i64")]
@@ -83,7 +83,7 @@ def _extremes(node: Node, name: str) -> list[Tensor]:
 
 
 def cumulated(node: Node, name: str, x: Tensor, axis: int, dtype: str = "") -> list[Tensor]:
-    """The extremes so far along an axis, of an element type, with their places."""
+    """Return the running extremes along an axis in an element type, and their indices."""
     info = info_of(x)
     values, places = node.call_tir(Extremes(name, axis, info.dtype), [x], [info, TensorInfo(info.shape, "i64")])
     return [cast(values, dtype or info.dtype), places]
@@ -97,12 +97,12 @@ def _log_sums(node: Node) -> Tensor:
 
 
 _NANOSECONDS = 2
-#: Where an element of a row is.
+#: Function from a row's element index to the indices in the buffers.
 Place = Callable[[Number], list[Number]]
 
 
 def _each_row(buffers: Sequence[Tensor], axis: int, body: Callable[[Sequence[Tensor], Size, Place], None]) -> None:
-    """`body(buffers, count, at)` for each row along an axis."""
+    """Run `body(buffers, count, at)` for each row along an axis."""
     around = [around_axis(buffer, axis) for buffer in buffers]
     before, count, after = loops.sizes(around[0])
 
@@ -114,7 +114,7 @@ def _each_row(buffers: Sequence[Tensor], axis: int, body: Callable[[Sequence[Ten
 
 @dataclass(frozen=True)
 class Extremes:
-    """A kernel: of each element the extreme of it and all before it, and where the last of these is."""
+    """Kernel of the running extreme of each element and all before, and the last index of the extreme."""
 
     name: str
     axis: int
@@ -147,7 +147,7 @@ class Extremes:
 
 @dataclass(frozen=True)
 class LogSums:
-    """A kernel: the logarithm of the sum of the exponentials of each element and all before it."""
+    """Kernel of the logarithm of the sum of the exponentials of each element and all before."""
 
     axis: int
     __name__ = "logcumsumexp"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that write elements at indices, into a copy of a tensor."""
+"""Converters of operators that write elements at indices into a copy of a tensor."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from ..prelude import (
 from .indexing import at_least_1d, common_rank, indexed, ordered
 
 Reduction = Literal["update", "add", "mul", "max", "min"]
-#: How torch's reductions are called in relax.
+#: relax's names of torch's reductions.
 _REDUCTIONS: dict[str, Reduction] = {
     "sum": "add", "add": "add", "prod": "mul", "multiply": "mul", "amax": "max", "amin": "min", "mean": "add",
 }  # fmt: skip
 
 
-# ---- with a list of index tensors ----
+# ---- lists of index tensors ----
 
 
 @register_torch("aten::index_put", "aten::index_put_", "aten::_unsafe_index_put", "aten::_index_put_impl")
 def index_put(node: Node) -> Outputs:
-    """`x[indices] = values`, or += where values of one place come together."""
+    """Convert index_put: `x[indices] = values`, or += with `accumulate`."""
     x, values, given = node.value("self"), node.value("values"), node.optional_values("indices")
     if all(each is None for each in given):
-        return _everywhere(node, x)
+        return _put_everywhere(node, x)
     mask = given[0]
     if mask is not None and mask.dtype == "i1" and len(given) == 1 and values.rank == 0:
         spread = along_axis(mask.ssa, (mask.rank or 0) - 1, x.rank or 0)
@@ -51,7 +51,8 @@ def index_put(node: Node) -> Outputs:
     kept = found.x.type.rank - len(found.indices)
     source = values.ssa
     if place and source.type.rank:
-        # As they stand in the result of reading, the indices' dimensions behind `place` others: these go to the front.
+        # In the result of reading, other dimensions precede the indices' dimensions from `place` on. Move the latter in
+        # front.
         rank = count + kept
         missing = list(range(rank - source.type.rank))
         source = relax.expand_dims(source, axis=missing) if missing else source
@@ -62,7 +63,7 @@ def index_put(node: Node) -> Outputs:
     return ordered(made, back)
 
 
-def _everywhere(node: Node, x: Value) -> Tensor:
+def _put_everywhere(node: Node, x: Value) -> Tensor:
     values = sizes.broadcast(node.tensor("values"), sizes.sizes_of(x))
     return relax.add(x.ssa, values) if node.bool("accumulate") else values
 
@@ -71,7 +72,7 @@ def _everywhere(node: Node, x: Value) -> Tensor:
 
 
 def _source(node: Node) -> Tensor:
-    """What is written: a number, or as much of a tensor as there are indices."""
+    """Return the values to write: a number, or the part of a tensor that has indices."""
     places = sizes.sizes_of(node.value("index"))
     if "value" in node.arguments:
         return sizes.full(places or [1], node.operand("value", node.dtype))
@@ -83,10 +84,10 @@ def _source(node: Node) -> Tensor:
     return sizes.sliced(source, bounds, {axis: places[axis] for axis in bounds}) if bounds else source.ssa
 
 
-def _scattered(node: Node, x: Tensor, source: Tensor, reduction: Reduction) -> Tensor:
+def _scatter(node: Node, x: Tensor, source: Tensor, reduction: Reduction) -> Tensor:
     index, axis = at_least_1d(node.tensor("index")), node.axis("dim", node.rank("self"))
     if index.type.rank != max(x.type.rank, 1):
-        return x  # an empty index of another rank writes nothing
+        return x  # An empty index of another rank writes nothing.
     made = relax.scatter_elements(at_least_1d(x), index, source, axis=axis, reduction=reduction)
     return made if x.type.rank else relax.reshape(made, ())
 
@@ -94,50 +95,50 @@ def _scattered(node: Node, x: Tensor, source: Tensor, reduction: Reduction) -> T
 @register_torch("aten::scatter")
 def scatter(node: Node) -> Outputs:
     reduction = node.string("reduce")
-    return _scattered(node, node.tensor("self"), _source(node), _REDUCTIONS[reduction] if reduction else "update")
+    return _scatter(node, node.tensor("self"), _source(node), _REDUCTIONS[reduction] if reduction else "update")
 
 
 @register_torch("aten::scatter_add")
 def scatter_add(node: Node) -> Outputs:
-    return _scattered(node, node.tensor("self"), _source(node), "add")
+    return _scatter(node, node.tensor("self"), _source(node), "add")
 
 
 @register_torch("aten::scatter_reduce")
 def scatter_reduce(node: Node) -> Outputs:
-    return _reduced(node, node.string("reduce"), _source(node), at_least_1d(node.tensor("index")))
+    return _reduce_updates(node, node.string("reduce"), _source(node), at_least_1d(node.tensor("index")))
 
 
-def _reduced(node: Node, way: str, source: Tensor, index: Tensor) -> Tensor:
-    """Updates of one place come together, with what is there unless `include_self` says otherwise."""
+def _reduce_updates(node: Node, way: str, source: Tensor, index: Tensor) -> Tensor:
+    """Reduce updates of equal indices, together with the existing element unless `include_self` is False."""
     x, rank = node.tensor("self"), node.rank("self")
     axis, dtype = node.axis("dim", rank), node.dtype
     wide = wide_float(dtype) if is_float(dtype) else dtype
     start, source = cast(at_least_1d(x), wide), cast(source, wide)
     if not node.bool("include_self", True):
         neutral = {"prod": 1, "amax": lowest(wide), "amin": highest(wide)}.get(way, 0)
-        start = _written(start, index, neutral, axis)
+        start = _write_number(start, index, neutral, axis)
     made = relax.scatter_elements(start, index, source, axis=axis, reduction=_REDUCTIONS[way])
     if way == "mean":
-        made = _divided(made, _counts(node, start, index, axis), wide)
+        made = _divide(made, _counts(node, start, index, axis), wide)
     made = cast(made, dtype)
     return made if rank else relax.reshape(made, ())
 
 
-def _written(x: Tensor, index: Tensor, number: float, axis: int) -> Tensor:
-    """A number at all places that are written."""
+def _write_number(x: Tensor, index: Tensor, number: float, axis: int) -> Tensor:
+    """Write a number at all indices."""
     filler = relax.full_like(index, const(number, info_of(x).dtype), dtype=info_of(x).dtype)
     return relax.scatter_elements(x, index, filler, axis=axis)
 
 
 def _counts(node: Node, start: Tensor, index: Tensor, axis: int) -> Tensor:
-    """How many values each place is made of."""
+    """Return the number of values that each element combines."""
     own = int(node.bool("include_self", True))
     counts = relax.full_like(start, const(own, "i64"), dtype="i64")
     counts = relax.scatter_elements(counts, index, relax.ones_like(index, dtype="i64"), axis=axis, reduction="add")
     return relax.maximum(counts, const(1, "i64"))
 
 
-def _divided(total: Tensor, counts: Tensor, dtype: str) -> Tensor:
+def _divide(total: Tensor, counts: Tensor, dtype: str) -> Tensor:
     join = relax.divide if is_float(dtype) else relax.floor_divide
     return join(total, cast(counts, dtype))
 
@@ -146,16 +147,16 @@ def _divided(total: Tensor, counts: Tensor, dtype: str) -> Tensor:
 
 
 def _spread_index(node: Node, source: Sequence[sizes.Size], axis: int) -> Tensor:
-    """The index of a slice for each of its elements."""
+    """Return the index of a slice for each of its elements."""
     return sizes.broadcast(along_axis(at_least_1d(node.tensor("index")), axis, len(source)), source)
 
 
 def _slices(node: Node) -> tuple[Tensor, Tensor, int]:
-    """The slices that are written, with an index for each element, and along which dimension."""
+    """Return the slices to write, an index for each element, and the dimension."""
     axis, source = node.axis("dim", node.rank("self")), Value(ssa=at_least_1d(node.tensor("source")))
     shape = sizes.sizes_of(source)
     own = sizes.sizes_of(node.value("self"))
-    if own and len(shape) != len(own):  # one number for a whole slice
+    if own and len(shape) != len(own):  # One number for a whole slice.
         count = sizes.size_of(at_least_1d(node.tensor("index")), 0)
         shape = [*own[:axis], count, *own[axis + 1 :]]
         source = Value(ssa=sizes.broadcast(source.ssa, shape))
@@ -194,10 +195,10 @@ def index_fill(node: Node) -> Outputs:
 @register_torch("aten::index_reduce")
 def index_reduce(node: Node) -> Outputs:
     source, index, _ = _slices(node)
-    return _reduced(node, node.string("reduce"), source, index)
+    return _reduce_updates(node, node.string("reduce"), source, index)
 
 
-# ---- into the flattened tensor, by a mask, into a part ----
+# ---- flattened tensors, masks, parts ----
 
 
 @register_torch("aten::put")
@@ -210,7 +211,7 @@ def put(node: Node) -> Outputs:
 
 @register_torch("aten::masked_scatter")
 def masked_scatter(node: Node) -> Outputs:
-    """The n-th element that is masked gets the n-th of the source."""
+    """Convert masked_scatter. The n-th masked element gets the n-th element of the source."""
     shape = node.sizes_of_result
     x, mask = (sizes.broadcast(node.tensor(key), shape) for key in ("self", "mask"))
     count = relax.cumsum(cast(relax.flatten(mask), "i64"), axis=0)
@@ -230,7 +231,7 @@ def slice_scatter(node: Node) -> Outputs:
 
 @register_torch("aten::diagonal_scatter")
 def diagonal_scatter(node: Node) -> Outputs:
-    """The diagonal of two dimensions, which is the last dimension of what is written."""
+    """Convert diagonal_scatter. The last dimension of the source is the diagonal of two dimensions."""
     rank, offset, source = node.rank("self"), node.int("offset", 0), node.value("src")
     first, second = node.axis("dim1", rank, 0), node.axis("dim2", rank, 1)
     order = [first, second, *(axis for axis in range(rank) if axis not in (first, second))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions of segments: of elements that follow one another along an axis, by lengths or by offsets."""
+"""Converters of reductions of segments: runs of elements along an axis, by lengths or by offsets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIRST = {"max": -float("inf"), "min": float("inf"), "prod": 1.0}
 
 @dataclass(frozen=True)
 class Reduce:
-    """The kernel of [batch, elements, inner]: segments are from an offset of [batch, segments + 1] up to the next."""
+    """Kernel on [batch, elements, inner]. A segment goes from one offset in [batch, segments + 1] to the next."""
 
     name: str
     initial: float | None = None
@@ -46,7 +46,7 @@ class Reduce:
         loops.for_range(begin, end, join)
         if self.name != "mean":
             return
-        # Of no elements it is NaN, or what it started from.
+        # An empty segment has a mean of NaN, or of the initial value.
         count = end - begin if self.initial is None else select(end > begin, end - begin, 1)
         divisor = count.to("i64").to(str(out.element))
         out.fill(lambda j: out[j] / divisor)
@@ -58,7 +58,7 @@ class Reduce:
 
 
 class Segments:
-    """Those of a tensor along an axis, in the graph."""
+    """Segments of a tensor along an axis, in the graph."""
 
     def __init__(self, node: Node):
         self._node, data = node, node.value("data")
@@ -71,9 +71,9 @@ class Segments:
         total = relax.reshape(sizes.as_tensor([self.elements]), ())
         offsets = self._offsets(total)
         self.count = sizes.minus(sizes.size_of(offsets, -1), 1)
-        # What is outside of the elements would be read.
+        # Clamp the offsets, because elements outside of the tensor would be read.
         inside = relax.minimum(relax.maximum(offsets, const(0, "i64")), total)
-        #: [batch, segments + 1]
+        #: Shape [batch, segments + 1].
         self.offsets = sizes.reshaped(inside, [self._batch, sizes.plus(self.count, 1)])
 
     def _offsets(self, total: Tensor) -> Tensor:
@@ -84,18 +84,21 @@ class Segments:
             raise node.fail("either lengths or offsets must be given")
         lengths = node.tensor("lengths", "i64")
         whole = relax.sum(lengths, axis=[-1], keepdims=True)
-        if not node.bool("unsafe", default=True):  # which backward steps do not say: the forward one has checked it
+        # Backward steps do not say so: the forward step has checked the lengths.
+        if not node.bool("unsafe", default=True):
             is_bad = relax.logical_or(relax.less(lengths, const(0, "i64")), relax.not_equal(whole, total))
-            require_success(is_bad, "the lengths of segments must be those of all elements, and not negative")
+            require_success(
+                is_bad, "the lengths of segments must add up to the number of elements, and not be negative"
+            )
         return relax.concat([relax.zeros_like(whole), relax.cumsum(lengths, axis=-1)], axis=-1)
 
     def flat(self, tensor: Tensor) -> Tensor:
-        """Elements, or what there is of each segment, as [batch, elements or segments, inner]."""
+        """Reshape elements, or values of segments, to [batch, elements or segments, inner]."""
         count = sizes.size_of(tensor, self.axis)
         return sizes.reshaped(cast(tensor, self.dtype), [self._batch, count, self._inner])
 
     def whole(self, flat: Tensor) -> Tensor:
-        """In the shape of the tensor, but for the axis."""
+        """Reshape to the shape of the tensor, except along the axis."""
         count = sizes.size_of(flat, 1)
         made = sizes.reshaped(flat, [*self.shape[: self.axis], count, *self.shape[self.axis + 1 :]])
         return cast(made, self._node.dtype)
@@ -105,10 +108,10 @@ class Segments:
         return self._node.call_tir(Reduce(name, initial), [flat, self.offsets], info)
 
     def spread(self, flat: Tensor) -> Tensor:
-        """For each element what there is of its segment, and nothing for those that are in none."""
+        """Return the value of its segment for each element, and 0 for elements without a segment."""
         places = sizes.positions([1, self.elements], 1)
         is_before = relax.less_equal(relax.expand_dims(self.offsets, axis=[1]), relax.expand_dims(places, axis=[-1]))
-        behind = relax.sum(cast(is_before, "i64"), axis=[-1])  # offsets up to an element: [batch, elements]
+        behind = relax.sum(cast(is_before, "i64"), axis=[-1])  # Number of offsets up to an element: [batch, elements].
         zeros = relax.zeros_like(relax.sum(flat, axis=[1], keepdims=True))
         around = relax.concat([zeros, flat, zeros], axis=1)
         index = sizes.broadcast(relax.expand_dims(behind, axis=[-1]), [self._batch, self.elements, self._inner])
@@ -124,7 +127,7 @@ def segment_reduce(node: Node) -> Outputs:
 
 @register_torch("aten::_segment_reduce_backward")
 def segment_reduce_backward(node: Node) -> Outputs:
-    """Extremes share what arrives among the elements that are equal to them."""
+    """Convert a backward step. The gradient of an extreme is divided among the equal elements."""
     segments, name = Segments(node), node.string("reduce")
     data, output, grad = (segments.flat(node.tensor(key)) for key in ("data", "output", "grad"))
     arriving, one = segments.spread(grad), like(data, 1)
@@ -138,7 +141,7 @@ def segment_reduce_backward(node: Node) -> Outputs:
         others = relax.where(is_zero, one, data)
         zeros = segments.spread(segments.reduced("sum", cast(is_zero, segments.dtype)))
         product = segments.spread(segments.reduced("prod", others, node.float("initial")))
-        # Without the element itself there are no zeros.
+        # Without the element itself, the segment has no zeros.
         is_apart = relax.equal(zeros, cast(is_zero, segments.dtype))
         share = relax.where(is_apart, relax.divide(product, others), like(data, 0))
         return segments.whole(relax.multiply(arriving, share))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes of tensors, and elements of tensors as sizes and numbers."""
+"""Converters of sizes of tensors, and of elements of tensors as sizes and numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .scalar_functions import as_value
 
 @register_torch("aten::item", "aten::_local_scalar_dense")
 def item(node: Node) -> Outputs:
-    """The only element. One that is 0 or more becomes a symbol: sizes that are made of it are expressions then."""
+    """Return the only element. If it is at least 0, it becomes a symbol, so that sizes made of it are expressions."""
     number, value = node.fx.meta["val"], node.value(0)
     kind = type(number).__name__
     if kind in ("SymFloat", "float"):
@@ -28,7 +28,7 @@ def item(node: Node) -> Outputs:
 
 
 def _is_size(number: Any, symbol: Any) -> bool:
-    """Whether torch knows that a number is 0 or more."""
+    """Check whether torch knows that a number is at least 0."""
     found = number.node.shape_env.var_to_range.get(symbol)
     return symbol.is_integer and found is not None and found.lower >= 0
 
@@ -44,7 +44,7 @@ def _as_size(node: Node, number: Value) -> SymExpr | Value:
 
 @register_torch("aten::sym_size", "aten::sym_numel", "aten::sym_stride")
 def size(node: Node) -> Outputs:
-    """A size with a symbol that no result has named."""
+    """Convert a size with a symbol that no result has named."""
     own = sizes.sizes_of(node.value(0))
     if "numel" in node.op:
         return as_value(sizes.product(own))
@@ -54,5 +54,5 @@ def size(node: Node) -> Outputs:
 
 @register_torch("aten::sym_storage_offset")
 def storage_offset(node: Node) -> Outputs:
-    """Each view is a tensor of its own, which begins at its first element; only differences of offsets matter."""
+    """Return 0: each view is a separate tensor from its first element on, and only differences of offsets matter."""
     return known(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that join tensors, take parts of one, or put something around it."""
+"""Converters of operators that join, split, slice or pad tensors."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..prelude import Node, Outputs, Tensor, Value, cast, from_front, joined, pa
 
 @register_torch("aten::slice.Tensor", "aten::slice_copy")
 def slice_(node: Node) -> Outputs:
-    """By Python's rules. torch has decided which bound of unknown size is past the end: the result's sizes say it."""
+    """Convert slice by Python's rules. torch has decided about bounds past the end: the result has their sizes."""
     x, axis = node.value(0), node.axis("dim", node.rank(0), 0)
     begin = node.size("start") if node.has("start") else 0
     end = node.size("end") if node.has("end") else OPEN
-    return _sliced(node, x, axis, begin, end, node.int("step", 1))
+    return _slice(node, x, axis, begin, end, node.int("step", 1))
 
 
-def _sliced(node: Node, x: Value, axis: int, begin: sizes.Size, end: sizes.Size, step: int = 1) -> Tensor | Value:
+def _slice(node: Node, x: Value, axis: int, begin: sizes.Size, end: sizes.Size, step: int = 1) -> Tensor | Value:
     wanted = list(node.info.shape or ())
     if step == 1 and list(x.shape or ()) == wanted:
         return x
@@ -35,7 +35,7 @@ def narrow(node: Node) -> Outputs:
     begin = node.size("start")
     end = sizes.plus(begin, node.size("length"))
     is_open = isinstance(begin, int) and begin < 0 and isinstance(end, int) and end >= 0
-    return _sliced(node, x, axis, begin, OPEN if is_open else end)
+    return _slice(node, x, axis, begin, OPEN if is_open else end)
 
 
 @register_torch("aten::select.int", "aten::select_copy")
@@ -47,12 +47,12 @@ def select(node: Node) -> Outputs:
     return relax.take(x.ssa, from_front(relax.reshape(sizes.as_tensor([index]), ()), size), axis=axis)
 
 
-# ---- tensors joined and taken apart ----
+# ---- joining and splitting ----
 
 
 @register_torch("aten::cat", "aten::concat", "aten::concatenate")
 def cat(node: Node) -> Outputs:
-    """Empty tensors of one dimension join any others: torch takes them for nothing."""
+    """Convert cat. torch ignores empty 1-D tensors among tensors of other ranks."""
     rank = len(node.sizes_of_result)
     given = [each for each in node.values(0) if each.rank == rank] or node.values(0)
     axis = node.axis("dim", rank, 0)
@@ -71,7 +71,7 @@ def stack(node: Node) -> Outputs:
     "aten::unsafe_split_with_sizes", "aten::unsafe_chunk", "aten::split_copy", "aten::split_with_sizes_copy",
 )  # fmt: skip
 def split(node: Node) -> Outputs:
-    """How long each part is torch has decided."""
+    """Convert a split. torch knows the lengths of the parts."""
     axis = node.axis("dim", node.rank(0), 0)
     return sizes.parts(node.value(0), axis, [node.result_sizes(index)[axis] for index in range(len(node.results))])
 
@@ -85,7 +85,7 @@ def unbind(node: Node) -> Outputs:
 
 @register_torch("aten::tensor_split.indices")
 def split_at(node: Node) -> Outputs:
-    """Between indices, by Python's rules of slices."""
+    """Convert tensor_split at indices, by Python's rules of slices."""
     axis = node.axis("dim", node.rank(0), 0)
     places = [0, *node.sizes("indices"), OPEN]
     return [
@@ -115,7 +115,7 @@ def pad_by_own_elements(node: Node) -> Outputs:
 
 
 def _padded(node: Node, mode: str, fill: float | Value) -> Tensor | Value:
-    """torch lists widths from the last dimension to the first."""
+    """Pad a tensor. torch lists widths from the last dimension to the first."""
     x, rank = node.value(0), node.rank(0)
     widths = node.sizes("padding" if "padding" in node.arguments else "pad")
     pairs = {rank - 1 - place: (widths[2 * place], widths[2 * place + 1]) for place in range(len(widths) // 2)}

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sorting, and what is found by the order of elements: NaN is the largest in torch, the last in relax."""
+"""Converters of sorting, and of operators that use the order of elements.
+
+NaN is the largest in torch, the last in relax.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ from .scans import cumulated
 
 
 def key_of(x: Tensor) -> Tensor:
-    """Integers in the order of floats, of which NaN is the largest."""
+    """Return integers in the order of floats, with NaN as the largest."""
     bits = bit_width(info_of(x).dtype)
     most = (1 << (bits - 1)) - 1
     raw = relax.bitcast(x, dtype=f"i{bits}")
@@ -33,7 +36,7 @@ def key_of(x: Tensor) -> Tensor:
 
 
 def order_of(x: Tensor, axis: int, descending: bool = False) -> Tensor:
-    """The places of elements in their order, in which equal ones stay as they are."""
+    """Return the indices that sort the elements. The sort is stable."""
     key = key_of(x) if descending and is_float(info_of(x).dtype) else x
     return relax.argsort(key, axis=axis, descending=descending, dtype="i64")
 
@@ -70,23 +73,23 @@ def kth_value(node: Node) -> Outputs:
     x = at_least_1d(node.tensor("self"))
     order = order_of(x, axis)
     place = sizes.sliced(Value(ssa=order), {axis: (sizes.minus(k, 1), k, 1)}, {axis: 1})
-    return _picked(node, x, place, axis, rank)
+    return _pick(node, x, place, axis, rank)
 
 
-def _picked(node: Node, x: Tensor, place: Tensor, axis: int, rank: int) -> list[Tensor]:
-    """An element of each row, with its place."""
+def _pick(node: Node, x: Tensor, place: Tensor, axis: int, rank: int) -> list[Tensor]:
+    """Return an element of each row, and its index."""
     made = [relax.gather_elements(x, place, axis=axis), place]
     if rank == 0:
         return [relax.reshape(each, ()) for each in made]
     return made if node.bool("keepdim") else [relax.squeeze(each, axis=[axis]) for each in made]
 
 
-# ---- medians, what is there most often ----
+# ---- medians and modes ----
 
 
 @register_torch("aten::median")
 def median(node: Node) -> Outputs:
-    """The lower one of two, over a dimension with its place."""
+    """Convert median: the lower of two middle elements, along a dimension with its index."""
     x, rank = at_least_1d(node.tensor("self")), node.rank("self")
     if not node.has("dim"):
         return relax.median(x)
@@ -97,7 +100,7 @@ def median(node: Node) -> Outputs:
 
 @register_torch("aten::nanmedian")
 def median_without_nan(node: Node) -> Outputs:
-    """Of the elements that are no NaN; it is NaN where all are."""
+    """Convert nanmedian: the median of elements other than NaN, or NaN if there are none."""
     rank, has_axis = node.rank("self"), node.has("dim")
     x = at_least_1d(node.tensor("self")) if has_axis else relax.flatten(at_least_1d(node.tensor("self")))
     axis = node.axis("dim", rank) if has_axis else 0
@@ -107,13 +110,13 @@ def median_without_nan(node: Node) -> Outputs:
     middle = relax.maximum(relax.right_shift(relax.subtract(count, one), one), const(0, "i64"))
     place = relax.gather_elements(order_of(x, axis), middle, axis=axis)
     if has_axis:
-        return _picked(node, x, place, axis, rank)
+        return _pick(node, x, place, axis, rank)
     return relax.reshape(relax.gather_elements(x, place, axis=axis), ())
 
 
 @register_torch("aten::mode")
 def mode(node: Node) -> Outputs:
-    """The smallest of the elements that are there most often, at the last of its places."""
+    """Convert mode: the smallest of the most frequent elements, at its last index."""
     rank, axis = node.rank("self"), node.axis("dim", node.rank("self"))
     x = at_least_1d(node.tensor("self"))
     order = order_of(x, axis)
@@ -123,11 +126,11 @@ def mode(node: Node) -> Outputs:
     first = relax.where(_starts(ordered, axis), places, like(places, 0))
     lengths = relax.subtract(places, cumulated(node, "cummax", first, axis)[0])
     end = relax.argmax(lengths, axis=axis, keepdims=True)
-    return _picked(node, x, relax.gather_elements(order, end, axis=axis), axis, rank)
+    return _pick(node, x, relax.gather_elements(order, end, axis=axis), axis, rank)
 
 
 def _starts(x: Tensor, axis: int) -> Tensor:
-    """Whether an element is another one than that before it."""
+    """Return True where an element differs from the one before."""
     places = sizes.count_up(sizes.size_of(x, axis))
     zero, one = const(0, "i64"), const(1, "i64")
     before = relax.take(x, relax.maximum(relax.subtract(places, one), zero), axis=axis)
@@ -140,26 +143,28 @@ def _starts(x: Tensor, axis: int) -> Tensor:
 
 @register_torch("aten::_unique2", "aten::_unique", "aten::unique_dim")
 def unique(node: Node) -> Outputs:
-    """Values in their order, of which of them each element is, how many there are of each."""
+    """Return distinct values in order, the value's index for each element, and the count of each value."""
     x, axis = _unique_of(node)
-    if is_float(node.dtype) and not node.has("dim"):  # each NaN is one of its own
+    if is_float(node.dtype) and not node.has("dim"):  # Each NaN is distinct.
         order = order_of(x, 0)
         values, inverse, counts = consecutive(relax.take(x, order, axis=0), 0)
-        return _asked(node, values, relax.scatter_elements(relax.zeros_like(inverse), order, inverse, axis=0), counts)
+        return _requested_results(
+            node, values, relax.scatter_elements(relax.zeros_like(inverse), order, inverse, axis=0), counts
+        )
     flags = [node.bool("return_inverse"), node.bool("return_counts")]
     found = relax.unique(x, True, False, flags[0], flags[1], axis=axis if node.has("dim") else None)
     values, *others = found if isinstance(found, tuple) else (found,)
     rest = iter(others)
-    return _asked(node, values, *(next(rest) if each else None for each in flags))
+    return _requested_results(node, values, *(next(rest) if each else None for each in flags))
 
 
 @register_torch("aten::unique_consecutive", "aten::unique_dim_consecutive")
 def unique_consecutive(node: Node) -> Outputs:
-    return _asked(node, *consecutive(*_unique_of(node)))
+    return _requested_results(node, *consecutive(*_unique_of(node)))
 
 
 def _unique_of(node: Node) -> tuple[Tensor, int]:
-    """What has slices along an axis, which are elements unless the node names a dimension."""
+    """Return the tensor and the axis of its slices. Without a dimension, the slices are elements."""
     if node.has("dim"):
         if node.info.rank != node.rank("self"):
             raise node.fail("torch infers a wrong shape of its result: count the dimension from the front", "dim")
@@ -167,8 +172,8 @@ def _unique_of(node: Node) -> tuple[Tensor, int]:
     return relax.flatten(at_least_1d(node.tensor("self"))), 0
 
 
-def _asked(node: Node, values: Tensor, inverse: Tensor | None, counts: Tensor | None) -> list[Tensor]:
-    """The results of a node; what one that is not asked for holds does not matter."""
+def _requested_results(node: Node, values: Tensor, inverse: Tensor | None, counts: Tensor | None) -> list[Tensor]:
+    """Return the results of a node. The contents of results that are not requested do not matter."""
     if inverse is not None and not node.has("dim"):
         inverse = sizes.reshaped(inverse, sizes.sizes_of(node.value("self")))
     made = [values]
@@ -181,7 +186,7 @@ def _asked(node: Node, values: Tensor, inverse: Tensor | None, counts: Tensor | 
 
 
 def consecutive(x: Tensor, axis: int) -> tuple[Tensor, Tensor, Tensor]:
-    """One of equal slices that follow one another; of which of these each slice is; how many follow."""
+    """Return one of each run of equal slices, the run of each slice, and the lengths of the runs."""
     rank, is_start = x.type.rank, _starts(x, axis)
     if rank > 1:
         is_start = relax.sum(is_start, axis=[each for each in range(rank) if each != axis])
@@ -193,12 +198,12 @@ def consecutive(x: Tensor, axis: int) -> tuple[Tensor, Tensor, Tensor]:
     return relax.take(x, starts, axis=axis), inverse, counts
 
 
-# ---- between which numbers ----
+# ---- search in sorted sequences ----
 
 
 @register_torch("aten::bucketize")
 def bucketize(node: Node) -> Outputs:
-    return _bucketized(node, node.tensor("boundaries"), node.bool("right"))
+    return _bucketize(node, node.tensor("boundaries"), node.bool("right"))
 
 
 @register_torch("aten::searchsorted")
@@ -207,10 +212,10 @@ def search_sorted(node: Node) -> Outputs:
     rank = node.rank("sorted_sequence")
     if node.has("sorter"):
         ordered = relax.gather_elements(ordered, node.tensor("sorter"), axis=rank - 1)
-    return _bucketized(node, ordered, is_right)
+    return _bucketize(node, ordered, is_right)
 
 
-def _bucketized(node: Node, ordered: Tensor, is_right: bool) -> Tensor:
+def _bucketize(node: Node, ordered: Tensor, is_right: bool) -> Tensor:
     key = "self"
     dtype = _wider(info_of(ordered).dtype, node.value(key).dtype)
     wanted, ordered = node.operand(key, dtype), cast(ordered, dtype)
@@ -223,7 +228,7 @@ def _bucketized(node: Node, ordered: Tensor, is_right: bool) -> Tensor:
 
 
 def _wider(one: str, other: str) -> str:
-    """The type of both in which their elements are compared."""
+    """Return the type of both in which their elements are compared."""
     if is_float(one) == is_float(other):
         return one if bit_width(one) >= bit_width(other) else other
     return one if is_float(one) else other

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Special functions: kin of the error function and of the gamma function, Bessel's, orthogonal polynomials."""
+"""Converters of special functions: error and gamma functions, Bessel functions, orthogonal polynomials."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ for _kind in "tuvw":
 
 @register_torch("aten::special_hermite_polynomial_h", "aten::special_hermite_polynomial_he")
 def hermite_polynomial(node: Node) -> Outputs:
-    """NaN from a degree on that depends on the type, as in torch."""
+    """Convert Hermite polynomials, which are NaN from a degree on that depends on the type, as in torch."""
     limit = 512 if node.dtype == "f64" else 128
     return _of_two(hermite, not node.op.startswith("aten::special_hermite_polynomial_he"), limit)(node)
 
 
 @register_torch("aten::polygamma", "aten::special_polygamma")
 def polygamma_of_order(node: Node) -> Outputs:
-    """The derivative of that order of digamma."""
+    """Convert polygamma: the derivative of this order of digamma."""
     order = node.int("n")
     function = (digamma, trigamma)[order] if order < 2 else polygamma
     parameters = () if order < 2 else (order,)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Symmetric matrices that need not be positive: A = L D Lᵀ with blocks of one row or two on D's diagonal, and pivots
-as LAPACK has them."""
+"""Converters of LDL factorizations of symmetric matrices that need not be positive, with LAPACK's pivots.
+
+A = L D Lᵀ with blocks of one or two rows on D's diagonal.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,16 @@ from ...core.linear_algebra.linear_systems import System
 from ...core.linear_algebra.matrix_loops import Batch, Matrix, absolute, each_matrix, transposed
 from ..prelude import Node, Outputs, Tensor, register_torch, relax, sizes
 
-#: How small, beside the largest element of its column, a pivot of one row may be: so rounding errors grow least.
+#: Smallest pivot of one row relative to the largest element of its column. It minimizes the growth of rounding errors.
 _SMALLEST = (1 + math.sqrt(17)) / 8
 
 
 def factor_kernel(a: Tensor, factors: Tensor, pivots: Tensor, info: Tensor) -> None:
-    """Reads what is above the diagonal, and on it: the columns of L are rows. A pivot, from 1 on, is the row that was
-    swapped with this one, negative for both rows of a block; `info` is the first row of zeros, or 0."""
+    """Factorize from the upper triangle. The columns of L become rows.
+
+    A pivot is the 1-based index of the swapped row, negative for both rows of a block. `info` is the first row of
+    zeros, or 0.
+    """
     each_matrix([a, factors, pivots, info], _factor)
 
 
@@ -48,7 +53,7 @@ def _factor(a: Matrix, u: Matrix, pivots: Matrix, info: Matrix) -> None:
 
 
 def _largest(u: Matrix, row: Number, start: Number) -> list[Number]:
-    """The largest size of a row's elements from one on, and where it is."""
+    """Return the largest absolute value of a row's elements from a column on, and its index."""
 
     def compare(j: Number, best: Number, place: Number) -> list[Number]:
         size = absolute(u[row, j])
@@ -60,7 +65,7 @@ def _largest(u: Matrix, row: Number, start: Number) -> list[Number]:
 
 
 def _pivot(u: Matrix, k: Number, own: Number, largest: Number, place: Number) -> list[Number]:
-    """Which row comes here, and how many rows are one block."""
+    """Return the row to swap in, and the number of rows in the block."""
     above = lambda i, best: maximum(best, absolute(u[i, place]))  # noqa: E731
     beside = maximum(loops.for_range(k, place, above, u.real(0.0))[0], _largest(u, place, place + 1)[0])
     stays = own >= largest * _SMALLEST * (largest / beside)
@@ -70,7 +75,10 @@ def _pivot(u: Matrix, k: Number, own: Number, largest: Number, place: Number) ->
 
 
 def _swap(u: Matrix, k: Number, one: Number, other: Number) -> None:
-    """Two rows and columns of what is left; in a block of two the element next to the diagonal is above them."""
+    """Swap two rows and columns of the remaining matrix.
+
+    In a block of two, the off-diagonal element is above the swapped rows.
+    """
     loops.for_range(other + 1, u.columns, lambda i: u.exchange((one, i), (other, i)))
     loops.for_range(one + 1, other, lambda i: u.exchange((one, i), (i, other)))
     u.exchange((one, one), (other, other))
@@ -106,7 +114,7 @@ def _eliminate_pair(u: Matrix, k: Number) -> None:
 
 
 def solve_kernel(factors: Tensor, pivots: Tensor, b: Tensor, out: Tensor) -> None:
-    """A X = B by a factorization of A."""
+    """Solve A X = B by a factorization of A."""
     each_matrix([factors, pivots, b, out], _solve)
 
 
@@ -131,7 +139,7 @@ def _solve(a: Matrix, pivots: Matrix, b: Matrix, x: Matrix) -> None:
 
 
 def _other(pivots: Matrix, k: Number) -> Number:
-    """The row that was swapped with this one; what is none is held inside."""
+    """Return the row that was swapped with this one. Invalid pivots are clamped."""
     place, count = as_index(pivots[k]), as_index(pivots.rows)
     return minimum(maximum(select(place < 0, -place, place), 1), count) - 1
 
@@ -168,13 +176,13 @@ def _forward_pair(a: Matrix, pivots: Matrix, x: Matrix, k: Number) -> None:
 
 
 def _subtract_below(a: Matrix, x: Matrix, k: Number, start: Number) -> None:
-    """The rows of X from one on, by how much of each column k of L has."""
+    """Subtract the rows of X from one on, weighted by column k of L."""
     loops.for_range(start, x.rows, lambda i: x.add_row(k, -a[i, k], x, i))
 
 
 @register_torch("aten::linalg_ldl_factor_ex", "aten::linalg_ldl_factor")
 def ldl_factor(node: Node) -> Outputs:
-    """Of what is below the diagonal, and on it."""
+    """Convert ldl_factor, which reads the lower triangle."""
     batch, n, dtype = Batch.of(node, node.tensor(0)), sizes.sizes_of(node.value(0))[-1], node.value(0).dtype
     upper = transposed(relax.tril(node.tensor(0)))
     rows, pivots, info = batch.call(factor_kernel, [batch.flat(upper)], ((n, n), dtype), ((n,), "i32"), ((), "i32"))

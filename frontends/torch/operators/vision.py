@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torchvision's operators: boxes that do not overlap, regions of a fixed size, convolutions whose taps are moved."""
+"""Converters of torchvision's operators: non-maximum suppression, region pooling, deformable convolutions."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ..prelude import Node, Outputs, cast, const, register_torch, relax, sizes
 
 @register_torch("torchvision::nms")
 def nms(node: Node) -> Outputs:
-    """The places of the boxes that stay, the best first: one image, one class, and as many boxes as there are.
+    """Return the indices of the remaining boxes, the best first.
 
-    torchvision drops boxes that overlap by more than the threshold, the operator those that overlap by as much: it gets
-    the next number.
+    torchvision drops boxes with an overlap above the threshold, the operator also drops an equal overlap. So the
+    operator gets the next larger threshold.
     """
     count = sizes.sizes_of(node.value("dets"))[0]
     overlap = node.float("iou_threshold")
@@ -37,7 +37,7 @@ def roi_align(node: Node) -> Outputs:
     scale, is_aligned = node.float("spatial_scale"), node.bool("aligned")
     regions = node.tensor("rois")
     if is_aligned:
-        # The operator takes positions as they are.
+        # The operator does not shift positions.
         images, corners = relax.split(regions, [1], axis=1)
         corners = relax.subtract(corners, const(0.5 / scale, node.value("rois").dtype))
         regions = relax.concat([images, corners], axis=1)
@@ -54,7 +54,7 @@ def roi_align(node: Node) -> Outputs:
 @register_torch("torchvision::roi_pool")
 def roi_pool(node: Node) -> Outputs:
     if node.is_wanted[1]:
-        raise node.fail("the places of the maxima are not made: they are for training")
+        raise node.fail("the indices of the maxima are not supported: they are for training")
     data, regions = node.tensor("input"), node.tensor("rois")
     size = [node.int("pooled_height"), node.int("pooled_width")]
     return [relax.vision.roi_pool(data, regions, size, node.float("spatial_scale")), None]

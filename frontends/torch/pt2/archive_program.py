@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from torch.export import ExportedProgram
 
 _MODELS, _SUFFIX = "models/", ".json"
-#: As torch.export.save calls the only program of an archive.
+#: torch.export.save's name of the only program in an archive.
 _MODEL = "model"
 #: torch's deserializer keeps itself in a global variable, and fails if two threads use it.
 deserializing = threading.Lock()
@@ -47,9 +47,9 @@ def read_archive(path: Path, has_converter: HasConverter) -> ExportedProgram:
 
 
 def register_needs(path: Path) -> None:
-    """Import the well-known modules whose operators or types the program in an archive names.
+    """Import the well-known modules with the operators or types that the program in an archive names.
 
-    torch.export.load expects them to be imported. Archives that cannot be read here are left to torch.
+    torch.export.load expects these modules to be imported. Archives that cannot be read here are left to torch.
     """
     try:
         with ArchiveRecords(path) as records:
@@ -67,7 +67,7 @@ def _model_record(records: ArchiveRecords) -> str:
 
 
 def _check_tensors(graph_module: Any, state: dict[str, torch.Tensor], constants: dict[str, torch.Tensor]) -> None:
-    """Refuse programs whose weights are not what their graphs say."""
+    """Refuse programs with weights that differ from their graphs."""
     kinds = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
     for spec in graph_module.signature.input_specs:
         if spec.type not in kinds:
@@ -83,7 +83,7 @@ def _check_tensor(name: str, tensor: torch.Tensor, meta: Any) -> None:
     from torch._export.serde import serialize
 
     if meta is None:
-        refuse(f"the graph does not tell the type of tensor '{name}'")
+        refuse(f"the graph does not state the type of tensor '{name}'")
     sizes = [each.value if each.type == "as_int" else None for each in meta.sizes]
     dtype = serialize._SERIALIZE_TO_TORCH_DTYPE.get(meta.dtype)
     if sizes != list(tensor.shape) or dtype != tensor.dtype:

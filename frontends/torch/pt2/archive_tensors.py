@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights and constants of a .pt2 archive, from raw records and the JSON that says which tensor is where."""
+"""Weights and constants of a .pt2 archive, from raw records and a JSON index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WEIGHTS, CONSTANTS = "data/weights/", "data/constants/"
 _STRIDED = 7
 _MOST_ELEMENTS = 1 << 46
-#: Bytes that tensors which read records repeatedly, by strides of 0 for instance, may have beyond the records' own.
+#: Growth limit in bytes for tensors that read records repeatedly, for instance by strides of 0.
 _MOST_GROWTH = 1 << 30
 
 
@@ -41,7 +41,7 @@ class _TensorPlace(NamedTuple):
 
 
 class TensorReader:
-    """Reads the tensors of an archive. Tensors of one record share its memory, as they did when they were saved."""
+    """Reader of an archive's tensors. Tensors of one record share its memory, as when they were saved."""
 
     def __init__(self, records: ArchiveRecords) -> None:
         self._records = records
@@ -150,7 +150,7 @@ def _numbers(name: str, value: object) -> list[int]:
 
 
 def _number(name: str, value: object) -> int:
-    """Return a size, stride or offset, which JSON has as {"as_int": 4}."""
+    """Return a size, stride or offset from its JSON form {"as_int": 4}."""
     found = value.get("as_int") if isinstance(value, dict) and len(value) == 1 else None
     if type(found) is not int or not 0 <= found < 1 << 62:
         refuse(f"a size, stride or offset of tensor '{name}' is {shortened(value)}, expected a number")

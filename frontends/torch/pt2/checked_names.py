@@ -22,7 +22,7 @@ def check_identifier(name: object) -> str:
 
 
 def check_path(name: object) -> str:
-    """Return the name of a parameter, a module or a type, whose parts may hold other characters, like `layers.a-b`."""
+    """Return the name of a parameter, a module or a type. Its parts may have other characters, as in `layers.a-b`."""
     if not isinstance(name, str) or not name.isprintable() or len(name) > _MOST_CHARACTERS:
         refuse(f"{shortened(name)} is not a name that a parameter, a module or a type can have")
     if not _OF_STRINGS.isdisjoint(name) or any(_is_special(part) for part in name.split(".")):
@@ -31,5 +31,5 @@ def check_path(name: object) -> str:
 
 
 def _is_special(name: str) -> bool:
-    """Check for names such as `__class__`, which have a meaning of their own in Python."""
+    """Check for names such as `__class__`, which have a special meaning in Python."""
     return name.startswith("__") and name.endswith("__")

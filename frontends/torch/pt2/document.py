@@ -18,20 +18,20 @@ from .structures import check_structure
 from .targets import HasConverter, check_target
 
 Check: TypeAlias = Callable[[Any], Any]
-#: What is kept of a node's metadata: the lines and modules that the node comes from.
+#: The metadata of a node to keep: source lines and modules.
 _METADATA = ("stack_trace", "nn_module_stack", "torch_fn")
-#: torch counts up to the number of a symbol that depends on data, one by one.
+#: torch counts one by one up to the number of a symbol that depends on data.
 _UNBACKED = re.compile(r"(?:u|zuf)\d+")
 _MOST_UNBACKED = 1_000_000
 
 
-def read_document(data: Any, has_converter: HasConverter) -> Any:
+def read_document(data: object, has_converter: HasConverter) -> Any:
     """Return the program as an instance of torch's schema. Raise UnreadableError if reading the program runs code."""
     from torch._export.serde import schema, serialize
 
     program = serialize._dict_to_dataclass(schema.ExportedProgram, data)
     _DocumentChecker(schema, has_converter).check(program, schema.ExportedProgram, "the program")
-    program.guards_code = []  # Python's source code, which importing the program does not need
+    program.guards_code = []  # Python source code, which the import does not need.
     program.graph_module.metadata = {}
     for node in _nodes_in(program.graph_module.graph):
         node.metadata = {key: text for key, text in node.metadata.items() if key in _METADATA}
@@ -54,7 +54,7 @@ def _nodes_in_argument(argument: Any) -> Iterator[Any]:
             yield from _nodes_in_argument(each)
 
 
-# ---- what texts may hold ----
+# ---- checks of texts ----
 
 
 def _anything(text: str) -> str:
@@ -114,14 +114,14 @@ _CHECKS: Mapping[str, Check] = {
 
 
 class _DocumentChecker:
-    """Walks a program by the types of torch's schema. Expressions of sizes take the place of their texts."""
+    """Walk over a program by the types of torch's schema, which replaces texts of sizes by expressions."""
 
-    def __init__(self, schema: Any, has_converter: HasConverter) -> None:
+    def __init__(self, schema: object, has_converter: HasConverter) -> None:
         self._schema = schema
         self._checks = {**_CHECKS, **dict.fromkeys(_TARGETS, lambda name: check_target(name, has_converter))}
         self._hints: dict[type, dict[str, Any]] = {}
 
-    def check(self, value: Any, hint: Any, place: str) -> Any:
+    def check(self, value: object, hint: object, place: str) -> Any:
         """Return the value of a field. `place` names the class and the field."""
         origin, arguments = typing.get_origin(hint), typing.get_args(hint)
         if origin is Annotated:
@@ -140,7 +140,7 @@ class _DocumentChecker:
             return value
         refuse(f"{place} is {shortened(value)}, expected {getattr(hint, '__name__', hint)}")
 
-    def _mapping(self, value: dict[Any, Any], hint: Any, place: str) -> dict[str, Any]:
+    def _mapping(self, value: dict[Any, Any], hint: object, place: str) -> dict[str, Any]:
         check_key = self._checks.get(place, check_path)
         return {check_key(key): self.check(each, hint, place) for key, each in value.items()}
 
@@ -148,7 +148,7 @@ class _DocumentChecker:
         if kind not in self._hints:
             self._hints[kind] = typing.get_type_hints(kind, vars(self._schema), include_extras=True)
         hints = self._hints[kind]
-        # An alternative of several has a single field that is set.
+        # A union has a single field that is set.
         names = [str(value.type)] if hasattr(kind, "create") else list(hints)
         for name in names:
             if name in hints and not name.startswith("_"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ArchiveRecords of a .pt2 archive: a zip file whose entries are stored uncompressed below one root folder."""
+"""Records of a .pt2 archive: a zip file with uncompressed entries below one root folder."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _OLD_FORMAT = {"version", "serialized_exported_program.json"}
 
 
 class ArchiveRecords:
-    """Open archive. Every record lies inside the file, uncompressed, and has a name of its own."""
+    """Open archive. Every record is inside the file, uncompressed, and has a unique name."""
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb")
@@ -63,11 +63,11 @@ class ArchiveRecords:
         return self._entry(name).file_size
 
     def text(self, name: str) -> str:
-        """Return the content of a record that holds text in UTF-8."""
+        """Return the content of a record of UTF-8 text."""
         return self.array(name).tobytes().decode()
 
     def json(self, name: str) -> Any:
-        """Return the content of a record that holds JSON."""
+        """Return the content of a JSON record."""
         return json.loads(self.text(name))
 
     def array(self, name: str) -> numpy.ndarray:

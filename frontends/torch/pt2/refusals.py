@@ -15,7 +15,7 @@ TRUST = (
 
 
 class UnreadableError(ModelError):
-    """The archive is damaged, or holds what cannot be read without running code of its author."""
+    """Raised for an archive that is damaged, or cannot be read without running code of its author."""
 
 
 def refuse(message: str, *notes: str) -> NoReturn:

@@ -37,13 +37,13 @@ def register_type(name: str) -> None:
 
 
 def register_named(text: str) -> None:
-    """Import the well-known modules whose operators or types a program's text names, as far as they are installed."""
+    """Import the well-known, installed modules with the operators or types that a program's text names."""
     operators = [module for namespace, module in _OF_OPERATORS.items() if f"torch.ops.{namespace}." in text]
     for module in (*operators, *(each for each in _OF_TYPES if f"{each}." in text)):
         try:
             _import(module, "")
         except UnreadableError:
-            continue  # torch says which operator or type it lacks
+            continue  # torch names the missing operator or type.
 
 
 def import_hint(kind: str, module: str) -> str:
@@ -61,7 +61,7 @@ def _import(module: str, registered: str) -> None:
         return
     try:
         importlib.import_module(module)
-    except Exception as error:  # packages fail in ways of their own: torchvision raises RuntimeError
+    except Exception as error:  # Packages fail with exceptions of any class: torchvision raises RuntimeError.
         first = str(error).strip().partition("\n")[0]
         raise UnreadableError(
             f"{registered} need the module {module}, which cannot be imported: {type(error).__name__}: {first}",

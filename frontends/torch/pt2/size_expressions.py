@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parser of symbolic sizes, which .pt2 archives hold as sympy's `srepr` writes them.
+"""Parser of symbolic sizes, which .pt2 archives contain in the form of sympy's `srepr`.
 
-torch gives these texts to sympy.sympify, which calls eval. The parser builds the same expressions from a table of
+torch passes these texts to sympy.sympify, which calls eval. The parser builds the same expressions from a table of
 functions, and bounds their size: `Pow(Integer(10), Integer(10**12))` would fill the memory.
 """
 
@@ -36,13 +36,13 @@ _TORCH = frozenset(
     + [f"OpaqueUnaryFn_{name}" for name in "sqrt cos cosh sin sinh tan tanh asin acos atan exp log log2 asinh".split()]
     + [f"BitwiseFn_bitwise_{name}" for name in ("and", "or", "xor")]
 )
-#: Functions whose second operand must be a small number: the result would have as many digits.
+#: Functions with a second operand that must be a small number: the result has that many digits.
 _POWERS = frozenset("Pow PowByNatural FloatPow LShift RShift".split())
 _ASSUMPTIONS = frozenset("integer positive nonnegative negative nonpositive nonzero zero real rational finite".split())
 
 
 def parse_expression(text: str) -> Any:
-    """Return the expression of sympy that a text stands for. Raise UnreadableError for any other text."""
+    """Return the sympy expression that a text represents. Raise UnreadableError for any other text."""
     if len(text) > _MOST_CHARACTERS:
         refuse(f"a symbolic size has {len(text)} characters, at most {_MOST_CHARACTERS} are allowed")
     try:
@@ -54,7 +54,7 @@ def parse_expression(text: str) -> Any:
 
 
 class _SizeParser:
-    """Reads expressions bottom-up. A result is an expression and the number of terms that it may expand to."""
+    """Bottom-up reader of expressions. A result is an expression and the number of terms that it may expand to."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -160,7 +160,7 @@ def _literal(node: ast.expr, kind: type) -> Any:
 
 
 def _terms_of(name: str, operands: Sequence[Any], terms: Sequence[int]) -> int:
-    """Return the number of products that a sum of products has, which torch makes of an expression."""
+    """Return the number of products in the sum to which torch expands an expression."""
     if name == "Mul":
         return math.prod(terms)
     if name in ("Pow", "PowByNatural"):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks of structures of arguments and results: torch's tree specifications, which .pt2 archives hold as JSON.
+"""Checks of the structures of arguments and results: torch's tree specifications, as JSON in .pt2 archives.
 
-torch imports the modules that such a specification names, for enumerations and for the factories of defaultdicts, and
-writes the names of keyword arguments into source code.
+torch imports the modules that such a specification names, for enumerations and for the factories of defaultdicts. torch
+also writes the names of keyword arguments into source code.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def check_structure(text: str, *, has_arguments: bool) -> str:
     return text
 
 
-def _check_tree(tree: Any) -> None:
+def _check_tree(tree: object) -> None:
     if not isinstance(tree, dict) or set(tree) != _KEYS or not isinstance(tree["children_spec"], list):
         refuse(f"{shortened(tree)} is not a structure of arguments or results")
     if tree["type"] is not None:
@@ -57,7 +57,7 @@ def _check_node(kind: object, context: object) -> None:
     try:
         value = json.loads(context) if isinstance(context, str) else context
     except ValueError:
-        return  # a text that torch keeps as a text
+        return  # A text that torch keeps as a text.
     _check_enumerations(value)
 
 
@@ -82,7 +82,7 @@ def _check_factory(context: object) -> None:
 
 
 def _check_enumerations(value: object) -> None:
-    """Refuse members of enumerations that are not imported yet: torch would import their module."""
+    """Refuse members of enumerations that are not imported yet, because torch would import their module."""
     children: Any = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
     if isinstance(value, dict) and "__enum__" in value:
         _check_enumeration(value.get("fqn"))

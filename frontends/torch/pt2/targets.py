@@ -14,16 +14,16 @@ from typing import Any, NoReturn, TypeAlias
 from .refusals import refuse, shortened
 from .registrations import import_hint, register_operators
 
-#: Checks whether an operator of torch has a converter.
+#: Check whether an operator of torch has a converter.
 HasConverter: TypeAlias = Callable[[Any], bool]
 
 _OPERATOR = re.compile(r"torch\.ops\.(\w+)\.(\w+)(?:\.(\w+))?")
 _HIGHER_ORDER = "higher_order"
-#: Namespaces of torch that consist of computations, for tensors without elements too.
+#: Namespaces of torch with only computations, which also work on tensors without elements.
 _COMPUTING = ("aten", "prims")
-#: Operators of these namespaces that touch the outside.
+#: Operators of these namespaces with effects outside of the program.
 _TOUCHING = ("aten::from_file",)
-#: Functions of Python that exported programs call: what torch.vmap and forward derivatives consist of, and options.
+#: Python functions that exported programs call: parts of torch.vmap and forward derivatives, and options.
 _FUNCTIONS = frozenset(
     [
         f"torch._functorch.predispatch.{name}"
@@ -51,7 +51,7 @@ def check_target(target: str, has_converter: HasConverter) -> str:
 
 
 def _size_functions() -> frozenset[str]:
-    """Return the names of Python functions that programs compute sizes with."""
+    """Return the names of Python functions with which programs compute sizes."""
     from torch._export.serde import serialize
 
     return frozenset(f"{each.__module__}.{each.__name__}" for each in serialize._SYM_OPS)
@@ -101,7 +101,10 @@ def _overload(namespace: str, operator: str, overload: str | None) -> Any:
 
 
 def _has_kernel(operator: Any) -> bool:
-    """Check for kernels. Functions of TorchScript, such as aten::save, have none: torch calls them past its modes."""
+    """Check for kernels.
+
+    TorchScript functions, such as aten::save, have none: torch calls them regardless of its modes.
+    """
     import torch
 
     schema = operator._schema

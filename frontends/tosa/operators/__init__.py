@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Converters of TOSA's operators, one file a family."""
+"""Converters of TOSA's operators, one file per family."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Branches and loops; variables, which programs here do not have."""
+"""Branches and loops. Variables are not supported."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions and products of matrices: of integers around zero points, in a wide type."""
+"""Convolutions and matrix products. Integers have zero points, and are computed in a wide type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from .quantization import block_size, centered, difference_type, unblocked
 
 
 def _operands(node: Node, zeros: tuple[int, int]) -> tuple[Tensor, Tensor]:
-    """Both, of one element type, without their zero points; these are operands of the given places."""
+    """Return both operands in one element type, without their zero points, which are operands at the positions
+    `zeros`."""
     given = [node.value(index).dtype for index in (0, 1)]
     if is_float(given[0]):
         return node.tensor(0), node.tensor(1)
@@ -25,13 +26,13 @@ def _operands(node: Node, zeros: tuple[int, int]) -> tuple[Tensor, Tensor]:
 
 
 def _accumulator(node: Node) -> str:
-    """What sums are computed in: i32, i64 for i48, or a float."""
+    """Return the accumulator's type: i32, i64 for i48, or a float."""
     kind = node.attr("acc_type", "")
     return str(kind) if kind else "f32" if is_float(node.dtype) else node.dtype
 
 
 def _with_bias(node: Node, made: Tensor) -> Tensor:
-    """The last dimension is that of channels."""
+    """Add the bias. The last dimension is the channel dimension."""
     return cast(relax.add(made, cast(node.tensor(2), str(made.type.element_type))), node.dtype)
 
 
@@ -61,7 +62,7 @@ def conv3d(node: Node) -> Outputs:
 
 @register_tosa("tosa.depthwise_conv2d")
 def depthwise_conv2d(node: Node) -> Outputs:
-    """Each channel has filters of its own: [height, width, channels, filters]."""
+    """Convert a depthwise convolution: each channel has its own filters, [height, width, channels, filters]."""
     x, weight = _operands(node, (3, 4))
     height, width, channels, filters = node.value(1).shape or ()
     if not isinstance(channels, int):
@@ -80,7 +81,7 @@ def depthwise_conv2d(node: Node) -> Outputs:
 
 @register_tosa("tosa.transpose_conv2d")
 def transpose_conv2d(node: Node) -> Outputs:
-    """Padding of the result; less than none is cut off."""
+    """Convert a transposed convolution. Padding applies to the result; negative padding is cut off."""
     x, weight = _operands(node, (3, 4))
     top, bottom, left, right = node.attr("out_pad")
     made = relax.nn.conv2d_transpose(
@@ -121,7 +122,7 @@ def matmul(node: Node) -> Outputs:
 
 @register_tosa("tosa.matmul_t")
 def matmul_t(node: Node) -> Outputs:
-    """The second matrix is transposed."""
+    """Multiply by the transposed second matrix."""
     a, b = _operands(node, (2, 3))
     turned = relax.permute_dims(b, axes=[0, 2, 1])
     return cast(relax.matmul(a, turned, out_dtype=_accumulator(node)), node.dtype)

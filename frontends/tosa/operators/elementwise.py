@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations on each element: arithmetic, comparisons, bits, choices, tables."""
+"""Elementwise operations: arithmetic, comparisons, bits, choices, tables."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Function = Callable[..., Tensor]
 
 
 def _of_all(function: Function) -> Convert:
-    """An operator of relax with the same operands."""
+    """Return the converter to a relax operator with the same operands."""
     return lambda node: function(*node.tensors())
 
 
 def _in_wide(function: Function) -> Convert:
-    """Computed in f32 at least."""
+    """Return the converter to a relax operator that is computed in at least f32."""
 
     def convert(node: Node) -> Outputs:
         wide = wide_float(node.dtype)
@@ -43,7 +43,7 @@ def _in_wide(function: Function) -> Convert:
 
 
 def _of_numbers(function: Callable[..., Number], *names: str) -> Convert:
-    """A function of scalars, with attributes behind them."""
+    """Return the converter to a function of scalars, with attributes as further arguments."""
     return lambda node: elementwise(node, function, node.tensors(), *map(node.attr, names), dtype=node.dtype)
 
 
@@ -97,11 +97,11 @@ register_rows(
 )
 
 
-# ---- the larger and the smaller ----
+# ---- maximum and minimum ----
 
 
 def chosen(name: str) -> Callable[..., Number]:
-    """Of two numbers; NaN where one of them is, or the other one where NaN is ignored."""
+    """Return the maximum or minimum of two numbers. NaN wins, unless NaN is ignored."""
     return {"max": _larger, "min": _smaller}[name]
 
 
@@ -114,7 +114,7 @@ def _smaller(x: Number, y: Number, ignores_nan: bool) -> Number:
 
 
 def _by_nan(made: Number, x: Number, y: Number, ignores_nan: bool) -> Number:
-    """The comparison gives y where either is NaN."""
+    """Fix the result for NaN operands: the comparison returns y if either is NaN."""
     if not x.is_float:
         return made
     if ignores_nan:
@@ -131,7 +131,7 @@ register_rows({"tosa.maximum": _extreme("max"), "tosa.minimum": _extreme("min")}
 
 @register_tosa("tosa.clamp")
 def clamp(node: Node) -> Outputs:
-    """NaN stays; where it is ignored it is the lower bound."""
+    """Clamp. NaN stays NaN; if NaN is ignored, the result is the lower bound."""
     x = node.tensor(0)
     low, high = node.attr("min_val"), node.attr("max_val")
     if not is_float(node.dtype):
@@ -150,7 +150,7 @@ def _clamped(x: Number, low: Number, high: Number, ignores_nan: bool) -> Number:
 
 @register_tosa("tosa.mul")
 def mul(node: Node) -> Outputs:
-    """Of i32 shifted to the right and rounded; of narrower integers the whole product."""
+    """Multiply. Products of i32 are shifted right and rounded; narrower integers give the whole product."""
     x, y = node.tensor(0), node.tensor(1)
     shift = node.scalar(2)
     if is_float(node.dtype) or shift == 0:
@@ -168,7 +168,7 @@ def _shifted_product(x: Number, y: Number, shift: Number, dtype: str) -> Number:
 
 @register_tosa("tosa.negate")
 def negate(node: Node) -> Outputs:
-    """Of integers between zero points, clipped."""
+    """Negate. Integers have zero points and are clipped."""
     x = node.tensor(0)
     if is_float(node.dtype):
         return relax.negative(x)
@@ -181,7 +181,7 @@ def _negated(x: Number, zero: Number, made_zero: Number, dtype: str) -> Number:
 
 
 def clipped(x: Number, dtype: str, unsigned: bool = False) -> Number:
-    """A wide integer within the range of a type, which may be read without a sign."""
+    """Clip a wide integer to the range of a type, which may be interpreted as unsigned."""
     bits = bit_width(dtype)
     low, high = (0, (1 << bits) - 1) if unsigned else (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
     limited = select(x < low, low, x)
@@ -190,7 +190,7 @@ def clipped(x: Number, dtype: str, unsigned: bool = False) -> Number:
 
 @register_tosa("tosa.cast")
 def convert(node: Node) -> Outputs:
-    """From floats to integers: to the nearest one, even where two are, within the range."""
+    """Convert elements. Floats become the nearest integers, ties to even, clipped to the range."""
     x = node.tensor(0)
     source = node.value(0).dtype
     if is_float(source) and not is_float(node.dtype) and not is_bool(node.dtype):
@@ -204,7 +204,7 @@ def _nearest(x: Number, wide: str, dtype: str) -> Number:
 
 @register_tosa("tosa.table")
 def table(node: Node) -> Outputs:
-    """Of i8 an entry for each; of i16 between two of 513, with 7 bits of a fraction."""
+    """Look up a table: by an entry for each i8, or between two of 513 entries for i16 with 7 fractional bits."""
     x, entries = cast(node.tensor(0), "i32"), node.tensor(1)
     if node.value(0).dtype == "i8":
         return relax.take(entries, relax.add(x, const(128, "i32")), axis=0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fourier transforms over the last two dimensions; neither direction is divided by anything."""
+"""Fourier transforms over the last two dimensions, without normalization in either direction."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def fft2d(node: Node) -> Outputs:
 
 @register_tosa("tosa.rfft2d")
 def rfft2d(node: Node) -> Outputs:
-    """The first half of the last dimension."""
+    """Return the first half of the last dimension."""
     x = Pair(node.tensor(0), None)
     x = transformed_along(node, x, 2, Transform(_length(node, 2), 1, False, True))
     x = transformed_along(node, Pair(x.real, x.whole_imag), 1, Transform(_length(node, 1), 2, False, False))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images of another size, in integers or floats."""
+"""Resizing of images, in integers or floats."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..prelude import Node, Outputs, Tensor, along_axis, cast, const, register_t
 
 
 class ResizedAxis(NamedTuple):
-    """One dimension: place p of the result is at (p * step + offset) / unit of the data."""
+    """One dimension: index p of the result reads the data at (p * step + offset) / unit."""
 
     axis: int
     unit: int
@@ -20,7 +20,7 @@ class ResizedAxis(NamedTuple):
 
 
 class Taps(NamedTuple):
-    """Both neighbours of each place of the result, and how far it is behind the first, in units."""
+    """Both neighbors of each index of the result, and the distance from the first in units."""
 
     first: Tensor
     second: Tensor
@@ -55,13 +55,13 @@ def _taps(size: sizes.Size, along: ResizedAxis) -> Taps:
 
 
 def _nearest(x: Tensor, taps: Taps, along: ResizedAxis) -> Tensor:
-    """Halves go to the second."""
+    """Return the nearest neighbors. Ties go to the second neighbor."""
     is_second = relax.greater_equal(relax.multiply(taps.rest, const(2, "i64")), const(along.unit, "i64"))
     return relax.take(x, relax.where(is_second, taps.second, taps.first), axis=along.axis)
 
 
 def _blended(x: Tensor, taps: Taps, along: ResizedAxis, dtype: str) -> Tensor:
-    """Integers grow by the unit."""
+    """Interpolate between both neighbors. Integers grow by the factor `unit`."""
     share = cast(taps.rest, dtype)
     if is_float(dtype):
         share = relax.divide(share, const(along.unit, dtype))

@@ -15,7 +15,7 @@ def gather(node: Node) -> Outputs:
 
 @register_tosa("tosa.row_gather")
 def row_gather(node: Node) -> Outputs:
-    """Several rows from each place on."""
+    """Gather several consecutive rows from each index on."""
     (count,) = node.numbers(2) or (None,)
     if count is None:
         raise node.fail("the number of rows is not known while the module is imported")
@@ -28,7 +28,7 @@ def row_gather(node: Node) -> Outputs:
 
 @register_tosa("tosa.scatter")
 def scatter(node: Node) -> Outputs:
-    """Rows of [batch, rows, channels] replaced at the places of [batch, places], none of which is there twice."""
+    """Replace rows of [batch, rows, channels] at the indices [batch, places], which are distinct."""
     updates = node.tensor(2)
     places = relax.expand_dims(cast(node.tensor(1), "i64"), axis=[-1])
     whole = sizes.broadcast(places, node.sizes_of_operand(2))

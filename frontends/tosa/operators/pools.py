@@ -14,7 +14,7 @@ from .reductions import without_nan
 
 
 class PoolWindows(NamedTuple):
-    """Of two dimensions; padding is top, bottom, left, right."""
+    """Windows of two dimensions. Padding is top, bottom, left, right."""
 
     kernel: Sequence[int]
     stride: Sequence[int]
@@ -27,14 +27,14 @@ class PoolWindows(NamedTuple):
         return {"pool_size": list(self.kernel), "strides": list(self.stride), "padding": sides, "layout": "NHWC"}
 
     def counts(self, axis: int, size: int) -> list[int]:
-        """How many elements of the data are in each window along a dimension."""
+        """Return the number of elements of the data in each window along a dimension."""
         before, after = self.pad[2 * axis : 2 * axis + 2]
         starts = range(-before, size + after - self.kernel[axis] + 1, self.stride[axis])
         return [min(start + self.kernel[axis], size) - max(start, 0) for start in starts]
 
 
 def _windows(node: Node, first: int) -> PoolWindows:
-    """From attributes, or of adaptive pools from operands."""
+    """Return the windows from attributes, or from operands for adaptive pools."""
     if node.op.endswith("_adaptive"):
         return PoolWindows(*(node.known_shape(first + index) for index in range(3)))
     return PoolWindows(node.attr("kernel"), node.attr("stride"), node.attr("pad"))
@@ -42,7 +42,7 @@ def _windows(node: Node, first: int) -> PoolWindows:
 
 @register_tosa("tosa.max_pool2d", "tosa.max_pool2d_adaptive")
 def max_pool2d(node: Node) -> Outputs:
-    """NaN where a window has one, unless it is ignored."""
+    """Return maxima: NaN if a window contains NaN, unless NaN is ignored."""
     x, settings = node.tensor(0), _windows(node, 1).settings
     if not is_float(node.dtype):
         return relax.nn.max_pool2d(x, **settings)
@@ -55,7 +55,7 @@ def max_pool2d(node: Node) -> Outputs:
 
 @register_tosa("tosa.avg_pool2d", "tosa.avg_pool2d_adaptive")
 def avg_pool2d(node: Node) -> Outputs:
-    """Means of the data in each window, without the padding; of integers by a multiplier and a shift."""
+    """Return means of the data in each window, without the padding. Integers use a multiplier and a shift."""
     windows = _windows(node, 3)
     if is_float(node.dtype):
         wide = cast(node.tensor(0), str(node.attr("acc_type")))
@@ -67,7 +67,7 @@ def avg_pool2d(node: Node) -> Outputs:
 
 
 def _summed(node: Node, x: Tensor, windows: PoolWindows) -> Tensor:
-    """By a convolution of each channel with ones."""
+    """Sum windows by a depthwise convolution with ones."""
     channels = (node.value(0).shape or ())[-1]
     if not isinstance(channels, int):
         raise node.fail("the number of channels is not known while the module is imported")
@@ -84,7 +84,7 @@ def _summed(node: Node, x: Tensor, windows: PoolWindows) -> Tensor:
 
 
 def _reciprocals(node: Node, windows: PoolWindows) -> tuple[Tensor, Tensor]:
-    """The reciprocal of how many elements each window has: a multiplier of 31 bits and a shift."""
+    """Return the reciprocals of the windows' element counts: multipliers of 31 bits and shifts."""
     import numpy
 
     shape = (node.value(0).shape or ())[1:3]
@@ -103,7 +103,7 @@ def _reciprocals(node: Node, windows: PoolWindows) -> tuple[Tensor, Tensor]:
 
 
 def _reciprocal(count: int) -> tuple[int, int]:
-    """1 / count as a multiplier of 31 bits and a shift, as the specification has it."""
+    """Return 1 / count as a multiplier of 31 bits and a shift, as in the specification."""
     leading = (count - 1).bit_length()
     return ((1 << 30) + 1 << leading) // count, 30 + leading
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Integers of one scale as integers of another, and blocks of numbers that share a scale."""
+"""Rescaling of integers from one scale to another, and blocks of numbers with a common scale."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .elementwise import clipped
 
 @register_tosa("tosa.rescale")
 def rescale(node: Node) -> Outputs:
-    """(x - zero point) * multiplier / 2^shift + zero point, rounded, within the range of the result."""
+    """Return (x - zero point) * multiplier / 2^shift + zero point, rounded and clipped to the range of the result."""
     x = node.tensor(0)
     per_channel = node.attr("per_channel")
     rank = x.type.rank
@@ -59,13 +59,16 @@ def _rescaled(
 
 
 def _as_read(x: Number, unsigned: bool) -> Number:
-    """As a wide integer; the bits may stand for a number without a sign."""
+    """Return a stored number as a wide integer. Its bits may be interpreted as unsigned."""
     wide = x.to("i64")
     return wide & ((1 << x.bits) - 1) if unsigned and x.bits < 64 else wide
 
 
 def apply_scale(value: Number, multiplier: Number, shift: Number, rounds_twice: bool) -> Number:
-    """value * multiplier / 2^shift, halves upwards; rounded twice, large shifts round away from zero before."""
+    """Return value * multiplier / 2^shift with halves rounded up.
+
+    With `rounds_twice`, large shifts first round away from zero.
+    """
     half = value.constant(1) << (shift - 1)
     if rounds_twice:
         first = select(value >= 0, value.constant(1 << 30), value.constant(-(1 << 30)))
@@ -84,7 +87,7 @@ def _scaled(value: Number, multiplier: Number, shift: Number, rounds_twice: bool
 
 
 def centered(x: Tensor, node: Node, index: int, dtype: str) -> Tensor:
-    """Data without its zero point, operand #index, in a type that holds the difference."""
+    """Return data minus its zero point, operand #index, in a type wide enough for the difference."""
     zero = node.constant(index)
     if zero is not None and not zero.any():
         return x
@@ -92,7 +95,7 @@ def centered(x: Tensor, node: Node, index: int, dtype: str) -> Tensor:
 
 
 def difference_type(dtype: str) -> str:
-    """What holds the difference of two integers of a type."""
+    """Return a type that holds the difference of two integers of a type."""
     return "i16" if bit_width(dtype) <= 8 else "i32"
 
 
@@ -100,7 +103,7 @@ def difference_type(dtype: str) -> str:
 
 
 def unblocked(node: Node, data: int, scale: int, block: int) -> Tensor:
-    """Numbers times the scale of their block along the last dimension, in f32."""
+    """Return numbers times the scale of their block along the last dimension, in f32."""
     values, scales = cast(node.tensor(data), "f32"), cast(node.tensor(scale), "f32")
     *lead, length = node.sizes_of_operand(data)
     apart = sizes.reshaped(values, [*lead, sizes.divided(length, block), block])
@@ -119,7 +122,7 @@ def cast_from_block_scaled(node: Node) -> Outputs:
 
 @register_tosa("tosa.matmul_t_block_scaled")
 def matmul_t_block_scaled(node: Node) -> Outputs:
-    """[batch, rows, depth] by [batch, columns, depth]."""
+    """Multiply [batch, rows, depth] by [batch, columns, depth]."""
     block = block_size(node)
     a, b = unblocked(node, 0, 1, block), unblocked(node, 2, 3, block)
     return cast(relax.matmul(a, relax.permute_dims(b, axes=[0, 2, 1])), node.dtype)

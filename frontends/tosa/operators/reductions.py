@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions along an axis, which stays with one element, and where the largest element is."""
+"""Reductions along an axis of size 1 in the result, and the index of the largest element."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..prelude import Convert, Node, Outputs, Tensor, cast, like, register_rows,
 
 
 def _reduced(function: Callable[..., Tensor]) -> Convert:
-    """Floats in f32 at least."""
+    """Return a converter that reduces floats in at least f32."""
 
     def convert(node: Node) -> Outputs:
         x = node.tensor(0)
@@ -22,12 +22,12 @@ def _reduced(function: Callable[..., Tensor]) -> Convert:
 
 
 def without_nan(x: Tensor, instead: float) -> Tensor:
-    """NaN as another number."""
+    """Replace NaN by another number."""
     return relax.where(relax.isnan(x), like(x, instead), x)
 
 
 def _extreme(function: Callable[..., Tensor], neutral: float) -> Convert:
-    """NaN where there is one, unless it is ignored."""
+    """Return a converter of an extreme: NaN if an element is NaN, unless NaN is ignored."""
 
     def convert(node: Node) -> Outputs:
         x, axis = node.tensor(0), [node.attr("axis")]
@@ -55,7 +55,7 @@ register_rows(
 
 @register_tosa("tosa.argmax")
 def argmax(node: Node) -> Outputs:
-    """The first one; the first NaN where there is one, unless it is ignored."""
+    """Return the index of the first maximum, or of the first NaN if there is one and NaN is not ignored."""
     x, axis = node.tensor(0), node.attr("axis")
     if not is_float(node.value(0).dtype):
         return cast(relax.argmax(x, axis=axis), node.dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shapes of tensors: joined, padded, cut, turned, repeated."""
+"""Joining, padding, slicing, reversing and repeating of tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ register_rows(
 
 @register_tosa("tosa.reshape")
 def reshape(node: Node) -> Outputs:
-    """One size may be -1: what is left for it."""
+    """Reshape. One size may be -1, which is inferred."""
     return sizes.reshaped(node.tensor(0), sizes.with_rest(node.sizes_of_operand(0), node.known_sizes(1)))
 
 
@@ -34,7 +34,7 @@ def pad(node: Node) -> Outputs:
 
 @register_tosa("tosa.slice")
 def slice_(node: Node) -> Outputs:
-    """A size of -1 goes to the end."""
+    """Slice. A size of -1 extends to the end."""
     starts, counts, own = node.known_sizes(1), node.known_sizes(2), node.sizes_of_operand(0)
     ends = [
         whole if isinstance(count, int) and count == -1 else sizes.plus(start, count)
@@ -46,5 +46,5 @@ def slice_(node: Node) -> Outputs:
 
 @register_tosa("tensor.cast")
 def tensor_cast(node: Node) -> Outputs:
-    """A tensor under a type that knows more or less of its sizes."""
+    """Return a tensor with a type that has more or fewer static sizes."""
     return Value(ssa=sizes.stated(node.tensor(0), list(node.info.shape or ())))

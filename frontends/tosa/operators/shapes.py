@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arithmetic on shapes: done while the module is imported, where sizes are known or have names."""
+"""Arithmetic on shapes at import, on sizes that are constants or symbols."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def slice_shape(node: Node) -> Outputs:
 
 @register_tosa("tosa.assert_equal_shape")
 def assert_equal_shape(node: Node) -> Outputs:
-    """Sizes of 1 go with any where they may be broadcast."""
+    """Check that shapes are equal. A size of 1 matches any size if broadcasting is allowed."""
     may_broadcast = node.attr("allow_broadcast")
     for left, right in zip(node.known_sizes(0), node.known_sizes(1), strict=True):
         if may_broadcast and 1 in [each for each in (left, right) if isinstance(each, int)]:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax operators become in ONNX, a file for each family."""
+"""Exporters of relax operators to ONNX, one file per family."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Activations, softmax, dropout, losses."""
+"""Exporters of activations, softmax, dropout and losses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ export_rows(
         "nn.selu": lambda op: op.node("Selu", op["x"]),
         "nn.silu": lambda op: op.node("Mul", op["x"], op.node("Sigmoid", op["x"])),
         "nn.softmax": lambda op: op.node("Softmax", op["data"], axis=op.axis),
-        # These say how derivatives are computed.
+        # These operators only affect how derivatives are computed.
         "grad.end_checkpoint": lambda op: op["input"],
         "grad.no_grad": lambda op: op["input"],
         "grad.start_checkpoint": lambda op: op["input"],
@@ -33,7 +33,10 @@ def prelu(op: ExportedOp) -> Ref:
 
 @exports("relax.nn.softplus")
 def softplus(op: ExportedOp) -> Ref:
-    """Above the threshold the result is the data, which the logarithm differs from by less than rounding does."""
+    """Export softplus without its threshold.
+
+    Above the threshold the result is the data. The exact logarithm differs from it by less than the rounding error.
+    """
     data = op["data"]
     if op.threshold < 15:
         raise op.fail("ONNX's Softplus has no threshold", "threshold")
@@ -45,7 +48,7 @@ def softplus(op: ExportedOp) -> Ref:
 
 @exports("relax.nn.dropout")
 def dropout(op: ExportedOp) -> list[Ref]:
-    """Where nothing is trained, nothing is dropped: the mask is 1 everywhere."""
+    """Export dropout in inference, which keeps all elements: the mask is 1 everywhere."""
     data = op["data"]
     return [data, op.node("Expand", op.number(1, data.dtype), op.node("Shape", data))]
 

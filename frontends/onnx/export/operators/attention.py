@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention, step by step: scores, what is seen of them, softmax, values."""
+"""Exporter of attention as single steps: scores, mask, softmax, and the product with the values."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from ..registry import exports
 
 @exports(["relax.nn.attention", "relax.nn.attention_bias", "relax.nn.attention_cached"])
 def attention(op: ExportedOp) -> Ref:
-    """softmax(query @ key^T * scale + bias, where keys are seen) @ value; heads are the third dimension."""
+    """Export softmax(query @ key^T * scale + bias, with a mask) @ value. Heads are the third dimension."""
     if op.causal_mask is not None or op.window_size is not None:
-        return _attended(op, _visible(op))
-    return _attended(op, None)
+        return _attend(op, _visible(op))
+    return _attend(op, None)
 
 
 def _rows(op: ExportedOp, name: str) -> tuple[Ref, list[Part]]:
-    """[batch, heads, length, size of a head], and these sizes."""
+    """Return an operand as [batch, heads, length, head size], and these sizes."""
     batch, one, other, size = op.parts(name)
     if not _is_by_head(op, name):
         return op.graph.transpose(op[name], [0, 2, 1, 3]), [batch, other, one, size]
@@ -28,12 +28,12 @@ def _rows(op: ExportedOp, name: str) -> tuple[Ref, list[Part]]:
 
 
 def _is_by_head(op: ExportedOp, name: str) -> bool:
-    """Whether heads stand before rows, of which some count."""
+    """Return True if heads precede rows, as in a cache of which only the first `length` rows count."""
     return name != "query" and "length" in op.call.operands
 
 
 def _heads(op: ExportedOp, name: str) -> Ref:
-    """[batch, heads, length, size of a head]; heads that serve several of the query's, once for each."""
+    """Return an operand as [batch, heads, length, head size], repeated if a head serves several query heads."""
     tensor, (batch, _, length, size) = _rows(op, name)
     wanted, own = op.shape("query")[2], op.shape(name)[1 if _is_by_head(op, name) else 2]
     if equal(wanted, own) is True:
@@ -46,7 +46,7 @@ def _heads(op: ExportedOp, name: str) -> Ref:
     return op.reshape(spread, [batch, wanted, length, size])
 
 
-def _attended(op: ExportedOp, is_visible: Ref | None) -> Ref:
+def _attend(op: ExportedOp, is_visible: Ref | None) -> Ref:
     query, key, value = _heads(op, "query"), _heads(op, "key"), _heads(op, "value")
     wide = "f64" if query.dtype == "f64" else "f32"
     scores = op.node("MatMul", op.cast(query, wide), op.graph.transpose(op.cast(key, wide), [0, 1, 3, 2]))
@@ -71,7 +71,7 @@ def _attended(op: ExportedOp, is_visible: Ref | None) -> Ref:
 
 
 def _visible(op: ExportedOp) -> Ref:
-    """[queries, keys]: whether a query sees a key."""
+    """Return the mask [queries, keys], which is true if a query attends to a key."""
     zero, one = op.number(0, "i64"), op.number(1, "i64")
     queries, keys = (op.size(_rows(op, name)[1][2]) for name in ("query", "key"))
     rows = op.graph.unsqueeze(op.node("Range", zero, queries, one), [1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Branches and loops: regions become graphs inside of nodes, which see what is around them."""
+"""Exporters of branches and loops: regions become subgraphs of nodes, which can use the enclosing graphs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _refs(op: ExportedOp, values: Sequence[Value], graph: Graph) -> list[Ref]:
 
 
 def _helds(values: Sequence[Value], refs: Sequence[Ref]) -> list[Held]:
-    """What tensors stand for, by the types of the values: shapes cross borders as tensors."""
+    """Convert tensors to representations by the types of the values. Shapes cross borders as tensors."""
     pairs = zip(values, refs, strict=True)
     return [ShapeValue(None, ref) if isinstance(decode(value.type), ShapeInfo) else ref for value, ref in pairs]
 
@@ -35,7 +35,7 @@ def _results(
 def branches(op: ExportedOp) -> list[Held]:
     operation = op.operation
     if not len(operation.results):
-        raise op.fail("its branches have effects alone")
+        raise op.fail("its branches have only effects, and no results")
     made = []
     for region in operation.regions:
         graph = Graph(op.graph.opset, op.graph)
@@ -48,7 +48,7 @@ def branches(op: ExportedOp) -> list[Held]:
 
 
 def _body(op: ExportedOp, carried: Sequence[Ref]) -> tuple[Graph, list[Ref]]:
-    """A loop's body with its inputs: the turn, whether there is one, and what is carried."""
+    """Return a loop's body with its inputs: iteration number, condition and carried tensors."""
     graph = Graph(op.graph.opset, op.graph)
     graph.inputs = [
         Ref("i64", "turn", True),
@@ -68,7 +68,7 @@ def counted(op: ExportedOp) -> list[Held]:
     low, high, step, *initial = op.operands
     turns = op.node("Sub", high, low)
     is_each = op.is_number(op.operation.operands[2], 1)
-    # Rounded up: what is left of a step is a turn, too.
+    # Round up: a partial step is an iteration, too.
     turns = turns if is_each else op.node("Div", op.node("Add", turns, op.node("Sub", step, op.number(1, "i64"))), step)
     turns = op.node("Max", turns, op.number(0, "i64"))
     graph, carried = _body(op, initial)
@@ -84,7 +84,10 @@ def counted(op: ExportedOp) -> list[Held]:
 
 @exports("scf.while")
 def conditional(op: ExportedOp) -> list[Held]:
-    """What decides about the first turn stands in front of the loop, what decides about the next at a turn's end."""
+    """Export scf.while.
+
+    The first condition is computed in front of the loop, the next ones at the end of an iteration.
+    """
     before, after = (region.blocks[0] for region in op.operation.regions)
     _define(op, before, op.operands)
     condition = op.exporter.export_block(before, op.graph)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions, transposed ones and pools; other layouts than ONNX's are transposed on the way in and out."""
+"""Exporters of convolutions, transposed convolutions and pools. Layouts other than ONNX's are transposed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from ..registry import exports
 
 
 def in_plain(op: ExportedOp, name: str) -> Ref:
-    """An operand with its dimensions in the order of ONNX."""
+    """Return an operand with its dimensions in ONNX's order."""
     return op.graph.transpose(op[name], plain_places(op, name))
 
 
 def from_plain(op: ExportedOp, tensor: Ref) -> Ref:
-    """A result as its layout wants it."""
+    """Return a result in the operator's layout."""
     places = plain_places(op, "result")
     return op.graph.transpose(tensor, [places.index(axis) for axis in range(len(places))])
 
 
 def plain_places(op: ExportedOp, name: str) -> list[int]:
-    """Where in an operand or the result the dimensions are, in the order of ONNX."""
+    """Return the positions of ONNX's dimensions in the layout of an operand or the result."""
     layout = layouts_of(op.call)[name]
     places = layout.places(range(layout.rank))
     if places is None:
@@ -34,7 +34,7 @@ def plain_places(op: ExportedOp, name: str) -> list[int]:
 
 
 def _windows(op: ExportedOp, count: int) -> dict[str, Any]:
-    """The attributes of windows over this number of dimensions."""
+    """Return the window attributes for a number of spatial dimensions."""
     padding = list(each_dimension(op.padding, count))
     pads = padding if len(padding) == 2 * count else padding * 2
     return {
@@ -44,8 +44,16 @@ def _windows(op: ExportedOp, count: int) -> dict[str, Any]:
     }
 
 
-@exports([f"relax.nn.conv{count}d{suffix}" for count in (1, 2, 3) for suffix in ("", "_transpose")])
+CONVOLUTIONS = tuple(f"relax.nn.conv{count}d{suffix}" for count in (1, 2, 3) for suffix in ("", "_transpose"))
+
+
+@exports(CONVOLUTIONS)
 def convolution(op: ExportedOp) -> Ref:
+    return convolve(op, None)
+
+
+def convolve(op: ExportedOp, bias: Ref | None) -> Ref:
+    """Export a convolution with a bias per channel. Convolutions of integers have none."""
     dtype = op.result().dtype
     count = len(op.call.definition.windows.letters)
     data, weight = in_plain(op, "data"), in_plain(op, "weight")
@@ -55,9 +63,9 @@ def convolution(op: ExportedOp) -> Ref:
     data, weight = op.cast(data, dtype), op.cast(weight, dtype)
     if op.name.endswith("_transpose"):
         extra = list(each_dimension(op.output_padding, count))
-        made = op.node("ConvTranspose", data, weight, **settings, output_padding=extra)
+        made = op.node("ConvTranspose", data, weight, bias, **settings, output_padding=extra)
     else:
-        made = op.node("Conv", data, weight, **settings)
+        made = op.node("Conv", data, weight, bias, **settings)
     return from_plain(op, made)
 
 
@@ -72,14 +80,17 @@ def pool(op: ExportedOp) -> Ref:
         operator = "AveragePool"
         settings["count_include_pad"] = int(op.count_include_pad)
         if set(settings["dilations"]) == {1}:
-            # Between quantized tensors onnxruntime makes QLinearAveragePool of it, and refuses that for this attribute.
+            # onnxruntime fuses quantized pools to QLinearAveragePool, which refuses this attribute.
             del settings["dilations"]
     return from_plain(op, op.node(operator, in_plain(op, "data"), **settings))
 
 
 def _covering(op: ExportedOp, pads: list[int]) -> dict[str, Any]:
-    """For windows over the end. One that would start behind the data is left out, which old versions of ONNX count:
-    then the padding ends where the last window does."""
+    """Return the attributes for windows that extend beyond the end.
+
+    The operator omits a window that would start behind the data, but old versions of ONNX count such a window. The
+    padding then ends at the end of the last window.
+    """
     sizes = [op.shape("data")[place] for place in plain_places(op, "data")[2:]]
     counts = [op.result_shape()[place] for place in plain_places(op, "result")[2:]]
     after, is_other = [], False
@@ -97,14 +108,17 @@ def _covering(op: ExportedOp, pads: list[int]) -> dict[str, Any]:
         and any(new > old for new, old in zip(after, pads[len(after) :], strict=True))
     ):
         raise op.fail(
-            "a window over the end of the padding has no counterpart together with one that is left out", "ceil_mode"
+            "a window beyond the end of the padding together with an omitted window has no counterpart", "ceil_mode"
         )
     return {"pads": [*pads[: len(after)], *after]}
 
 
 @exports([f"relax.nn.adaptive_avg_pool{count}d" for count in (1, 2, 3)])
 def adaptive_pool(op: ExportedOp) -> Ref:
-    """Windows of one size are a pool's; others' means are products with their shares along each dimension."""
+    """Export an adaptive pool.
+
+    Windows of equal size make a plain pool; others are products with weights per dimension.
+    """
     data = in_plain(op, "data")
     places = plain_places(op, "data")[2:]
     count = len(places)
@@ -116,7 +130,7 @@ def adaptive_pool(op: ExportedOp) -> Ref:
     sizes = [op.shape("data")[place] for place in places]
     known = [size for size in sizes if isinstance(size, int)]
     if len(known) < count:
-        raise op.fail("the data's height and width must be numbers, or the result's 1", "output_size")
+        raise op.fail("the data's height and width must be known, unless the result's are 1", "output_size")
     if all(size % wanted == 0 for size, wanted in zip(known, counts, strict=True)):
         steps = [size // wanted for size, wanted in zip(known, counts, strict=True)]
         return from_plain(op, op.node("AveragePool", data, kernel_shape=steps, strides=steps))

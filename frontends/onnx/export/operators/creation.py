@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors made from shapes and numbers, and constants."""
+"""Exporters of constants, and of tensors made from shapes and numbers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def constant(op: ExportedOp) -> Ref:
     return op.graph.outermost.constant(value, info, op.exporter.name_of(op.operation))
 
 
-def _filled(op: ExportedOp, shape: ShapeValue | list[Part], value: Ref) -> Ref:
+def _fill(op: ExportedOp, shape: ShapeValue | list[Part], value: Ref) -> Ref:
     value = op.cast(value, op.result().dtype)
     return op.node("Expand", value, op.shape_tensor(shape))
 
@@ -43,12 +43,12 @@ export_rows(
     {
         "prim_value": lambda op: op.size(op.call.attributes["value"]),
         "shape_expr": lambda op: ShapeValue(op.dims),
-        "full": lambda op: _filled(op, _shape(op), op["fill_value"]),
-        "zeros": lambda op: _filled(op, _shape(op), _number(op, 0)),
-        "ones": lambda op: _filled(op, _shape(op), _number(op, 1)),
-        "full_like": lambda op: _filled(op, op.parts("x"), op["fill_value"]),
-        "zeros_like": lambda op: _filled(op, op.parts("x"), _number(op, 0)),
-        "ones_like": lambda op: _filled(op, op.parts("x"), _number(op, 1)),
+        "full": lambda op: _fill(op, _shape(op), op["fill_value"]),
+        "zeros": lambda op: _fill(op, _shape(op), _number(op, 0)),
+        "ones": lambda op: _fill(op, _shape(op), _number(op, 1)),
+        "full_like": lambda op: _fill(op, op.parts("x"), op["fill_value"]),
+        "zeros_like": lambda op: _fill(op, op.parts("x"), _number(op, 0)),
+        "ones_like": lambda op: _fill(op, op.parts("x"), _number(op, 1)),
         "tril": lambda op: op.node("Trilu", op["x"], op["k"], upper=0),
         "triu": lambda op: op.node("Trilu", op["x"], op["k"], upper=1),
         "eye": lambda op: _eye(op, [_size(op, "n"), _size(op, "m")]),
@@ -74,7 +74,7 @@ def _eye(op: ExportedOp, parts: list[Part]) -> Ref:
 
 @exports("relax.arange")
 def arange(op: ExportedOp) -> Ref:
-    """Counted in numbers of the type that they are given in, so that the number of steps is theirs."""
+    """Export arange in the operands' element type, so that the number of steps agrees."""
     dtype = op.result().dtype
     given = [op[name] for name in ("start", "end", "step")]
     floats = [each.dtype for each in given if each.dtype.startswith(("f", "b"))]
@@ -84,7 +84,7 @@ def arange(op: ExportedOp) -> Ref:
 
 @exports("relax.one_hot")
 def one_hot(op: ExportedOp) -> Ref:
-    """As a comparison: an index below zero matches nothing, in ONNX's OneHot it counts from the end."""
+    """Export one_hot as a comparison: a negative index matches nothing, but in ONNX's OneHot it counts from the end."""
     axis, rank = op.axis % (op.rank("indices") + 1), op.rank("indices") + 1
     indices = op.graph.unsqueeze(op.cast(op["indices"], "i64"), [axis])
     places = op.const(range(op.depth), "i64")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators on each element: arithmetic, comparisons, bits, functions of numbers."""
+"""Exporters of elementwise operators: arithmetic, comparisons, bits, functions of numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..registry import Export, export_rows, export_same, exports
 
 export_same(
     {
-        "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "add": "Add", "asin": "Asin", "asinh": "Asinh",
+        "abs": "Abs", "acos": "Acos", "acosh": "Acosh", "asin": "Asin", "asinh": "Asinh",
         "atan": "Atan", "atanh": "Atanh", "cos": "Cos", "cosh": "Cosh", "equal": "Equal", "erf": "Erf",
         "exp": "Exp", "greater": "Greater", "greater_equal": "GreaterOrEqual", "less": "Less",
         "less_equal": "LessOrEqual", "log": "Log", "logical_and": "And", "logical_not": "Not", "logical_or": "Or",
@@ -23,12 +23,12 @@ export_same(
 
 
 def of_bits(name: str) -> Export:
-    """An operator on bits, which of bools is what it is of truth values."""
+    """Return the exporter of a bitwise operator. Booleans use the logical operator of the same name."""
     return lambda op: op.node(name if is_bool(op.operands[0].dtype) else f"Bitwise{name}", *op.operands)
 
 
 def _rounding(name: str) -> Export:
-    """Integers are round already."""
+    """Return the exporter of a rounding operator. Integers are unchanged."""
     return lambda op: op.node(name, op["x"]) if is_float(op["x"].dtype) else op["x"]
 
 
@@ -71,12 +71,12 @@ def floor_divide(op: ExportedOp) -> Ref:
         return _floor_divide_floats(op, x, y)
     if is_unsigned(x.dtype):
         return op.node("Div", x, y)
-    # What is left of x has the sign of y, and without it the quotient is whole.
+    # The remainder has the sign of y. Without the remainder, the quotient is an integer.
     return op.node("Div", op.node("Sub", x, op.node("Mod", x, y)), y)
 
 
 def _floor_divide_floats(op: ExportedOp, x: Ref, y: Ref) -> Ref:
-    """Without the remainder the quotient is whole, but for rounding."""
+    """Divide floats and round down. Without the remainder, the quotient is an integer except for rounding errors."""
     rest = op.node("Mod", x, y, fmod=1)
     cut = op.node("Round", op.node("Div", op.node("Sub", x, rest), y))
     below = op.node("Where", _is_across(op, rest, y), op.node("Sub", cut, op.number(1, x.dtype)), cut)
@@ -93,7 +93,7 @@ def floor_mod(op: ExportedOp) -> Ref:
 
 
 def _is_across(op: ExportedOp, rest: Ref, y: Ref) -> Ref:
-    """Whether a remainder has another sign than the divisor."""
+    """Check whether a nonzero remainder and the divisor have different signs."""
     zero = op.number(0, y.dtype)
     signs_differ = op.node("Xor", op.node("Less", rest, zero), op.node("Less", y, zero))
     return op.node("And", signs_differ, op.node("Not", op.node("Equal", rest, zero)))
@@ -101,7 +101,7 @@ def _is_across(op: ExportedOp, rest: Ref, y: Ref) -> Ref:
 
 @exports("relax.log_add_exp")
 def log_add_exp(op: ExportedOp) -> Ref:
-    """max + log(1 + exp(-|difference|)); of equal infinities the difference is no number."""
+    """Export max + log(1 + exp(-|difference|)). For equal infinities, the difference is set to 0 instead of NaN."""
     x, y = op["x1"], op["x2"]
     zero = op.number(0, x.dtype)
     distance = op.node("Where", op.node("Equal", x, y), zero, op.node("Abs", op.node("Sub", x, y)))
@@ -122,7 +122,10 @@ def kind_of_number(op: ExportedOp) -> Ref:
 
 @exports(["relax.left_shift", "relax.right_shift"])
 def shift(op: ExportedOp) -> Ref:
-    """ONNX shifts integers without a sign only: of one below zero the other bits are shifted."""
+    """Export shifts by ONNX's shift of unsigned integers.
+
+    Negative numbers are inverted before and after a right shift.
+    """
     x, bits = op["x1"], op["x2"]
     direction = "LEFT" if op.name.endswith("left_shift") else "RIGHT"
     if is_unsigned(x.dtype):
@@ -141,7 +144,7 @@ def shift(op: ExportedOp) -> Ref:
 
 @exports("relax.bitcast")
 def bitcast(op: ExportedOp) -> Ref:
-    """To bool: whether any bit is set."""
+    """Export bitcast. A conversion to bool tests whether any bit is set."""
     x, dtype = op["x"], op.result().dtype
     if is_bool(dtype) or is_bool(x.dtype):
         return op.cast(x, dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images and volumes resized and sampled; boxes and regions of images."""
+"""Exporters of resizing and sampling of images and volumes, and of operators on boxes and regions."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ def resize(op: ExportedOp) -> Ref:
     data, sizes = in_plain(op, "data"), op.parts("size")
     source = [op.parts("data")[place] for place in plain_places(op, "data")]
     if op.method == "nearest_neighbor" and not _is_upscaled(op, source[2:], sizes):
-        made = _gathered(op, data, source, sizes)
+        made = _gather(op, data, source, sizes)
     else:
-        made = _resized(op, data, source, sizes)
+        made = _resize(op, data, source, sizes)
     return from_plain(op, op.cast(made, op.result().dtype))
 
 
 def _is_upscaled(op: ExportedOp, source: Sequence[Part], sizes: Sequence[Part]) -> bool:
-    """Whether each element becomes as many as each other: all ways to round agree, and no runtime rounds amiss."""
+    """Check whether the scales are integers, so that all rounding modes agree and runtimes make no rounding errors."""
     pairs = [(old, new) for old, new in zip(source, sizes, strict=True) if old != new]
     is_known = all(isinstance(old, int) and isinstance(new, int) and old and new % old == 0 for old, new in pairs)
     return is_known and op.coordinate_transformation_mode in ("half_pixel", "asymmetric")
@@ -38,15 +38,15 @@ _ROUNDING = {"floor": "floor", "ceil": "ceil", "": "floor",
              "round_prefer_floor": "round_prefer_floor", "round_prefer_ceil": "round_prefer_ceil"}  # fmt: skip
 
 
-def _resized(op: ExportedOp, data: Ref, source: Sequence[Part], sizes: Sequence[Part]) -> Ref:
+def _resize(op: ExportedOp, data: Ref, source: Sequence[Part], sizes: Sequence[Part]) -> Ref:
     mode = op.coordinate_transformation_mode
     method = {"nearest_neighbor": "nearest"}.get(op.method, op.method)
     if mode == "tf_half_pixel_for_nn":
-        raise op.fail("ONNX has these coordinates no longer", "coordinate_transformation_mode")
+        raise op.fail("ONNX no longer has these coordinates", "coordinate_transformation_mode")
     if method != "nearest" and not is_float(data.dtype):
-        raise op.fail(f"onnxruntime's results for elements of {data.dtype} are rounded otherwise")
+        raise op.fail(f"onnxruntime rounds results of {data.dtype} differently")
     if method == "cubic" and (len(sizes) != 2 or plain_places(op, "data") != list(range(4))):
-        raise op.fail("onnxruntime resizes images in layout NCHW only so", "method")
+        raise op.fail("onnxruntime has this method only for images in layout NCHW", "method")
     count = len(sizes)
     starts, ends = (op.roi[:count], op.roi[count:]) if op.roi else ([0.0] * count, [0.0] * count)
     region = op.const([0, 0, *starts, 1, 1, *ends], "f32") if mode == "tf_crop_and_resize" else None
@@ -59,7 +59,8 @@ def _resized(op: ExportedOp, data: Ref, source: Sequence[Part], sizes: Sequence[
         data,
         region,
         None,
-        # Of all dimensions: onnxruntime loses sizes where transpositions are moved past a Resize of some axes.
+        # State the sizes of all dimensions: onnxruntime loses sizes when it moves a transposition past a partial
+        # Resize.
         op.shape_tensor([*source[:2], *sizes]),
         mode=method,
         coordinate_transformation_mode=mode,
@@ -70,15 +71,15 @@ def _resized(op: ExportedOp, data: Ref, source: Sequence[Part], sizes: Sequence[
     )
 
 
-def _gathered(op: ExportedOp, data: Ref, source: Sequence[Part], sizes: Sequence[Part]) -> Ref:
-    """The elements at places that are computed here: exactly, where a runtime rounds coordinates first."""
+def _gather(op: ExportedOp, data: Ref, source: Sequence[Part], sizes: Sequence[Part]) -> Ref:
+    """Gather the nearest elements at positions that are computed exactly here. Runtimes round the coordinates first."""
     if op.coordinate_transformation_mode == "tf_crop_and_resize":
-        raise op.fail("the nearest element of a region has no counterpart", "coordinate_transformation_mode")
+        raise op.fail("the nearest element of a region has no counterpart in ONNX", "coordinate_transformation_mode")
     for axis, (size, count) in enumerate(zip(source[2:], sizes, strict=True), 2):
         if not isinstance(size, int) or not isinstance(count, int):
             if op.rounding_method in ("round", ""):
-                raise op.fail("halves are rounded to even: sizes must be numbers", "rounding_method")
-            return _resized(op, data, source, sizes)
+                raise op.fail("ties are rounded to even, which needs known sizes", "rounding_method")
+            return _resize(op, data, source, sizes)
         places = [_nearest(op, place, size, count) for place in range(count)]
         if places != list(range(size)):
             data = op.node("Gather", data, op.ints(*places), axis=axis)
@@ -109,7 +110,7 @@ def _nearest(op: ExportedOp, place: int, size: int, count: int) -> int:
 
 @exports("relax.image.grid_sample")
 def grid_sample(op: ExportedOp) -> Ref:
-    """ONNX's grid has coordinates last."""
+    """Export grid_sample. ONNX's grid has the coordinates in the last dimension."""
     rank = op.rank("grid")
     grid = op.graph.transpose(op["grid"], [0, *range(2, rank), 1])
     mode = {"bilinear": "linear", "nearest": "nearest", "bicubic": "cubic"}[op.method]
@@ -131,9 +132,12 @@ def affine_grid(op: ExportedOp) -> Ref:
 
 @exports("relax.vision.all_class_non_max_suppression")
 def non_max_suppression(op: ExportedOp) -> list[Ref]:
-    """The operator's boxes go that overlap by as much as the threshold, ONNX's by more: it gets the number before."""
+    """Export non-maximum suppression with the next smaller threshold.
+
+    The operator also drops boxes with an overlap equal to the threshold; ONNX drops only larger overlaps.
+    """
     if op.output_format != "onnx":
-        raise op.fail("ONNX's own format only has a counterpart", "output_format")
+        raise op.fail("only ONNX's own format has a counterpart", "output_format")
     most, overlap, score = (
         op.reshape(op.cast(op[name], dtype), [1])
         for name, dtype in (
@@ -148,9 +152,9 @@ def non_max_suppression(op: ExportedOp) -> list[Ref]:
 
 @exports("relax.vision.roi_align")
 def roi_align(op: ExportedOp) -> Ref:
-    """ONNX moves positions by half an element where regions may be narrow; the operator does not."""
+    """Export roi_align. ONNX shifts positions by half an element if regions may be narrow; the operator does not."""
     if op.mode == "max":
-        raise op.fail("ONNX's maximum is of the elements' shares in the samples (max_share)", "mode")
+        raise op.fail("ONNX takes the maximum of weighted elements (mode 'max_share')", "mode")
     rois, height_width = op["rois"], list(op.pooled_size)
     images = op.cast(op.graph.squeeze(op.node("Slice", rois, op.ints(0), op.ints(1), op.ints(1)), [1]), "i64")
     boxes = op.node("Slice", rois, op.ints(1), op.ints(5), op.ints(1))

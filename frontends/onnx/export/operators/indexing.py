@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that read or write elements at indices."""
+"""Exporters of operators that read or write elements at indices."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def dynamic_strided_slice(op: ExportedOp) -> Ref:
 
 
 def _index(op: ExportedOp, name: str) -> Ref:
-    """Indices as ONNX takes them."""
+    """Return indices as 64-bit integers, as ONNX requires."""
     return op.cast(op[name], "i64")
 
 
 @exports("relax.take")
 def take(op: ExportedOp) -> Ref:
-    """An index outside of the dimension is moved into it first, or what is read there replaced."""
+    """Export take. An index out of bounds is clamped first, or the element read there is replaced."""
     data, indices, axis = op["x"], _index(op, "indices"), op.axis
     if axis is None:
         data, axis = op.graph.flat(data), 0
@@ -66,12 +66,12 @@ def take(op: ExportedOp) -> Ref:
 
 
 def _places(op: ExportedOp) -> Ref:
-    """Index tensors, broadcast, as the last dimension of one."""
+    """Return the broadcast index tensors, joined along a new last dimension."""
     indices = [op.cast(each, "i64") for each in op.all("indices")]
     if len(indices) > 1:
         common = indices[0]
         for each in indices[1:]:
-            # A sum has the shape that both are broadcast to.
+            # A sum has the shape to which both are broadcast.
             common = op.node("Add", common, each)
         sizes = op.node("Shape", common)
         indices = [op.node("Expand", each, sizes) for each in indices]
@@ -93,11 +93,11 @@ def index_put(op: ExportedOp) -> Ref:
 
 def _reduction(op: ExportedOp) -> str:
     if op.reduction == "mean":
-        raise op.fail("ONNX scatters no means", "reduction")
+        raise op.fail("ONNX has no scatter with means", "reduction")
     return "none" if op.reduction == "update" else str(op.reduction)
 
 
-def _scattered(op: ExportedOp, operator: str, axis: int | None = None) -> Ref:
+def _scatter(op: ExportedOp, operator: str, axis: int | None = None) -> Ref:
     indices, reduction = _index(op, "indices"), _reduction(op)
     return op.node(operator, op["data"], indices, op["updates"], axis=axis, reduction=reduction)
 
@@ -110,15 +110,15 @@ export_rows(
         "gather_nd": lambda op: op.node("GatherND", op["data"], _index(op, "indices"), batch_dims=op.batch_dims),
         "index_tensor": lambda op: op.node("GatherND", op["data"], _places(op)),
         "nonzero": lambda op: op.node("NonZero", op["x"] if op.rank("x") else op.reshape(op["x"], [1])),
-        "scatter_elements": lambda op: _scattered(op, "ScatterElements", op.axis_of("data", op.axis)),
-        "scatter_nd": lambda op: _scattered(op, "ScatterND"),
+        "scatter_elements": lambda op: _scatter(op, "ScatterElements", op.axis_of("data", op.axis)),
+        "scatter_nd": lambda op: _scatter(op, "ScatterND"),
     }
 )
 
 
 @exports("relax.slice_scatter")
 def slice_scatter(op: ExportedOp) -> Ref:
-    """The rows of the source go where a slice of all places takes them from."""
+    """Export slice_scatter: a slice of all positions gives the positions of the source's rows."""
     axis, rank = op.axis_of("input", op.axis), op.rank("input")
     size, one = op.size(op.parts("input")[axis]), op.number(1, "i64")
     everywhere = op.node("Range", op.number(0, "i64"), size, one)
@@ -130,7 +130,7 @@ def slice_scatter(op: ExportedOp) -> Ref:
 
 @exports("relax.reverse_sequence")
 def reverse_sequence(op: ExportedOp) -> Ref:
-    """ONNX's axes are the first two: others are brought there, and back."""
+    """Export reverse_sequence. ONNX takes the first two axes only, so other axes are transposed."""
     axes = [op.axis_of("data", op.seq_axis), op.axis_of("data", op.batch_axis)]
     order = [*axes, *(axis for axis in range(op.rank("data")) if axis not in axes)]
     back = [order.index(axis) for axis in range(len(order))]
@@ -143,7 +143,7 @@ def reverse_sequence(op: ExportedOp) -> Ref:
 
 @exports("relax.bucketize")
 def bucketize(op: ExportedOp) -> Ref:
-    """How many of the boundaries an element is behind."""
+    """Export bucketize: count the boundaries below each element."""
     dtype = op.result().dtype
     x, boundaries = op["input_tensor"], op["boundaries"]
     if x.dtype != boundaries.dtype:

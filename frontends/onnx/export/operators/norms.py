@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Normalizations: as ONNX's own where axes are as it wants them, else step by step."""
+"""Exporters of normalizations: ONNX's operator if the axes fit, else single steps."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from ..registry import exports
 
 
 def _gamma(op: ExportedOp) -> Ref:
-    """What is multiplied by: ones where nothing is to be."""
+    """Return the factors, or ones if the operator has no scale."""
     gamma = op["gamma"]
-    return gamma if op.scale else _filled(op, gamma, 1)
+    return gamma if op.scale else _fill(op, gamma, 1)
 
 
 def _beta(op: ExportedOp) -> Ref:
     beta = op["beta"]
-    return beta if op.center else _filled(op, beta, 0)
+    return beta if op.center else _fill(op, beta, 0)
 
 
-def _filled(op: ExportedOp, like: Ref, number: int) -> Ref:
+def _fill(op: ExportedOp, like: Ref, number: int) -> Ref:
     return op.node("Expand", op.number(number, like.dtype), op.node("Shape", like))
 
 
 def _along(op: ExportedOp, parameter: Ref, axes: Sequence[int], rank: int) -> Ref:
-    """A parameter whose dimensions are those of the data along some axes, in their order."""
+    """Reshape a parameter with the dimensions of some axes of the data, so that it broadcasts with the data."""
     order = sorted(range(len(axes)), key=lambda place: axes[place])
     return op.graph.unsqueeze(op.graph.transpose(parameter, order), [each for each in range(rank) if each not in axes])
 
 
 def _wide(op: ExportedOp, tensor: Ref) -> Ref:
-    """Means and variances of narrow floats are of f32."""
+    """Cast narrow floats to f32, in which means and variances are computed."""
     return op.cast(tensor, "f32") if bit_width(tensor.dtype) < 32 else tensor
 
 
-def _normalized(op: ExportedOp, data: Ref, mean: Ref, variance: Ref) -> Ref:
+def _normalize(op: ExportedOp, data: Ref, mean: Ref, variance: Ref) -> Ref:
     deviation = op.node("Sqrt", op.node("Add", variance, op.number(op.epsilon, variance.dtype)))
     return op.node("Div", op.node("Sub", data, mean), deviation)
 
@@ -55,14 +55,14 @@ def _affine(op: ExportedOp, data: Ref, axes: Sequence[int], rank: int) -> Ref:
 
 
 def _own(op: ExportedOp, axes: Sequence[int], parameters: Sequence[int]) -> Ref:
-    """Step by step, by the data's own mean and variance."""
+    """Normalize in single steps, by the data's own mean and variance."""
     data, rank = _wide(op, op["data"]), op.rank("data")
-    made = _affine(op, _normalized(op, data, *_moments(op, data, axes)), parameters, rank)
+    made = _affine(op, _normalize(op, data, *_moments(op, data, axes)), parameters, rank)
     return op.cast(made, op["data"].dtype)
 
 
 def _has_its_epsilon(op: ExportedOp) -> bool:
-    """An attribute is an f32, which is another number than an f64."""
+    """Check whether epsilon is exact. ONNX's attribute is an f32, so an f64 operator would use another number."""
     return op["data"].dtype != "f64"
 
 
@@ -76,7 +76,7 @@ def layer_norm(op: ExportedOp) -> Ref:
 
 
 def _is_usual(op: ExportedOp) -> bool:
-    """Whether channels are the second dimension, and all behind are normalized over."""
+    """Check whether channels are the second dimension and the normalization covers all dimensions behind them."""
     rank = op.rank("data")
     axes = sorted(op.axes_of("data", op.axes))
     return op.axis_of("data", op.channel_axis) == 1 and axes == list(range(2, rank)) and rank > 2
@@ -91,8 +91,8 @@ def instance_norm(op: ExportedOp) -> Ref:
 
 @exports("relax.nn.group_norm")
 def group_norm(op: ExportedOp) -> Ref:
-    """The channels become two dimensions, the groups and what is in them."""
-    # Runtimes expand it to nodes of the data's type, which few of them have for bf16.
+    """Export group_norm. The channels are split in two dimensions: groups, and channels of a group."""
+    # Runtimes expand GroupNormalization to nodes of the data's type, for which few have bf16 kernels.
     if _is_usual(op) and op.graph.opset >= 21 and _has_its_epsilon(op) and op["data"].dtype != "bf16":
         settings = {"num_groups": op.num_groups, "epsilon": op.epsilon}
         return op.node("GroupNormalization", op["data"], _gamma(op), _beta(op), **settings)
@@ -101,7 +101,7 @@ def group_norm(op: ExportedOp) -> Ref:
     split: list[Part] = [*parts[:channel], op.num_groups, size, *parts[channel + 1 :]]
     grouped = op.reshape(_wide(op, op["data"]), split)
     axes = [channel + 1, *(axis + (axis > channel) for axis in op.axes_of("data", op.axes))]
-    made = op.reshape(_normalized(op, grouped, *_moments(op, grouped, axes)), parts)
+    made = op.reshape(_normalize(op, grouped, *_moments(op, grouped, axes)), parts)
     return op.cast(_affine(op, made, [channel], rank), op["data"].dtype)
 
 
@@ -119,7 +119,7 @@ def rms_norm(op: ExportedOp) -> Ref:
 
 @exports("relax.nn.batch_norm")
 def batch_norm(op: ExportedOp) -> list[Ref]:
-    """In training by the batch's own mean and variance, which move the old ones."""
+    """Export batch_norm. Training uses the batch's own mean and variance, and updates the moving ones."""
     axis, rank = op.axis_of("data", op.axis), op.rank("data")
     if op.training:
         return _in_training(op, axis, rank)
@@ -128,14 +128,14 @@ def batch_norm(op: ExportedOp) -> list[Ref]:
         operands = [op["data"], _gamma(op), _beta(op), *moving]
         return [op.node("BatchNormalization", *operands, epsilon=op.epsilon), *moving]
     mean, variance = (_wide(op, _along(op, each, [axis], rank)) for each in moving)
-    made = _affine(op, _normalized(op, _wide(op, op["data"]), mean, variance), [axis], rank)
+    made = _affine(op, _normalize(op, _wide(op, op["data"]), mean, variance), [axis], rank)
     return [op.cast(made, op["data"].dtype), *moving]
 
 
 def _in_training(op: ExportedOp, axis: int, rank: int) -> list[Ref]:
     data, others = _wide(op, op["data"]), [each for each in range(rank) if each != axis]
     moments = _moments(op, data, others)
-    made = _affine(op, _normalized(op, data, *moments), [axis], rank)
+    made = _affine(op, _normalize(op, data, *moments), [axis], rank)
     moved = []
     for old, new in zip((op["moving_mean"], op["moving_var"]), moments, strict=True):
         kept = op.node("Mul", _wide(op, old), op.number(1 - op.momentum, data.dtype))

@@ -1,17 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices and of tensors with labels."""
+"""Exporters of matrix products and einsum."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from .....dialects.core.infos import is_int
 from ..export_call import ExportedOp
 from ..export_values import Ref
 from ..registry import export_rows, exports
 
+if TYPE_CHECKING:
+    from numpy import ndarray
+
 
 @exports("relax.matmul")
 def matmul(op: ExportedOp) -> Ref:
-    """Integers are added up as what the result is, or as 32 bits at least."""
+    """Export matmul. Integers are summed in the result's type, or in at least 32 bits."""
     left, right, dtype = op["x1"], op["x2"], op.result().dtype
     if op.out_dtype is not None or left.dtype != right.dtype:
         wide = dtype if not is_int(dtype) or is_int(left.dtype) else left.dtype
@@ -29,11 +34,13 @@ export_rows(
 
 @exports("relax.matmul_nbits")
 def matmul_nbits(op: ExportedOp) -> Ref:
-    """A product with the numbers that the codes are, which its own operators say."""
+    """Export a product with a matrix of codes: onnxruntime's MatMulNBits, or single steps where that differs."""
     sizes = [size for size in (*op.shape("codes"), op.shape("x")[-1]) if isinstance(size, int)]
     if len(sizes) < 4:
         raise op.fail("a size of the matrix is not known")
     columns, blocks, _, depth = sizes
+    if _is_of_onnxruntime(op):
+        return _in_one_node(op, columns, depth)
     graph, codes = op.graph, op["codes"]
     if op.bits < 8:
         shifts = graph.const(range(0, 8, op.bits), "ui8")
@@ -53,3 +60,34 @@ def matmul_nbits(op: ExportedOp) -> Ref:
 
 
 _OF_BLOCKS = ("scale", "zero_point")
+#: The smallest block of MatMulNBits.
+_SMALLEST_BLOCK = 16
+
+
+def _is_of_onnxruntime(op: ExportedOp) -> bool:
+    """Check whether MatMulNBits takes the operands: bytes of zero points are packed, so they have to be constants."""
+    dtypes = {op[name].dtype for name in ("x", "scale", "bias") if op.has(name)}
+    is_power = op.block_size >= _SMALLEST_BLOCK and not op.block_size & (op.block_size - 1)
+    fits = is_power and op.bits in (4, 8) and len(op.shape("x")) > 1 and dtypes <= {"f32"}
+    zeros = op.elements("zero_point") if op.has("zero_point") else None
+    return fits and (not op.has("zero_point") or (zeros is not None and zeros.dtype == "uint8"))
+
+
+def _in_one_node(op: ExportedOp, columns: int, depth: int) -> Ref:
+    numbers = op.elements("zero_point") if op.has("zero_point") else None
+    zeros = None if numbers is None else op.graph.const(_packed(numbers, op.bits), "ui8")
+    operands = [op["x"], op["codes"], op["scale"], zeros, None, op.optional("bias")]
+    while operands[-1] is None:
+        operands.pop()
+    attributes: dict[str, object] = {"K": depth, "N": columns, "bits": op.bits, "block_size": op.block_size}
+    return op.graph.add_of_domain("com.microsoft", "MatMulNBits", operands, op["x"].dtype, attributes)
+
+
+def _packed(numbers: ndarray, bits: int) -> ndarray:
+    """Pack the numbers of each row to bytes, the first in the lowest bits."""
+    import numpy
+
+    count = 8 // bits
+    whole = numpy.pad(numbers, ((0, 0), (0, -numbers.shape[1] % count))).reshape(len(numbers), -1, count)
+    shifts = numpy.arange(count, dtype=numpy.uint8) * bits
+    return (whole << shifts).sum(2, dtype=numpy.uint8)

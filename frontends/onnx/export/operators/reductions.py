@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over axes, scans along one, sorting and searching."""
+"""Exporters of reductions, scans, sorting and searching."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..export_values import Ref
 from ..registry import export_rows, exports
 
 _REDUCTIONS = {"sum": "ReduceSum", "prod": "ReduceProd", "max": "ReduceMax", "min": "ReduceMin", "mean": "ReduceMean"}
-#: Of truth values: a sum or maximum says whether any is true, a product or minimum whether all are.
+#: Reductions of booleans: a sum or maximum is true if any is true, a product or minimum if all are.
 _OF_BOOLS = {"sum": "ReduceSum", "max": "ReduceSum", "prod": "ReduceProd", "min": "ReduceProd"}
 
 
@@ -24,11 +24,11 @@ def _axes(op: ExportedOp, name: str = "x") -> list[int] | None:
 def reduction(op: ExportedOp) -> Ref:
     x, name = op["x"], op.name.removeprefix("relax.")
     if is_bool(x.dtype):
-        # Of none at all, too, for which onnxruntime has no maximum.
+        # onnxruntime has no maximum of empty tensors, so booleans are summed or multiplied.
         return op.cast(op.graph.reduce(_OF_BOOLS[name], op.cast(x, "i32"), _axes(op), op.keepdims), "i1")
     axes = _axes(op)
     if name == "sum" and is_int(x.dtype):
-        # What is too large for the type is cut off, where a cast of floats would give its largest number.
+        # Overflow must wrap around, where a cast of floats would give the largest number.
         return op.cast(op.graph.reduce("ReduceSum", op.cast(x, "i64"), axes, op.keepdims), x.dtype)
     if name == "mean" and _is_of_images(op, axes):
         return op.node("GlobalAveragePool", x)
@@ -36,7 +36,7 @@ def reduction(op: ExportedOp) -> Ref:
 
 
 def _is_of_images(op: ExportedOp, axes: list[int] | None) -> bool:
-    """Whether the mean of each channel is asked for, which runtimes have kernels for."""
+    """Check whether the reduction is a mean per channel of f32 images, for which runtimes have kernels."""
     rank = op.info("x").rank or 0
     return (
         rank > 2
@@ -67,22 +67,22 @@ def position(op: ExportedOp) -> Ref:
 # ---- scans ----
 
 
-def _scanned(op: ExportedOp) -> tuple[Ref, int]:
-    """What is gone along, of the result's type, and the axis."""
+def _scan_operands(op: ExportedOp) -> tuple[Ref, int]:
+    """Return the data of a scan in the result's type, and the axis."""
     data = op.cast(op["data"], op.result().dtype)
     return (op.graph.flat(data), 0) if op.call.axis is None else (data, op.axis_of("data", op.call.axis))
 
 
 @exports("relax.cumsum")
 def cumsum(op: ExportedOp) -> Ref:
-    data, axis = _scanned(op)
+    data, axis = _scan_operands(op)
     return op.node("CumSum", data, op.number(axis, "i64"), exclusive=int(op.exclusive))
 
 
 @exports("relax.cumprod")
 def cumprod(op: ExportedOp) -> Ref:
-    """Before opset 26 of all elements up to each: those behind count as 1."""
-    data, axis = _scanned(op)
+    """Export cumprod. Before opset 26, multiply all elements up to each position, with 1 in place of later elements."""
+    data, axis = _scan_operands(op)
     if op.graph.opset >= 26:
         return op.node("CumProd", data, op.number(axis, "i64"), exclusive=int(op.exclusive))
     rank = 1 if op.call.axis is None else op.rank("data")
@@ -90,7 +90,7 @@ def cumprod(op: ExportedOp) -> Ref:
     count = op.node("Range", op.number(0, "i64"), size, op.number(1, "i64"))
     rows = op.graph.unsqueeze(count, [1])
     is_before = op.node("Less" if op.exclusive else "LessOrEqual", op.graph.unsqueeze(count, [0]), rows)
-    # [result's place, element], then the dimensions behind the axis.
+    # The dimensions are [result's position, element], then the dimensions behind the axis.
     is_before = op.graph.unsqueeze(is_before, list(range(-(rank - 1 - axis), 0)))
     spread = op.graph.unsqueeze(data, [axis])
     factors = op.node("Where", is_before, spread, op.number(1, data.dtype))
@@ -101,14 +101,14 @@ def cumprod(op: ExportedOp) -> Ref:
 
 
 def _count(op: ExportedOp, name: str, axis: int) -> Ref:
-    """How many elements there are along an axis, as TopK takes it."""
+    """Return the number of elements along an axis as a 1-D tensor, as TopK requires."""
     return op.sizes.one(op.graph, op.parts(name)[axis])
 
 
-def _sorted(op: ExportedOp, count: Ref, axis: int, largest: bool) -> list[Ref]:
+def _sort(op: ExportedOp, count: Ref, axis: int, largest: bool) -> list[Ref]:
     data = op["data"]
     if data.dtype == "ui64":
-        # With the other first bit they are in the order of integers with a sign, of which there is a kernel.
+        # With the first bit flipped, signed order is the same, and there is a kernel for signed integers.
         first = op.number(2**63, "ui64")
         data = op.cast(op.node("BitwiseXor", data, first), "i64")
         values, places = op.graph.nodes_of("TopK", [data, count], 2, axis=axis, largest=int(largest), sorted=1)
@@ -122,7 +122,7 @@ def _order(op: ExportedOp) -> list[Ref]:
     if not op.rank("data"):
         return [op["data"], op.number(0, "i64")]
     axis = op.axis_of("data", op.axis)
-    return _sorted(op, _count(op, "data", axis), axis, op.descending)
+    return _sort(op, _count(op, "data", axis), axis, op.descending)
 
 
 export_rows(
@@ -139,7 +139,7 @@ def topk(op: ExportedOp) -> list[Ref]:
     size = op.shape("data")[axis]
     is_all = op.k < 1 or (isinstance(size, int) and op.k > size)
     count = _count(op, "data", axis) if is_all else op.ints(op.k)
-    values, places = _sorted(op, count, axis, op.largest)
+    values, places = _sort(op, count, axis, op.largest)
     if op.ret_type != "values":
         info = op.results[-1]
         assert isinstance(info, TensorInfo)
@@ -149,16 +149,16 @@ def topk(op: ExportedOp) -> list[Ref]:
 
 @exports("relax.median")
 def median(op: ExportedOp) -> list[Ref]:
-    """The element in the middle of those in order; over several axes of them as one."""
+    """Export the median along one axis as the middle element in sorted order. Several axes are refused."""
     axes = _axes(op, "data")
     rank = op.rank("data")
     axes = list(range(rank)) if axes is None else sorted(axes)
     if len(axes) != 1:
-        raise op.fail("over one axis there is a counterpart, over several there is none", "axis")
+        raise op.fail("a median over several axes has no counterpart", "axis")
     (axis,) = axes
     count = _count(op, "data", axis)
     half = op.node("Div", op.node("Sub", count, op.ints(1)), op.ints(2))
-    found = [op.node("Gather", each, half, axis=axis) for each in _sorted(op, count, axis, largest=False)]
+    found = [op.node("Gather", each, half, axis=axis) for each in _sort(op, count, axis, largest=False)]
     found = found if op.keepdims else [op.graph.squeeze(each, [axis]) for each in found]
     return found[: len(op.results)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Other shapes, other orders, copies, several tensors as one, one as several."""
+"""Exporters of reshaping, reordering, copying, joining and splitting of tensors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..export_call import ExportedOp
 from ..export_values import Part, Ref, ShapeValue
 from ..registry import export_rows, exports
 
-#: The end of a dimension, as bound of a slice.
+#: End of a dimension, as the bound of a slice.
 OPEN = 2**63 - 1
 
 
@@ -49,7 +49,7 @@ def permute_dims(op: ExportedOp) -> Ref:
 
 @exports(["relax.collapse_sum_like", "relax.collapse_sum_to"])
 def collapse_sum(op: ExportedOp) -> Ref:
-    """Over the dimensions in front, and over those that have become 1."""
+    """Export the inverse of broadcasting: sum over leading dimensions and dimensions of size 1."""
     source, target = op.shape("data"), op.result_shape()
     extra = len(source) - len(target)
     summed = [extra + axis for axis, size in enumerate(target) if size == 1 and source[extra + axis] != 1]
@@ -62,7 +62,7 @@ def collapse_sum(op: ExportedOp) -> Ref:
 
 @exports("relax.repeat")
 def repeat(op: ExportedOp) -> Ref:
-    """Each element in a dimension of its own, which is widened and joined with the one before it."""
+    """Export repeat: broadcast along a new dimension behind the axis, then merge both."""
     if op.axis is None:
         whole = op.graph.flat(op["data"])
         parts, axis = op.known_parts(whole, [None]), 0
@@ -73,10 +73,10 @@ def repeat(op: ExportedOp) -> Ref:
     shape[axis + 1] = op.repeats
     spread = op.node("Expand", spread, op.shape_tensor(shape))
     joined = op.result_shape()
-    return op.reshape(spread, op.known_parts(spread, joined) if None not in joined else _joined(op, parts, axis))
+    return op.reshape(spread, op.known_parts(spread, joined) if None not in joined else _join(op, parts, axis))
 
 
-def _joined(op: ExportedOp, parts: Sequence[Part], axis: int) -> list[Part]:
+def _join(op: ExportedOp, parts: Sequence[Part], axis: int) -> list[Part]:
     size = op.node("Mul", op.sizes.one(op.graph, parts[axis]), op.ints(op.repeats))
     return [*parts[:axis], size, *parts[axis + 1 :]]
 
@@ -108,7 +108,7 @@ def stack(op: ExportedOp) -> Ref:
 
 @exports("relax.split")
 def split(op: ExportedOp) -> list[Ref]:
-    """A part's length is what its type says, or what the next bound says."""
+    """Export split. Types or bounds give the lengths of the parts."""
     axis, x, sections = op.axis_of("x", op.axis), op["x"], op.indices_or_sections
     lengths = [op.result_shape(index)[axis] for index in range(len(op.results))]
     if len(lengths) == 1:
@@ -127,7 +127,7 @@ def split(op: ExportedOp) -> list[Ref]:
 
 @exports("relax.meshgrid")
 def meshgrid(op: ExportedOp) -> list[Ref]:
-    """Each along its own dimension, widened to all; with "xy" the first two change places."""
+    """Export meshgrid: broadcast each tensor along its own dimension. With "xy", the first two change places."""
     tensors = [op.reshape(each, [-1]) for each in op.all("tensors")]
     count = len(tensors)
     order = list(range(count))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shapes as values, scalars, and what checks types."""
+"""Exporters of shapes as values, scalars, and type checks."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def shape_to_tensor(op: ExportedOp) -> Held:
 export_same({"size": "Size"})
 export_rows(
     {
-        # What its type says of symbols is known from here on; nothing is checked.
+        # The symbols in the type become known. Nothing is checked.
         "match_cast": lambda op: op.held("value"),
         "scalar_to_tensor": lambda op: op.operands[0],
     }
@@ -83,7 +83,7 @@ _CASTS = ("index_cast", "extui", "extsi", "trunci", "sitofp", "fptosi", "extf", 
 
 @exports([f"arith.{name}" for name in _CASTS])
 def cast(op: ExportedOp) -> Held:
-    """Truth values are 0 and 1, also where a sign would be kept."""
+    """Export a cast. Booleans are 0 and 1, except for extsi, which gives -1 for true."""
     (operand,), info = op.operands, op.results[0]
     assert isinstance(info, (ScalarInfo, TensorInfo))
     if is_bool(operand.dtype) and op.name == "arith.extsi":
@@ -103,7 +103,7 @@ _PREDICATES: list[tuple[str, bool]] = [
 def compare(op: ExportedOp) -> Held:
     predicate = op.operation.attributes["predicate"].value
     if predicate >= len(_PREDICATES):
-        raise op.fail("ONNX compares integers with their signs", "predicate")
+        raise op.fail("ONNX has no unsigned comparison of signed integers", "predicate")
     operator, is_inverse = _PREDICATES[predicate]
     operands = [op.cast(each, "i32") if is_bool(each.dtype) else each for each in op.operands]
     found = op.node(operator, *operands)

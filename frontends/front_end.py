@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Registry of the front ends, which read models of other formats, by name and by suffix of files.
+
+This module imports no front end and no MLIR: `FrontEnd.load` imports what reads a model. The plug-in of a front end
+is announced as `frontend.NAME` and registers it with a light module (support/plugins.py).
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from ..support.blaming import blaming, place_of
+from ..support.errors import OptionError, RelaxError
+from ..support.plugins import load_plugins, plugin_problems, where_to_get
+from ..support.suggest import suggest
+
+if TYPE_CHECKING:
+    from .module import Module
+    from .reader import Reader
+
+#: Suffixes of modules: MLIR as text and as bytecode, TVMScript. No front end may take these, nor that of programs.
+MODULE_SUFFIXES = (".mlir", ".mlirbc", ".py")
+_RESERVED = {**dict.fromkeys(MODULE_SUFFIXES, "modules"), ".rxa": "compiled programs"}
+#: Names that mean something else to tools and in entry points, such as `pass.NAME`.
+_NO_NAMES = ("dialect", "pass", "target", "codegen", "runtime", "rules", "frontend", "module")
+#: Front ends of this project that are plug-ins, for the message that one is missing.
+_PLUGINS: dict[str, tuple[str, ...]] = {"tflite": (".tflite",), "tvm": ()}
+#: Number of bytes at the start of a file that `recognizes` gets.
+_HEAD = 16
+
+#: A function from (path, inputs by name, number of threads) to the name of another implementation, and a function that
+#: runs the model there and returns the outputs by name.
+Peer = Callable[[str, Mapping[str, Any], int], tuple[str, Callable[[], Mapping[str, Any]]]]
+
+
+@dataclass(frozen=True)
+class FrontEnd:
+    """Front end: a name, the suffixes of its files, and a function that loads its reader.
+
+    `load` imports the reader, for instance `lambda: importlib.import_module("acme.reading").READER`. `recognizes` gets
+    the first bytes of a file with an unknown suffix. `hint` is the expression that reads a file in Python, for
+    messages. `peer` runs a model in another implementation, for `relax-run --compare`.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    load: Callable[[], Reader]
+    recognizes: Callable[[bytes], bool] | None = None
+    hint: str = ""
+    peer: Peer | None = None
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier() or self.name in _NO_NAMES:
+            raise RelaxError(
+                f"front end {self.name!r}: its name must be an identifier, such as 'acme', and none of "
+                f"{', '.join(_NO_NAMES)}"
+            )
+        for suffix in self.suffixes:
+            if not suffix.startswith(".") or suffix != suffix.lower() or os.sep in suffix:
+                raise RelaxError(
+                    f"front end '{self.name}': suffix {suffix!r} must begin with a dot and be in lower case, as '.acme'"
+                )
+
+    @property
+    def place(self) -> str:
+        """Return the source location of `load`."""
+        return place_of(self.load)
+
+    def guarded(self) -> blaming:
+        """Return a context for calls of the front end's functions.
+
+        Exceptions of another package's functions become a RelaxError that names the front end.
+        """
+        return blaming(f"the front end '{self.name}'", self.load)
+
+    def read(self, source: object, **options: object) -> Module:
+        """Import a model. Raise RelaxError if the import fails."""
+        with self.guarded():
+            return self.load().read(source, **options)
+
+
+_FRONT_ENDS: dict[str, FrontEnd] = {}
+_adding = threading.RLock()
+
+
+def register_front_end(front_end: FrontEnd) -> None:
+    """Add a front end. Its converters, if it has some, are another registry.
+
+    Raises RelaxError if a name or a suffix is taken. A front end with the same location replaces the earlier one, as in
+    a notebook's cell that is run again.
+    """
+    with _adding:
+        for suffix in front_end.suffixes:
+            if suffix in _RESERVED:
+                raise RelaxError(
+                    f"front end '{front_end.name}' cannot read '*{suffix}': these files are {_RESERVED[suffix]}"
+                )
+        for taken in _FRONT_ENDS.values():
+            _check_free(front_end, taken)
+        _FRONT_ENDS[front_end.name] = front_end
+
+
+def _check_free(front_end: FrontEnd, taken: FrontEnd) -> None:
+    if front_end.name == taken.name:
+        if front_end.place == taken.place:
+            return
+        raise RelaxError(
+            f"there is a front end '{taken.name}' already: {taken.place}", notes=[f"the second is {front_end.place}"]
+        )
+    for suffix in front_end.suffixes:
+        if suffix in taken.suffixes:
+            raise RelaxError(
+                f"front end '{front_end.name}' cannot read '*{suffix}': the front end '{taken.name}' reads these files",
+                notes=[f"'{each.name}' is registered by {each.place}" for each in (front_end, taken)],
+            )
+
+
+def find_front_end(path: str | os.PathLike[str]) -> FrontEnd | None:
+    """Return the front end that reads a file, by the suffix, else by the first bytes. Return None if there is none.
+
+    Plug-ins are imported only for a suffix that no front end has yet. Modules of MLIR and TVMScript have no front end.
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix in _RESERVED:
+        return None
+    found = _of_suffix(suffix)
+    head = b"" if found is not None else _head(path)
+    if found is not None or not (suffix or head):
+        return found
+    load_plugins("frontend")
+    return _of_suffix(suffix) or _of_content(head)
+
+
+def _of_suffix(suffix: str) -> FrontEnd | None:
+    return next((each for each in list(_FRONT_ENDS.values()) if suffix in each.suffixes), None)
+
+
+def _of_content(head: bytes) -> FrontEnd | None:
+    for each in list(_FRONT_ENDS.values()):
+        if each.recognizes is not None:
+            with each.guarded():
+                if each.recognizes(head):
+                    return each
+    return None
+
+
+def _head(path: str | os.PathLike[str]) -> bytes:
+    """Return the first bytes of a regular file. A read would remove the bytes of a pipe."""
+    try:
+        if not os.path.isfile(path):
+            return b""
+        with open(path, "rb") as file:
+            return file.read(_HEAD)
+    except (OSError, ValueError):  # ValueError: text that is no path
+        return b""
+
+
+def front_end_named(name: str) -> FrontEnd:
+    """Return the front end of a name. Raise OptionError with all names if there is none."""
+    if name not in _FRONT_ENDS:
+        load_plugins("frontend", name)
+    if name in _FRONT_ENDS:
+        return _FRONT_ENDS[name]
+    if name in _PLUGINS:
+        raise OptionError(f"the front end '{name}' is not installed", notes=[_missing(name), *plugin_problems()])
+    known = [each.name for each in all_front_ends()]
+    raise OptionError(
+        f"unknown front end '{name}'{suggest(name, known)} (registered: {', '.join(known)})", notes=plugin_problems()
+    )
+
+
+def all_front_ends() -> list[FrontEnd]:
+    """Return the front ends of the compiler and of plug-ins, sorted by name."""
+    load_plugins("frontend")
+    return [each for _, each in sorted(_FRONT_ENDS.items())]
+
+
+def model_suffixes() -> list[str]:
+    """Return the suffixes of all front ends' files."""
+    return [suffix for each in all_front_ends() for suffix in each.suffixes]
+
+
+def unknown_file(path: str) -> OptionError:
+    """Return the error for a file that no front end reads."""
+    suffix = os.path.splitext(path)[1].lower()
+    missing = [_missing(name) for name, suffixes in _PLUGINS.items() if suffix in suffixes]
+    known = ", ".join((*model_suffixes(), *MODULE_SUFFIXES))
+    return OptionError(
+        f"cannot tell what '{path}' is by its name: expected one that ends with {known}",
+        notes=[*missing, *plugin_problems()],
+    )
+
+
+def _missing(name: str) -> str:
+    """Return a note that says how to get a front end of this project that is missing."""
+    return f"front end '{name}': {where_to_get(f'relax-mlir-{name}')}"
+
+
+def _own(name: str) -> Callable[[], Reader]:
+    def load() -> Reader:
+        reader: Reader = importlib.import_module(f".{name}.from_{name}", __package__).READER
+        return reader
+
+    return load
+
+
+for _front_end in (
+    FrontEnd("onnx", (".onnx", ".pb"), _own("onnx"), hint="rx.from_onnx(path)"),
+    FrontEnd("torch", (".pt2",), _own("torch"), hint="rx.from_torch(path)"),
+    FrontEnd("stablehlo", (), _own("stablehlo")),
+    FrontEnd("tosa", (), _own("tosa")),
+):
+    _FRONT_ENDS[_front_end.name] = _front_end
