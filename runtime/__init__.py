@@ -1,19 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loading and running compiled modules. Needs neither MLIR nor the compiler: tvm-ffi and its loader are enough."""
+"""Loading and running of compiled modules. tvm-ffi and its loader are enough: neither MLIR nor the compiler is
+needed."""
 
 from __future__ import annotations
 
+from ..support.external_bytes import Data as Data
+from ..support.external_bytes import PartFunction as PartFunction
+from ..support.external_bytes import packed as packed
+from ..support.external_bytes import unpacked as unpacked
+from ..support.wheel_folders import wheel_folders as wheel_folders
 from .arrays import tensor as tensor
 from .arrays import to_numpy as to_numpy
 from .artifact import Artifact as Artifact
 from .artifact import Constant as Constant
+from .cuda_functions import cuda_function_address as cuda_function_address
 from .errors import ArtifactError as ArtifactError
 from .errors import UnknownFunction as UnknownFunction
 from .errors import UnsupportedArray as UnsupportedArray
 from .executable import Executable as Executable
 from .executable import load as load
+from .foreign_types import Array as Array
+from .foreign_types import ArrayOrTensor as ArrayOrTensor
+from .foreign_types import CFunction as CFunction
+from .foreign_types import Tensor as Tensor
 from .function import Function as Function
 from .native_calls import Call as Call
+from .native_calls import CallArgument as CallArgument
 from .native_calls import CallList as CallList
 from .native_calls import Given as Given
 from .native_calls import NativeFunction as NativeFunction

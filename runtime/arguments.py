@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arguments that a compiled function refuses, as ones that it takes: copies where that is needed, tensors of numbers.
+"""Conversion of arguments that a compiled function refuses: copies where needed, and tensors of numbers.
 
-Only what is refused in any case is changed. Inputs that a call writes to must be what the caller can see written.
+Only arguments that would be refused are changed. An input that a call writes to must share the caller's memory.
 """
 
 from __future__ import annotations
@@ -19,11 +19,12 @@ from .manifest import PassedValue, Signature
 if TYPE_CHECKING:
     import numpy
 
-_KINDS = ("bool", "int", "float")  # of numbers, each of which can stand for those before it
+_KINDS = ("bool", "int", "float")  # kinds of numbers; each kind represents all numbers of the kinds before it
 
 
 def are_passed_as_they_are(signature: Signature, arguments: Sequence[object]) -> bool:
-    """Whether the types of arguments say that the entry can be asked about them: tvm-ffi knows their structures."""
+    """Check whether the types of arguments are structures that tvm-ffi knows, so that the entry can check the
+    arguments."""
     return all(
         described.kind not in ("tensor", "list") or _is_known(argument)
         for described, argument in zip(signature.inputs, arguments, strict=False)
@@ -31,9 +32,9 @@ def are_passed_as_they_are(signature: Signature, arguments: Sequence[object]) ->
 
 
 def prepared(signature: Signature, arguments: Sequence[object]) -> list[object]:
-    """The arguments, those changed that would be refused as they are. Raises UnsupportedArray with the name."""
+    """Return the arguments, and convert arguments that would be refused. Raises UnsupportedArray with the name."""
     if len(arguments) != len(signature.inputs):
-        return list(arguments)  # the entry says so
+        return list(arguments)  # the entry reports the error
     pairs = enumerate(zip(signature.inputs, arguments, strict=True))
     return [_prepared(f"{signature.name}: argument #{place} '{pair[0].name}'", *pair) for place, pair in pairs]
 
@@ -80,12 +81,18 @@ def _tensor(where: str, described: PassedValue, value: object) -> object:
 
 
 def _is_numpys(value: object, name: str) -> TypeGuard[Array]:
-    """Whether a value is of this class of numpy, which may not be there; its numbers have what arrays have."""
+    """Check whether a value is of a NumPy class, without importing NumPy.
+
+    NumPy scalars have the attributes of arrays.
+    """
     return any(cls.__module__ == "numpy" and cls.__name__ == name for cls in type(value).__mro__)
 
 
 def _of_numbers(where: str, described: PassedValue, value: object) -> object:
-    """A new tensor. numpy's numbers keep their type; Python's take the input's, where that loses nothing."""
+    """Return a new tensor of numbers.
+
+    NumPy's numbers keep their type. Python's numbers take the input's type if no precision is lost.
+    """
     numpy = numpy_or_refusal(where)
     if described.written:
         kind = type(value).__name__
@@ -110,7 +117,7 @@ def _of_numbers(where: str, described: PassedValue, value: object) -> object:
 
 
 def _kind(dtype: str) -> str | None:
-    """Which kind of numbers an element type has."""
+    """Return the kind of numbers of an element type."""
     name = dtype.lstrip("ub") if dtype != "bool" else dtype
     return next((kind for kind in _KINDS if name.startswith(kind)), None)
 
@@ -134,7 +141,7 @@ def _of_numpy(where: str, described: PassedValue, array: Array) -> ArrayOrTensor
 
 
 def _shared(array: Array) -> Array:
-    """A read-only array as one that can be passed: of the same memory, where numpy exports that."""
+    """Return a read-only array in a form that can be passed, without a copy if NumPy exports its memory."""
     numpy = numpy_or_refusal("")
     try:
         return numpy.from_dlpack(share(array.view(f"uint{8 * array.dtype.itemsize}"))).view(array.dtype)
@@ -143,7 +150,7 @@ def _shared(array: Array) -> Array:
 
 
 def _check_element_type(where: str, described: PassedValue, dtype: numpy.dtype) -> None:
-    """Types that numpy exports as others or not at all; of the rest the entry knows."""
+    """Refuse element types that NumPy exports as another type or not at all. The entry checks all other types."""
     held, name = described.holds, dtype.name
     if name in KNOWN_TO_NUMPY or name in (described.dtype, held):
         return
@@ -152,7 +159,7 @@ def _check_element_type(where: str, described: PassedValue, dtype: numpy.dtype) 
 
 
 def _contiguous(where: str, value: object, shared: Tensor, is_written: bool) -> object:
-    """The tensor of an array, or one of a copy of its elements."""
+    """Return the tensor of an array, or a copy of its elements if the memory is not contiguous."""
     if not is_copied(shared):
         return value if _is_known(value) and not is_negated(value) else shared
     if is_written:

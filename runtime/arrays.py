@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""numpy's arrays as tensors and back, without copies, also of the element types that numpy's own DLPack lacks.
+"""Conversion of NumPy arrays to tensors and back without copies, also for element types that NumPy's DLPack lacks.
 
 bfloat16 and float8 (ml_dtypes) keep their DLPack type. Types of less than a byte (int4, uint4, float6, float4) are
-uint8 there: DLPack packs them, numpy and compiled functions have one in the low bits of each byte.
+uint8 in DLPack. DLPack would pack them, but NumPy and compiled functions store one element in the low bits of each
+byte.
 """
 
 from __future__ import annotations
@@ -21,12 +22,12 @@ if TYPE_CHECKING:
 KNOWN_TO_NUMPY = frozenset(
     ["bool", "float16", "float32", "float64"] + [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 )
-# The offset of a DLTensor in what a capsule of this name points to, of its fields, and of what is in front of it.
+# Offset of the DLTensor in a capsule's structure, of its fields, and of the data in front of it, by capsule name.
 _TENSOR_OFFSETS = {b"dltensor": 0, b"dltensor_versioned": 32}
 _RANK_OFFSET, _DTYPE_OFFSET, _SHAPE_OFFSET = 16, 20, 24
 _FLAGS_OFFSET, _READ_ONLY = 24, 1
 _HIGHEST_RANK = 64
-_OBJECT_HEADER = 24  # of tvm-ffi's objects; a tensor's DLTensor is behind it
+_OBJECT_HEADER = 24  # of tvm-ffi's objects; a tensor's DLTensor follows it
 CPU = 1  # kDLCPU
 
 _capsule_name = ctypes.PYFUNCTYPE(ctypes.c_char_p, ctypes.py_object)(("PyCapsule_GetName", ctypes.pythonapi))
@@ -36,7 +37,10 @@ _capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c
 
 
 def tensor(array: ArrayLike) -> Tensor:
-    """A tvm-ffi tensor of an array's memory, which it keeps alive: what compiled functions take."""
+    """Return a tvm-ffi tensor that shares an array's memory and keeps it alive.
+
+    Compiled functions take such tensors.
+    """
     import numpy
 
     from .ffi import tvm_ffi
@@ -57,7 +61,7 @@ def tensor(array: ArrayLike) -> Tensor:
 
 
 def _dlpack_type(dtype: numpy.dtype) -> ElementType:
-    """The DLPack type of a type that ml_dtypes adds to numpy."""
+    """Return the DLPack type of a type that ml_dtypes adds to NumPy."""
     from .ffi import tvm_ffi
 
     try:
@@ -71,9 +75,9 @@ def _dlpack_type(dtype: numpy.dtype) -> ElementType:
 
 
 def to_numpy(tensor: Exporter, dtype: DTypeLike | None = None) -> Array:
-    """An array of a tensor's memory, which it keeps alive; ml_dtypes gives the types that numpy lacks.
+    """Return an array that shares a tensor's memory and keeps it alive. ml_dtypes provides types that NumPy lacks.
 
-    `dtype` ("int4", or ml_dtypes.int4) says what the bytes of a uint8 tensor hold.
+    `dtype` ("int4", or ml_dtypes.int4) is the type that the bytes of a uint8 tensor encode.
     """
     import numpy
 
@@ -92,7 +96,7 @@ def to_numpy(tensor: Exporter, dtype: DTypeLike | None = None) -> Array:
 
 
 def storage(tensor: Tensor) -> Array:
-    """The bytes of a contiguous tvm-ffi tensor as an array, which keeps it alive."""
+    """Return the bytes of a contiguous tvm-ffi tensor as an array, which keeps the tensor alive."""
     import numpy
 
     from .ffi import tvm_ffi
@@ -102,9 +106,9 @@ def storage(tensor: Tensor) -> Array:
 
 
 def share(array: Exporter, is_written: bool = False) -> Tensor:
-    """A tvm-ffi tensor of the memory that an object of any framework exports, also of memory that is read-only.
+    """Return a tvm-ffi tensor that shares the memory of an object of any framework, even if that is read-only.
 
-    What the object says of its memory is checked before its pointers are followed.
+    The object's metadata are checked before its pointers are followed.
     """
     from .ffi import tvm_ffi
 
@@ -115,7 +119,7 @@ def share(array: Exporter, is_written: bool = False) -> Tensor:
         capsule = _exported(array)
         name = _capsule_name(capsule)
     except (AttributeError, BufferError, RuntimeError, TypeError, ValueError) as error:
-        reason = str(error).partition("\n")[0]  # of torch the rest are frames of C++
+        reason = str(error).partition("\n")[0]  # torch appends frames of C++
         raise UnsupportedArray(f"{kind} does not export its memory: {reason}") from None
     if name not in _TENSOR_OFFSETS:
         raise UnsupportedArray(f"{kind} exports no DLPack tensor")
@@ -130,7 +134,7 @@ def share(array: Exporter, is_written: bool = False) -> Tensor:
 
 
 def _damage(place: int) -> str:
-    """Why a DLTensor's data is not readable; nothing where it may be."""
+    """Return the reason why a DLTensor's data is not readable, or "" if it may be."""
     rank = ctypes.c_int32.from_address(place + _RANK_OFFSET).value
     if not 0 <= rank <= _HIGHEST_RANK:
         return f"expected a tensor of rank 0 to {_HIGHEST_RANK}, got rank {rank}"
@@ -145,12 +149,15 @@ def _damage(place: int) -> str:
     return ""
 
 
-#: The layout of torch's tensors that have their elements in memory with strides.
+#: Layout of torch's tensors with elements in memory and strides.
 _STRIDED = "torch.strided"
 
 
 def has_negated_views(cls: type) -> bool:
-    """Whether arrays of a class, as torch's, may be views with the other sign than their memory: DLPack has no such."""
+    """Check whether arrays of a class, such as torch's, may be negated views of their memory.
+
+    DLPack cannot express them.
+    """
     return hasattr(cls, "is_neg")
 
 
@@ -159,7 +166,7 @@ def is_negated(array: Any) -> bool:
 
 
 def _exported(array: Any) -> CapsuleType:
-    """With the elements that it shows, and without torch's gradient, which programs know nothing of."""
+    """Return the DLPack capsule of an array. torch's negation is resolved, and its gradient is detached."""
     layout = str(getattr(array, "layout", _STRIDED))
     if layout.startswith("torch.") and layout != _STRIDED:
         raise UnsupportedArray(f"expected a strided tensor, got one with the layout {layout}: x.to_dense() makes one")
@@ -169,12 +176,12 @@ def _exported(array: Any) -> CapsuleType:
         array = array.detach()
     try:
         return array.__dlpack__(max_version=(1, 0))
-    except TypeError:  # of before DLPack 1.0
+    except TypeError:  # older than DLPack 1.0
         return array.__dlpack__()
 
 
 def is_copied(tensor: Tensor) -> bool:
-    """Whether a tensor is one for `copy`: on the CPU, with gaps between its elements, or misaligned."""
+    """Check whether a tensor needs `copy`: it is on the CPU, and its elements have gaps or are misaligned."""
     bits = tensor.dtype.bits
     if (
         _damage(tensor.__chandle__() + _OBJECT_HEADER)
@@ -187,7 +194,7 @@ def is_copied(tensor: Tensor) -> bool:
 
 
 def copy(tensor: Tensor) -> Tensor:
-    """The elements of a tensor on the CPU one behind the other."""
+    """Return a contiguous copy of a tensor on the CPU."""
     import numpy
 
     from .ffi import tvm_ffi
@@ -197,7 +204,7 @@ def copy(tensor: Tensor) -> Tensor:
 
 
 def empty_on_host(tensor: Tensor) -> Tensor:
-    """A new tvm-ffi tensor on the CPU, of another one's shape and element type."""
+    """Return a new tvm-ffi tensor on the CPU with the shape and element type of another tensor."""
     import numpy
 
     from .ffi import tvm_ffi
@@ -206,7 +213,7 @@ def empty_on_host(tensor: Tensor) -> Tensor:
 
 
 def numpy_type(dtype: DTypeLike) -> numpy.dtype:
-    """numpy's or ml_dtypes' element type of this name; others are what numpy makes of them."""
+    """Return NumPy's or ml_dtypes' element type of a name. NumPy converts all other values."""
     import numpy
 
     if not isinstance(dtype, str) or dtype in KNOWN_TO_NUMPY:
@@ -229,7 +236,7 @@ def _reinterpreted(array: Array, dtype: numpy.dtype) -> Array:
 
 
 class _Relabelled:
-    """What exports memory by DLPack under another element type of the same size."""
+    """Exporter of memory by DLPack under another element type of the same size."""
 
     def __init__(self, exporter: ArrayOrTensor, dtype: ElementType) -> None:
         self._exporter = exporter
@@ -238,7 +245,7 @@ class _Relabelled:
     def __dlpack__(self, **options: Any) -> CapsuleType:
         capsule = self._exporter.__dlpack__(**options)
         name = _capsule_name(capsule)
-        # Each export has a structure of its own: what the exporter says of itself stays.
+        # Each export has its own structure, so that the exporter's metadata do not change.
         place = _capsule_pointer(capsule, name) + _TENSOR_OFFSETS[name] + _DTYPE_OFFSET
         code_and_bits = (ctypes.c_uint8 * 2).from_address(place)
         code_and_bits[:] = [self._dtype.type_code, self._dtype.bits]

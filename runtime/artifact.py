@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The one-file artifact: header, manifest, object code, constants. Everything in it is covered by a checksum.
+"""Artifact in one file: header, manifest, object code, constants. A checksum covers every byte.
 
     header      64 bytes: magic, format version, bytes of manifest, of object code, of the file, digest
     manifest    JSON
-    objects     object files, each 64-byte aligned and padded; that of the pool of threads, if there is one, last
-    constants   each 64-byte aligned and padded, so that a mapping of the file is used as it is
-    externals   what codegens have made of parts, as constants are
-    devices     code of kernels for devices, as constants are
-    definitions what the program was made of, where it was compiled with --observe, as constants are
+    objects     object files, each 64-byte aligned and padded; the optional object of the thread pool is the last
+    constants   each 64-byte aligned and padded, so that a mapping of the file is used without copies
+    externals   data that codegens compiled for parts, stored like constants
+    devices     code of kernels for devices, stored like constants
+    definitions source of the program if it was compiled with --observe, stored like constants
 
-The digest (blake2b) is over header, manifest and objects. Constants and externals can be gigabytes: each of
-what comes behind has a CRC-32 in the manifest, more than twice as fast, which is enough against damage.
+The digest (blake2b) is over header, manifest and objects. Constants and externals can be gigabytes. All data after the
+objects have a CRC-32 each in the manifest, which is more than twice as fast and sufficient against damage.
 """
 
 from __future__ import annotations
@@ -35,26 +35,27 @@ from .libraries import Libraries
 from .manifest import Fields, Signature, parse_signature
 
 FORMAT_VERSION = 5
-#: Version 4 launches no more blocks than its host code says; version 3 calls these devices by other tables.
-#: docs/versions.md tells these numbers: `make generate` writes them there.
+#: Version 4 launches only as many blocks as its host code states. Version 3 has other tables for calls of these
+#: devices.
+#: docs/versions.md lists these numbers. `make generate` writes them there.
 READ_VERSIONS = (3, 4, FORMAT_VERSION)
 _READ_SINCE = {"vulkan": 4, "opencl": 4}
 # The packed-function ABI that the code was compiled against: tvm-ffi's major and minor version.
 ABI_VERSION = (0, 1)
-#: Of objects and constants.
+#: Alignment of objects and constants.
 ALIGNMENT = 64
-# As PNG's: a high bit and line ends, which transfers as text would change.
+# As in PNG: a high bit and line ends, which transfers as text would change.
 MAGIC = b"\x89RXA\r\n\x1a\n"
 _HEADER = struct.Struct("<8sIIQQ")
 _DIGEST_BYTES = 32
 HEADER_BYTES = _HEADER.size + _DIGEST_BYTES
-# An element type as MLIR or numpy call it, with its bits: "f8E4M3FN", "complex<f32>", "uint8". Less than a byte is one.
+# Element type as MLIR or NumPy spell it, with its bits: "f8E4M3FN", "complex<f32>", "uint8". Smaller types take a byte.
 _DTYPE = re.compile(r"(complex<)?[a-z]+(\d+)(?:_?[a-zA-Z]\w*)?>?")
 
 
 @dataclass(frozen=True)
 class Place:
-    """The offset of a constant, or an external part, from the first one's beginning; the CRC covers the padding too."""
+    """Position of a constant or external part, relative to the first one. The CRC also covers the padding."""
 
     offset: int
     size: int
@@ -71,7 +72,7 @@ class Constant:
     data: memoryview
 
     def check(self) -> None:
-        """Raises ArtifactError where it has not the bytes that code reads."""
+        """Raise ArtifactError if the number of bytes differs from the number that code reads."""
         known = _DTYPE.fullmatch(self.dtype.replace("bool", "i1").replace("index", "i64"))
         if known is None:
             raise ArtifactError(f"constant '{self.name}' has elements of an unknown type, '{self.dtype}'")
@@ -83,15 +84,15 @@ class Constant:
 
 @dataclass(frozen=True)
 class DeviceCode:
-    """Kernels for a device that is not the CPU, as its driver loads them."""
+    """Kernels for a device other than the CPU, in the form that its driver loads."""
 
-    #: What the device is to its driver: "cuda".
+    #: Kind of device: "cuda".
     kind: str
-    #: The oldest that they are for: "sm_80".
+    #: The oldest architecture that the kernels support: "sm_80".
     arch: str
     #: "ptx", which the driver compiles, or "cubin".
     format: str
-    #: Their names in the order of the code's table.
+    #: Names of the kernels in the order of the code's table.
     kernels: tuple[str, ...]
     data: memoryview
 
@@ -103,9 +104,9 @@ class DeviceCode:
 
 @dataclass(frozen=True, repr=False)
 class Artifact:
-    """A compiled program: signatures of its functions, object code, constants, and what the code needs to run."""
+    """Compiled program: function signatures, object code, constants, and requirements of the code."""
 
-    #: What the manifest says of each function; a target may add fields of its own. Raises ArtifactError.
+    #: Manifest entry of each function. A target may add fields. Raises ArtifactError.
     entries: tuple[dict[str, object], ...]
     #: Object files, which refer to each other.
     objects: tuple[memoryview, ...]
@@ -113,27 +114,30 @@ class Artifact:
     triple: str = ""
     features: tuple[str, ...] = ()
     version: str = ""
-    #: The names of the functions that the code calls from elsewhere, in the order of the code's table of them.
+    #: Names of the external functions that the code calls, in the order of the code's table.
     calls: tuple[str, ...] = ()
-    #: Those of them that come with it, which no file holds; the others are found by name among the registered ones.
+    #: Functions among `calls` that the process passes in. No file contains them; all others are looked up by name.
     functions: Mapping[str, Callable[..., object]] = field(default_factory=dict)
-    #: The parts that codegens have made.
+    #: Parts that codegens compiled.
     externals: tuple[ExternalPart, ...] = ()
-    #: The object file of the threads that the process' programs share, if this one has parallel loops.
+    #: Object file of the process's thread pool if the program has parallel loops.
     pool: memoryview | None = None
-    #: Kernels for other devices than the CPU.
+    #: Kernels for devices other than the CPU.
     devices: tuple[DeviceCode, ...] = ()
-    #: What it calls of C libraries.
+    #: C libraries that the program calls.
     libraries: Libraries = field(default=Libraries())
-    #: What it was made of, as MLIR's bytecode, if it was kept (compilation/observing.py).
+    #: Source of the program as MLIR bytecode, if it was kept (compilation/observing.py).
     definitions: memoryview | None = None
-    #: Where its file is, which does not say so itself; empty where it has none.
+    #: Order of floating-point sums: "same" on all CPUs, "fast" or nothing for any order; then kernels with the CPU's
+    #: order.
+    numerics: tuple[str, ...] = ()
+    #: Folder of the file, which the file itself does not contain; empty without a file.
     folder: str = field(default="", repr=False, compare=False)
-    #: What the entries say.
+    #: Signatures from the manifest entries.
     signatures: tuple[Signature, ...] = field(init=False, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        """Without its bytes."""
+        """Return a summary without the bytes."""
         names = ", ".join(each.name for each in self.signatures)
         return f"<artifact for {self.triple or 'any machine'}: {names or 'no functions'}>"
 
@@ -144,12 +148,12 @@ class Artifact:
 
 
 def write_artifact(artifact: Artifact, path: str | os.PathLike[str]) -> None:
-    """Writes the file whole or not at all. Raises ArtifactError."""
+    """Write the whole file or nothing. Raises ArtifactError."""
     write_pieces(Path(path), artifact_pieces(artifact))
 
 
 def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
-    """Writes a file whole or not at all, after a crash of the machine too. Raises ArtifactError."""
+    """Write a whole file or nothing, even if the machine crashes. Raises ArtifactError."""
     if not path.name:
         raise ArtifactError(f"{path}: cannot be written: it names no file")
     try:
@@ -160,7 +164,7 @@ def write_pieces(path: Path, pieces: Iterable[bytes | memoryview]) -> None:
 
 
 def artifact_bytes(artifact: Artifact) -> bytes:
-    """What `write_artifact` writes."""
+    """Return the bytes that `write_artifact` writes."""
     return b"".join(artifact_pieces(artifact))
 
 
@@ -194,9 +198,9 @@ def artifact_pieces(artifact: Artifact) -> Iterator[bytes | memoryview]:
 def read_artifact(
     path: str | os.PathLike[str], *, verify_constants: bool = True, check: Callable[[memoryview], None] | None = None
 ) -> Artifact:
-    """What a file holds, mapped. Raises ArtifactError with the reason where it is damaged or of another version.
+    """Map a file and return its contents. Raises ArtifactError if the file is damaged or of another version.
 
-    `check` sees all bytes before anything in them is believed. Then they are a copy in memory, which cannot change
+    `check` receives all bytes before any of them is used. The bytes are then a copy in memory, which cannot change
     between the check and the use.
     """
     path = os.fspath(path)  # a number would be an open file of the caller's, read and closed
@@ -217,7 +221,7 @@ def _map(path: str | os.PathLike[str], *, is_copy: bool) -> memoryview:
                 raise ArtifactError("not an artifact: too short")
             if not is_copy:
                 return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-            copy = memoryview(mmap.mmap(-1, size))  # aligned, as the constants in it must be
+            copy = memoryview(mmap.mmap(-1, size))  # aligned, as constants must be
             if file.readinto(copy) != size:
                 raise ArtifactError("cannot be read: somebody changes it")
             return copy.toreadonly()
@@ -226,7 +230,7 @@ def _map(path: str | os.PathLike[str], *, is_copy: bool) -> memoryview:
 
 
 def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
-    """What the bytes of a file hold. Raises ArtifactError."""
+    """Return the contents of a file's bytes. Raises ArtifactError."""
     if data.nbytes < HEADER_BYTES:
         raise ArtifactError("not an artifact: too short")
     magic, version, manifest_bytes, code_bytes, size = _HEADER.unpack_from(data)
@@ -269,7 +273,7 @@ def _objects(sizes: Iterable[int], data: memoryview) -> Iterator[memoryview]:
 
 
 def _blobs(places: Iterable[tuple[str, Place]], data: memoryview, verify: bool) -> Iterator[memoryview]:
-    """What is stored behind the objects; each place with what it is of, in words."""
+    """Yield the data after the objects. Each place comes with a description of its data."""
     end = 0
     for what, place in places:
         if place.offset != end or place.offset + _padded(place.size) > data.nbytes:
@@ -304,11 +308,11 @@ def _padding(size: int) -> bytes:
     return bytes(-size % ALIGNMENT)
 
 
-# ---- the manifest ----
+# ---- manifest ----
 
 
 def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[Place]) -> bytes:
-    """Everything but the code and the data themselves, as JSON that is the same for the same program."""
+    """Return everything except code and data as JSON, which is the same for equal programs."""
     left = iter(places)
     constants = [
         {"name": each.name, "dtype": each.dtype, "shape": list(each.shape), **vars(next(left))}
@@ -329,6 +333,7 @@ def _manifest(artifact: Artifact, object_sizes: Sequence[int], places: Sequence[
         **({"devices": devices} if devices else {}),
         **({"pool": True} if artifact.pool is not None else {}),
         **({"libraries": artifact.libraries._asdict()} if artifact.libraries.names else {}),
+        **({"numerics": list(artifact.numerics)} if artifact.numerics else {}),
         **({"definitions": vars(next(left))} if artifact.definitions is not None else {}),
     }
     return json.dumps(content, sort_keys=True, separators=(",", ":")).encode()
@@ -342,6 +347,7 @@ def _external_fields(external: ExternalPart, place: Place | None) -> dict[str, o
         "functions": list(external.functions),
         "nodes": list(external.nodes),
         "inputs": list(external.inputs),
+        **({"same_bits": True} if external.same_bits else {}),
     }
     return fields if place is None else {**fields, **vars(place)}
 
@@ -352,21 +358,21 @@ def _device_fields(code: DeviceCode, place: Place) -> dict[str, object]:
 
 
 class _Parsed(NamedTuple):
-    """What a manifest says. Constants, externals and devices have their places' data to come."""
+    """Contents of a manifest. The data of constants, externals and devices are filled in later."""
 
     fields: dict[str, Any]
     object_sizes: list[int]
     constants: list[Constant]
     externals: list[ExternalPart]
     devices: list[DeviceCode]
-    #: Of constants, then of externals, then of devices, then of the definitions, with what they are in words.
+    #: Places of constants, then of externals, of devices and of the definitions, with descriptions.
     places: list[tuple[str, Place]]
-    #: Whether the last object is the pool of threads.
+    #: True if the last object is the thread pool.
     has_pool: bool
 
 
 def _parse_manifest(text: bytes, version: int) -> _Parsed:
-    """Raises ArtifactError."""
+    """Parse a manifest. Raises ArtifactError."""
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
@@ -388,6 +394,7 @@ def _parse_manifest(text: bytes, version: int) -> _Parsed:
         "features": tuple(target.items("features", str)),
         "version": fields.get("relax_mlir", str),
         "calls": tuple(fields.items("calls", str)) if "calls" in content else (),
+        "numerics": tuple(fields.items("numerics", str)) if "numerics" in content else (),
         "libraries": _parse_libraries(fields) if "libraries" in content else Libraries(),
     }
     has_pool = "pool" in content and fields.get("pool", bool)
@@ -429,9 +436,11 @@ def _parse_external(content: object, parsed: _Parsed) -> None:
     codegen, name, version = (fields.get(key, str) for key in ("codegen", "name", "version"))
     functions, nodes = (tuple(fields.items(key, str)) for key in ("functions", "nodes"))
     has_data = isinstance(content, dict) and "offset" in content
-    # Programs of before do not tell.
+    # Older programs do not have this field.
     inputs = tuple(fields.items("inputs", int)) if isinstance(content, dict) and "inputs" in content else ()
-    external = ExternalPart(codegen, name, version, functions, nodes, memoryview(b"") if has_data else None, inputs)
+    same_bits = isinstance(content, dict) and "same_bits" in content and fields.get("same_bits", bool)
+    data = memoryview(b"") if has_data else None
+    external = ExternalPart(codegen, name, version, functions, nodes, data, inputs, same_bits)
     parsed.externals.append(external)
     if has_data:
         parsed.places.append((external.label, _parse_place(fields)))

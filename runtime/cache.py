@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Caches (of keys and values): buffers that grow in place from call to call, and calls of functions with such."""
+"""Caches, for instance of keys and values: buffers that grow in place from call to call, and functions that use
+them."""
 
 from __future__ import annotations
 
@@ -19,18 +20,18 @@ _LEAST_ROOM = 64
 
 
 class Cache:
-    """The rows that calls of a function have added so far: `function(x, cache)` adds some, and copies none.
+    """Rows that calls of a function have appended so far: `function(x, cache)` appends rows and copies none.
 
-    Where there is no room for new rows, the buffers become twice as long; only then are rows copied. `cache[name]` is
-    an array of what an argument has, which later calls go on with: keep a copy of what is to stay. Setting `length` to
-    less forgets the last rows. The rows of a program for a device are there, and `cache[name]` is a copy of them.
+    If there is no room for new rows, the capacity doubles, and only then are rows copied. `cache[name]` is an array of
+    an argument's rows, which later calls continue to use: copy rows that must not change. A smaller `length` drops the
+    last rows. Rows of a program for a device are on the device, and `cache[name]` is a copy.
     """
 
     def __init__(self, signature: Signature, rows: CacheRows, room: int, sizes: Mapping[str, int]) -> None:
         if not isinstance(room, int) or isinstance(room, bool) or room < 0:
             raise ValueError(f"a cache's room is a number of rows, got {room!r}")
         self._signature, self._rows, self._sizes = signature, rows, dict(sizes)
-        #: The capacity in rows at first.
+        #: Initial capacity in rows.
         self._room = max(room, _LEAST_ROOM)
         self._length = 0
         self._arrays: list[ArrayOrTensor] = []
@@ -38,7 +39,7 @@ class Cache:
 
     @property
     def length(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
         return self._length
 
     @length.setter
@@ -51,12 +52,12 @@ class Cache:
 
     @property
     def capacity(self) -> int:
-        """How many rows have a place."""
+        """Return the capacity in rows."""
         return self._arrays[0].shape[self._signature.grown[0].axis] if self._arrays else 0
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The arguments that it stands for."""
+        """Return the names of the arguments that the cache replaces."""
         return tuple(self._signature.inputs[each.input].name for each in self._signature.grown)
 
     def __getitem__(self, name: str) -> Array:
@@ -67,11 +68,11 @@ class Cache:
         return self._rows.array(*self._rows_in_use(name))
 
     def given(self, name: str, like: object) -> Tensor:
-        """A tensor of what an argument has, where another array is: later calls leave it as it is."""
+        """Return a tensor of an argument's rows on the device of another array. Later calls do not change it."""
         return self._rows.given(*self._rows_in_use(name), like)
 
     def _rows_in_use(self, name: str) -> tuple[ArrayOrTensor, PassedValue, int, int]:
-        """An argument's buffer, what is known of it, the rows' axis and how many there are."""
+        """Return an argument's buffer, its description, the rows' axis and the number of rows."""
         place = self.names.index(name)
         buffer = self._signature.grown[place]
         return self._arrays[place], self._signature.inputs[buffer.input], buffer.axis, self._length
@@ -80,7 +81,7 @@ class Cache:
         return f"<cache of {self._signature.name}: {self._length} rows of {self.capacity}>"
 
     def reserve(self, rows: int, sizes: Mapping[str, int]) -> list[object]:
-        """The buffers with a place for `rows` rows, as they are passed; `sizes` are those of other arguments."""
+        """Return the buffers to pass, with a capacity of at least `rows`. `sizes` has the sizes of other arguments."""
         if not self._arrays or rows > self.capacity:
             capacity = max(rows, self._room if not self._arrays else 2 * self.capacity)
             self._arrays = [self._grown_to(capacity, place, sizes) for place in range(len(self._signature.grown))]
@@ -88,11 +89,11 @@ class Cache:
         return self._passed
 
     def length_argument(self) -> ArrayOrTensor:
-        """A function's argument for how many rows there are."""
+        """Return the argument that states the number of rows."""
         return self._rows.length(self._length)
 
     def fill(self, arrays: Sequence[ArrayOrTensor], room: int) -> None:
-        """Takes over copies of arrays, the rows so far, with a place for more."""
+        """Copy arrays into the cache as its rows, with room for more."""
         lengths = {each.shape[buffer.axis] for each, buffer in zip(arrays, self._signature.grown, strict=True)}
         if len(lengths) != 1:
             raise ValueError(f"{self._signature.name}: {', '.join(self.names)} have to have one length, got {lengths}")
@@ -105,7 +106,7 @@ class Cache:
         self._length += rows
 
     def _copied(self, array: ArrayOrTensor, place: int, capacity: int) -> ArrayOrTensor:
-        """A buffer with that capacity, and the rows of another one."""
+        """Return a buffer with a capacity that contains the rows of another one."""
         buffer = self._signature.grown[place]
         shape = list(array.shape)
         shape[buffer.axis] = capacity
@@ -128,7 +129,7 @@ class Cache:
             return size
         grown = self._signature.inputs[self._signature.grown[0].input].shape[self._signature.grown[0].axis]
         if size == grown:
-            return 0  # its own axis, which the caller knows
+            return 0  # its own axis, where the caller knows the size
         if size is None or size not in sizes:
             raise ValueError(
                 f"{self._signature.name}: no argument has the size {size} of '{described.name}': "
@@ -138,9 +139,10 @@ class Cache:
 
 
 class GrowingFunction(Function):
-    """A function some of whose arguments grow in place: `function(x, cache)`.
+    """Function with arguments that grow in place: `function(x, cache)`.
 
-    With arrays for them it copies these, and gives them grown, as the model says.
+    If the caller passes arrays for these arguments, the arrays are copied, and the grown arrays are returned as in the
+    model.
     """
 
     def __init__(self, packed: PackedFunction, signature: Signature, rows: CacheRows) -> None:
@@ -150,14 +152,14 @@ class GrowingFunction(Function):
         places = {each.input for each in signature.grown}
         places.add(signature.grown[0].length)
         self._others = [place for place in range(len(signature.inputs)) if place not in places]
-        #: The arguments without the cache.
+        #: Signature without the arguments in the cache.
         self._other_signature = signature._replace(inputs=tuple(signature.inputs[place] for place in self._others))
         self._names = [each.name for each in self._other_signature.inputs]
-        #: Knows for types of them how they are passed and results are given.
+        #: Function of these arguments, which caches conversions by argument types.
         self._known = Function(packed, self._other_signature)
 
     def cache(self, room: int = 0, **sizes: int) -> Cache:
-        """An empty cache, with a place for `room` rows at first; `sizes` are those that no other argument has."""
+        """Return an empty cache with initial room for `room` rows. `sizes` are sizes that no other argument has."""
         return Cache(self._below, self._rows, room, sizes)
 
     def __call__(self, *arguments: object, **named: object) -> Any:
@@ -167,7 +169,7 @@ class GrowingFunction(Function):
         return self._with_arrays(others) if cache is None else self._with_cache(cache, others)
 
     def prepared(self, *arguments: object, **named: object) -> list[object]:
-        """What `packed` takes in place of these arguments: as that is, with buffers, and a tensor for their length."""
+        """Return the arguments of `packed` for these arguments: buffers, and a tensor for their length."""
         cache, others = self._parted(arguments, named)
         if cache is None:
             return prepared(self._below, others)
@@ -176,7 +178,7 @@ class GrowingFunction(Function):
     def _parted(
         self, arguments: tuple[object, ...], named: Mapping[str, object]
     ) -> tuple[Cache | None, tuple[object, ...]]:
-        """The cache and the other arguments; all arguments, without a cache."""
+        """Return the cache and the other arguments, or None and all arguments."""
         caches = [each for each in (*arguments, *named.values()) if isinstance(each, Cache)]
         if not caches:
             return None, self._in_order(arguments, named) if named else arguments
@@ -212,7 +214,7 @@ class GrowingFunction(Function):
         return give(result)
 
     def _passed(self, cache: Cache, others: Sequence[object]) -> tuple[list[object], int]:
-        """What the function below takes, and how many rows will be new."""
+        """Return the arguments of the packed function, and the number of new rows."""
         sizes = _sizes_of(self._other_signature.inputs, others)
         new = self._new_rows(sizes)
         buffers = cache.reserve(cache.length + new, sizes)
@@ -233,7 +235,7 @@ class GrowingFunction(Function):
         return sizes[added]
 
     def _with_arrays(self, arguments: tuple[object, ...]) -> object:
-        """By the model's own arguments and results: what grows is copied."""
+        """Call with the model's own arguments and results. Growing arguments are copied."""
         import numpy
 
         if len(arguments) != len(self._described.inputs):
@@ -261,14 +263,14 @@ class GrowingFunction(Function):
 
 
 def function_of(packed: PackedFunction, signature: Signature, rows: CacheRows) -> Function:
-    """The function as Python calls it; caches have their rows in `rows`."""
+    """Return the function for Python callers. Caches keep their rows in `rows`."""
     if signature.grown:
         return GrowingFunction(packed, signature, rows)
     return Function(packed, signature) if signature.structure is None else StructuredFunction(packed, signature)
 
 
 def _public(signature: Signature) -> Signature:
-    """As the model has it: rows without room, and results that have grown."""
+    """Return the signature of the model: rows without spare capacity, and grown results."""
     inputs, outputs = list(signature.inputs), list(signature.outputs)
     for each in signature.grown:
         described = inputs[each.input]
@@ -286,7 +288,7 @@ def _public(signature: Signature) -> Signature:
 
 
 def _sizes_of(inputs: Sequence[PassedValue], arguments: Sequence[object]) -> dict[str, int]:
-    """The symbols that arguments' shapes have."""
+    """Return the values of the symbols in arguments' shapes."""
     sizes: dict[str, int] = {}
     for described, argument in zip(inputs, arguments, strict=False):
         for name, size in zip(described.shape, getattr(argument, "shape", ()), strict=False):

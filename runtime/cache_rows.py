@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the rows of caches are: arrays of the CPU. Of a device's programs they are there (devices/device_rows.py)."""
+"""Storage of caches' rows: arrays of the CPU. A device's program stores rows on the device (devices/device_rows.py)."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ from .manifest import PassedValue
 
 
 class CacheRows:
-    """Buffers of rows along an axis, of which the first `count` are in use."""
+    """Buffers of rows along an axis. The first `count` rows are in use."""
 
     def empty(self, shape: Sequence[int], described: PassedValue) -> ArrayOrTensor:
-        """A buffer for an argument."""
+        """Return a buffer for an argument."""
         return numpy_or_refusal("a cache").empty(shape, numpy_type(described.holds or described.dtype))
 
     def keep(self, buffer: ArrayOrTensor, source: ArrayOrTensor, axis: int, count: int) -> None:
-        """Copies the first rows of another buffer, or of what `taken` has given, into one."""
+        """Copy the first rows of another buffer, or of a result of `taken`, into a buffer."""
         _first(buffer, axis, count)[...] = _first(source, axis, count)
 
     def passed(self, buffer: ArrayOrTensor) -> Tensor:
-        """What a function takes for a buffer."""
+        """Return a function's argument for a buffer."""
         return tensor(to_numpy(buffer))
 
     def length(self, count: int) -> ArrayOrTensor:
-        """The argument for the number of rows: a tensor of `count` rows without elements."""
+        """Return the argument for the number of rows: a tensor of `count` rows without elements."""
         return numpy_or_refusal("a cache").empty((count, 0), "int8")
 
     def array(self, buffer: ArrayOrTensor, described: PassedValue, axis: int, count: int) -> Array:
-        """The rows in use."""
+        """Return the rows in use."""
         return _first(buffer, axis, count)
 
     def taken(self, function: str, described: PassedValue, value: object) -> ArrayOrTensor:
-        """An array of what is passed for an argument that grows. Raises TypeError."""
+        """Return an array of the value passed for a growing argument. Raises TypeError."""
         import numpy
 
         array = value if isinstance(value, numpy.ndarray) or not hasattr(value, "__dlpack__") else to_numpy(value)
@@ -46,12 +46,12 @@ class CacheRows:
         return array
 
     def given(self, buffer: ArrayOrTensor, described: PassedValue, axis: int, count: int, like: object) -> Tensor:
-        """A tensor of the rows in use, with memory of its own, where another array is."""
+        """Return a copy of the rows in use on the device of another array."""
         return tensor(numpy_or_refusal("a cache").ascontiguousarray(self.array(buffer, described, axis, count)))
 
 
 def check_taken(function: str, described: PassedValue, array: ArrayOrTensor, dtype: str, wanted: str) -> None:
-    """Raises TypeError for what cannot stand for an argument that grows."""
+    """Raise TypeError for a value that is not valid for a growing argument."""
     shape = tuple(array.shape)
     if dtype != wanted or len(shape) != len(described.shape):
         raise TypeError(

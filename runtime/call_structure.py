@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that are called as the model was: with tensors in tuples, lists and dictionaries, and numbers.
+"""Functions with the model's signature: tensors in tuples, lists and dictionaries, and numbers.
 
-A structure is JSON: "*" is a tensor, "int", "float" or "bool" a number that is passed as a 0-D tensor, {"const": 3}
-what the program was made for, {"tuple": [...]}, {"list": [...]} and {"dict": [["key", ...], ...]} hold others. What is
-a dictionary here may be an object with these attributes where it is passed, as a named tuple is.
-"complex" says which of the program's inputs and outputs are pairs that stand for complex numbers, by their places.
+A structure is JSON. "*" is a tensor; "int", "float" or "bool" is a number that is passed as a 0-D tensor; {"const": 3}
+is a fixed value. {"tuple": [...]}, {"list": [...]} and {"dict": [["key", ...], ...]} are containers. In place of a
+dictionary, callers may pass an object with these attributes, such as a named tuple. "complex" lists the positions of
+the program's inputs and outputs that are pairs for complex numbers.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ _NUMBERS = {"int": int, "float": float, "bool": bool}
 
 
 class StructuredFunction(Function):
-    """`function(x, {"mask": m}, scale=s)`: takes what the model takes, and gives what it gives.
+    """Function with the arguments and results of the model: `function(x, {"mask": m}, scale=s)`.
 
-    What a call changes, buffers of the model, is passed by name or behind the model's own arguments, and given behind
-    its result. `flat` is the function of tensors one by one.
+    Buffers that a call changes are passed by name or after the model's arguments, and returned after its result. `flat`
+    is the function of individual tensors.
     """
 
     def __init__(self, packed: PackedFunction, signature: Signature) -> None:
         super().__init__(packed, signature)
-        #: The function of tensors one by one.
+        #: Function of individual tensors.
         self.flat = Function(packed, signature)
         structure = signature.structure or {}
         check_structure(structure, len(signature.inputs), len(signature.outputs))
         self._args = structure["args"]
-        #: In the order in which the program takes them.
+        #: Keyword arguments in the order in which the program takes them.
         self._kwargs: dict[str, Any] = dict(structure["kwargs"])
         self._names: list[str] = structure["names"]
         self._result = structure["result"]
         in_complex, out_complex = _complex_places(structure)
-        #: The places of inputs of complex numbers, with the element types of their parts, and what they are called.
+        #: Positions of inputs of complex numbers, with the element types of their parts, and their names.
         self._complex_inputs = [
             (place, signature.inputs[place].dtype, f"{signature.name}: argument '{signature.inputs[place].name}'")
             for place in in_complex
@@ -55,7 +55,7 @@ class StructuredFunction(Function):
         self._own_results = _count(self._result)
         self._give = _giving(self._result, count())
         states = {each.name: _TENSOR for each in signature.inputs[self._own_inputs :]}
-        #: What is passed by name, where that and the other arguments are tensors and fixed values alone.
+        #: Keyword arguments if all arguments are tensors and fixed values, else None.
         is_simple = all(each == _TENSOR for each in self._args) and all(map(_is_simple, self._kwargs.values()))
         self._by_name = {**self._kwargs, **states} if is_simple else None
 
@@ -71,7 +71,10 @@ class StructuredFunction(Function):
         return of_pairs(given) if place in self._complex_results else given
 
     def _simple(self, arguments: tuple[object, ...], named: Mapping[str, object]) -> list[object] | None:
-        """The tensors one by one, where that takes no look into them; None where who calls is to be told, too."""
+        """Return the tensors in order if no argument is a container.
+
+        None for other calls, or if the caller needs a warning.
+        """
         if self._by_name is None or len(arguments) != len(self._args) or len(named) != len(self._by_name):
             return None
         found = list(arguments)
@@ -84,7 +87,7 @@ class StructuredFunction(Function):
         return None if any(each is self for each in found) else found
 
     def prepared(self, *arguments: object, **named: object) -> list[object]:
-        """tvm-ffi's tensors one by one, as relax-run has them, are what the program takes."""
+        """Return the program's arguments. tvm-ffi tensors one by one, as in relax-run, are accepted as well."""
         from .ffi import tvm_ffi
 
         is_flat = not named and len(arguments) == len(self._described.inputs)
@@ -146,7 +149,7 @@ class StructuredFunction(Function):
 
 
 def check_structure(structure: Mapping[str, Any], inputs: int, outputs: int) -> None:
-    """Raises ArtifactError for what is no structure of as many inputs and outputs at most."""
+    """Raise ArtifactError for an invalid structure, or one with more tensors than inputs or outputs."""
     try:
         taken = sum(map(_count, (*structure["args"], *dict(structure["kwargs"]).values())))
         is_right = taken <= inputs and _count(structure["result"]) <= outputs
@@ -160,7 +163,7 @@ def check_structure(structure: Mapping[str, Any], inputs: int, outputs: int) -> 
 
 
 def _complex_places(structure: Mapping[str, Any]) -> tuple[list[int], list[int]]:
-    """The places of inputs and of outputs of complex numbers."""
+    """Return the positions of inputs and of outputs of complex numbers."""
     found = structure.get("complex", {"inputs": [], "outputs": []})
     return [*map(index, found["inputs"])], [*map(index, found["outputs"])]
 
@@ -173,7 +176,7 @@ def _children(tree: Any) -> tuple[str, Sequence[Any]]:
 
 
 def _count(tree: Any) -> int:
-    """How many tensors it holds."""
+    """Count the tensors in a tree."""
     if isinstance(tree, str):
         return int(tree == _TENSOR or tree in _NUMBERS) or _no_leaf(tree)
     kind, held = _children(tree)
@@ -224,7 +227,7 @@ def _is_simple(tree: Any) -> bool:
 
 
 def _giving(tree: Any, places: Iterator[int]) -> Callable[[Sequence[Any]], Any]:
-    """What makes a result of the tensors that are in it."""
+    """Return a function that builds a result from its tensors."""
     if isinstance(tree, str):
         place, number = next(places), _NUMBERS.get(tree)
         if number is None:

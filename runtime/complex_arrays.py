@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays of complex numbers, which programs have as arrays of pairs: views of the same memory. Imports no framework."""
+"""Conversion between arrays of complex numbers and arrays of pairs, as views of the same memory.
+
+Imports no framework.
+"""
 
 from __future__ import annotations
 
@@ -12,15 +15,16 @@ _BY_PART = {"float16": "complex32", "float32": "complex64", "float64": "complex1
 
 
 def in_pairs(value: Any, dtype: str, where: str) -> object:
-    """An array of complex numbers as one of their real and imaginary parts, which a further dimension has: no copy of
-    torch's and numpy's. Numbers, and lists of them, become an array with parts of `dtype`.
+    """Return an array of complex numbers as real and imaginary parts in an additional dimension.
+
+    Arrays of torch and NumPy are not copied. Numbers, and lists of them, become an array with parts of `dtype`.
     """
     from .ffi import tvm_ffi
 
     if isinstance(value, tvm_ffi.Tensor):
-        return value  # it has no views: pairs are passed
+        return value  # tvm-ffi has no views: the caller passes pairs
     wanted = _BY_PART[dtype]
-    if hasattr(value, "is_conj"):  # torch's
+    if hasattr(value, "is_conj"):  # torch
         import torch
 
         _check(value, wanted, where)
@@ -40,8 +44,8 @@ def _check(array: Any, wanted: str, where: str) -> None:
 
 
 def of_pairs(pairs: Any) -> object:
-    """An array of pairs as one of complex numbers, in the same memory; of tvm-ffi's one of numpy, which has such."""
-    if hasattr(pairs, "is_conj"):  # torch's
+    """Return an array of pairs as complex numbers in the same memory. A tvm-ffi tensor becomes a NumPy array."""
+    if hasattr(pairs, "is_conj"):  # torch
         import torch
 
         return torch.view_as_complex(pairs)
@@ -51,6 +55,6 @@ def of_pairs(pairs: Any) -> object:
         if pairs.__dlpack_device__()[0] != CPU:
             return pairs
         pairs = to_numpy(pairs)
-    if pairs.dtype.name == "float16":  # numpy has no complex numbers of two such
+    if pairs.dtype.name == "float16":  # NumPy has no complex type of two float16
         pairs = pairs.astype("float32")
     return pairs.view(_BY_PART[pairs.dtype.name])[..., 0]

@@ -21,7 +21,7 @@ class _Buffer(ctypes.Structure):
 
 
 def address_of(view: memoryview) -> int:
-    """Where a contiguous buffer begins; ctypes itself gives that of writable ones only."""
+    """Return the address of a contiguous buffer. ctypes itself only provides addresses of writable buffers."""
     buffer = _Buffer()
     ctypes.pythonapi.PyObject_GetBuffer(ctypes.py_object(view), ctypes.byref(buffer), 0)
     address = buffer.address or 0
@@ -30,7 +30,8 @@ def address_of(view: memoryview) -> int:
 
 
 class ConstantMemory:
-    """The constants of one program, as code sees them: an address each, 64-byte aligned, while this object lives."""
+    """Constants of one program in the form that code uses: one 64-byte aligned address each, valid while this object
+    lives."""
 
     def __init__(self, constants: Sequence[memoryview]) -> None:
         self._kept: list[memoryview | bytearray] = []
@@ -38,7 +39,7 @@ class ConstantMemory:
         self.count = len(constants)
 
     def _place(self, view: memoryview) -> int:
-        """The buffer's own address where that is aligned, as it is in an artifact; else a copy's."""
+        """Return the buffer's own address if it is aligned, as in an artifact, else a copy's."""
         address = address_of(view)
         if address and address % ALIGNMENT == 0:
             self._kept.append(view)

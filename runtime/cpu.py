@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""This machine's CPU: what identifies it, what it can do in LLVM's names (code asks for some of it), caches, cores."""
+"""CPU of this machine: its identity, its features in LLVM's names (code may require some), caches and cores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from ..support.byte_sizes import byte_size
 
-# The flags in /proc/cpuinfo that LLVM calls otherwise; the others that matter have one name.
+# Flags in /proc/cpuinfo with other names in LLVM. The other relevant flags have the same names.
 _LLVM_NAMES = {
     "pni": "sse3", "sse4_1": "sse4.1", "sse4_2": "sse4.2", "abm": "lzcnt", "cx16": "cx16", "sha_ni": "sha",
     "pclmulqdq": "pclmul", "rdrand": "rdrnd", "bmi1": "bmi", "avx_vnni": "avxvnni", "avx512_vnni": "avx512vnni",
@@ -27,15 +27,15 @@ _SAME_NAMES = frozenset(
     "sve sve2 i8mm bf16 sha2 sha3 sm4 "
     "m a f d c v zba zbb zbc zbs zfa zfh zfhmin zicond zvbb zvfh zvfhmin".split()
 )
-#: What is known of a CPU here, and so what artifacts can ask of it.
+#: Features that are recognized here, and that artifacts can therefore require.
 KNOWN_FEATURES = _SAME_NAMES | frozenset(_LLVM_NAMES.values())
 _CPUINFO = "/proc/cpuinfo"
 _TILES = " amx_tile"
-# Linux's numbers, on x86-64: the system call, what is asked for, and which part of a thread's state that is.
+# Linux's numbers on x86-64: the system call, the request, and the requested part of a thread's state.
 _ARCH_PRCTL, _ARCH_REQ_XCOMP_PERM, _TILE_DATA = 158, 0x1023, 18
-# Linux names RISC-V's extensions in one word, some of them without the smaller ones that they hold.
+# Linux lists RISC-V's extensions in one word, and omits some of the smaller ones that they include.
 _RISCV_HELD = {"g": "imafd", "zfh": ["zfhmin"], "zvfh": ["zvfhmin"]}
-# What distinguishes CPUs in /proc/cpuinfo, on x86, ARM and RISC-V.
+# Keys in /proc/cpuinfo that distinguish CPUs, on x86, ARM and RISC-V.
 _IDENTIFYING = frozenset(
     (
         "vendor_id", "cpu family", "model", "model name", "stepping", "flags",
@@ -47,13 +47,13 @@ _IDENTIFYING = frozenset(
 
 @lru_cache(maxsize=1)
 def host_features() -> frozenset[str]:
-    """The features that code can be compiled for. Empty where the system does not say."""
+    """Return the features that code can be compiled for. Empty if the system does not report them."""
     return features_of(_cpuinfo())
 
 
 @lru_cache(maxsize=1)
 def cpu_identity() -> str:
-    """A text that is the same on CPUs for which LLVM makes the same code."""
+    """Return a text that is equal for CPUs for which LLVM generates the same code."""
     pairs = (line.partition(":") for line in (_cpuinfo() or platform.processor()).splitlines())
     facts = {
         f"{key.strip()}:{value.strip()}" for key, colon, value in pairs if not colon or key.strip() in _IDENTIFYING
@@ -61,22 +61,30 @@ def cpu_identity() -> str:
     return "\n".join([platform.machine(), *sorted(facts)])
 
 
+@lru_cache(maxsize=1)
+def cpu_name() -> str:
+    """Return the name of the CPU for readers, or "unknown CPU"."""
+    pairs = (line.partition(":") for line in read_system_file(_CPUINFO).splitlines())
+    return next((name.strip() for key, _, name in pairs if key.strip() == "model name"), "unknown CPU")
+
+
 def _cpuinfo() -> str:
-    """What the system says of its CPU, without tiles where it keeps them from this process."""
+    """Return the system's description of its CPU, without tiles if this process may not use them."""
     cpuinfo = read_system_file(_CPUINFO)
     return cpuinfo if _TILES not in cpuinfo or may_use_tiles() else re.sub(r" amx_\w+", "", cpuinfo)
 
 
 def refused_features() -> frozenset[str]:
-    """What the CPU has and the system keeps from this process."""
+    """Return the features of the CPU that the system denies this process."""
     return features_of(read_system_file(_CPUINFO)) - host_features()
 
 
 @lru_cache(maxsize=1)
 def may_use_tiles() -> bool:
-    """Asks Linux, once in a process, for room for tiles (AMX): without, their first instruction would end it.
+    """Request Linux's permission for tiles (AMX), once per process. Without it the first tile instruction ends the
+    process.
 
-    The answer is for all threads of the process and for what it forks.
+    The answer is valid for all threads of the process and for its forks.
     """
     import ctypes
 
@@ -85,7 +93,7 @@ def may_use_tiles() -> bool:
 
 
 def read_system_file(path: str) -> str:
-    """What a file of the system says; empty where there is none."""
+    """Return the contents of a system file, or "" if it does not exist."""
     try:
         with open(path, encoding="ascii", errors="replace") as file:
             return file.read().strip()
@@ -94,7 +102,7 @@ def read_system_file(path: str) -> str:
 
 
 def features_of(cpuinfo: str) -> frozenset[str]:
-    """The features that every CPU in a text like /proc/cpuinfo has."""
+    """Return the features that all CPUs in a text like /proc/cpuinfo have."""
     common: set[str] | None = None
     for line in cpuinfo.splitlines():
         key, _, value = line.partition(":")
@@ -105,7 +113,7 @@ def features_of(cpuinfo: str) -> frozenset[str]:
 
 
 def _riscv_extensions(isa: str) -> set[str]:
-    """The extensions in a word like rv64imafdc_zba_zbb."""
+    """Return the extensions in a word like rv64imafdc_zba_zbb."""
     letters, *longer = isa.strip().split("_")
     found = {*letters.removeprefix("rv64"), *longer}
     return found.union(*(_RISCV_HELD.get(name, ()) for name in found))
@@ -113,12 +121,15 @@ def _riscv_extensions(isa: str) -> set[str]:
 
 @lru_cache(maxsize=1)
 def host_caches() -> tuple[int, ...]:
-    """Bytes of the data caches that the first core reaches, innermost first. Empty where the system does not say."""
+    """Return the sizes in bytes of the first core's data caches, innermost first.
+
+    Empty if the system does not report them.
+    """
     return caches_of("/sys/devices/system/cpu/cpu0/cache")
 
 
 def caches_of(folder: str) -> tuple[int, ...]:
-    """The data caches that Linux describes in a folder, up to the first level that it says nothing of."""
+    """Return the data caches that Linux describes in a folder, up to the first missing level."""
     levels: dict[str, int] = {}
     index = 0
     while level := read_system_file(f"{folder}/index{index}/level"):
@@ -132,7 +143,7 @@ def caches_of(folder: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=1)
 def host_cores() -> int:
-    """How many cores there are, each counted once however many threads it runs; at least 1."""
+    """Return the number of physical cores, at least 1."""
     cpus = os.cpu_count() or 1
     siblings = [
         read_system_file(f"/sys/devices/system/cpu/cpu{cpu}/topology/thread_siblings_list") for cpu in range(cpus)
@@ -141,5 +152,5 @@ def host_cores() -> int:
 
 
 def host_triple() -> str:
-    """Architecture and system, as LLVM writes them."""
+    """Return architecture and system in LLVM's form."""
     return f"{platform.machine()}-unknown-linux-gnu"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The kinds of devices that programs run on, by name, and which one a program is to run on."""
+"""Kinds of devices that programs run on, by name, and the choice of a program's device."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from ..support.errors import OptionError
+from ..support.errors import OptionError, message_of
+from ..support.external_runtime import ExternalRuntime, all_runtimes
 from .artifact import DeviceCode
 from .errors import ArtifactError, DeviceError
 
@@ -38,10 +39,10 @@ _kinds: dict[str, Callable[[], type[DeviceProgram]]] = {"cuda": _cuda, "vulkan":
 
 
 def register_device(kind: str, program: Callable[[], type[DeviceProgram]]) -> None:
-    """Has programs with code for another kind of device run on it. `program` gives the class of their parts there; it
-    is called when the first one is loaded.
+    """Register another kind of device for programs with code for it.
 
-    Raises RelaxError where there is such a kind.
+    `program` returns the class of programs on such devices. It is called when the first program is loaded. Raises
+    RelaxError if the kind exists.
     """
     if not re.fullmatch("[a-z]+", kind) or kind in ("cpu", *_kinds):
         raise OptionError(f"a kind of device has a name of its own, of letters a to z; got {kind!r}")
@@ -49,7 +50,7 @@ def register_device(kind: str, program: Callable[[], type[DeviceProgram]]) -> No
 
 
 def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
-    """Where a program runs: on the first device of its kind by default. Raises RelaxError for what is none."""
+    """Return the device of a program, by default the first of its kind. Raises RelaxError for an invalid device."""
     kind = codes[0].kind if codes else "cpu"
     if device is None:
         return f"{kind}:0" if codes else kind
@@ -63,7 +64,7 @@ def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
 
 
 def program_class(codes: Sequence[DeviceCode]) -> type[DeviceProgram]:
-    """What a program has on a device is of this class. Raises ArtifactError for code of an unknown kind."""
+    """Return the class of a program's state on its device. Raises ArtifactError for code of an unknown kind."""
     kind = codes[0].kind
     if kind not in _kinds:
         raise ArtifactError(f"this release runs code for {', '.join(_kinds)}; there is code for {kind}")
@@ -75,15 +76,27 @@ def targets_of_devices(kind: str) -> list[str]:
     return _kinds[kind]().targets()
 
 
-def devices_text(others: Sequence[Callable[[], Sequence[str]]] = ()) -> str:
-    """The devices of all kinds with what they have, or why there are none of a kind. `others` list devices of which
-    programs have no code that is loaded here, as WebGPU's."""
-    kinds: list[Callable[[], Sequence[str]]] = [partial(_devices_of, kind) for kind in _kinds]
-    return "".join(f"{each}\n" for listed in (*kinds, *others) for each in _described(listed))
+def devices_text() -> str:
+    """Return a description of the devices of all kinds, or the reason why a kind has none.
+
+    Runtimes of codegens list their own devices, such as WebGPU's.
+    """
+    listings: list[Callable[[], Sequence[str]]] = [partial(_devices_of, kind) for kind in _kinds]
+    listings += [partial(_devices_of_runtime, runtime) for runtime in all_runtimes()]
+    return "".join(f"{each}\n" for listed in listings for each in _described(listed))
 
 
 def _devices_of(kind: str) -> Sequence[str]:
     return _kinds[kind]().devices() or [f"no device of {kind}"]
+
+
+def _devices_of_runtime(runtime: type[ExternalRuntime]) -> Sequence[str]:
+    try:
+        return runtime().list_devices()
+    except DeviceError:
+        raise
+    except Exception as error:  # code of other packages may raise anything
+        return [f"runtime '{runtime.name}' cannot list its devices: {message_of(error)}"]
 
 
 def _described(listed: Callable[[], Sequence[str]]) -> Sequence[str]:

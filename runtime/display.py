@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Texts for people and for Python's tools: an executable at a glance, what its functions take and give."""
+"""Texts for people and for Python's tools: a summary of an executable, and its functions' arguments and results."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def text(artifact: Artifact) -> str:
-    """A line on the whole, one for each function."""
+    """Return a line on the program, and a line per function."""
     lines = [f"Executable: {', '.join(_facts(artifact))}"]
     lines += [f"  {signature_text(each)}{_kernels_text(each)}" for each in artifact.signatures]
     return "\n".join(lines)
 
 
 def html(artifact: Artifact) -> str:
-    """The same for notebooks."""
+    """Return the summary for notebooks."""
     from html import escape
 
     rows = [
@@ -56,21 +56,21 @@ def _device_text(code: DeviceCode) -> str:
 
 
 def _kernels_text(signature: Signature) -> str:
-    """How many places call kernels; nothing where the program was compiled without clocks."""
+    """Return the number of kernel call sites, or "" if the program was compiled without clocks."""
     return "" if signature.sites is None else f"  ({counted(len(signature.sites), 'kernel')})"
 
 
-# ---- what functions take and give, as the manifest describes it ----
+# ---- arguments and results of functions, from the manifest ----
 
 
 def signature_text(signature: Signature) -> str:
-    """As `main(x: float32[n, 4], i: int64) -> float32[n]`."""
+    """Return a text such as `main(x: float32[n, 4], i: int64) -> float32[n]`."""
     taken = ", ".join(f"{each.name}: {type_text(each)}" for each in signature.inputs)
     return f"{signature.name}({taken}) -> {_results_text(signature.outputs)}"
 
 
 def type_text(described: PassedValue) -> str:
-    """A type as the manifest describes it."""
+    """Return the text of a type in the manifest."""
     kind = described.kind
     if kind == "tensor":
         sizes = ", ".join("?" if size is None else str(size) for size in described.shape)
@@ -91,7 +91,7 @@ def _results_text(outputs: Sequence[PassedValue]) -> str:
 
 
 def documentation(signature: Signature) -> str:
-    """What `help` shows."""
+    """Return the text that `help` shows."""
     lines = [signature_text(signature), ""]
     for title, values in (("Takes", signature.inputs), ("Gives", signature.outputs)):
         lines += [f"{title}:" if values else f"{title} nothing."]
@@ -105,7 +105,10 @@ def _value_text(position: int, described: PassedValue) -> str:
 
 
 def python_signature(signature: Signature) -> inspect.Signature:
-    """For tools that show and check calls. Names that Python cannot write are changed, and go by place only."""
+    """Return the signature for tools that show and check calls.
+
+    Names that are not valid in Python are changed, and those parameters are positional only.
+    """
     import inspect
     import keyword
     import re

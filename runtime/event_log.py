@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The log that a program's code writes while it is profiled: when each kernel, range, call and launch began and ended.
+"""Log that a program's code writes during profiling: start and end of each kernel, range, call and launch.
 
-targets/host/library/support.mlir says what its words are.
+targets/host/library/support.mlir defines its words.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ from typing import NamedTuple
 
 #: Kinds of records.
 BEGIN, KERNEL, RANGE, CALL, DEVICE, LAUNCH = range(6)
-#: Spans of the calling thread at places of the program.
+#: Kinds of spans of the calling thread at positions of the program.
 HOST = (KERNEL, LAUNCH)
-#: Records that there is room for, 32 bytes each.
+#: Capacity in records of 32 bytes each.
 ROOM = 1 << 20
 _HEADER, _WORDS = 8, 4
 
 
 class Span(NamedTuple):
-    """Something that took time, in nanoseconds of the clock of time.perf_counter_ns."""
+    """Time span in nanoseconds of the clock of time.perf_counter_ns."""
 
     kind: int
-    #: The place of a kernel, or which call of a frame it is.
+    #: Position of a kernel, or number of a call in its frame.
     number: int
-    #: A thread, or the address of a frame.
+    #: Thread, or address of a frame.
     whose: int
     begin: int
     end: int
@@ -37,7 +37,7 @@ class EventLog:
     def __init__(self, room: int = ROOM) -> None:
         count = _HEADER + _WORDS * room
         self.room = room
-        # The system's own zeros: what is never written takes no memory.
+        # Pages that the system zeroes: unused pages take no memory.
         self._words = (ctypes.c_int64 * count).from_buffer(mmap.mmap(-1, 8 * count))
         self._words[1] = room
 
@@ -47,24 +47,24 @@ class EventLog:
 
     @property
     def is_known(self) -> bool:
-        """Whether the program has taken it: those of older releases have no logs."""
+        """Check whether the program uses the log. Programs of older releases do not."""
         return self._words[2] != 0
 
     @property
     def thread(self) -> int:
-        """The one whose kernels are timed."""
+        """Return the thread that has its kernels timed."""
         return self._words[2]
 
     @property
     def lost(self) -> int:
-        """Records that there was no room for."""
+        """Return the number of records that did not fit."""
         return max(self._words[0] - self.room, 0)
 
     def clear(self) -> None:
         self._words[0] = 0
 
     def spans(self) -> list[Span]:
-        """What has ended, in the order of that."""
+        """Return the finished spans in the order of their ends."""
         count = min(self._words[0], self.room)
         words = self._words[_HEADER : _HEADER + _WORDS * count]
         found: list[Span] = []
@@ -76,7 +76,7 @@ class EventLog:
                 begun.append((whose, begin))
                 continue
             if kind in (KERNEL, LAUNCH):
-                # Kernels that have failed, where somebody has gone on, have no end.
+                # Kernels that failed in a program that continued have no end.
                 start = _taken(begun, whose)
                 if start is None:
                     continue
@@ -86,7 +86,7 @@ class EventLog:
 
 
 def _taken(begun: list[tuple[int, int]], key: int) -> int | None:
-    """When what has this key began; what began later and has not ended is forgotten."""
+    """Return the start of the span with this key. Later spans without an end are dropped."""
     for place in reversed(range(len(begun))):
         if begun[place][0] == key:
             start = begun[place][1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A compiled module ready to run: its functions by name."""
+"""Compiled module that is ready to run, with its functions by name."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from .foreign_types import CodeModule, PackedFunction
 from .function import Function
 from .libraries import load_libraries
 from .loader import loader_session
+from .numerics import Numerics, numerics_of
 from .registered import register_builtin_errors, register_print
 from .scipy_lapack import register_lapack
 from .signing import check_trust
@@ -50,30 +51,33 @@ _SET_DEVICE, _SYNCHRONIZE = "__relax_set_device", "__relax_device_synchronize"
 
 
 class Executable:
-    """`executable["main"](x, y)`: functions take arrays of any framework that knows DLPack, and give the same back.
+    """Compiled program: `executable["main"](x, y)`. Functions take arrays of any DLPack framework and return the same
+    kind.
 
-    Calls may come from many threads at once; they run without the interpreter's lock.
+    Calls may come from many threads at once. They run without the interpreter's lock.
     """
 
     def __init__(
         self, artifact: Artifact, *, load_later: bool = False, device: str | None = None, graphs: bool | None = None
     ) -> None:
-        """Loads the code of an artifact into this process, and what is for a device onto `device`: "cuda:1".
+        """Load the code of an artifact into this process, and its device code onto `device`: "cuda:1".
 
-        With `graphs`, functions of known sizes are recorded at their first call, and launched as one: less work of the
-        host, but each keeps memory. A CUDA graph copies arguments and results; on Vulkan commands are kept for each set
-        of addresses. Without an answer (None) that is done to those that are faster so by an estimate, once they have
-        been called; with False to none.
+        With `graphs`, functions with static sizes are recorded at their first call, and launched as one unit. That
+        takes less work of the host, but each graph keeps memory. A CUDA graph copies arguments and results; Vulkan
+        keeps a command buffer for each set of addresses. With None, an estimate selects the functions that become
+        faster, once they have been called twice. With False no function is recorded.
 
-        Raises ArtifactError where this machine cannot run it, and RelaxError where RELAX_NUM_THREADS is no number of
-        threads, `device` no device of the program's kind, or `graphs` no answer. With `load_later` that happens when
-        the first function is asked for: code for another machine can be saved.
+        Raises ArtifactError if this machine cannot run the program. Raises RelaxError if RELAX_NUM_THREADS is not a
+        number of threads, `device` not a device of the program's kind, or `graphs` not a valid value. With `load_later`
+        these errors occur at the first access to a function, so that code for another machine can be saved.
         """
         _check_functions(artifact)
-        #: Where its functions run, and have their tensors: "cpu", "cuda:0".
+        #: Device of the functions and their tensors: "cpu", "cuda:0".
         self.device = _checked_device(device, artifact)
         self._graphs = _checked_graphs(graphs, artifact)
         self._artifact = artifact
+        #: Order of floating-point sums (docs/numerics.md).
+        self.numerics: Numerics = numerics_of(artifact)
         self._program = _Program(artifact, self.device, self._graphs)
         self._signatures = {each.name: each for each in artifact.signatures}
         self._functions: dict[str, Function] = {}
@@ -85,16 +89,16 @@ class Executable:
             self._load()
 
     def __getitem__(self, name: str) -> Function:
-        """The function of that name; `executable[name].packed` is tvm-ffi's."""
+        """Return the function of a name. `executable[name].packed` is tvm-ffi's function."""
         if name not in self._functions:
             function = function_of(self._packed(name), self._signatures[name], self._rows())
-            # Without this object: functions outlive it.
+            # Without a reference to this object, since functions outlive it.
             function.again = operator.getitem, (self._program, name)
             self._functions[name] = function
         return self._functions[name]
 
     def _load(self) -> CodeModule:
-        # Once: what one thread's call leaves for its end must not be looked for in another one's program.
+        # Load once: each program has its own state for what a thread's call leaves behind.
         with self._loading:
             if self._module is None:
                 self._module, self._on_device = _load(self._artifact, self._limit, self.device, self._graphs)
@@ -114,7 +118,7 @@ class Executable:
         return display.html(self._artifact)
 
     def __reduce__(self) -> tuple[Callable[..., Executable], tuple[object, ...]]:
-        """The bytes of the file that `save` writes; code that is not loaded here is not loaded there."""
+        """Pickle as the bytes of the file that `save` writes. Code that is not loaded here is not loaded there."""
         return _unpickled, self._program.pickled(self._module is None)
 
     def __iter__(self) -> Iterator[str]:
@@ -128,8 +132,9 @@ class Executable:
 
     @property
     def threads(self) -> int:
-        """How many threads a call uses at most, itself among them: the cores that this process may use, or what
-        RELAX_NUM_THREADS says, until another number is set. What a call gives does not depend on it.
+        """Return the maximum number of threads of a call, including the calling thread.
+
+        The default is the number of cores that this process may use, or RELAX_NUM_THREADS. Results do not depend on it.
         """
         return self._limit.threads
 
@@ -139,26 +144,26 @@ class Executable:
 
     @property
     def graphs(self) -> tuple[str, ...]:
-        """The functions that are launched as one (`graphs`), or will be once they have been called twice."""
+        """Return the functions that are launched as one unit (`graphs`), or will be after two calls."""
         self._load()
         graphs = None if self._on_device is None else self._on_device.graphs
         return () if graphs is None else graphs.functions
 
     @property
     def definitions(self) -> memoryview | None:
-        """What it was made of, as MLIR's bytecode; None where it was compiled without `observe`."""
+        """Return the program's source as MLIR bytecode, or None if it was compiled without `observe`."""
         return self._artifact.definitions
 
     def signature(self, name: str) -> dict[str, Any]:
-        """What a function takes and gives, as the artifact's manifest describes it."""
+        """Return the manifest's description of a function's arguments and results."""
         if name not in self._signatures:
             raise UnknownFunction(self._unknown(name))
         return next(entry for entry in self._artifact.entries if entry["name"] == name)
 
     def profile(self, name: str, *arguments: object, repeat: int = 20, warmup: int = 3) -> Profile:
-        """Calls a function a number of times with and without clocks, and returns what time each of its kernels takes.
+        """Call a function repeatedly with and without clocks, and return the time of each kernel.
 
-        One profile of a program at a time. Calls from other threads meanwhile are not in it.
+        A program can be profiled once at a time. Concurrent calls from other threads are not included.
         """
         from .profiling import profile_calls
 
@@ -169,10 +174,10 @@ class Executable:
             return profile_calls(signature, call, find, on_device=on_device, parts=self._parts(), **counts)
 
     def trace(self, name: str, *arguments: object, repeat: int = 1, warmup: int = 3) -> Trace:
-        """Calls a function and returns when each of its kernels, parts and steps, threads' ranges, launches and copies
-        began and ended: `trace.write("t.json")` is a file for Perfetto.
+        """Call a function, and return the start and end of each kernel, part and step, thread range, launch and copy.
 
-        Arguments are as those of `profile`; what a program for a device copies is in it.
+        `trace.write("t.json")` writes a file for Perfetto. Arguments are the same as for `profile`. Copies of a program
+        for a device are included.
         """
         from .tracing import trace_calls
 
@@ -184,7 +189,7 @@ class Executable:
             return trace_calls(signature, call, find, device=device, parts=self._parts(), copied=copied, **counts)
 
     def _traced_call(self, name: str, copied: Copied, *arguments: object) -> Callable[[], object]:
-        """As `ready`; on a device with the copies of each call, which are timed."""
+        """Return the same call as `ready`. On a device it includes the copies of each call, which are timed."""
         self._load()
         if self._on_device is None:
             return self.ready(name, *arguments)
@@ -205,12 +210,13 @@ class Executable:
             self._profiling.release()
 
     def _parts(self) -> dict[str, str]:
-        """The codegens that have made functions, by the names that the program calls these by."""
+        """Map the program's names of functions in parts to the codegens that compiled them."""
         return {f"{each.name}.{name}": each.codegen for each in self._artifact.externals for name in each.functions}
 
     def ready(self, name: str, *arguments: object) -> Callable[[], object]:
-        """Calls a function with these arguments again and again, for measurements: what has to be copied is copied
-        here, to the device too, and a call ends when its results are there.
+        """Return a call of a function with these arguments, for repeated measurements.
+
+        Necessary copies, also to the device, happen here. The call returns when its results are ready.
         """
         self._load()
         function = self[name] if self._on_device is None else self.copying()[name]
@@ -219,18 +225,18 @@ class Executable:
         return functools.partial(packed, *passed) if self._on_device is None else packed.ready(passed)
 
     def synchronize(self) -> None:
-        """Waits for what calls from this thread have begun on the device, and raises what its kernels have found.
+        """Wait for the device operations that calls from this thread have started, and raise their kernels' errors.
 
-        There is nothing to wait for where the program runs on the CPU.
+        A program on the CPU has nothing to wait for.
         """
         if self._on_device is not None:
             _find(self._load(), _SYNCHRONIZE)()
 
     def copying(self) -> Mapping[str, Function]:
-        """The functions by name, with arguments from and results to memory of the CPU, whatever the program runs on.
+        """Return the functions by name, with arguments and results in CPU memory, for any device of the program.
 
-        A call copies the arguments to the device, those that it writes to back as well, and the results; it waits until
-        all is done. Tensors on the device are passed as they are.
+        A call copies the arguments to the device. Then it copies the results and the arguments that it writes to back,
+        and waits for them. Tensors on the device are passed without a copy.
         """
         self._load()
         if self._on_device is None:
@@ -245,7 +251,7 @@ class Executable:
         return Copies(program, *(_find(self._load(), name) for name in (EMPTY, SYNCHRONIZE)))
 
     def _rows(self) -> CacheRows:
-        """Where functions keep what grows: where their tensors are."""
+        """Return the storage of growing arguments, on the device of the functions' tensors."""
         if self._on_device is None:
             return CacheRows()
         from .devices.device_rows import DeviceRows
@@ -254,10 +260,10 @@ class Executable:
 
     @types_checked
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes one file that `load` reads, whole or not at all. The same program gives the same bytes.
+        """Write the whole file for `load` or nothing. The same program gives the same bytes.
 
-        That may be the file that it was loaded from: a new one takes its place, and what is mapped stays as it was.
-        Functions that came with the program are not in it: `load` is given them again.
+        The path may be the file that the program was loaded from: a new file replaces it, and existing mappings keep
+        the old contents. Functions passed to the program are not saved: pass them to `load` again.
         """
         write_artifact(self._artifact, path)
 
@@ -277,18 +283,19 @@ def load(
     device: str | None = None,
     graphs: bool | None = None,
 ) -> Executable:
-    """An executable from a file that `save` wrote. Raises ArtifactError with the reason where that cannot be.
+    """Load an executable from a file that `save` wrote. Raises ArtifactError with the reason on failure.
 
-    A file holds native code, which can do whatever this process can: load what you trust. The file's own checksums
-    find damage, not malice. `sha256` (64 hexadecimal digits) says which file is meant, `verify_key` (a public Ed25519
-    key, a PEM file) who must have signed it (`sign`); any other file is refused before anything in it is used.
+    A file contains native code with the rights of this process: load only files that you trust. The file's own
+    checksums detect damage, not malice. `sha256` (64 hexadecimal digits) identifies the expected file. `verify_key` (a
+    public Ed25519 key, a PEM file) identifies the signer (`sign`). Any other file is refused before its contents are
+    used.
 
-    The file's constants are mapped into memory, not copied, unless one of these is given. Checking them for damage
+    The file's constants are mapped into memory, not copied, unless one of these is passed. Checking them for damage
     reads all of them once; without `verify_constants` they are read when they are used.
 
-    `functions` are called by this program alone, in the place of those that are registered under their names.
-    `device`, "cuda:1", is where a program for devices of that kind runs; "cuda:0" without it. `graphs` has functions of
-    known sizes launched as one on CUDA and Vulkan: all (True), none (False), or those that are faster by an estimate.
+    This program calls `functions` in place of registered functions with the same names. `device`, "cuda:1", selects the
+    device of a program for that kind; the default is "cuda:0". `graphs` selects functions with static sizes to launch
+    as one unit on CUDA and Vulkan: all (True), none (False), or those that are faster by an estimate.
     """
 
     def check(data: memoryview) -> None:
@@ -300,14 +307,14 @@ def load(
 
 
 class _Program(NamedTuple):
-    """What an executable is made of."""
+    """Constituents of an executable."""
 
     artifact: Artifact
     device: str
     graphs: bool | None
 
     def pickled(self, load_later: bool) -> tuple[object, ...]:
-        """The arguments of _unpickled."""
+        """Return the arguments of _unpickled."""
         rest = dict(self.artifact.functions), self.device, self.graphs, self.artifact.folder
         return artifact_bytes(self.artifact), load_later, *rest
 
@@ -328,7 +335,7 @@ def _unpickled(
 
 
 def _checked_graphs(graphs: bool | None, artifact: Artifact) -> bool | None:
-    """Raises RelaxError for what is no answer, and where the program has nothing that graphs could be made of."""
+    """Raise RelaxError for an invalid value, or if the program's kind of device has no graphs."""
     if graphs is not None and not isinstance(graphs, bool):
         raise OptionError(f"graphs={graphs!r}: expected True, False, or None, which asks an estimate for each function")
     kind = artifact.devices[0].kind if artifact.devices else "cpu"
@@ -346,7 +353,7 @@ def _checked_device(device: str | None, artifact: Artifact) -> str:
 
 
 def _check_functions(artifact: Artifact) -> None:
-    """Refuses functions that the program does not call, and what is none."""
+    """Refuse functions that the program does not call, and values that are not callable."""
     for name, function in artifact.functions.items():
         if name not in artifact.calls:
             listed = (", ".join(artifact.calls) or "none") + suggest(str(name), artifact.calls)
@@ -356,13 +363,13 @@ def _check_functions(artifact: Artifact) -> None:
 
 
 def check_architecture(triple: str) -> None:
-    """Refuses code for another kind of CPU."""
+    """Refuse code for another CPU architecture."""
     if triple and triple.partition("-")[0] != platform.machine():
         raise ArtifactError(f"the code is for {triple}, this machine is {platform.machine()}")
 
 
 def check_features(required: tuple[str, ...]) -> None:
-    """Refuses code for a CPU that can do more than this one."""
+    """Refuse code that needs features which this CPU lacks."""
     if not required:
         return
     available = host_features()
@@ -377,12 +384,12 @@ def check_features(required: tuple[str, ...]) -> None:
         raise ArtifactError(f"this CPU lacks what the code was compiled for: {', '.join(missing)}")
 
 
-@uncollected()  # tvm-ffi is imported
+@uncollected()  # importing tvm-ffi allocates many objects
 def _load(
     artifact: Artifact, limit: ThreadLimit, device: str, graphs: bool | None
 ) -> tuple[CodeModule, DeviceProgram | None]:
-    """The code, and what it has on a device."""
-    from .external_parts import loaded_functions, runtimes_of  # what only compiles has no use for them
+    """Return the code, and its state on a device."""
+    from .external_parts import loaded_functions, runtimes_of  # a process that only compiles does not need them
 
     check_architecture(artifact.triple)
     check_features(artifact.features)
@@ -396,14 +403,15 @@ def _load(
         _set_constants(module, artifact, on_device)
     native = _find(module, _NATIVE_FUNCTION) if module.implements_function(_NATIVE_FUNCTION) else None
     given = {**_linked(module, artifact), **loaded_functions(parts, native), **artifact.functions}
-    called = {name: given[name] for name in artifact.calls if name in given}  # a call may have gone with dead code
+    # dead code elimination may have removed a call
+    called = {name: given[name] for name in artifact.calls if name in given}
     if called:
         _set_functions(module, artifact.calls, called)
     return module, on_device
 
 
 def _linked(module: CodeModule, artifact: Artifact) -> dict[str, object]:
-    """The functions of parts whose code is among the program's objects."""
+    """Return the functions of parts with code among the program's objects."""
     parts = [each for each in artifact.externals if each.data is None]
     return {f"{each.name}.{name}": _find_of(each, module, name) for each in parts for name in each.functions}
 
@@ -416,13 +424,12 @@ def _find_of(part: ExternalPart, module: CodeModule, name: str) -> PackedFunctio
 
 
 def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> CodeModule:
-    """One module of object files that refer to each other."""
+    """Return one module of object files that refer to each other."""
     register_builtin_errors()
     register_print()
     register_lapack()
     try:
-        # Not a compiler, hence a path that cannot be run: the loader would ask one for its C++ runtime, and our code
-        # is C's.
+        # The path is not a compiler and cannot be run: the loader would ask one for its C++ runtime, but the code is C.
         return loader_session().load_module([bytes(each) for each in objects], cxx=os.devnull)
     except (RuntimeError, ValueError) as error:
         others = "; ".join(each.label for each in artifact.externals if each.data is None)
@@ -440,13 +447,14 @@ def _find(module: CodeModule, name: str) -> PackedFunction:
 
 
 def _set_constants(module: CodeModule, artifact: Artifact, on_device: DeviceProgram | None) -> None:
-    """Tells the code where its constants are. It owns that memory from here on: functions outlive executables."""
+    """Pass the addresses of the constants to the code, which owns that memory from here on: functions outlive
+    executables."""
     memory = on_device or ConstantMemory([constant.data for constant in artifact.constants])
     _set_table(module, _SET_CONSTANTS, memory.table, "its constants", len(artifact.constants), memory)
 
 
 def _set_device(module: CodeModule, artifact: Artifact, device: str, graphs: bool | None) -> DeviceProgram:
-    """Puts kernels and constants onto the device, which the code owns from here on, and gives it their addresses."""
+    """Load kernels and constants onto the device, which the code owns from here on, and pass it their addresses."""
     from .device_kinds import program_class
     from .devices.resident import ResidentCode
 
@@ -463,7 +471,7 @@ def _set_device(module: CodeModule, artifact: Artifact, device: str, graphs: boo
 def _set_table(
     module: CodeModule, setter: str, table: ctypes.Array[ctypes.c_void_p], what: str, *others: object
 ) -> None:
-    """Gives the code a table of addresses: `others` are their number, and what keeps that alive which they are of."""
+    """Pass a table of addresses to the code. `others` are their number, and the owner of the addresses."""
     try:
         _find(module, setter)(ctypes.cast(table, ctypes.c_void_p), *others)
     except (TypeError, ValueError) as error:
@@ -471,14 +479,14 @@ def _set_table(
 
 
 def _set_threads(module: CodeModule, artifact: Artifact, code: memoryview, limit: ThreadLimit) -> None:
-    """Tells the code where the threads are that share its loops, and how many it may have."""
+    """Pass the thread pool of the process and the number of threads to the code."""
     pool = pool_of_process(lambda: _load_objects([code], artifact))
     table = limit.table_with(_find(pool, _POOL)())
     _set_table(module, _SET_THREADS, table, "its threads", len(table), limit)
 
 
 def _set_functions(module: CodeModule, calls: Sequence[str], functions: Mapping[str, object]) -> None:
-    """Gives the code the functions that came with it, which it owns from here on."""
+    """Pass the functions that came with the program to the code, which owns them from here on."""
     from .ffi import tvm_ffi
 
     given = {name: tvm_ffi.convert(function) for name, function in functions.items()}

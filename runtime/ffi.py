@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tvm-ffi, which the rest of the package has from here: `from .ffi import tvm_ffi`.
+"""Import of tvm-ffi for the whole package: `from .ffi import tvm_ffi`.
 
-It imports torch wherever torch is installed, which takes a second or more, and programs need none. Here it is imported
-without, unless the process has torch already. What it would have done with torch is done when that is there.
+tvm-ffi imports torch wherever torch is installed, which takes a second or more, and programs do not need torch. Here
+tvm-ffi is imported without torch, unless the process has already imported it. The steps that tvm-ffi skips then are
+done once torch is imported.
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ with hidden_module("torch") if _lacks_torch else contextlib.nullcontext():
 
 
 def give_torch() -> None:
-    """Has tvm-ffi know torch, as if that had been imported first. Raises ImportError where there is none.
+    """Enable tvm-ffi's support of torch, as if torch had been imported first. Raises ImportError without torch.
 
-    There are no public names for this; the version is pinned. Its compiled part makes its table of torch's element
-    types only while it is imported: a `torch.dtype` as an argument of its functions stays refused.
+    tvm-ffi has no public names for this, and its version is pinned. Its compiled part creates its table of torch's
+    element types only at import: a `torch.dtype` as an argument of its functions is still refused.
     """
     global _lacks_torch
     torch = importlib.import_module("torch")
@@ -55,7 +56,7 @@ def _element_type(dtype: object) -> tvm_ffi.dtype:
 
 
 def _once_more(name: str) -> ModuleType:
-    """What a module of tvm-ffi is where torch is there. The other stays as it is: its classes are in use."""
+    """Return another instance of a tvm-ffi module, executed with torch. The first one stays: its classes are in use."""
     spec = sys.modules[name].__spec__
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Classes of numpy, tvm-ffi and ctypes by their names, for annotations: numpy and tvm-ffi are not imported for them."""
+"""Classes of NumPy, tvm-ffi and ctypes for annotations. NumPy and tvm-ffi are not imported for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CFunction: TypeAlias = "_ctypes.CFuncPtr"
 
 
 class Exporter(Protocol):
-    """An object of any framework that exports its memory by DLPack."""
+    """Object of any framework that exports its memory by DLPack."""
 
     @property
     def __dlpack__(self) -> Callable[..., CapsuleType]: ...

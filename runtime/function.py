@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A function of a compiled program, as Python calls it: what comes out is of the kind that went in."""
+"""Function of a compiled program for Python callers. Results have the framework of the arguments."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ from .gradients import warn_of_gradients
 from .manifest import Signature
 from .results import Give, giver
 
-# Types of arguments that a function remembers how to give results for: programs pass few.
+# Maximum number of cached conversions by argument types. Programs pass few different types.
 _REMEMBERED = 64
 _UNKNOWN: tuple[Give | None, tuple[int, ...]] = None, ()
-#: What the entry, and what exports memory, raise for arguments that may be passed as copies.
+#: Exceptions of the entry and of memory exporters for arguments that may be passed as copies.
 REFUSALS = (BufferError, RuntimeError, TypeError, ValueError)
 
 
 class Function:
-    """`function(x, y)`, `function(x, b=y)`: arrays in, and arrays of the first one's framework out.
+    """Function such as `function(x, y)` or `function(x, b=y)`. Results are arrays of the first argument's framework.
 
-    Arguments are arrays of any framework that knows DLPack, and are not copied where their memory is contiguous and
-    aligned; numbers and lists of numbers become arrays of the input's element type. Several results are a tuple.
-    `packed` is tvm-ffi's function below: faster, tensors in and tvm-ffi's tensors out, nothing copied or converted.
+    Arguments are arrays of any framework that supports DLPack. Contiguous and aligned memory is not copied. Numbers and
+    lists of numbers become arrays of the input's element type. Several results are a tuple. `packed` is the tvm-ffi
+    function below. It is faster, takes tensors and returns tvm-ffi's tensors, and copies or converts nothing.
     """
 
     def __init__(self, packed: PackedFunction, signature: Signature) -> None:
@@ -36,12 +36,12 @@ class Function:
         self.__name__ = self.__qualname__ = signature.name
         self.__doc__ = documentation(signature)
         self._described = signature
-        #: By types of arguments how results are given, and the places of arrays that can be views with another sign:
-        #: each call asks them.
+        #: Result conversion by argument types, and the positions of arrays that may be negated views. Each call checks
+        #: these arrays.
         self._givers: dict[tuple[type, ...], tuple[Give | None, tuple[int, ...]]] = {}
-        #: Whether a caller is told that results have no gradients: once, and not where the caller computes them.
+        #: True if callers are warned that results have no gradients: once, and not if the caller computes gradients.
         self.warns_of_gradients = True
-        #: What pickle calls to have it again, with arguments; its program says so.
+        #: Function and arguments with which pickle restores this object. The program sets it.
         self.again: tuple[Callable[..., Function], tuple[object, ...]] | None = None
 
     def __call__(self, *arguments: object, **named: object) -> Any:
@@ -66,15 +66,15 @@ class Function:
             try:
                 result = self.call_again(arguments, refusal)
             finally:
-                refusal = None  # whose traceback holds this frame, which holds the arguments
+                refusal = None  # its traceback references this frame, which references the arguments
         return give(result)
 
     def prepared(self, *arguments: object, **named: object) -> list[object]:
-        """What `packed` takes in place of these arguments: themselves, or copies where those are needed."""
+        """Return the arguments for `packed`: the same objects, or copies if needed."""
         return prepared(self._described, self._in_order(arguments, named) if named else arguments)
 
     def _looked_at(self, arguments: tuple[Any, ...]) -> tuple[Give, tuple[object, ...]]:
-        """How results are given for arguments of such types, and the arguments as they can be passed."""
+        """Return the result conversion for these argument types, and the arguments in a form that can be passed."""
         types = tuple(map(type, arguments))
         give, asked = self._givers.get(types, _UNKNOWN)
         if give is None:
@@ -96,7 +96,10 @@ class Function:
         self.warns_of_gradients = not warn_of_gradients(self.__name__, names, arguments)
 
     def call_again(self, arguments: Sequence[object], refusal: Exception) -> object:
-        """With copies. Only of what the entry refuses before anything runs: nothing is computed twice."""
+        """Call with copies of arguments.
+
+        The entry refuses arguments before anything runs, so nothing is computed twice.
+        """
         others = prepared(self._described, arguments)
         if all(one is other for one, other in zip(arguments, others, strict=True)):
             try:
@@ -106,7 +109,7 @@ class Function:
         return self.packed(*others)
 
     def _in_order(self, arguments: Sequence[object], named: Mapping[str, object]) -> tuple[object, ...]:
-        """All arguments by their places."""
+        """Return all arguments by position."""
         names = [each.name for each in self._described.inputs]
         for name in named:
             if name not in names:
@@ -127,20 +130,20 @@ class Function:
         return python_signature(self._described)
 
     def __reduce__(self) -> tuple[Callable[..., Function], tuple[object, ...]]:
-        """With its whole program, which is loaded where it is unpickled."""
+        """Pickle with the whole program, which is loaded when it is unpickled."""
         if self.again is None:
             raise TypeError(f"{self!r} is of no program that could be pickled with it: pickle the executable")
         return self.again
 
     def __copy__(self) -> Function:
-        """As Python's functions it is not copied."""
+        """Return the function itself: Python's functions are not copied either."""
         return self
 
     def __deepcopy__(self, memo: object) -> Function:
         return self
 
     def __tvm_ffi_object__(self) -> PackedFunction:
-        """What it is for tvm-ffi's functions, which may keep or call it."""
+        """Return the object for tvm-ffi's functions, which may keep or call it."""
         return self.packed
 
     def __repr__(self) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Warning for callers who may expect gradients of a program's results: programs give tensors without any."""
+"""Warning for callers who may expect gradients of a program's results: programs return tensors without gradients."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 
-#: Packages whose frames are not the caller's.
+#: Packages with frames that are not the caller's.
 _INNER = (f"{__name__.partition('.')[0]}.", "torch.")
 
 

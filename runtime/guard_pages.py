@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays next to pages that must not be touched: an access one element outside of them ends the process.
+"""Arrays next to inaccessible pages: an access one element out of bounds ends the process.
 
-Inputs are placed by `guarded`. Results are placed by tvm-ffi's allocator, which compiled code asks where one is set.
-They and arenas hold a pattern before they are written (poisoning.py).
+`guarded` places inputs. tvm-ffi's allocator places results: compiled code uses the allocator if one is set. Results and
+arenas contain a pattern before they are written (poisoning.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .poisoning import PATTERNS, element_of
 _PAGE = mmap.PAGESIZE
 _PROT_NONE = 0
 _CPU = 1
-_M_PERTURB = -6  # of glibc's mallopt: the complement of what new memory is filled with
+_M_PERTURB = -6  # of glibc's mallopt: the complement of the byte that fills new memory
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
@@ -31,7 +31,7 @@ _libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 
 
 class _Region:
-    """Pages that can be used, between two that cannot; `address` is where `size` bytes end or begin at such a page."""
+    """Accessible pages between two inaccessible ones. The `size` bytes at `address` end or begin at such a page."""
 
     def __init__(self, size: int, at_end: bool):
         room = -(-max(size, 1) // _PAGE) * _PAGE
@@ -50,7 +50,7 @@ class _Region:
 
 
 def guarded(array: Any, at_end: bool) -> Any:
-    """A copy that ends where a forbidden page begins, or begins where one ends. It stays until the process ends."""
+    """Return a copy that ends or begins at an inaccessible page. It lives until the process ends."""
     region = _Region(array.nbytes, at_end)
     memory = (ctypes.c_uint8 * array.nbytes).from_address(region.address)
     copy = numpy.ndarray(array.shape, array.dtype, memory)
@@ -82,7 +82,7 @@ _ALLOCATOR = ctypes.CFUNCTYPE(
 
 
 class _Results:
-    """The allocator of results: by turns behind and before a forbidden page."""
+    """Allocator of results, which alternates between both sides of an inaccessible page."""
 
     def __init__(self) -> None:
         self._numbers = itertools.count()
@@ -128,9 +128,10 @@ _results = _Results()
 
 @contextmanager
 def guarded_results(pattern: bytes = PATTERNS[0], *, fails: bool = False) -> Iterator[None]:
-    """In this thread, results of compiled functions that run on the CPU lie next to forbidden pages, and hold the
-    pattern before they are written; in the process new arenas are filled with its first byte.
-    With `fails` there is no memory for results.
+    """Place results next to inaccessible pages inside of the `with`, filled with the pattern before they are written.
+
+    That applies to compiled functions in this thread that run on the CPU. In the whole process, new arenas are filled
+    with the pattern's first byte. With `fails` there is no memory for results.
     """
     library = ctypes.CDLL(tvm_ffi.libinfo.find_libtvm_ffi())
     set_allocator = library.TVMFFIEnvSetDLPackManagedTensorAllocator

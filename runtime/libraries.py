@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The C libraries that a program names, loaded before its code, which calls their functions by name."""
+"""C libraries that a program names. They are loaded before its code, which calls their functions by name."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from .errors import ArtifactError
 
 
 class Libraries(NamedTuple):
-    """What a program calls of C, and where that may be."""
+    """C functions of a program, and the libraries that define them."""
 
-    #: Names, which the system's loader looks for, or paths; earlier ones first.
+    #: Library names for the system's loader, or paths; earlier ones first.
     names: tuple[str, ...] = ()
-    #: The functions that the program calls: of these libraries, or of the process.
+    #: Functions that the program calls, of these libraries or of the process.
     functions: tuple[str, ...] = ()
 
 
 def load_libraries(libraries: Libraries, folder: str) -> None:
-    """Loads them for the whole process, and sees to it that each function is found and is theirs.
+    """Load the libraries for the whole process, and check that each function is found and belongs to them.
 
-    `folder` is the one of the program's file, empty where it has none. Raises ArtifactError with all that is wrong.
+    `folder` is the folder of the program's file, or "" without a file. Raises ArtifactError with all problems.
     """
     loaded, problems = [], []
     for name in libraries.names:
@@ -53,7 +53,7 @@ def _loaded(name: str, folder: str) -> ctypes.CDLL:
 
 
 def _places(name: str, folder: str) -> Iterator[str]:
-    """In the folder of the program's file, then where its name says."""
+    """Yield the candidates: in the folder of the program's file, then as the name states."""
     if folder:
         yield os.path.join(folder, os.path.basename(name))
         if os.path.dirname(name) and not os.path.isabs(name):
@@ -62,7 +62,10 @@ def _places(name: str, folder: str) -> Iterator[str]:
 
 
 def _problems_of_functions(libraries: Libraries, loaded: Sequence[ctypes.CDLL]) -> Iterator[str]:
-    """The code finds a function by its name alone, in what the process has loaded first."""
+    """Yield the problems of functions.
+
+    Code finds a function by name only, in the first library that the process loaded.
+    """
     process = ctypes.CDLL(None)
     names = ", ".join(libraries.names)
     for function in libraries.functions:

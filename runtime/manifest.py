@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an artifact's manifest says of its functions: what each takes and gives, which kernels it reaches.
+"""Description of functions in an artifact's manifest: arguments, results, and the kernels that they call.
 
-It is JSON in the file, which is made of these values and checked when it is read: everybody else sees the values.
+In the file the manifest is JSON, written from these values and checked when it is read. All other code uses the values.
 """
 
 from __future__ import annotations
@@ -17,51 +17,52 @@ _Kind = TypeVar("_Kind")
 
 
 class PassedValue(NamedTuple):
-    """What callers pass or get as one."""
+    """Argument or result of a function."""
 
-    #: "tensor", "scalar", "object", "list", or "nothing": None, as the program was made without it.
+    #: "tensor", "scalar", "object", "list", or "nothing": None, because the program was compiled without the argument.
     kind: str
-    #: Every input has one; a result does where the model has a name for it.
+    #: Every input has a name; a result has one if the model names it.
     name: str = ""
-    #: Of a tensor's elements as DLPack and numpy call it, of a scalar as MLIR does.
+    #: Element type of a tensor in DLPack's and NumPy's spelling, or type of a scalar in MLIR's.
     dtype: str = ""
-    #: Of a tensor: numbers, and text over symbols; None where a size has no name.
+    #: Shape of a tensor: numbers, and texts over symbols; None for a size without a name.
     shape: tuple[int | str | None, ...] = ()
-    #: Where each byte of a tensor holds one smaller element, what ml_dtypes calls its type: "int4".
+    #: Name in ml_dtypes of the smaller element that each byte of a tensor holds: "int4".
     holds: str = ""
-    #: Of a list; and what each of any number of further tensors is like, where there may be such.
+    #: Items of a list, and the description of any number of further tensors if the list may have them.
     items: tuple[PassedValue, ...] = ()
     rest: PassedValue | None = None
-    #: Of an input that a call writes to.
+    #: True for an input that a call writes to.
     written: bool = False
-    #: Of a result that may be None.
+    #: True for a result that may be None.
     optional: bool = False
-    #: Of a result whose elements are places among strings: these.
+    #: Strings that the elements of a result index.
     labels: tuple[str, ...] = ()
 
     def content(self) -> dict[str, object]:
-        """As the manifest has it: what all of its kind have, and what is not as usual."""
+        """Return the fields for the manifest: the ones that all values of the kind have, and the ones that are not
+        defaults."""
         always, usual = _ALWAYS[self.kind], self._field_defaults
         fields = self._asdict().items()
         return {name: _plain(value) for name, value in fields if name in always or value != usual.get(name)}
 
 
 class KeptBuffer(NamedTuple):
-    """An input that callers keep from call to call, with room: a call writes new rows behind those that it has."""
+    """Input that callers keep from call to call, with spare capacity. A call appends new rows to its rows."""
 
-    #: The places of the input, and of that which says how many rows there are.
+    #: Position of the input, and of the input that states the number of rows.
     input: int
     length: int
     axis: int
-    #: How many rows are new: a number, or the symbol that is one.
+    #: Number of new rows: a number, or the symbol that determines it.
     added: str
-    #: The place among all results that what it has then would have; -1 for none. And that one's name.
+    #: Position among all results of the grown value, or -1, and the name of that result.
     result: int
     name: str
 
 
 class Site(NamedTuple):
-    """A place in the program where a kernel is called: the number of its clock, and what KernelTime begins with."""
+    """Call site of a kernel: the number of its clock, and the first fields of KernelTime."""
 
     place: int
     name: str
@@ -75,42 +76,42 @@ class Site(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """What a function has that can be launched as one: a CUDA graph, commands that Vulkan keeps."""
+    """Recorded launch of a function: a CUDA graph or a Vulkan command buffer."""
 
-    #: Kernels that a call launches.
+    #: Number of kernels that a call launches.
     launches: int
-    #: Copies of arguments and results around the graph, and their bytes.
+    #: Number of copies of arguments and results around the graph, and their bytes.
     copies: int
     bytes: int
-    #: Bytes that the graph has for itself: tensors and temporaries.
+    #: Bytes of the graph's own memory: tensors and temporaries.
     memory: int
-    #: Arguments and results that are tensors; 0 in programs of format version 3.
+    #: Number of arguments and results that are tensors; 0 in programs of format version 3.
     tensors: int = 0
 
 
 class Signature(NamedTuple):
-    """A function by its name, and what callers pass and get."""
+    """Function with its name, arguments and results."""
 
     name: str
     inputs: tuple[PassedValue, ...]
     outputs: tuple[PassedValue, ...]
-    #: Where a call of it may reach kernels; None where the program has no clocks.
+    #: Call sites of kernels in the function, or None if the program has no clocks.
     sites: tuple[Site, ...] | None = None
-    #: Of inputs that grow in place, which are no results.
+    #: Inputs that grow in place, which are not results.
     grown: tuple[KeptBuffer, ...] = ()
-    #: Where all calls launch the same kernels on a device.
+    #: Recorded launch, if all calls launch the same kernels on a device.
     graph: Recorded | None = None
-    #: How the model is called and what it gives, where that is not tensors one by one (runtime/call_structure.py).
+    #: Structure of the model's arguments and results, unless they are individual tensors (runtime/call_structure.py).
     structure: Mapping[str, Any] | None = None
 
     def content(self) -> dict[str, object]:
-        """As the manifest has it, but for the sites: see profile_content."""
+        """Return the fields for the manifest without the sites: see profile_content."""
         return {"name": self.name, "inputs": _plain(self.inputs), "outputs": _plain(self.outputs)}
 
 
-#: What values of each kind always have.
+#: Fields that values of each kind always have.
 _ALWAYS = {"tensor": ("dtype", "shape"), "scalar": ("dtype",), "object": (), "list": ("items",), "nothing": ()}
-#: Kinds of what a list holds.
+#: Kinds of items of a list.
 _HELD = ("tensor", "scalar", "object")
 _FIELDS = {"name": str, "dtype": str, "shape": list, "holds": str, "items": list, "written": bool, "optional": bool,
            "labels": list}  # fmt: skip
@@ -124,7 +125,7 @@ def _plain(value: object) -> object:
 
 
 def profile_content(sites: Iterable[Site]) -> dict[str, object]:
-    """Sites as the manifest has them: what several have in common, their kernel, is said once."""
+    """Return the sites for the manifest. The common part of several sites, their kernel, is stored once."""
     kernels: list[dict[str, object]] = []
     places: list[dict[str, object]] = []
     for site in sites:
@@ -163,7 +164,7 @@ class Fields:
 
 
 def parse_signature(entry: Mapping[str, object]) -> Signature:
-    """What an entry of the manifest says; fields that a target has added are its own. Raises ArtifactError."""
+    """Parse an entry of the manifest. Additional fields belong to the target. Raises ArtifactError."""
     fields = Fields(entry, "entry")
     name = fields.get("name", str)
     inputs, outputs = (tuple(map(_value, fields.items(key, dict))) for key in ("inputs", "outputs"))
@@ -212,7 +213,7 @@ def _value(content: Mapping[str, Any], kinds: Iterable[str] = _ALWAYS) -> Passed
 
 
 def _sites(entry: Fields, function: str) -> tuple[Site, ...]:
-    """Field by field of all sites: there are hundreds in a program that loads in a millisecond."""
+    """Parse all sites field by field: a program that loads in a millisecond has hundreds."""
     profile = Fields(entry.get("profile", dict), "profile")
     kernels, sites = profile.items("kernels", dict), profile.items("sites", dict)
     places, numbers = _column(sites, "place", int), _column(sites, "kernel", int)
@@ -227,7 +228,7 @@ def _sites(entry: Fields, function: str) -> tuple[Site, ...]:
 
 
 def _column(objects: Sequence[Mapping[str, object]], name: str, *kinds: type) -> list[Any]:
-    """A field of all objects; None where it is missing, if that may be."""
+    """Return a field of all objects, with None where an optional field is missing."""
     values = [each.get(name) for each in objects]
     if not {*kinds}.issuperset(map(type, values)):
         raise ArtifactError(f"damaged: '{name}' in its profile is not of type {kinds[0].__name__}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of parts that are lists of calls of C functions: programs make them without Python.
+"""Functions of parts as lists of C calls, which programs make without Python.
 
-The structures are those of targets/host/library/native_calls.mlir, whose code comes with each program that calls
+targets/host/library/native_calls.mlir defines the same structures. Its code is part of each program that calls
 functions.
 """
 
@@ -18,70 +18,69 @@ from weakref import WeakValueDictionary
 from ..support.errors import RelaxError
 from .foreign_types import CFunction, Exporter, PackedFunction, Tensor
 
-#: Of one call: integers and addresses, and floats.
+#: Limits of one call: integers and addresses, and floats.
 MOST_WORDS, MOST_FLOATS = 24, 8
-#: Idle lists of calls that a function keeps, each for tensors of one layout.
+#: Number of idle call lists that a function keeps, each for tensors of one layout.
 MOST_IDLE = 64
 _FEW_WORDS = 6
 _IS_STATUS, _ALWAYS, _IS_LARGE, _IS_KERNEL = 1, 2, 4, 8
-#: Functions that come with programs: `finish_f32(least, out, row, rows, columns)` adds a row to rows that are side by
-#: side, and raises what is below `least` to it.
+#: Functions that are part of programs: `finish_f32(least, out, row, rows, columns)` adds a row to adjacent rows, and
+#: then replaces values below `least` by it.
 KERNELS = ("finish_f32", "finish_f64")
 _MOST_TEXT = 900
 
 
 class Passed(NamedTuple):
-    """The address of the data of an argument of the part, inputs first, then outputs; with an offset in bytes."""
+    """Address of the data of an argument of the part, inputs first, then outputs, plus an offset in bytes."""
 
     argument: int
     offset: int = 0
 
 
 class Given(NamedTuple):
-    """What an earlier call of the list has given, by its place in it."""
+    """Result of an earlier call, by its position in the list."""
 
     call: int
 
 
-#: What C functions are called with, see Call; and the memory of a call's words.
+#: Argument of a C function, see Call; and the memory of a call's words.
 Word: TypeAlias = "int | Passed | Given | ctypes._CDataType | None"
-Argument: TypeAlias = "float | Word"
+CallArgument: TypeAlias = "float | Word"
 _Words: TypeAlias = "ctypes.Array[ctypes.c_uint64]"
 
 
 @dataclass(frozen=True)
 class Call:
-    """A call of a C function, without varargs, structs by value, or floats as its result."""
+    """Call of a C function, without varargs, structs by value, or floats as its result."""
 
-    #: Of a ctypes library, an address, or a name of KERNELS.
+    #: Function of a ctypes library, an address, or a name of KERNELS.
     function: CFunction | int | str
-    #: Integers and addresses, `Passed`, `Given`; a float is a double, `ctypes.c_float(x)` a float, another object of
-    #: ctypes (a structure, an array) its own address.
-    arguments: Sequence[Argument] = ()
-    #: Whether what it gives is an int that is 0 where all is well. The first that is not makes the part fail.
+    #: Integers and addresses, `Passed`, `Given`. A float is a double, `ctypes.c_float(x)` a float. Any other object of
+    #: ctypes (a structure, an array) is passed by address.
+    arguments: Sequence[CallArgument] = ()
+    #: True if the result is an int with 0 for success. The first other result makes the part fail.
     is_status: bool = False
-    #: Whether it is made after a failure too.
+    #: True if the call is made even after a failure.
     always: bool = False
-    #: In the error; the function's own name where nothing is said.
+    #: Name in the error; by default the function's own name.
     name: str = ""
-    #: In profiles and traces: what it is called, as in errors without, and the model's nodes that it computes.
+    #: Name in profiles and traces, by default that of errors, and the model's nodes that the call computes.
     step: str = ""
     nodes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
 class CallList:
-    """What a part does with tensors of one layout; one call of the part has it for itself."""
+    """Calls of a part for tensors of one layout. One call of the part uses the list exclusively."""
 
     calls: Sequence[Call]
-    #: Addresses of memory that is written before the calls are made: arrays of pointers, for instance.
+    #: Addresses of memory that is written before the calls: arrays of pointers, for instance.
     pointers: Mapping[int, Passed] = field(default_factory=dict)
-    #: What lives as long as the list.
+    #: Object that must live as long as the list.
     keeps: object = None
 
     def check(self, arguments: int) -> None:
-        """Raises RelaxError where it reads what is not there: an argument of a higher number, what no call has
-        given."""
+        """Raise RelaxError if a call reads an argument or a result that does not exist."""
         read: set[int] = set()
         for place, call in enumerate(self.calls):
             for each in call.arguments:
@@ -97,25 +96,25 @@ class CallList:
                     read.add(each.call)
 
     def run(self, addresses: Sequence[int] = ()) -> None:
-        """Makes the calls from Python. Raises RelaxError where one fails."""
+        """Make the calls from Python. Raises RelaxError if a call fails."""
         _Frame(self, ()).run(addresses)
 
 
 class NativeFunction:
-    """A function of a part, for `load` to return: `make(*tensors)` gives the calls for tensors of these layouts.
+    """Function of a part, for `load` to return. `make(*tensors)` returns the calls for tensors of these layouts.
 
-    It is asked when a call finds no idle list for such tensors: first, for other sizes, and when several threads call
-    at once. What it raises the caller sees. It may do all that is to be done itself, and give None.
+    `make` is called if no idle list fits the tensors: at first, for other sizes, and for concurrent calls. The caller
+    receives its exceptions. It may do all the work itself and return None.
     """
 
     def __init__(self, make: Callable[..., CallList | None], arguments: int, most_idle: int = MOST_IDLE) -> None:
-        """With the number of tensors that it takes, and that of lists which wait for a call like their last one."""
+        """Create the function with its number of tensors, and the number of idle lists to keep."""
         self.make, self.arguments, self.most_idle = make, arguments, most_idle
         self._idle: list[_Frame] = []
         self._idling = threading.Lock()
 
     def __call__(self, *tensors: Exporter) -> None:
-        """The same from Python."""
+        """Make the same calls from Python."""
         from .ffi import tvm_ffi
 
         given = [each if isinstance(each, tvm_ffi.Tensor) else tvm_ffi.from_dlpack(each) for each in tensors]
@@ -130,8 +129,9 @@ class NativeFunction:
                 del self._idle[: -self.most_idle]
 
     def bound(self, native_function: Callable[..., object], where: str, named: Callable[..., object]) -> PackedFunction:
-        """The function as a program calls it, which keeps this one; `native_function` is the program's, `named` says
-        in errors whose they are.
+        """Return the function for a program's calls. It keeps this object alive.
+
+        `native_function` is the program's function. `named` adds the part's name to errors.
         """
         from .ffi import tvm_ffi
 
@@ -141,7 +141,7 @@ class NativeFunction:
         return function
 
     def made(self, tensors: Sequence[Tensor]) -> _Frame | None:
-        """A new list for such tensors."""
+        """Return a new list for such tensors."""
         if len(tensors) != self.arguments:
             raise RelaxError(f"takes {self.arguments} tensors, inputs and outputs, got {len(tensors)}")
         calls = self.make(*tensors)
@@ -159,7 +159,7 @@ class NativeFunction:
 
 
 class _Bound:
-    """A function in a program, whose native code has the lists that are idle."""
+    """Function in a program. The program's native code has the idle lists."""
 
     def __init__(self, function: NativeFunction, where: str) -> None:
         self._function = function
@@ -170,8 +170,9 @@ class _Bound:
         ctypes.CDLL(None).pthread_mutex_init(ctypes.byref(self._native, _Native.mutex.offset), None)
 
     def asked(self, *given: Any) -> int:
-        """Of native code: the address of a list for tensors, 0 where nothing is left to do. A number is that of a list
-        which there is no room for.
+        """Answer native code: return the address of a list for tensors, or 0 if no work is left.
+
+        A single number is the address of a list to drop, because there is no room for it.
         """
         if given and isinstance(given[0], int):
             del self._frames[given[0]]
@@ -184,14 +185,14 @@ class _Bound:
 
 
 class TensorLayout(NamedTuple):
-    """A tensor's layout: strides count elements."""
+    """Layout of a tensor. Strides count elements."""
 
     sizes: tuple[int, ...]
     strides: tuple[int, ...]
 
     @property
     def is_gapless(self) -> bool:
-        """Whether it is row-major."""
+        """Check whether the tensor is row-major."""
         step = 1
         for size, stride in zip(reversed(self.sizes), reversed(self.strides), strict=True):
             if size != 1 and stride != step:
@@ -204,11 +205,11 @@ def _layout(tensor: Tensor) -> TensorLayout:
     return TensorLayout(tuple(tensor.shape), tuple(tensor.strides))
 
 
-# ---- in memory ----
+# ---- native structures ----
 
 
 class _Native(ctypes.Structure):
-    """A function."""
+    """Native function."""
 
     _fields_ = [("idle", ctypes.c_void_p), ("make", ctypes.c_void_p), ("count", ctypes.c_int64),
                 ("most_idle", ctypes.c_int64), ("where", ctypes.c_char_p), ("mutex", ctypes.c_uint64 * 8)]  # fmt: skip
@@ -229,7 +230,7 @@ class _NativeCall(ctypes.Structure):
 
 
 class _Frame:
-    """A list of calls as a program's code reads it."""
+    """List of calls in the form that a program's code reads."""
 
     def __init__(self, listed: CallList, layouts: tuple[TensorLayout, ...]) -> None:
         self.layouts, self._listed = layouts, listed
@@ -246,12 +247,12 @@ class _Frame:
         _FRAMES[self.address] = self
 
     def step(self, number: int) -> tuple[str, Sequence[str]]:
-        """What a call of it is called, and the model's nodes."""
+        """Return the name of a call, and the model's nodes."""
         call = self._listed.calls[number]
         return call.step or _name(call), call.nodes
 
     def _written(self, call: Call, native: _NativeCall) -> _Words:
-        """The memory of a call's words, which say what is known of them already."""
+        """Return the memory of a call's words, with the values that are already known."""
         floats = [each for each in call.arguments if isinstance(each, (float, ctypes.c_float, ctypes.c_double))]
         others = [each for each in call.arguments if not isinstance(each, (float, ctypes.c_float, ctypes.c_double))]
         if len(others) > MOST_WORDS or len(floats) > MOST_FLOATS:
@@ -278,7 +279,7 @@ class _Frame:
             words[place] = _word(argument)
 
     def run(self, addresses: Sequence[int]) -> None:
-        """As the native code does it."""
+        """Run the calls in the same way as native code."""
         for each in self._all_passed:
             ctypes.c_uint64.from_address(each.place).value = addresses[each.argument] + each.offset
         problem = ""
@@ -302,7 +303,7 @@ _FRAMES: WeakValueDictionary[int, _Frame] = WeakValueDictionary()
 
 
 def step_at(frame: int, number: int) -> tuple[str, Sequence[str]]:
-    """What a call of a list is called and computes, by what a log says of it; a list may be gone."""
+    """Return the name and nodes of a call from a log's numbers. The list may no longer exist."""
     found = _FRAMES.get(frame)
     return ("a C call", ()) if found is None else found.step(number)
 
@@ -314,14 +315,14 @@ _TYPES = (
 
 
 def _arguments(words: _Words) -> Sequence[float]:
-    """As the function's type has them."""
+    """Return the arguments in the form of the function's type."""
     if len(words) == _FEW_WORDS:
         return list(words)
     return [*struct.unpack_from(f"{MOST_FLOATS}d", words, 8 * MOST_WORDS), *words[:MOST_WORDS]]
 
 
 def _finish(call: Call, words: _Words) -> None:
-    """What the kernel does."""
+    """Run a kernel in NumPy."""
     import numpy
 
     least, (out, row, rows, columns) = call.arguments[0], words[:4]
@@ -332,7 +333,7 @@ def _finish(call: Call, words: _Words) -> None:
 
 
 def _prepared(call: Call) -> _NativeCall:
-    """Without its words."""
+    """Return the native call without its words."""
     is_kernel = isinstance(call.function, str)
     how = _IS_STATUS * call.is_status | _ALWAYS * call.always | _IS_KERNEL * is_kernel
     function = KERNELS.index(call.function) if isinstance(call.function, str) else _function_address(call.function)
@@ -356,7 +357,7 @@ def _float_word(value: float | ctypes.c_float | ctypes.c_double) -> int:
 
 
 def _word(argument: int | ctypes._CDataType | None) -> int:
-    """An integer or an address, as 64 bits."""
+    """Return an integer or an address as 64 bits."""
     if isinstance(argument, int):
         return argument & (1 << 64) - 1
     if argument is None:

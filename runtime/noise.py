@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Noise of measured times: what scatters, and what is too short for the clock."""
+"""Noise of measured times: scatter, and times that are too short for the clock."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import statistics
 import time
 from collections.abc import Sequence
 
-# Fewer times than these say nothing of how they scatter.
+# Fewer times do not show how they scatter.
 _FEWEST = 10
-# The 90th percentile is at most this many times the median on a machine that does nothing else.
+# On an idle machine, the 90th percentile is at most this many times the median.
 _QUIET = 1.5
-# Seconds that a kernel's two clocks take at most, on any machine.
+# Maximum seconds of a kernel's two clock readings, on any machine.
 _DEAREST = 2e-6
-# What takes less than this many times of what reading the clock does.
+# Times below this multiple of the clock's own cost are too short.
 _COARSE = 5
 
 
 def percentile(ordered: Sequence[float], share: int) -> float:
-    """The smallest time that at least `share` percent of the calls did not exceed."""
+    """Return the smallest time that at least `share` percent of the calls did not exceed."""
     return ordered[max(math.ceil(len(ordered) * share / 100) - 1, 0)]
 
 
 def clock_cost() -> float:
-    """Seconds that are measured where nothing is done."""
+    """Return the seconds that the clock measures for an empty interval."""
     found = []
     for _ in range(50):
         start = time.perf_counter()
@@ -33,7 +33,7 @@ def clock_cost() -> float:
 
 
 def notes_on_calls(seconds: Sequence[float], clock: float) -> list[str]:
-    """Why the times of whole calls are not to be trusted as they stand; nothing where they are. `clock`: its cost."""
+    """Return the reasons to distrust the times of whole calls. `clock` is the clock's cost."""
     ordered = sorted(seconds)
     middle, high = percentile(ordered, 50), percentile(ordered, 90)
     notes = []
@@ -47,7 +47,7 @@ def notes_on_calls(seconds: Sequence[float], clock: float) -> list[str]:
 
 
 def note_on_kernels(profiled: float, unprofiled: float, calls: int, kernels: Sequence[tuple[str, float]]) -> list[str]:
-    """Kernels that take less than their own clocks. `kernels`: names, and seconds of one call of each."""
+    """Return notes on kernels that take less time than their own clocks. `kernels` has names, and seconds per call."""
     cost = (profiled - unprofiled) / calls if calls else 0.0
     if cost > _DEAREST:
         longer = f"{profiled * 1e3:.3f} ms against {unprofiled * 1e3:.3f} ms"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Steps of parts: what the functions of a codegen report of a call, for profiles and traces."""
+"""Steps of parts, which a codegen's functions report during a call, for profiles and traces."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any, NamedTuple, TypeAlias
 #: `report(name, nodes, start, seconds)`: see step_reporter.
 StepReporter: TypeAlias = Callable[[str, Sequence[str], "float | None", float], None]
 
-#: Nanoseconds that a step may be outside of its part: clocks of devices are converted.
+#: Nanoseconds by which a step may exceed its part: clocks of devices are converted.
 _SLACK = 1000
 _MOST_TEXT = 200
 
 
 class TimedStep(NamedTuple):
-    """What a part has done, in nanoseconds of time.perf_counter_ns."""
+    """Step of a part, in nanoseconds of time.perf_counter_ns."""
 
     name: str
     nodes: tuple[str, ...]
@@ -29,14 +29,14 @@ class TimedStep(NamedTuple):
 
 
 class StepProblem(NamedTuple):
-    """Why a step is left out, and what all steps with such a reason have in common."""
+    """Reason why a step is left out, and a key that is equal for all steps with such a reason."""
 
     kind: str
     text: str
 
 
 class PartCall:
-    """A call of a part's function, with what it reports."""
+    """Call of a part's function, with the steps that the function reports."""
 
     def __init__(self, label: str) -> None:
         self.label = label
@@ -46,11 +46,11 @@ class PartCall:
         self._reported: list[tuple[object, object, object, object]] = []
 
     def report(self, name: object, nodes: object = (), start: object = None, seconds: object = None) -> None:
-        """Takes anything, and no time: what is wrong with it is told when the call has ended."""
+        """Record a step of any form without delay. Problems are reported after the call."""
         self._reported.append((name, nodes, start, seconds))
 
     def steps(self) -> list[TimedStep]:
-        """What was reported, but for what is wrong, which is among the problems from now on."""
+        """Return the valid steps. Problems of all other steps are appended to `problems`."""
         found: list[TimedStep] = []
         for each in self._reported:
             step = self._checked(*each, after=found[-1].end if found else self.begin)
@@ -73,7 +73,7 @@ class PartCall:
         if length < 0:
             return StepProblem("negative", f"{_titled(name)} takes {length:g} s")
         begin = after if first is None else round(first * 1e9)
-        # Of the sum: a step ends where the next one begins, to the nanosecond.
+        # Round the sum, so that a step ends exactly where the next one begins.
         end = after + round(length * 1e9) if first is None else round((first + length) * 1e9)
         off = max(self.begin - begin, end - self.end)
         if off > _SLACK:
@@ -83,25 +83,25 @@ class PartCall:
 
 
 class _Here(threading.local):
-    """Of this thread: the calls of parts so far while a call of a program is profiled, and the one that is made."""
+    """State of this thread: the calls of parts so far during a profiled call of a program, and the current call."""
 
     calls: list[PartCall] | None = None
     call: PartCall | None = None
 
 
 _here = _Here()
-#: How many threads collect steps: a part that is called where none does asks for nothing else.
+#: Number of threads that collect steps. With 0, a call of a part has no further overhead.
 _collecting = 0
 _counting = threading.Lock()
 
 
 def step_reporter() -> StepReporter | None:
-    """For a Python function of a part: `report(name, nodes, start, seconds)` tells a step of the call that it is
-    called for; None where nobody profiles or traces, so that nothing has to be measured.
+    """Return `report(name, nodes, start, seconds)` for a Python function of a part, or None if nobody profiles or
+    traces.
 
-    `nodes` are names of the model's nodes (rx.codegens.node_names, step.nodes, while compiling), `start` is what
-    time.perf_counter() said; None for a step that begins where the one before has ended, on a device that knows
-    durations only. Other threads may call it while the part is running.
+    The function reports a step of the current call. `nodes` are names of the model's nodes (rx.codegens.node_names,
+    step.nodes, while compiling). `start` is a value of time.perf_counter(); with None a step begins where the previous
+    one ended, for devices that only know durations. Other threads may call the function while the part is running.
     """
     return _here.call.report if _collecting and _here.call is not None else None
 
@@ -112,7 +112,7 @@ def are_steps_wanted() -> bool:
 
 @contextmanager
 def collecting_steps() -> Iterator[list[PartCall]]:
-    """The calls of parts that this thread makes inside, as they are made."""
+    """Yield the list of calls of parts, which grows as this thread makes calls."""
     before, _here.calls = _here.calls, []
     _count(1)
     try:
@@ -130,7 +130,7 @@ def _count(more: int) -> None:
 
 @contextmanager
 def part_call(label: str) -> Iterator[None]:
-    """A call of a part, whose function is called inside."""
+    """Record a call of a part, which happens inside of the `with`."""
     before = _here.call
     _here.call = made = PartCall(label)
     if _here.calls is not None:
@@ -143,7 +143,7 @@ def part_call(label: str) -> Iterator[None]:
 
 
 def notes_on_steps(problems: Iterable[tuple[str, StepProblem]]) -> list[str]:
-    """What is wrong with steps, by the labels of their parts: each kind once."""
+    """Return the problems of steps with the labels of their parts: each kind once."""
     found: dict[tuple[str, str], list[str]] = {}
     for label, problem in problems:
         found.setdefault((label, problem.kind), []).append(problem.text)
@@ -162,12 +162,12 @@ def problem_with_names(name: object, nodes: object) -> StepProblem | None:
 
 
 def named_step(name: Any, nodes: Any, begin: int, end: int) -> TimedStep:
-    """A step with names that nothing is wrong with."""
+    """Return a step with valid names."""
     return TimedStep(_shown(name), tuple(map(_shown, nodes)), begin, end)
 
 
 def _number(seconds: object) -> float | None:
-    """None for what is no number, or no time that there can be."""
+    """Return the number of seconds, or None if it is not a number or not a possible time."""
     try:
         number = float(seconds) if isinstance(seconds, numbers.Real) else math.nan
     except OverflowError:  # an integer of hundreds of digits
@@ -182,12 +182,12 @@ def _titled(name: object) -> str:
 def _described(thing: object) -> str:
     try:
         return _cut(repr(thing))
-    except Exception:  # whatever a stranger's class raises; Python has no text for very large numbers
+    except Exception:  # user classes may raise any error; Python cannot print very large numbers
         return f"an object of type {type(thing).__name__}"
 
 
 def _shown(text: str) -> str:
-    """On one line, in characters that can be written."""
+    """Return the text on one line, in printable characters."""
     return text if text.isprintable() else text.encode("unicode_escape").decode()
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What memory holds before a call: patterns, of which results must show nothing (guard_pages.py fills it).
+"""Patterns in memory before a call. Results must not depend on them (guard_pages.py fills the memory).
 
-A program is called with each of two. An element that is what its memory held, each time, was not written; one that
-differs was computed of memory that nothing had written.
+A program is called with each of two patterns. An element that equals the pattern both times was not written. An element
+that differs between the calls was computed from uninitialized memory.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .foreign_types import Array
 
-#: Two bytes each: NaN of every float type, and integers that hardly anything gives; then other ones.
+#: Two bytes each: NaN of every float type, and unlikely integers; then other values.
 PATTERNS = (b"\xf5\xff", b"\x0a\x00")
 
 
 def element_of(size: int, pattern: bytes) -> bytes:
-    """What an element of `size` bytes holds."""
+    """Return an element of `size` bytes of the pattern."""
     return pattern[:1] * size if size < 2 else pattern * (size // 2)
 
 
 def places_of(data: bytes | memoryview, element: bytes) -> Iterator[int]:
-    """Where an element is in memory."""
+    """Yield the positions of an element in memory."""
     found = (each.start() for each in re.finditer(b"(?=" + re.escape(element) + b")", data, re.DOTALL))
     return (place for place in found if place % len(element) == 0)
 
 
 def unwritten(first: bytes, second: bytes, size: int) -> Iterator[int]:
-    """The elements that were what they had been filled with, each of two times."""
+    """Yield the indices of elements that equal the pattern in both calls."""
     one, other = (element_of(size, pattern) for pattern in PATTERNS)
     for place in places_of(first, one):
         if second[place : place + size] == other:
@@ -38,7 +38,7 @@ def unwritten(first: bytes, second: bytes, size: int) -> Iterator[int]:
 
 
 def problem_of(first: Array, second: Array) -> str:
-    """What is wrong with a result that was computed with each pattern; "" for nothing."""
+    """Return the problem of a result that was computed with each pattern, or ""."""
     if first.shape != second.shape:
         return "has another shape when memory held something else before"
     one, other = first.tobytes(), second.tobytes()
@@ -53,7 +53,7 @@ def problem_of(first: Array, second: Array) -> str:
 
 
 def change_of(before: Array, after: Array) -> str:
-    """The first element of an argument that a call has changed; "" where there is none."""
+    """Return the first element of an argument that a call has changed, or ""."""
     one, other, size = before.tobytes(), after.tobytes(), before.dtype.itemsize
     if one == other:
         return ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the time of a call went: the numbers, and as tables for people."""
+"""Profile of a function's calls: the numbers, and tables for people."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import asdict, dataclass
 from ..support.suggest import counted
 
 _GAP = "  "
-_LEAST_TEXT = 16  # columns for a kernel's name and for its nodes, however narrow the terminal
-#: What the time of a part is filed under: apart from its steps, and where it tells of none.
+_LEAST_TEXT = 16  # minimum columns for a kernel's name and for its nodes, even in a narrow terminal
+#: Names for the time of a part: outside of its steps, and of a part without steps.
 BETWEEN_STEPS, WHOLE_PARTS = "between steps", "whole parts"
 _BETWEEN = "between kernels: checks, sizes, memory, the call itself"
 
 
 @dataclass(frozen=True)
 class StepTime:
-    """What a codegen's part says that it does, or a C call of it: its calls and time in one call of the function."""
+    """Step of a codegen's part, or one of its C calls, with its calls and time per call of the function."""
 
     name: str
-    #: Names of the model's nodes, as far as the part tells.
+    #: Names of the model's nodes, as far as the part reports them.
     nodes: tuple[str, ...]
     calls: int
     seconds: float
@@ -29,38 +29,39 @@ class StepTime:
 
 @dataclass(frozen=True)
 class KernelTime:
-    """A place in the program where a kernel is called. Times and calls are for one call of the program's function."""
+    """Call site of a kernel in the program. Times and calls are per call of the program's function."""
 
-    #: A PrimFunc's name, or that of a packed function.
+    #: Name of a PrimFunc or of a packed function.
     kernel: str
-    #: Names of the model's nodes, or places in a file; their operators where the model says so ("onnx.Conv").
+    #: Names of the model's nodes, or positions in a file; their operators if the model states them ("onnx.Conv").
     nodes: tuple[str, ...]
     node_operators: tuple[str, ...]
-    #: What the kernel computes, and which of it the time is filed under.
+    #: Operators that the kernel computes, and the main one, which the time is attributed to.
     operators: tuple[str, ...]
     main_operator: str
     #: Types, as "f32[n,4]".
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    #: Of inputs and outputs; None where sizes differ from call to call.
+    #: Bytes of inputs and outputs; None if sizes differ from call to call.
     bytes: int | None
     calls: int
     seconds: float
     share: float
-    #: Of the fastest and of the slowest call of the program's function.
+    #: Time in the fastest and in the slowest call of the program's function.
     fastest_seconds: float
     slowest_seconds: float
-    #: Whose part it is, where it is none of the target's kernels, and what that tells of itself, the longest first.
+    #: Codegen of a part, "" for the target's kernels; and the steps that the part reports, the longest first.
     codegen: str = ""
     steps: tuple[StepTime, ...] = ()
 
     @property
     def between_steps(self) -> float:
-        """Seconds that no step of a part has."""
+        """Return the seconds outside of the steps of a part."""
         return max(self.seconds - sum(each.seconds for each in self.steps), 0.0)
 
     def operator_of(self, step: StepTime) -> str:
-        """The operators of the model's nodes that a step computes, "onnx.Conv+onnx.Relu"; its name where unknown."""
+        """Return the operators of the nodes that a step computes, "onnx.Conv+onnx.Relu", or its name if they are
+        unknown."""
         known = dict(zip(self.nodes, self.node_operators, strict=False))
         found = dict.fromkeys(operator for node in step.nodes if (operator := known.get(node, "")))
         return "+".join(found) or step.name
@@ -68,10 +69,10 @@ class KernelTime:
 
 @dataclass(frozen=True)
 class OperatorTime:
-    """The time of all kernels of one main operator, or of what parts of one codegen do for an operator of the model."""
+    """Time of all kernels with one main operator, or of a codegen's steps for one operator of the model."""
 
     operator: str
-    #: Places in the program, and calls.
+    #: Numbers of call sites and of calls.
     kernels: int
     calls: int
     seconds: float
@@ -83,24 +84,24 @@ class OperatorTime:
 class Profile:
     """Means over calls, without the fastest and the slowest quarter of them.
 
-    What kernels take and what is between them add up to `profiled_seconds`, which shares are of.
+    The time in kernels and between kernels adds up to `profiled_seconds`. Shares refer to this sum.
     """
 
     function: str
     repeat: int
-    #: The longest first.
+    #: The longest kernels first.
     kernels: tuple[KernelTime, ...]
-    #: What is not in kernels: checks, sizes, memory, the call itself.
+    #: Time outside of kernels: checks, sizes, memory, the call itself.
     between_seconds: float
     between_share: float
-    #: A whole call, with the clocks on and off.
+    #: Time of a whole call, with the clocks on and off.
     profiled_seconds: float
     unprofiled_seconds: float
-    #: Why the times are not to be trusted as they stand; nothing where they are.
+    #: Reasons to distrust the times.
     notes: tuple[str, ...] = ()
 
     def by_operator(self) -> list[OperatorTime]:
-        """The times of each kind of operator, the longest first."""
+        """Return the times of each kind of operator, the longest first."""
         groups: dict[tuple[str, str], list[tuple[int, float, float]]] = {}
         for each in self.kernels:
             operator = BETWEEN_STEPS if each.steps else WHOLE_PARTS if each.codegen else each.main_operator
@@ -117,11 +118,11 @@ class Profile:
         return sorted(times, key=lambda each: -each.seconds)
 
     def to_dict(self) -> dict[str, object]:
-        """Plain data, for JSON."""
+        """Return plain data, for JSON."""
         return {**asdict(self), "operators": [asdict(each) for each in self.by_operator()]}
 
     def __repr__(self) -> str:
-        """At a glance; `print` shows it all."""
+        """Return a summary; `print` shows all times."""
         counts = f"{counted(self.repeat, 'call')}, {counted(len(self.kernels), 'kernel')}"
         text = f"{self.function}: {self.unprofiled_seconds * 1e3:.3f} ms a call, {counts}"
         first = next(iter(self.kernels), None)
@@ -133,9 +134,9 @@ class Profile:
 
 
 def profile_text(profile: Profile, width: int | None = None) -> str:
-    """The kernels by their time, parts with their steps, the sums by operator, and what profiling costs.
+    """Return the kernels by time, parts with their steps, the sums by operator, and the cost of profiling.
 
-    Shortened where `width` is given.
+    The text is shortened to `width`.
     """
     unit, factor = ("ms", 1e3) if profile.profiled_seconds >= 1e-3 else ("us", 1e6)
     called = [each for each in profile.kernels if each.calls]
@@ -156,7 +157,7 @@ def profile_text(profile: Profile, width: int | None = None) -> str:
 
 
 def _lines(kernel: KernelTime) -> list[tuple[str, tuple[str, ...], float, float, str]]:
-    """Names, nodes, shares, seconds and calls: of a kernel, or of a part and of its steps below it."""
+    """Return names, nodes, shares, seconds and calls of a kernel, or of a part and its steps."""
     name = f"{kernel.codegen}: {kernel.kernel}" if kernel.codegen else kernel.kernel
     lines = [(name, kernel.nodes, kernel.share, kernel.seconds, str(kernel.calls))]
     lines += [(f"  {each.name}", each.nodes, each.share, each.seconds, str(each.calls)) for each in kernel.steps]
@@ -187,7 +188,7 @@ def _cost(profile: Profile, unit: str, factor: float) -> str:
 
 
 def _idle(count: int) -> list[str]:
-    """Of a branch that was not taken, for instance."""
+    """Return a line about kernels that were not called, for instance in a branch."""
     return [f"not called: {count} more kernel{'s' if count > 1 else ''}"] if count else []
 
 
@@ -196,7 +197,7 @@ def _numbers(share: float, time: float, count: str) -> list[str]:
 
 
 def _room(width: int | None, head: Sequence[str], rows: Sequence[Sequence[str]]) -> int | None:
-    """The columns that the numbers leave."""
+    """Return the number of columns that the numbers leave."""
     return None if width is None else max(width - sum(_widths(head, rows)) - len(_GAP) * len(head), 2 * _LEAST_TEXT)
 
 
@@ -205,7 +206,7 @@ def _widths(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str, texts: Sequence[str]) -> list[str]:
-    """Numbers below each other, each row with a text behind them."""
+    """Return a table of numbers with a text at the end of each row."""
     widths = _widths(head, rows)
     lines = []
     for cells, text in zip([head, *rows], [title, *texts], strict=True):
@@ -215,7 +216,10 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], title: str, texts
 
 
 def _nodes(nodes: Sequence[str], most: int | None) -> str:
-    """All nodes; where there is no room the end of the first, which says more than its beginning, and a count."""
+    """Return all nodes.
+
+    If they do not fit, return the end of the first, which is more specific than its start, and a count.
+    """
     whole = ", ".join(nodes)
     if most is None or len(whole) <= most:
         return whole

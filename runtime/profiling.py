@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures where the time of a call goes: the code has a clock at each place where a graph calls a kernel."""
+"""Profiling of a function: the code has a clock at each site where a graph calls a kernel."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .part_steps import notes_on_steps
 from .profile import KernelTime, Profile, StepTime
 from .recording import Recorded, Recorder
 
-#: The code's function that switches its clocks on (1) and off (0) and gives the address of what they measure: i64
-#: numbers, nanoseconds of all kernels, then for each place calls and nanoseconds.
+#: Function of the code that switches its clocks on (1) and off (0). It returns the address of the measurements: i64
+#: numbers, nanoseconds of all kernels, then calls and nanoseconds of each site.
 SWITCH = "__relax_profile"
-#: Where kernels run on a device, what has it tell what has run: its clocks are not the CPU's.
+#: Function that makes a device report its kernels, since the device's clocks are not the CPU's.
 TELL = "__relax_tell_profile"
 
 Switch = Callable[..., int]
-#: The codegens that have made functions, by the names that programs call these by.
+#: Codegens that compiled functions, by the names that programs call them by.
 Parts = Mapping[str, str]
 Run = TypeVar("Run")
 
@@ -41,15 +41,15 @@ def profile_calls(
     on_device: bool = False,
     parts: Parts = MappingProxyType({}),
 ) -> Profile:
-    """Calls a function of a program again and again, by turns with the clocks off and on.
+    """Call a function of a program repeatedly, alternately with the clocks off and on.
 
-    `signature` is what the manifest says of it, `find` gives a function of the code by its name. Raises ArtifactError
-    where the program was compiled without clocks; what the call raises comes as it is, and the clocks are off then.
+    `signature` is from the manifest, `find` returns a function of the code by name. Raises ArtifactError if the program
+    was compiled without clocks. Exceptions of the call are passed on, with the clocks off.
     """
     sites = timed_sites(signature, "profiled", repeat, warmup)
     switch: Switch = find(SWITCH) if sites else no_clocks
     tell = find(TELL) if sites and on_device else _nothing
-    # Steps are told by the host: of parts whose work is the device's, they say when it was asked for.
+    # The host reports steps. On a device they would show when the work was enqueued.
     has_steps = not on_device and any(site.name in parts for site in sites)
     recorder = Recorder() if has_steps else None
     plain, timed, counts, steps = [], [], [], []
@@ -67,7 +67,7 @@ def profile_calls(
 
 
 def timed_sites(signature: Signature, what: str, repeat: int, warmup: int) -> tuple[Site, ...]:
-    """Where a function calls kernels. Raises for numbers of calls that make no sense, and where that is not known."""
+    """Return the call sites of a function. Raises for invalid numbers of calls, and if the sites are unknown."""
     if repeat < 1 or warmup < 0:
         raise ValueError(f"repeat={repeat}, warmup={warmup}: at least one call must be timed")
     if signature.sites is None:
@@ -79,11 +79,11 @@ def timed_sites(signature: Signature, what: str, repeat: int, warmup: int) -> tu
 
 
 def _nothing() -> None:
-    """Nothing is left to report where kernels run on the CPU."""
+    """Report nothing: kernels run on the CPU."""
 
 
 def no_clocks(on: int) -> int:
-    """Of a program that calls no kernel."""
+    """Return 0 for a program that calls no kernel."""
     return 0
 
 
@@ -91,7 +91,7 @@ def no_clocks(on: int) -> int:
 def clocks(
     switch: Switch, sites: Sequence[Site], recorder: Recorder | None
 ) -> Iterator[Callable[[], list[tuple[int, int]]]]:
-    """The clocks are on inside. What comes has calls and nanoseconds of each site."""
+    """Switch the clocks on inside of the `with`. Yields a function that returns calls and nanoseconds of each site."""
     places = [site.place for site in sites]
     words = 1 + 2 * (1 + max(places)) if places else 0
     try:
@@ -127,7 +127,7 @@ def _summary(
     steps: Sequence[Recorded] = (),
 ) -> Profile:
     runs = _middle(list(zip(timed, counts, strict=True)), key=lambda run: run[0])
-    # In whole nanoseconds as long as may be: a mean of rounded seconds may be outside of what it is the mean of.
+    # Integer nanoseconds as long as possible: a mean of rounded seconds may be outside of the range of its values.
     seconds = [_mean([run[index][1] for _, run in runs]) * 1e-9 for index in range(len(sites))]
     calls = [sorted(run[index][0] for _, run in runs)[len(runs) // 2] for index in range(len(sites))]
     whole = _mean([total for total, _ in runs])
@@ -152,7 +152,7 @@ def _summary(
 
 
 def _steps_of(runs: Sequence[tuple[float, Recorded]], whole: float) -> dict[int, tuple[StepTime, ...]]:
-    """Of the part at each place, the longest first: means over calls that take `whole` seconds each."""
+    """Return the steps of the part at each site, the longest first: means over calls of `whole` seconds each."""
     spent: Counter[tuple[int, str, tuple[str, ...]]] = Counter()
     calls: Counter[tuple[int, str, tuple[str, ...]]] = Counter()
     for _, run in runs:
@@ -170,7 +170,7 @@ def _steps_of(runs: Sequence[tuple[float, Recorded]], whole: float) -> dict[int,
 
 
 def _middle(runs: list[Run], key: Callable[[Run], float]) -> list[Run]:
-    """Without the fastest and the slowest quarter. Unlike medians of parts, means of these add up to the whole's."""
+    """Drop the fastest and the slowest quarter. Unlike medians, means of the parts add up to the mean of the whole."""
     left_out = len(runs) // 4
     return sorted(runs, key=key)[left_out : len(runs) - left_out]
 

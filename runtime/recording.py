@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What happened in one call of a program: spans of its log, each with the steps of the part that it is."""
+"""Record of one call of a program: spans of its log, with the steps of parts."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from .part_steps import PartCall, StepProblem, TimedStep, collecting_steps, name
 
 
 class Recorded(NamedTuple):
-    """Of one call."""
+    """Record of one call."""
 
     spans: Sequence[Span] = ()
-    #: Of parts, each with the number of the kernel's span that it is in.
+    #: Steps of parts, each with the number of the enclosing kernel span.
     steps: Sequence[tuple[int, TimedStep]] = ()
-    #: What is wrong with steps, by the parts' labels.
+    #: Problems of steps, by the parts' labels.
     problems: Sequence[tuple[str, StepProblem]] = ()
-    #: Records that there was no room for.
+    #: Number of records that did not fit.
     lost: int = 0
-    #: The thread that called.
+    #: Thread of the caller.
     thread: int = 0
 
 
 class Recorder:
-    """Records calls of one thread, one after the other."""
+    """Recorder of sequential calls of one thread."""
 
     def __init__(self) -> None:
         self.log = EventLog()
@@ -37,13 +37,13 @@ class Recorder:
 
     @contextmanager
     def recording(self) -> Iterator[None]:
-        """A call is made inside, with the clocks on and this log."""
+        """Record a call that is made inside of the `with`, with the clocks on and this log."""
         self.log.clear()
         with collecting_steps() as self._calls:
             yield
 
     def recorded(self) -> Recorded:
-        """What was made inside."""
+        """Return the record of the last call."""
         if not self.log.is_known:
             raise ArtifactError(
                 "the program's code keeps no log of its calls: it was compiled by an older release; compile it again"
@@ -59,7 +59,7 @@ class Recorder:
 
 
 def _native_steps(spans: Sequence[Span]) -> tuple[list[TimedStep], list[tuple[str, StepProblem]]]:
-    """The C calls of parts, which native code makes, and what is wrong with their names."""
+    """Return the C calls of parts, which native code makes, and the problems of their names."""
     steps, problems = [], []
     for each in spans:
         if each.kind != CALL:
@@ -74,7 +74,7 @@ def _native_steps(spans: Sequence[Span]) -> tuple[list[TimedStep], list[tuple[st
 
 
 def _around(step: TimedStep, kernels: Sequence[tuple[int, int]], spans: Sequence[Span]) -> int | None:
-    """The number of the innermost span of a kernel that a step is in."""
+    """Return the number of the innermost kernel span that encloses a step."""
     for place in range(bisect_right(kernels, (step.begin, len(spans))) - 1, -1, -1):
         _, number = kernels[place]
         if spans[number].end >= step.end:

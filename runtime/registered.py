@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What programs find of Python where they are loaded: relax.print, and its own exceptions."""
+"""Python functions and exceptions for loaded programs: relax.print, and Python's exceptions."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ def register_print() -> None:
 
 
 def print_values(format_: str, *values: object) -> None:
-    """By Python's str.format; without a format, the values one by one."""
+    """Print values with Python's str.format, or one by one without a format."""
     shown = [_shown(value) for value in values]
     print(str(format_).format(*shown) if format_ else " ".join(map(str, shown)), flush=True)
 
 
 def _shown(value: Any) -> object:
-    """A tensor as numpy prints it, with its own memory: it is gone after the call."""
+    """Return a tensor as NumPy prints it, with its own memory: the tensor's memory is freed after the call."""
     if not hasattr(value, "__dlpack__"):
         return value
     import numpy
 
     try:
         return numpy.array(numpy.from_dlpack(value))
-    except (BufferError, RuntimeError, TypeError):  # an element type that numpy does not know
+    except (BufferError, RuntimeError, TypeError):  # an element type that NumPy does not support
         return f"<tensor {tuple(value.shape)} {value.dtype}>"
 
 
 @functools.lru_cache(maxsize=1)
 def register_builtin_errors() -> None:
-    """Tells tvm-ffi the names of Python's own exceptions; it knows eight, and makes the others RuntimeError.
+    """Register Python's own exceptions with tvm-ffi, which knows eight and raises RuntimeError for all others.
 
-    A class of one's own is registered with `tvm_ffi.register_error`.
+    User classes are registered with `tvm_ffi.register_error`.
     """
     from .ffi import tvm_ffi
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a call returns, as arrays of the framework that its arguments are of. Imports no framework: it asks theirs."""
+"""Results of a call as arrays of the arguments' framework. Imports no framework: the arguments provide it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ Give = Callable[[Any], Any]
 
 
 def giver(signature: Signature, arguments: Sequence[object]) -> Give:
-    """What makes a call's result what the caller gets: the first array decides the framework, tvm-ffi's where none is.
+    """Return the function that converts a call's result. The first array determines the framework; the default is
+    tvm-ffi's.
 
-    Numbers and lists that stand for arrays are numpy's.
+    For numbers and lists in place of arrays it is NumPy.
     """
     outputs = signature.outputs
     framework = next(_frameworks(signature, arguments), None)
@@ -27,12 +28,12 @@ def giver(signature: Signature, arguments: Sequence[object]) -> Give:
     if len(outputs) == 1:
         return _giver_of(signature.name, 0, outputs[0], framework)
     givers = [_giver_of(signature.name, position, each, framework) for position, each in enumerate(outputs)]
-    # By a slice: tvm-ffi's arrays count themselves anew for each element that is asked for.
+    # A slice is faster: tvm-ffi's arrays count their items for each access.
     return lambda results: tuple([give(each) for give, each in zip(givers, results[:], strict=True)])
 
 
 def _frameworks(signature: Signature, arguments: Sequence[object]) -> Iterator[Give]:
-    """What makes arrays of tensors for each argument that is an array."""
+    """Yield the function that creates arrays from tensors for each argument that is an array."""
     for described, argument in zip(signature.inputs, arguments, strict=False):
         if described.kind == "list" and isinstance(argument, Sequence):
             yield from map(maker_of, argument)
@@ -47,7 +48,7 @@ def maker_of(array: object) -> Give:
         return _as_it_is
     if not hasattr(array, "__dlpack__"):
         return to_numpy
-    if hasattr(array, "__array_namespace__"):  # the array API's standard
+    if hasattr(array, "__array_namespace__"):  # standard of the array API
         namespace = array.__array_namespace__()
         return _of_namespace(namespace)
     for cls in type(array).__mro__:
@@ -75,21 +76,21 @@ def _giver_of(function: str, position: int, described: PassedValue, make: Give |
     if make is None or make is _as_it_is:
         return _as_it_is if is_tensor else _plain
     if make is to_numpy and is_tensor and described.dtype in KNOWN_TO_NUMPY and not described.holds:
-        return sys.modules["numpy"].from_dlpack  # as fast as can be
+        return sys.modules["numpy"].from_dlpack  # the fastest conversion
     held = described.holds or None if make is to_numpy else None
 
     is_as_made = is_tensor and make is not to_numpy
 
     def give(value: object) -> object:
         if not isinstance(value, tvm_ffi.Tensor):
-            if is_as_made:  # tvm-ffi gives torch's where any argument is torch's
+            if is_as_made:  # tvm-ffi returns torch tensors if any argument is one
                 return value
             if isinstance(value, tvm_ffi.Array):
                 return [give(each) for each in value]
             return to_numpy(value, held) if make is to_numpy and hasattr(value, "__dlpack__") else value
         try:
             return to_numpy(value, held) if make is to_numpy else make(value)
-        except Exception as error:  # whatever a framework raises for what it lacks
+        except Exception as error:  # frameworks raise different errors for missing features
             text = f"{function}: result #{position} ({value.dtype}) cannot be given as the arguments came: {error}"
             raise UnsupportedArray(f"{text}; pass tvm_ffi tensors to get them") from error
 
@@ -97,7 +98,7 @@ def _giver_of(function: str, position: int, described: PassedValue, make: Give |
 
 
 def _plain(value: object) -> object:
-    """tvm-ffi's own; an array of them as a list."""
+    """Return a tvm-ffi object unchanged, and its array as a list."""
     from .ffi import tvm_ffi
 
     return [_plain(each) for each in value] if isinstance(value, tvm_ffi.Array) else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LAPACK for matrices of complex numbers: packed functions that call SciPy, which programs find by name.
+"""LAPACK for complex matrices: packed functions that call SciPy, which programs find by name.
 
 A function takes its options, as numbers, then tensors, and returns an array of tensors. Complex numbers are pairs.
 """
@@ -8,30 +8,39 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from ..support.lapack_names import NEEDS, PREFIX
 from .arrays import tensor, to_numpy
 from .complex_arrays import in_pairs, of_pairs
 
+if TYPE_CHECKING:
+    from numpy import ndarray
+    from numpy.typing import ArrayLike
+
+    from .foreign_types import Tensor
+
+#: Functions of SciPy for one dtype, by LAPACK's names.
+Lapack: TypeAlias = Callable[[str], Callable[..., Any]]
 #: Shape of one matrix's result, and its kind: complex, real or integer.
 Result = tuple[tuple[int, ...], str]
 _PARTS = {"complex64": "float32", "complex128": "float64"}
 
 
 class Routine(NamedTuple):
-    """A function of LAPACK: its options, and which arguments are of complex numbers, 'c', or not."""
+    """Routine of LAPACK: its options, and a letter per argument, 'c' for complex numbers."""
 
     options: int
     arguments: str
-    #: `compute(lapack, options, matrices)`: the results of one matrix, by functions of scipy.linalg.lapack.
-    compute: Callable[..., Sequence[Any]]
-    #: `results(options, *shapes)`: the results, for matrices of these shapes.
+    #: `compute(lapack, options, matrices)` returns the results of one matrix, by functions of scipy.linalg.lapack.
+    compute: Callable[..., Sequence[ArrayLike]]
+    #: `results(options, *shapes)` returns shapes and kinds of the results for matrices of these shapes.
     results: Callable[..., Sequence[Result]]
 
 
 def _square(*kinds: str) -> Callable[..., Sequence[Result]]:
-    """Results of an n by n matrix: "nn c" is a complex matrix, "n r" a real vector, "m" n - 1, " i" a number."""
+    """Return the results of an n by n matrix: "nn c" is a complex matrix, "n r" a real vector, "m" n - 1, " i" a
+    number."""
 
     def results(options: Sequence[int], shape: Sequence[int], *rest: Sequence[int]) -> list[Result]:
         extents = {"n": shape[-1], "m": max(shape[-1] - 1, 0)}
@@ -41,7 +50,7 @@ def _square(*kinds: str) -> Callable[..., Sequence[Result]]:
 
 
 def _rectangular(*kinds: str) -> Callable[..., Sequence[Result]]:
-    """Results of an m by n matrix; k is the smaller extent."""
+    """Return the results of an m by n matrix; k is the smaller extent."""
 
     def results(options: Sequence[int], shape: Sequence[int], *rest: Sequence[int]) -> list[Result]:
         extents = {"m": shape[0], "n": shape[1], "k": min(shape)}
@@ -56,8 +65,8 @@ def _svd_results(options: Sequence[int], shape: Sequence[int]) -> list[Result]:
     return [((m, n), "c"), ((min(m, n),), "r"), ((m, rows), "c"), ((columns, n), "c"), ((), "i")]
 
 
-def _svd(name: str) -> Callable[..., Sequence[Any]]:
-    def compute(of: Any, options: Sequence[int], a: Any) -> Sequence[Any]:
+def _svd(name: str) -> Callable[..., Sequence[ArrayLike]]:
+    def compute(of: Lapack, options: Sequence[int], a: ndarray) -> Sequence[ArrayLike]:
         with_vectors, is_full = options
         u, s, vt, info = of(name)(a, compute_uv=with_vectors, full_matrices=is_full)
         return [a, s, u, vt, info] if with_vectors else [a, s, 0, 0, info]
@@ -65,65 +74,65 @@ def _svd(name: str) -> Callable[..., Sequence[Any]]:
     return compute
 
 
-def _potrf(of: Any, options: Sequence[int], a: Any) -> Sequence[Any]:
+def _potrf(of: Lapack, options: Sequence[int], a: ndarray) -> Sequence[ArrayLike]:
     return of("potrf")(a, lower=options[0], clean=0)
 
 
-def _getrf(of: Any, options: Sequence[int], a: Any) -> Sequence[Any]:
+def _getrf(of: Lapack, options: Sequence[int], a: ndarray) -> Sequence[ArrayLike]:
     lu, pivots, info = of("getrf")(a)
     return [lu, pivots + 1, info]
 
 
-def _geqrf(of: Any, options: Sequence[int], a: Any) -> Sequence[Any]:
+def _geqrf(of: Lapack, options: Sequence[int], a: ndarray) -> Sequence[ArrayLike]:
     qr, tau, _, _ = of("geqrf")(a)
     return [qr, tau]
 
 
-def _ungqr(of: Any, options: Sequence[int], a: Any, tau: Any) -> Sequence[Any]:
+def _ungqr(of: Lapack, options: Sequence[int], a: ndarray, tau: ndarray) -> Sequence[ArrayLike]:
     return [of("ungqr")(a, tau)[0]]
 
 
-def _unmqr(of: Any, options: Sequence[int], a: Any, tau: Any, c: Any) -> Sequence[Any]:
+def _unmqr(of: Lapack, options: Sequence[int], a: ndarray, tau: ndarray, c: ndarray) -> Sequence[ArrayLike]:
     side, turn = "L" if options[0] else "R", "C" if options[1] else "N"
     return [of("unmqr")(side, turn, a[:, : len(tau)], tau, c, max(1, *c.shape) * 32)[0]]
 
 
-def _heevd(of: Any, options: Sequence[int], a: Any) -> Sequence[Any]:
+def _heevd(of: Lapack, options: Sequence[int], a: ndarray) -> Sequence[ArrayLike]:
     values, vectors, info = of("heevd")(a, lower=options[0])
     return [vectors, values, info]
 
 
-def _geev(of: Any, options: Sequence[int], a: Any) -> Sequence[Any]:
+def _geev(of: Lapack, options: Sequence[int], a: ndarray) -> Sequence[ArrayLike]:
     values, left, right, info = of("geev")(a, compute_vl=options[0], compute_vr=options[1])
     return [values, left if options[0] else 0, right if options[1] else 0, info]
 
 
-def _gees(of: Any, options: Sequence[int], a: Any) -> Sequence[Any]:
+def _gees(of: Lapack, options: Sequence[int], a: ndarray) -> Sequence[ArrayLike]:
     t, count, values, vectors, _, info = of("gees")(lambda value: None, a, compute_v=options[0])
     return [t, vectors if options[0] else 0, values, count, info]
 
 
-def _gehrd(of: Any, options: Sequence[int], a: Any) -> Sequence[Any]:
+def _gehrd(of: Lapack, options: Sequence[int], a: ndarray) -> Sequence[ArrayLike]:
     return of("gehrd")(a)
 
 
-def _hetrd(of: Any, options: Sequence[int], a: Any) -> Sequence[Any]:
+def _hetrd(of: Lapack, options: Sequence[int], a: ndarray) -> Sequence[ArrayLike]:
     return of("hetrd")(a, lower=options[0])
 
 
-def _gtsv(of: Any, options: Sequence[int], low: Any, d: Any, up: Any, b: Any) -> Sequence[Any]:
+def _gtsv(of: Lapack, options: Sequence[int], low: ndarray, d: ndarray, up: ndarray, b: ndarray) -> Sequence[ArrayLike]:
     second, pivots, first, x, info = of("gtsv")(low[1:], d, up[:-1], b)
     return [[*second, *[0] * (len(d) - len(second))], pivots, [*first, up[-1]], x, info]
 
 
-def _geqp3(of: Any, options: Sequence[int], a: Any, chosen: Any) -> Sequence[Any]:
+def _geqp3(of: Lapack, options: Sequence[int], a: ndarray, chosen: ndarray) -> Sequence[ArrayLike]:
     if chosen.any():
         raise RuntimeError("geqp3 of complex numbers puts no columns first: jpvt must be 0")
     qr, order, tau, _, _ = of("geqp3")(a)
     return [qr, order, tau]
 
 
-def _trsm(of: Any, options: Sequence[int], a: Any, b: Any) -> Sequence[Any]:
+def _trsm(of: Lapack, options: Sequence[int], a: ndarray, b: ndarray) -> Sequence[ArrayLike]:
     is_left, is_lower, turn, is_unit = options
     return [of("trsm")(1, a, b, side=not is_left, lower=is_lower, trans_a=turn, diag=is_unit)]
 
@@ -158,7 +167,7 @@ def register_lapack() -> None:
         tvm_ffi.register_global_func(PREFIX + name, functools.partial(_call, name, routine), override=True)
 
 
-def _call(name: str, routine: Routine, *arguments: Any) -> list[Any]:
+def _call(name: str, routine: Routine, *arguments: Any) -> list[Tensor]:
     import numpy
 
     options = [int(each) for each in arguments[: routine.options]]
@@ -167,7 +176,7 @@ def _call(name: str, routine: Routine, *arguments: Any) -> list[Any]:
         each if kind == "I" else numpy.asarray(of_pairs(each))
         for each, kind in zip(given, routine.arguments, strict=True)
     ]
-    # Vectors have capital letters.
+    # Capital letters denote vectors.
     ranks = [1 if kind.isupper() else 2 for kind in routine.arguments]
     lead = arrays[0].shape[: arrays[0].ndim - ranks[0]]
     shapes = [each.shape[each.ndim - rank :] for each, rank in zip(arrays, ranks, strict=True)]
@@ -183,7 +192,7 @@ def _call(name: str, routine: Routine, *arguments: Any) -> list[Any]:
     return list(map(tensor, pairs))
 
 
-def _functions(name: str, dtype: str) -> Callable[[str], Any]:
+def _functions(name: str, dtype: str) -> Lapack:
     """Return SciPy's functions for a dtype, by LAPACK's names."""
     try:
         from scipy.linalg import blas, lapack

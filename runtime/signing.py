@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Signatures of saved programs (Ed25519), in files of their own, checked before anything in a file is believed.
+"""Signatures of saved programs (Ed25519) in separate files. They are checked before a file's contents are used.
 
-What is signed is the SHA-256 of the whole file. The signature of model.rxa is model.rxa.sig, one line of text.
+The signed text contains the SHA-256 of the whole file. The signature of model.rxa is model.rxa.sig, one line of text.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
 StrPath = str | os.PathLike[str]
 Key = TypeVar("Key")
 
-#: What the name of a signature's file ends with.
+#: Suffix of a signature's file name.
 SUFFIX = ".sig"
-# In front of what is signed: the signature of something else is none of a program.
+# Prefix of the signed text, so that a signature of other data is not valid for a program.
 _CONTEXT = b"relax-mlir program, SHA-256: "
 _MARK = "relax-mlir-ed25519 "
-_MOST_BYTES = 65536  # of a key or a signature: what is larger is none
+_MOST_BYTES = 65536  # maximum size of a key or a signature
 
 
 def sign(path: StrPath, key: StrPath | Ed25519PrivateKey) -> Path:
-    """Signs a saved program with a private key, a PEM file; returns the signature's file. Raises ArtifactError."""
+    """Sign a saved program with a private key, a PEM file, and return the signature's file. Raises ArtifactError."""
     key = private_key(key) if isinstance(key, (str, os.PathLike)) else key
     digest = hashlib.sha256()
     try:
@@ -51,7 +51,7 @@ def sign(path: StrPath, key: StrPath | Ed25519PrivateKey) -> Path:
 
 
 def check_trust(path: StrPath, data: memoryview, sha256: str | None, key: StrPath | None) -> None:
-    """Refuses a file with these bytes unless it is the one that is meant, and signed by whom it must be."""
+    """Refuse a file with these bytes unless its hash and its signature are the expected ones."""
     digest = hashlib.sha256(data)
     if sha256 is not None:
         if not re.fullmatch("[0-9a-fA-F]{64}", sha256):
@@ -63,7 +63,7 @@ def check_trust(path: StrPath, data: memoryview, sha256: str | None, key: StrPat
 
 
 def check_signature(path: StrPath, sha256: bytes, key: StrPath) -> None:
-    """Refuses a file with this SHA-256 unless the signature next to it is that of a public key, a PEM file."""
+    """Refuse a file with this SHA-256 unless the signature beside it matches a public key, a PEM file."""
     from_key = public_key(key)
     signature = _read(f"{os.fspath(path)}{SUFFIX}", f"{os.fspath(path)}: its signature")
     try:
@@ -81,14 +81,17 @@ def check_signature(path: StrPath, sha256: bytes, key: StrPath) -> None:
 
 
 def private_key(path: StrPath) -> Ed25519PrivateKey:
-    """A key to sign with (openssl genpkey -algorithm ed25519 -out key.pem). Raises ArtifactError."""
+    """Return a key to sign with (openssl genpkey -algorithm ed25519 -out key.pem). Raises ArtifactError."""
     serialization, ed25519, _ = _library()
     parse = partial(serialization.load_pem_private_key, password=None)
     return _parsed(path, "private", parse, ed25519.Ed25519PrivateKey)
 
 
 def public_key(path: StrPath) -> Ed25519PublicKey:
-    """A key to check signatures with (openssl pkey -in key.pem -pubout -out key.pub.pem). Raises ArtifactError."""
+    """Return a key to check signatures with (openssl pkey -in key.pem -pubout -out key.pub.pem).
+
+    Raises ArtifactError.
+    """
     serialization, ed25519, _ = _library()
     return _parsed(path, "public", serialization.load_pem_public_key, ed25519.Ed25519PublicKey)
 
@@ -98,7 +101,7 @@ def _parsed(path: StrPath, which: str, parse: Callable[[bytes], object], kind: t
 
     try:
         key = parse(_read(path, f"{os.fspath(path)}: the {which} key"))
-    except TypeError:  # what cryptography raises for a missing password
+    except TypeError:  # raised by cryptography for a missing password
         raise ArtifactError(f"{os.fspath(path)}: the {which} key has a password: decrypt it first") from None
     except (ValueError, UnsupportedAlgorithm):
         raise ArtifactError(f"{os.fspath(path)}: expected a {which} key in PEM, got something else") from None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The threads that run parallel loops: one pool for all programs of a process, and how many of them each may have.
+"""Threads for parallel loops: one pool for all programs of a process, and a limit per program.
 
-The pool is native code, an object in each artifact (targets/host/library/pool.mlir): the first program that has one
-gives it to the process, which keeps it.
+The pool is native code, an object in each artifact (targets/host/library/pool.mlir). The process keeps the pool of the
+first program that has one.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .cpu import host_cores, read_system_file
 from .foreign_types import CodeModule
 
 VARIABLE = "RELAX_NUM_THREADS"
-#: The caller and as many workers as the pool has room for (pool.mlir).
+#: The caller, and as many workers as the pool has room for (pool.mlir).
 MOST_THREADS = 256
 
 _FAILED = "__relax_pool_failed"
@@ -28,17 +28,17 @@ _pool: list[CodeModule] = []
 
 
 def usual_threads(environment: Mapping[str, str] = os.environ) -> int:
-    """How many threads a program has by default: RELAX_NUM_THREADS, or the cores that this process may use.
+    """Return the default number of threads of a program: RELAX_NUM_THREADS, or the cores that this process may use.
 
-    Raises RelaxError for a variable that is no number of threads.
+    Raises RelaxError if the variable is not a number of threads.
     """
     said = environment.get(VARIABLE, "").strip()
     return checked_threads(said, f"{VARIABLE}=") if said else min(usable_cores(), MOST_THREADS)
 
 
 def checked_threads(threads: int | str, where: str) -> int:
-    """A number of threads; `where` is what stands before it. Raises RelaxError for anything else."""
-    # Python refuses to write, and to read, numbers of thousands of digits.
+    """Return a valid number of threads. `where` is the prefix of the error. Raises RelaxError for anything else."""
+    # Python refuses to print and to parse numbers of thousands of digits.
     is_huge = isinstance(threads, int) and threads.bit_length() > 64
     text = "a number of many digits" if is_huge else str(threads)
     if not text.isascii() or not text.isdigit() or len(text) > 9 or not 1 <= int(text) <= MOST_THREADS:
@@ -48,16 +48,18 @@ def checked_threads(threads: int | str, where: str) -> int:
 
 
 def usable_cores() -> int:
-    """The cores that this process may use: those that it may run on, each counted once, as far as its group is given
-    time for them; at least 1."""
+    """Return the number of cores that this process may use, at least 1.
+
+    Each core in the process's affinity counts once, up to the CPU time of its control group.
+    """
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    # All may be of one core or each of its own: no system says more cheaply what a set comes to.
+    # The affinity may include one thread per core or several: no system reports the number of cores cheaply.
     return max(1, min(cpus, host_cores(), _allowed_cpus()))
 
 
 @lru_cache(maxsize=1)
 def _allowed_cpus() -> int:
-    """How many CPUs' time the control groups of this process get, rounded up."""
+    """Return the number of CPUs for which the control groups grant this process time, rounded up."""
     quotas = [_quota(f"/sys/fs/cgroup{path}/cpu.max") for path in _group_paths()]
     older = (
         read_system_file("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"),
@@ -67,7 +69,7 @@ def _allowed_cpus() -> int:
 
 
 def _group_paths() -> list[str]:
-    """The groups around this process, from its own to the root."""
+    """Return the control groups of this process, from its own to the root."""
     lines = read_system_file("/proc/self/cgroup").splitlines()
     path = next((line.partition("::")[2] for line in lines if line.startswith("0::")), "/")
     parts = [part for part in path.split("/") if part]
@@ -85,17 +87,17 @@ def _rounded(quota: str, period: str) -> int:
     return max(-(-int(quota) // int(period)), 1)
 
 
-# ---- the pool ----
+# ---- pool ----
 
 
 class ThreadLimit:
-    """How many threads a program has, as its code reads it whenever it comes to a loop."""
+    """Thread limit of a program. Its code reads the limit at each loop."""
 
     def __init__(self, threads: int) -> None:
         self._limit = ctypes.c_int64(threads)
 
     def table_with(self, share: int) -> ctypes.Array[ctypes.c_void_p]:
-        """The table that the code is given: the address of what shares a range, and that of the number, here."""
+        """Return the table for the code: the address of the function that shares a range, and that of the limit."""
         return (ctypes.c_void_p * 2)(share, ctypes.addressof(self._limit))
 
     @property
@@ -108,26 +110,26 @@ class ThreadLimit:
 
 
 def pool_of_process(load: Callable[[], CodeModule]) -> CodeModule:
-    """The module of the pool, which `load` makes where there is none yet."""
+    """Return the module of the pool, created with `load` at the first call."""
     with _lock:
         if not _pool:
             _pool.append(load())
-            # Before the loader's session goes with all code.
+            # runs before the loader's session unloads all code
             at_end(_pool[0].get_function("__relax_pool_end"))
         return _pool[0]
 
 
 def working_threads() -> int:
-    """How many threads the pool has started, without those that call."""
+    """Return the number of worker threads that the pool has started."""
     return int(_pool[0].get_function("__relax_pool_workers")()) if _pool else 0
 
 
 def notes_on_threads(allowed: int) -> list[str]:
-    """What users of a program with this number of threads should know, after it has run."""
+    """Return notes for users after a program with this limit has run."""
     cores, notes = usable_cores(), []
     if allowed > cores:
         notes.append(f"{allowed} threads were asked for, and this process may use {cores} core" + "s" * (cores > 1))
-    # Programs of earlier versions have a pool that does not tell.
+    # The pool of programs of earlier versions does not report this.
     if _pool and _pool[0].implements_function(_FAILED) and _pool[0].get_function(_FAILED)():
         notes.append(f"the system had no more threads to give: {working_threads() + 1} of {allowed} work")
     return notes

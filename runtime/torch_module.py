@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program as a module of torch, for who goes on there."""
+"""Conversion of a program to a torch module."""
 
 from __future__ import annotations
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 def to_torch(
     executable: Executable, function: str = "main", *, states: Mapping[str, torch.Tensor] | None = None
 ) -> torch.nn.Module:
-    """A torch.nn.Module whose forward calls a function of the program: for inference, no gradients flow through it.
+    """Return a torch.nn.Module that calls a function of the program in forward. It is for inference: results have no
+    gradients.
 
-    `states` are the buffers that the model changes, by their names: the module has them as its own, passes them and
-    takes what a call makes of them.
+    `states` are the buffers that the model changes, by name. The module owns them, passes them to calls, and stores
+    their new values.
     """
     try:
         import torch
@@ -36,12 +37,12 @@ def to_torch(
             raise OptionError(f"rx.to_torch: '{function}' has no argument '{name}'; there are {', '.join(inputs)}")
 
     class CompiledModule(torch.nn.Module):
-        """Calls a program of relax-mlir."""
+        """Module that calls a program of relax-mlir."""
 
         def __init__(self) -> None:
             super().__init__()
             self._has_warned = False
-            #: The names of buffers, which cannot have dots, by those of the program's arguments.
+            #: Names of buffers, which cannot have dots, by the names of the program's arguments.
             self._names = {name: name.replace(".", "_") for name in given}
             for name, tensor in given.items():
                 self.register_buffer(self._names[name], tensor.clone())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""When things happened in calls of a program, and as a file that Perfetto and Chrome show (chrome://tracing)."""
+"""Timeline of a program's calls, and its file for Perfetto and Chrome (chrome://tracing)."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from dataclasses import asdict, dataclass, field
 from ..support.files import refuse_unwritable, write_whole
 from ..support.suggest import counted
 
-#: What the trace calls the programs' side and the devices'.
+#: Process numbers in the trace of the host and of the devices.
 _HOST, _DEVICE = 1, 2
 
 
 @dataclass(frozen=True)
 class TraceEvent:
-    """Something that took time."""
+    """Event with a duration."""
 
     name: str
     #: "call", "kernel", "part", "step", "range" (of a loop, by one thread), "launch", "copy", "wait" or "device".
     kind: str
-    #: The row that it is in: a thread, or a device. Two events of a row are apart, or one is inside of the other.
+    #: Row of the event: a thread or a device. Two events of a row are disjoint or nested.
     row: str
-    #: Nanoseconds since the first call began.
+    #: Nanoseconds since the start of the first call.
     begin: int
     end: int
-    #: What else is known: nodes, operators, types, bytes, codegen.
+    #: Further properties: nodes, operators, types, bytes, codegen.
     details: Mapping[str, object] = field(default_factory=dict)
 
     @property
@@ -37,20 +37,20 @@ class TraceEvent:
 
 @dataclass(frozen=True, repr=False)
 class Trace:
-    """Calls of a function, each with all that the clocks have seen."""
+    """Calls of a function with all recorded events."""
 
     function: str
     repeat: int
-    #: In the order in which they began; what is inside of another one comes behind it.
+    #: Events in the order of their starts; a nested event comes after the enclosing one.
     events: tuple[TraceEvent, ...]
     #: Medians of whole calls, with the log and without.
     traced_seconds: float
     untraced_seconds: float
-    #: What is missing in it, and why.
+    #: Missing events, with the reasons.
     notes: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """In Chrome's trace event format, which Perfetto reads: https://ui.perfetto.dev."""
+        """Return the trace in Chrome's trace event format, which Perfetto reads: https://ui.perfetto.dev."""
         rows = list(dict.fromkeys((_process(each), each.row) for each in self.events))
         numbers = {row: number for number, row in enumerate(rows, 1)}
         processes = list(dict.fromkeys(process for process, _ in rows))
@@ -76,7 +76,7 @@ class Trace:
         return {"traceEvents": [*named, *events], "displayTimeUnit": "ns", "otherData": about}
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes that as a file. Raises RelaxError."""
+        """Write the trace to a file. Raises RelaxError."""
         refuse_unwritable(os.fspath(path))
         write_whole(os.fspath(path), (json.dumps(self.to_dict()) + "\n").encode())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes a trace of calls: what a program's log has, the steps of its parts, and copies to a device."""
+"""Construction of a trace from a program's log, the steps of its parts, and copies to a device."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from .profiling import SWITCH, TELL, Parts, Switch, clocks, no_clocks, timed_sit
 from .recording import Recorded, Recorder
 from .trace import Trace, TraceEvent
 
-#: The row of the thread that calls.
+#: Row of the calling thread.
 CALLER = "caller"
-#: Of a site.
+#: Fields of a site that events list.
 _LISTED = ("nodes", "node_operators", "operators", "inputs", "outputs")
-#: What copies to and from a device have been: what, and when they began and ended.
+#: Copies to and from a device: name, start and end.
 Copied = list[tuple[str, int, int]]
 
 
@@ -37,10 +37,10 @@ def trace_calls(
     parts: Parts = MappingProxyType({}),
     copied: Copied | None = None,
 ) -> Trace:
-    """Calls a function of a program, by turns with the log and without.
+    """Call a function of a program, alternately with the log and without.
 
-    `device` is where its kernels run, if that is not the CPU; `copied` is what the call adds its copies to. As
-    profile_calls else.
+    `device` is the device of its kernels, if it is not the CPU. The call appends its copies to `copied`. For all other
+    parameters see profile_calls.
     """
     sites = timed_sites(signature, "traced", repeat, warmup)
     switch: Switch = find(SWITCH) if sites else no_clocks
@@ -84,7 +84,7 @@ def _span(call: Callable[[], object]) -> tuple[int, int]:
 
 
 class _TraceRows:
-    """The events of calls, each in the row of its thread or device."""
+    """Events of calls, each in the row of its thread or device."""
 
     def __init__(self, sites: Sequence[Site], parts: Parts, device: str) -> None:
         self._sites = {site.place: site for site in sites}
@@ -93,7 +93,7 @@ class _TraceRows:
         self._events: list[TraceEvent] = []
 
     def add(self, function: str, call: tuple[int, int], recorded: Recorded, copies: Copied) -> None:
-        """Of one call."""
+        """Add the events of one call."""
         self._events.append(TraceEvent(function, "call", CALLER, *call))
         self._events += [TraceEvent(name, name.partition(" ")[0], CALLER, begin, end) for name, begin, end in copies]
         hosted = sorted((each for each in recorded.spans if each.kind in HOST), key=lambda each: each.begin)
@@ -103,8 +103,9 @@ class _TraceRows:
         self._add_steps(recorded)
 
     def events(self) -> tuple[TraceEvent, ...]:
-        """All of them, in the time since the first. What a row has no room for, as a device does several things at the
-        same time, is in a row of its own.
+        """Return all events, relative to the start of the first one.
+
+        Events that overlap others of their row, such as concurrent operations of a device, get further rows.
         """
         start = min(each.begin for each in self._events)
         open_until: dict[str, list[int]] = {}
@@ -116,7 +117,7 @@ class _TraceRows:
         return tuple(found)
 
     def _of_host(self, span: Span) -> TraceEvent:
-        """A kernel or a part, or where it is launched."""
+        """Return the event of a kernel or a part, or of its launch."""
         site = self._sites[span.number]
         codegen = self._parts.get(site.name, "")
         name = f"{codegen}: {site.name}" if codegen else site.name
@@ -130,7 +131,7 @@ class _TraceRows:
         return {name: value for name, value in {**known, **listed}.items() if value}
 
     def _add_ranges(self, recorded: Recorded, hosted: Sequence[Span]) -> None:
-        """What threads took of loops: of the kernel that the caller was in."""
+        """Add the ranges of loops that threads executed, with the kernel that the caller was in."""
         begins = [each.begin for each in hosted]
         for each in recorded.spans:
             if each.kind != RANGE:
@@ -145,7 +146,7 @@ class _TraceRows:
         return self._workers.setdefault(thread, f"worker {len(self._workers) + 1}")
 
     def _add_device(self, spans: Sequence[Span]) -> None:
-        """Of one stream: what rounding of the device's clock lets overlap by nanoseconds is apart."""
+        """Add the events of one stream. Overlaps of nanoseconds, from rounding of the device's clock, are removed."""
         free = 0
         for each in sorted(spans, key=lambda each: each.begin):
             site, begin = self._sites[each.number], max(each.begin, free)
@@ -160,14 +161,14 @@ class _TraceRows:
 
 
 def _rows_for(event: TraceEvent) -> Iterator[str]:
-    """The event's own, then others."""
+    """Yield the event's own row, then additional rows."""
     yield event.row
     whose = event.details.get("codegen", event.row)
     yield from (f"{whose}, at the same time {number}" for number in itertools.count(1))
 
 
 def _fits(event: TraceEvent, ends: list[int]) -> bool:
-    """Whether an event is apart from those of a row that have not ended, or inside of the last of them."""
+    """Check whether an event is disjoint from the open events of a row, or nested in the last of them."""
     while ends and ends[-1] <= event.begin:
         ends.pop()
     return not ends or event.end <= ends[-1]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of parts that are watched while they run: whether they write their outputs, all of them, and nothing else.
+"""Checks of parts' functions: whether they write all of their outputs, and nothing else.
 
-That is done at a function's first call, for those that are Python; with RELAX_CHECK_PARTS=1 at each, and for what
-tvm-ffi and C functions are called by as well. What is linked into a program is called by its own code, unwatched.
+Python functions are checked at the first call. With RELAX_CHECK_PARTS=1 each call is checked, also of tvm-ffi and C
+functions. Functions that are linked into a program are called by its own code and are not checked.
 """
 
 from __future__ import annotations
@@ -13,44 +13,47 @@ import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from ..support.errors import RelaxError
 from .foreign_types import Tensor
 from .poisoning import PATTERNS, element_of, places_of, unwritten
 
-#: Says that each call is watched.
+#: Environment variable for checks of each call.
 VARIABLE = "RELAX_CHECK_PARTS"
-# The bytes of an output that are looked at to see whether anything has been written.
+# Number of bytes of an output that are examined for writes.
 _LOOKED_AT = 1 << 16
-# What outputs hold before a call. Where some of it is there afterwards, a second call with the other one shows whether
-# the function has written that itself.
+# Patterns in outputs before a call. If part of a pattern remains, a second call with the other pattern shows whether
+# the function wrote it.
 _BEFORE, _BEFORE_AGAIN = PATTERNS
 
 
+_is_requested: ContextVar[bool] = ContextVar("is_requested", default=False)
+
+
 def is_each_call_watched() -> bool:
-    return os.environ.get(VARIABLE, "") not in ("", "0")
+    return _is_requested.get() or os.environ.get(VARIABLE, "") not in ("", "0")
 
 
 @contextmanager
 def each_call_watched() -> Iterator[None]:
-    """Programs that are loaded inside have each call of their parts watched."""
-    before = os.environ.get(VARIABLE, "")
-    os.environ[VARIABLE] = "1"
+    """Check each call of parts in programs that this thread loads inside of the `with`."""
+    token = _is_requested.set(True)
     try:
         yield
     finally:
-        os.environ[VARIABLE] = before
+        _is_requested.reset(token)
 
 
 def watched(function: Callable[..., object], inputs: int) -> Callable[..., object]:
-    """The function, which is refused where it has written into what it was to read, or has not written what it was to.
+    """Return the function with checks: it must write all outputs, and must not write inputs.
 
-    `inputs` is how many of its arguments it only reads.
+    The first `inputs` arguments are the inputs.
     """
     is_always, is_known = is_each_call_watched(), False
 
     def call(*arguments: Tensor) -> None:
-        # What it gives is let go: an array of numpy's that was given where to write (`out=`) holds on to that.
+        # The result is dropped: a NumPy array that received an output (`out=`) keeps the output alive.
         nonlocal is_known
         if is_known:
             function(*arguments)
@@ -98,7 +101,7 @@ def _watch(
 
 
 def _to_be_written(outputs: Sequence[Tensor]) -> list[int]:
-    """The numbers of outputs in this machine's memory, but for bytes behind others: that may be memory to work in."""
+    """Return the numbers of outputs in this machine's memory, without a trailing workspace of bytes."""
     last = len(outputs) - 1
     is_workspace = last > 0 and len(outputs[last].shape) == 1 and str(outputs[last].dtype) == "uint8"
     return [number for number, each in enumerate(outputs) if _memory(each) and not (number == last and is_workspace)]
@@ -113,7 +116,7 @@ def _fill(output: Tensor, pattern: bytes) -> None:
 
 
 def _element(output: Tensor, pattern: bytes) -> bytes:
-    """What an element of such a tensor is filled with."""
+    """Return the bytes of an element in a tensor filled with a pattern."""
     return element_of(_bytes_per_element(output), pattern)
 
 
@@ -126,8 +129,10 @@ def _has(output: Tensor, pattern: bytes) -> bool:
 
 
 def _is_ordinary(output: Tensor) -> bool:
-    """Whether an output of bytes has others than it was filled with: results give any byte, and a second call for each
-    would be too much where it was not requested."""
+    """Check whether an output of bytes contains bytes other than the pattern.
+
+    Any byte may be a valid result, and a second call for each would cost too much unless it is requested.
+    """
     element = _element(output, _BEFORE)
     return len(element) == 1 and any(byte != element[0] for byte in _bytes_of(output)[:_LOOKED_AT])
 
@@ -142,7 +147,7 @@ def _bytes_of(argument: object) -> bytes:
 
 
 def _span(argument: object) -> tuple[int, int]:
-    """Where a tensor of this machine's memory begins and ends; nowhere for anything else."""
+    """Return the address range of a tensor in this machine's memory, or (0, 0) for any other object."""
     from .ffi import tvm_ffi
 
     if not isinstance(argument, tvm_ffi.Tensor) or argument.device.type != "cpu" or not argument.is_contiguous():
@@ -156,7 +161,7 @@ def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
 
 
 def _is_in(array: object, spans: list[tuple[int, int]]) -> bool:
-    """Whether it is one of these, as numpy gives what it was given to write to."""
+    """Check whether an array is in one of the ranges: NumPy returns the array that was passed as `out=`."""
     address = getattr(array, "__array_interface__", {}).get("data", (0,))[0]
     return any(begin <= address < end for begin, end in spans)
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs with kernels for NVIDIA's GPUs: the driver, loading, copying."""
+"""Programs with kernels for NVIDIA GPUs: driver, loading, copies."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""NVIDIA's driver, libcuda.so.1, by ctypes. Opened when the first program with kernels for it is loaded, not before."""
+"""NVIDIA's driver, libcuda.so.1, by ctypes. It is opened when the first program with kernels for it is loaded."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ...support.once import once
 from ..errors import DeviceError
 
 LIBRARY = "libcuda.so.1"
-#: Of CUresult.
+#: Values of CUresult.
 OUT_OF_MEMORY, NO_DEVICE, UNSUPPORTED_PTX = 2, 100, 222
 _CAPABILITY_MAJOR, _CAPABILITY_MINOR, _MEMORY_POOLS = 75, 76, 115
-#: Of a memory pool: how much of it that is given back stays with the process.
+#: Attribute of a memory pool: the amount of freed memory that stays with the process.
 _RELEASE_THRESHOLD = 4
 
 _PLACE, _INT, _UNSIGNED, _SIZE = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint, ctypes.c_size_t
-#: What is called from here, with the types of its arguments; addresses of the device are as wide as the host's.
+#: Functions that are called from Python, with the types of their arguments. Device addresses are as wide as the host's.
 _CALLED: dict[str, tuple[type[ctypes._CDataType], ...]] = {
     "cuInit": (_UNSIGNED,),
     "cuDriverGetVersion": (_PLACE,),
@@ -58,7 +58,7 @@ _CALLED: dict[str, tuple[type[ctypes._CDataType], ...]] = {
     "cuGraphExecDestroy": (_PLACE,),
     "cuMemcpy2DAsync": (_PLACE, _PLACE),
 }
-#: Functions whose present form has a name of its own in the library: what is found under the plain one is of CUDA 3.
+#: Functions with a current version under another name in the library. The plain name is the version of CUDA 3.
 _SECOND = frozenset(
     [f"cuCtx{each}Current" for each in ("Push", "Pop")]
     + [f"cuMemcpy{way}{kind}" for way in ("HtoD", "DtoH", "DtoD") for kind in ("", "Async")]
@@ -68,7 +68,7 @@ _SECOND = frozenset(
 
 
 class DriverError(DeviceError):
-    """What a function of the driver has refused."""
+    """Error of a function of the driver."""
 
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
@@ -76,7 +76,7 @@ class DriverError(DeviceError):
 
 
 class CudaDriver:
-    """The driver's functions, with errors for what they refuse. `library` has them as attributes, as a CDLL has."""
+    """Functions of the driver, with exceptions for their errors. `library` has them as attributes, like a CDLL."""
 
     def __init__(self, library: object) -> None:
         self._library = library
@@ -89,11 +89,11 @@ class CudaDriver:
         self._check("cuInit", status)
 
     def call(self, name: str, *arguments: object) -> None:
-        """Raises DriverError with the function's name, the error's and its text."""
+        """Call a function. Raises DriverError with the function's name, the error's name and its text."""
         self._check(name, self._function(name)(*arguments))
 
     def address(self, name: str, oldest: str = "11.2") -> int:
-        """Where native code calls a function, which drivers of CUDA of that version have."""
+        """Return the address of a function for native code. Drivers of CUDA `oldest` and newer have the function."""
         for spelled in (f"{name}_v2", name) if name in _SECOND else (name,):
             found = getattr(self._library, spelled, None)
             if found is not None:
@@ -101,7 +101,7 @@ class CudaDriver:
         raise DeviceError(f"the NVIDIA driver has no {name}: it is too old, CUDA {oldest} is the oldest that will do")
 
     def version(self) -> tuple[int, int]:
-        """The version of CUDA that the driver knows."""
+        """Return the version of CUDA that the driver supports."""
         found = self.number("cuDriverGetVersion")
         return found // 1000, found % 1000 // 10
 
@@ -109,7 +109,7 @@ class CudaDriver:
         return self.number("cuDeviceGetCount")
 
     def device(self, index: int) -> Device:
-        """Raises DeviceError where there is none of that number."""
+        """Return a device. Raises DeviceError if there is none with this number."""
         count = self.device_count()
         if not count:
             raise DeviceError("no NVIDIA device: the driver has none (nvidia-smi and CUDA_VISIBLE_DEVICES tell why)")
@@ -125,7 +125,10 @@ class CudaDriver:
         return self.number("cuDeviceGetAttribute", which, device)
 
     def context(self, device: int) -> int:
-        """The device's primary context, which all of the process share. It stays: results outlive programs."""
+        """Return the device's primary context, which the process shares.
+
+        It is never released: results outlive programs.
+        """
         with self._lock:
             if device not in self._contexts:
                 found = self.made("cuDevicePrimaryCtxRetain", device)
@@ -134,7 +137,7 @@ class CudaDriver:
             return self._contexts[device]
 
     def _keep_memory(self, device: int, context: int) -> None:
-        """Has the device's pool keep what is given back: without it each call asks the system for memory again."""
+        """Let the device's pool keep freed memory. Otherwise each call would request memory from the system again."""
         if not self.attribute(device, _MEMORY_POOLS):
             raise DeviceError("the device has no memory pools (cuMemAllocAsync), which programs take their memory from")
         all_of_it = ctypes.c_uint64(2**64 - 1)
@@ -144,7 +147,7 @@ class CudaDriver:
 
     @contextmanager
     def current(self, context: int) -> Iterator[None]:
-        """The context is this thread's inside."""
+        """Make the context current for this thread inside of the `with`."""
         self.call("cuCtxPushCurrent", context)
         try:
             yield
@@ -157,13 +160,13 @@ class CudaDriver:
         return self._functions[name]
 
     def number(self, name: str, *arguments: object) -> int:
-        """What a function gives through its first argument."""
+        """Return the integer that a function stores through its first argument."""
         found = ctypes.c_int()
         self.call(name, ctypes.byref(found), *arguments)
         return found.value
 
     def made(self, name: str, *arguments: object) -> int:
-        """The same of an address or a handle."""
+        """Return the address or handle that a function stores through its first argument."""
         found = ctypes.c_void_p()
         self.call(name, ctypes.byref(found), *arguments)
         return found.value or 0
@@ -173,7 +176,7 @@ class CudaDriver:
             raise DriverError(f"{name}: {self.error_text(status)}", status)
 
     def error_text(self, status: int) -> str:
-        """An error's name and what the driver says of it."""
+        """Return an error's name and the driver's description."""
         texts = [self._error_string(name, status) for name in ("cuGetErrorName", "cuGetErrorString")]
         return ": ".join(filter(None, texts)) or f"unknown error {status}"
 
@@ -184,7 +187,7 @@ class CudaDriver:
 
 
 class Device(NamedTuple):
-    """One that the driver has: its number, the driver's handle, its name and compute capability."""
+    """Device of the driver: its number, handle, name and compute capability."""
 
     number: int
     handle: int
@@ -203,13 +206,13 @@ class Device(NamedTuple):
         return f"sm_{self.major}{self.minor}"
 
 
-# ---- the process' driver ----
+# ---- driver of the process ----
 
 _in_place: list[CudaDriver] = []
 
 
 def driver() -> CudaDriver:
-    """The driver, opened once. Raises DeviceError where there is none, or no device."""
+    """Return the driver, opened once. Raises DeviceError without a driver or a device."""
     return _in_place[-1] if _in_place else _of_system()
 
 
@@ -224,7 +227,7 @@ def _of_system() -> CudaDriver:
 
 @contextmanager
 def use_library(library: object) -> Iterator[CudaDriver]:
-    """Programs that are loaded inside find this library in the driver's place: for tests."""
+    """Replace the driver by a library for programs that are loaded inside of the `with`. For tests."""
     _in_place.append(CudaDriver(library))
     try:
         yield _in_place[-1]

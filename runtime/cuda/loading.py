@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program's part on a device of NVIDIA's driver."""
+"""State of a program on a device of NVIDIA's driver."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from .driver import OUT_OF_MEMORY, UNSUPPORTED_PTX, Device, DriverError, driver
 from .graphs import graphs_of
 
 KIND = "cuda"
-#: The driver's functions that code calls, in the order of its table (targets/host/library/device.mlir), from place 6.
+#: Driver functions that code calls, in the order of its table (targets/host/library/device.mlir), from position 6.
 _CALLED = (
     "cuCtxPushCurrent", "cuCtxPopCurrent", "cuLaunchKernel", "cuMemAllocAsync", "cuMemFreeAsync", "cuMemcpyHtoDAsync",
     "cuMemcpyDtoHAsync", "cuMemcpyDtoDAsync", "cuStreamSynchronize", "cuCtxSynchronize", "cuGetErrorName",
     "cuGetErrorString", "cuEventCreate", "cuEventRecord", "cuEventSynchronize", "cuEventElapsedTime", "cuEventDestroy",
 )  # fmt: skip
-#: What makes tensor maps, of the table's place behind graphs, and the first driver's version that has it.
+#: Function that encodes tensor maps, at the table's position after graphs, and the first driver version with it.
 _MAKES_MAPS, _FIRST_WITH_MAPS = "cuTensorMapEncodeTiled", "12.0"
-#: Instructions that read them. What is no text may have some where it is for a device with them.
+#: Instructions that read tensor maps. Machine code for a device that has them may contain some.
 _ARCH = re.compile(r"sm_(\d+)(\d)([af]?)")
 _READS_MAPS, _HAS_MAPS = b"cp.async.bulk.tensor", "sm_90a"
 _PORTABLE_AND_MAPPED = 3
@@ -33,7 +33,7 @@ _LOG_BYTES, _SHOWN_LINES = 8192, 5
 _ERROR_LOG, _ERROR_LOG_BYTES = 5, 6
 _STATIC_SHARED, _MOST_DYNAMIC_SHARED = 1, 8
 _MOST_SHARED_IN_A_BLOCK = 97
-#: What code asks for whose kernels' shared memory is as large as a launch says.
+#: Marker in code for kernels with shared memory of a size that the launch states.
 _DYNAMIC_SHARED = b".extern .shared"
 
 
@@ -46,7 +46,7 @@ def _side(name: str) -> list[tuple[str, type[ctypes.c_size_t | ctypes.c_int | ct
 
 
 class _Copy2D(ctypes.Structure):
-    """CUDA_MEMCPY2D."""
+    """Structure CUDA_MEMCPY2D."""
 
     _fields_ = (*_side("from"), *_side("to"), ("width", ctypes.c_size_t), ("height", ctypes.c_size_t))
 
@@ -55,7 +55,7 @@ _HOST, _DEVICE = 1, 2
 
 
 class CudaProgram(DeviceProgram):
-    """On a device of NVIDIA's driver."""
+    """State of a program on a device of NVIDIA's driver."""
 
     kind, dlpack_kind, called = KIND, 2, _CALLED
 
@@ -73,8 +73,9 @@ class CudaProgram(DeviceProgram):
         self._context = self.driver.context(self.device.handle)
 
     def load(self, codes: Sequence[DeviceCode]) -> list[int]:
-        """Of the first code that the driver takes: a driver that is older than what has made machine code refuses that,
-        and makes its own of PTX.
+        """Load the first code that the driver accepts.
+
+        A driver that is older than the compiler of the machine code refuses that code, and compiles PTX.
         """
         kernels = self._load_first()
         if self.graphs is not None:
@@ -127,7 +128,7 @@ class CudaProgram(DeviceProgram):
         self.driver.call("cuMemcpyDtoDAsync", to, source, size, self._stream())
 
     def copy_rows(self, copy: Callable[[int, int, int], None], to: Rows, source: Rows, width: int, height: int) -> None:
-        """By one call of the driver."""
+        """Copy rows by one call of the driver."""
         sides: list[int | None] = []
         for (place, pitch), is_host in ((source, copy == self.write), (to, copy == self.read)):
             places = (place, None) if is_host else (None, place)
@@ -147,7 +148,7 @@ class CudaProgram(DeviceProgram):
         return int(tvm_ffi.get_raw_stream(tvm_ffi.device(KIND, self.number)))
 
     def _load(self, code: DeviceCode) -> list[int]:
-        """The handles of the kernels."""
+        """Return the handles of the kernels."""
         data = bytes(code.data) + b"\0"
         log = ctypes.create_string_buffer(_LOG_BYTES)
         options = (ctypes.c_int * 2)(_ERROR_LOG, _ERROR_LOG_BYTES)
@@ -180,18 +181,18 @@ class CudaProgram(DeviceProgram):
             raise ArtifactError(f"the code for the device has no kernel '{name}': {error}") from None
 
     def _allow_shared(self, kernel: int) -> None:
-        """Lets launches ask for all the shared memory that a block can have, which is more than the usual 48 KB."""
+        """Let launches request all the shared memory that a block can have, which is more than the default of 48 KB."""
         static = self.driver.number("cuFuncGetAttribute", _STATIC_SHARED, kernel)
         most = self.driver.attribute(self.device.handle, _MOST_SHARED_IN_A_BLOCK) - static
         self.driver.call("cuFuncSetAttribute", kernel, _MOST_DYNAMIC_SHARED, most)
 
 
 class _RefusedError(DeviceError):
-    """The driver does not take code."""
+    """Refusal of code by the driver."""
 
 
 def _codes_for(device: Device, codes: Sequence[DeviceCode]) -> list[DeviceCode]:
-    """Those that run on a device, machine code first. Raises DeviceError where none does."""
+    """Return the codes that run on a device, machine code first. Raises DeviceError if there is none."""
     for code in codes:
         if not _ARCH.fullmatch(code.arch):
             raise ArtifactError(f"the code for the device is for '{code.arch}', which this release does not know")
@@ -202,13 +203,16 @@ def _codes_for(device: Device, codes: Sequence[DeviceCode]) -> list[DeviceCode]:
 
 
 def _need_maps(codes: Sequence[DeviceCode]) -> bool:
-    """As PTX says; where there is none, machine code may."""
+    """Check whether the code needs tensor maps, from its PTX. Without PTX, machine code may need them."""
     texts = [each for each in codes if each.format == "ptx"]
     return any(_READS_MAPS in bytes(each.data) for each in texts) if texts else codes[0].arch == _HAS_MAPS
 
 
 def _reason_against(code: DeviceCode, device: Device) -> str:
-    """Why code is not for a device: PTX is for newer ones too, a cubin and what says so for its own."""
+    """Return why code does not run on a device.
+
+    PTX also runs on newer devices; a cubin or arch-specific code does not.
+    """
     major, minor, own = _ARCH.fullmatch(code.arch).groups()  # type: ignore[union-attr]
     wanted, had = (int(major), int(minor)), (device.major, device.minor)
     if had == wanted if own else had >= wanted and (code.format == "ptx" or had[0] == wanted[0]):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long a device works, by its own clock: events on a stream before and behind the work."""
+"""Execution time on a device by its own clock: events on a stream before and after the work."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from .driver import driver
 
 
 def device_seconds(work: Callable[[], object], device: int = 0, stream: int = 0) -> float:
-    """Seconds from the beginning to the end of what `work` hands to a stream; waits for it. Raises DeviceError."""
+    """Return the seconds that a stream needs for the operations that `work` enqueues, and wait for them.
+
+    Raises DeviceError.
+    """
     own = driver()
     with ExitStack() as stack:
         stack.enter_context(own.current(own.context(own.device(device).handle)))

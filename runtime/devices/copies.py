@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""New tensors on a program's device, and copies between these and tensors of the CPU."""
+"""New tensors on a program's device, and copies between them and tensors of the CPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..arrays import CPU
 from ..foreign_types import ElementType, Tensor
 from .device_program import DeviceProgram
 
-#: The code's functions: of a new tensor, and to wait.
+#: Functions of the code: to create a tensor, and to wait.
 EMPTY, SYNCHRONIZE = "__relax_device_empty", "__relax_device_synchronize"
 
 
@@ -29,20 +29,20 @@ class Copies:
         self._label = ctypes.create_string_buffer(f"a copy on {program.name}".encode())
 
     def timed(self, times: list[tuple[str, int, int]]) -> Copies:
-        """The same, which adds what it does, and when each began and ended, to a list."""
+        """Return these copies with a log: each operation appends its name, start and end to the list."""
         return _TimedCopies(self, times)
 
     def on_device(self) -> AbstractContextManager[None]:
         return self._program.current()
 
     def upload(self, host: Tensor) -> Tensor:
-        """A tensor on the device with the elements of one of the CPU; `wait` before that one goes."""
+        """Return a copy of a CPU tensor on the device. Call `wait` before the source is freed."""
         device = self.empty(host.shape, host.dtype)
         self._copy(self._program.write, device, host)
         return device
 
     def empty(self, shape: Sequence[int], dtype: ElementType) -> Tensor:
-        """A new tensor on the device."""
+        """Return a new tensor on the device."""
         sizes = (ctypes.c_int64 * len(shape))(*shape)
         element = dtype.type_code | dtype.bits << 8 | dtype.lanes << 16
         about = len(shape), element, element_bytes(dtype), ctypes.addressof(sizes)
@@ -52,7 +52,7 @@ class Copies:
         self._copy(self._program.read, host, device)
 
     def copy_rows(self, to: Tensor, to_pitch: int, source: Tensor, pitch: int, width: int, height: int) -> None:
-        """Rows of so many bytes, where they are so many apart; waits where one side is the CPU's."""
+        """Copy rows of `width` bytes with a pitch on each side. Waits if one side is on the CPU."""
         from_host, to_host = (each.__dlpack_device__()[0] == CPU for each in (source, to))
         program = self._program
         copy = program.write if from_host else program.read if to_host else program.copy

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of a device's program with arrays of the CPU: they are copied to the device, and the results back."""
+"""Calls of a device's program with arrays of the CPU: arguments are copied to the device, and results back."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from .device_rows import DeviceRows
 
 
 class CopyingFunctions(Mapping[str, Function]):
-    """A program's functions by name."""
+    """Functions of a program by name."""
 
     def __init__(
         self, signatures: Mapping[str, Signature], packed: Callable[[str], PackedFunction], copies: Copies
     ) -> None:
-        """`packed` gives a function as the program has it."""
+        """Create the functions. `packed` returns a function of the program by name."""
         self._signatures, self._packed, self._copies = signatures, packed, copies
         self._functions: dict[str, Function] = {}
 
     def __getitem__(self, name: str) -> Function:
-        """As an executable's function: it raises UnknownFunction for others."""
+        """Return the function like an executable. Raises UnknownFunction for unknown names."""
         if name not in self._functions:
             copying: Any = _CopyingCall(self._packed(name), self._signatures[name], self._copies)
             self._functions[name] = function_of(copying, self._signatures[name], DeviceRows(self._copies))
         return self._functions[name]
 
     def upload(self, array: Exporter) -> Tensor:
-        """A tensor on the device with the elements of an array of the CPU, for functions that copy nothing."""
+        """Return a copy of a CPU array on the device, for functions that do not copy."""
         with self._copies.on_device():
             found = self._copies.upload(share(array))
             self._copies.wait()
@@ -48,7 +48,7 @@ class CopyingFunctions(Mapping[str, Function]):
 
 
 class _CopyingCall:
-    """A function in the place of tvm-ffi's: tensors of the CPU in and out."""
+    """Replacement of a tvm-ffi function, with tensors of the CPU as arguments and results."""
 
     def __init__(self, packed: PackedFunction, signature: Signature, copies: Copies) -> None:
         self._packed, self._signature, self._copies = packed, signature, copies
@@ -65,7 +65,10 @@ class _CopyingCall:
         return found
 
     def ready(self, arguments: Sequence[object]) -> Callable[[], object]:
-        """The call with arguments that are copied once; it ends when its results, on the device, are there."""
+        """Return a call with arguments that are copied once.
+
+        The call returns when its results are ready on the device.
+        """
         passed, _ = self._uploaded(arguments)
 
         def call() -> object:
@@ -76,7 +79,7 @@ class _CopyingCall:
         return call
 
     def _uploaded(self, given: Sequence[object]) -> tuple[list[object], list[tuple[Tensor, Tensor]]]:
-        """Arguments on the device, and of those that are written to what they are copies of."""
+        """Return arguments on the device, and pairs of each written argument with its source."""
         written: list[tuple[Tensor, Tensor]] = []
         with self._copies.on_device():
             described = [*self._signature.inputs, *[None] * (len(given) - len(self._signature.inputs))]
@@ -85,7 +88,7 @@ class _CopyingCall:
         return passed, written
 
     def _passed(self, described: PassedValue | None, value: object, written: list[tuple[Tensor, Tensor]]) -> object:
-        """An argument on the device; those that are written to go back from there."""
+        """Return an argument on the device. Arguments that the call writes to are copied back later."""
         if described is None or described.kind not in ("tensor", "list"):
             return value
         if described.kind == "list":

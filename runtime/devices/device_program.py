@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program's part on a device: its kernels, its constants, the record of what kernels assert, and the code's table.
+"""State of a program on a device: kernels, constants, the record of kernels' assertions, and the code's table.
 
-What kinds of devices differ in is a subclass: runtime/cuda, runtime/vulkan.
+The subclasses in runtime/cuda and runtime/vulkan implement what differs between kinds of devices.
 """
 
 from __future__ import annotations
@@ -21,28 +21,28 @@ from ..manifest import Signature
 from .resident import ResidentCode
 
 _CONSTANT_ALIGNMENT = 256
-#: For what kernels assert: one for each of this many threads that call, and as many flags.
+#: Records of kernels' assertions: one for each of this many calling threads, and as many flags.
 _RECORDS, _RECORD_BYTES = 64, 64
-#: The table's places before the driver's functions.
+#: Positions in the table before the driver's functions.
 _HEAD = 6
 DELETER = "__relax_device_deleter"
 
 
 class DeviceProgram(ABC):
-    """What a program has on a device, as long as this object lives: the program's code holds it."""
+    """State of a program on a device while this object lives. The program's code keeps it alive."""
 
-    #: As in "vulkan:0", and DLPack's number for it.
+    #: Kind of device, as in "vulkan:0", and DLPack's number for it.
     kind: ClassVar[str]
     dlpack_kind: ClassVar[int]
-    #: The driver's functions that code calls, as messages name them, in the order of its table.
+    #: Driver functions that code calls, with the names for messages, in the order of its table.
     called: ClassVar[Sequence[str]]
-    #: What is launched as one: CUDA's graphs, commands that Vulkan keeps.
+    #: Recorded launches: CUDA graphs, or command buffers of Vulkan.
     graphs: Any = None
-    #: The device's only stream; 0 where callers have their own.
+    #: The device's only stream; 0 if callers have their own streams.
     stream: int = 0
-    #: What the driver's statuses mean: number, name, text. None where the driver has functions that say so.
+    #: Meaning of the driver's statuses: number, name, text. None if driver functions return it.
     statuses: Sequence[tuple[int, str, str]] | None = None
-    #: What the code needs for maps of tensors: cuda's.
+    #: Address of the function that encodes tensor maps, for cuda.
     makes_maps: int = 0
 
     def __init__(
@@ -54,11 +54,14 @@ class DeviceProgram(ABC):
         signatures: Sequence[Signature] = (),
         graphs: bool | None = False,
     ) -> None:
-        """Raises DeviceError with the reason; what has been made until then is given back. `signatures` are the
-        functions', `graphs` says which are launched as graphs, where a kind of device has such."""
+        """Open the device and load the program.
+
+        `signatures` are the functions' signatures. `graphs` selects the functions that are launched as graphs. Raises
+        DeviceError with the reason, after all resources so far are released.
+        """
         check_codes(codes, self.kind)
         self.number, self._resident = number, resident
-        #: What gives something back, the last one made first.
+        #: Callbacks that release resources, executed in reverse order.
         self._undo: list[Callable[[], object]] = []
         self._kernel_names = _texts(f"kernel '{name}'" for name in codes[0].kernels)
         self._function_names = _texts(["", *[""] * (_HEAD - 1), *self.called])
@@ -72,15 +75,15 @@ class DeviceProgram(ABC):
         except BaseException:
             self.close()
             raise
-        #: The constants' addresses, as ConstantMemory has them.
+        #: Addresses of the constants, as in ConstantMemory.
         self.table = (ctypes.c_void_p * max(len(places), 1))(*places)
 
-    # ---- what a kind of device has ----
+    # ---- implemented by each kind of device ----
 
     @classmethod
     @abstractmethod
     def devices(cls) -> list[str]:
-        """What there is of this kind, each with what it has. Raises DeviceError where that cannot be found out."""
+        """Return descriptions of the devices of this kind. Raises DeviceError if they cannot be determined."""
 
     @classmethod
     def targets(cls) -> list[str]:
@@ -89,70 +92,70 @@ class DeviceProgram(ABC):
 
     @abstractmethod
     def open(self, codes: Sequence[DeviceCode], signatures: Sequence[Signature], graphs: bool | None) -> None:
-        """Finds the device, and sees whether the program can run on it. Raises DeviceError."""
+        """Find the device, and check that the program can run on it. Raises DeviceError."""
 
     @abstractmethod
     def load(self, codes: Sequence[DeviceCode]) -> list[int]:
-        """The handles of the kernels, which are given back with the program. Raises DeviceError."""
+        """Return the handles of the kernels, which are released with the program. Raises DeviceError."""
 
     @property
     @abstractmethod
     def label(self) -> str:
-        """The device in messages: "cuda:0 (NVIDIA H100)"."""
+        """Return the device's name for messages: "cuda:0 (NVIDIA H100)"."""
 
     @abstractmethod
     def functions(self) -> Sequence[int]:
-        """The addresses of what the code calls, in the order of its table."""
+        """Return the addresses of the functions that the code calls, in the order of its table."""
 
     @property
     @abstractmethod
     def context(self) -> int:
-        """What the first of these is given."""
+        """Return the first argument of these functions."""
 
     @abstractmethod
     def allocate(self, size: int) -> int:
-        """Memory of the device, which is given back with the program. Raises MemoryError where there is no room."""
+        """Allocate device memory that is released with the program. Raises MemoryError if there is no room."""
 
     @abstractmethod
     def allocate_shared(self, size: int) -> tuple[int, int]:
-        """Memory of the host that the device sees: where the host has it, and where kernels do."""
+        """Allocate host memory that the device can access, and return its addresses for the host and for kernels."""
 
     @abstractmethod
     def write(self, to: int, source: int, size: int) -> None:
-        """Copies from the host, whose memory stays until `wait`."""
+        """Copy from the host. The source must stay alive until `wait`."""
 
     @abstractmethod
     def read(self, to: int, source: int, size: int) -> None:
-        """Copies to the host; it is there after `wait`."""
+        """Copy to the host. The data is complete after `wait`."""
 
     @abstractmethod
     def copy(self, to: int, source: int, size: int) -> None:
-        """Copies on the device."""
+        """Copy on the device."""
 
     @abstractmethod
     def wait(self) -> None:
-        """Until all is done that this thread has begun."""
+        """Wait for all operations that this thread has started."""
 
     def wait_for_all(self) -> None:
         self.wait()
 
     def copy_rows(self, copy: Callable[[int, int, int], None], to: Rows, source: Rows, width: int, height: int) -> None:
-        """`height` times so many bytes; `copy` is one of the three above."""
+        """Copy `height` rows of `width` bytes. `copy` is one of the three functions above."""
         for row in range(height):
             copy(to[0] + row * to[1], source[0] + row * source[1], width)
 
     def current(self) -> AbstractContextManager[None]:
-        """Inside, the driver's calls are about this device."""
+        """Direct the driver's calls to this device inside of the `with`."""
         return nullcontext()
 
-    # ---- what they have in common ----
+    # ---- shared by all kinds ----
 
     @property
     def name(self) -> str:
         return f"{self.kind}:{self.number}"
 
     def table_for_code(self) -> ctypes.Array[ctypes.c_void_p]:
-        """The table that the code is given (targets/host/library/device.mlir)."""
+        """Return the table for the code (targets/host/library/device.mlir)."""
         deleter = self._resident.address(DELETER)
         head = [self.context, self.number, self.record[1], self.record[0], _place(self._kernel_names), deleter]
         graphs = 0 if self.graphs is None else self.graphs.address
@@ -163,7 +166,7 @@ class DeviceProgram(ABC):
         return (ctypes.c_void_p * len(listed))(*listed)
 
     def close(self) -> None:
-        """Waits for what is under way, and gives all back. The driver's errors are ignored then."""
+        """Wait for running operations, and release all resources. Errors of the driver are ignored."""
         undo, self._undo = self._undo, []
         if not undo:
             return
@@ -175,15 +178,15 @@ class DeviceProgram(ABC):
                     each()
 
     def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        # Where the process ends the driver gives all back; this module's names may be gone then.
+        # At the end of the process the driver releases everything, and this module's names may already be gone.
         if getattr(self, "_undo", None) and not _is_finalizing():
             self.close()
 
     def _upload(self, constants: Sequence[memoryview]) -> list[int]:
-        """The constants' addresses on the device: one allocation for all."""
+        """Return the addresses of the constants on the device, in a single allocation."""
         total = sum(map(_padded, constants))
         if not total:
-            return [1] * len(constants)  # what has no elements is never read; 0 would say that they are not set
+            return [1] * len(constants)  # empty constants are never read; 0 would mean that they are not set
         base = self._room(total, "constants")
         places = []
         for view in constants:
@@ -202,8 +205,10 @@ class DeviceProgram(ABC):
             raise DeviceError(text) from None
 
     def _make_record(self) -> tuple[int, int]:
-        """Where the host finds the records of what kernels assert, and where these find flags, in memory of their own:
-        what is behind a kernel that asserts looks whether it has. Each flag says where the record is, for kernels.
+        """Return the host's address of the assertion records, and the device's address of the flags.
+
+        Flags are in device memory: code after a kernel with assertions checks them. Each flag has the record's address
+        for kernels.
         """
         host, mapped = self.allocate_shared(_RECORDS * _RECORD_BYTES)
         ctypes.memset(host, 0, _RECORDS * _RECORD_BYTES)
@@ -216,12 +221,12 @@ class DeviceProgram(ABC):
         return host, own
 
 
-#: Where rows begin, and the bytes from one to the next.
+#: Start of rows, and the number of bytes from one row to the next.
 Rows = tuple[int, int]
 
 
 def check_codes(codes: Sequence[DeviceCode], kind: str) -> None:
-    """Raises ArtifactError for codes that are not of one program for the kind of device."""
+    """Raise ArtifactError unless all codes belong to one program for this kind of device."""
     if {each.kind for each in codes} != {kind}:
         there = ", ".join(f"code for {each.kind}" for each in codes) or "none"
         raise ArtifactError(f"a program runs on one kind of device, here {kind}; there is {there}")
@@ -234,7 +239,7 @@ def _padded(view: memoryview) -> int:
 
 
 def _texts(texts: Iterable[str]) -> ctypes.Array[ctypes.c_char_p]:
-    """An array of C strings, which it keeps."""
+    """Return an array of C strings that keeps the strings alive."""
     encoded = [text.encode() for text in texts]
     return (ctypes.c_char_p * max(len(encoded), 1))(*encoded)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The rows of caches on a device: calls write them there, and what is copied when a buffer grows stays there."""
+"""Rows of caches on a device: calls write them there, and growing a buffer copies them there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .copies import Copies, element_bytes
 
 
 class DeviceRows(CacheRows):
-    """Buffers are tensors of the device, copied on the caller's stream."""
+    """Rows in tensors of the device, copied on the caller's stream."""
 
     def __init__(self, copies: Copies) -> None:
         self._copies = copies
@@ -38,7 +38,7 @@ class DeviceRows(CacheRows):
         return self._copies.empty((count, 0), tvm_ffi.dtype("int8"))
 
     def array(self, buffer: Any, described: PassedValue, axis: int, count: int) -> Array:
-        """A copy on the CPU."""
+        """Return a copy on the CPU."""
         rows = self._tensor_of(buffer, axis, count)
         host = empty_on_host(rows)
         self._copy(host, rows, 0, rows.shape[0])
@@ -68,7 +68,7 @@ class DeviceRows(CacheRows):
         return made
 
     def _copy(self, to: Tensor, source: Tensor, axis: int, count: int) -> None:
-        """The first rows, of each index of the axes before."""
+        """Copy the first rows for each index of the leading axes."""
         row = prod(to.shape[axis + 1 :]) * element_bytes(to.dtype)
         height = prod(to.shape[:axis])
         if not row * count * height:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Devices that code finds by a page of state, and programs that have functions of their own in the driver's place.
+"""Devices that code finds by a page of state, and programs with functions of their own in place of the driver's.
 
-What a page's first words are says targets/host/library/device_memory.mlir.
+targets/host/library/device_memory.mlir defines the first words of a page.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from .device_program import DeviceProgram
 _LEAST_CHUNK, _LARGEST, _TAKEN, _PIECES, _CHUNKS, _GROW, _DROP = range(9, 16)
 _CHUNK_BYTES = 1 << 24
 OUT_OF_MEMORY, FOREIGN = 2, 4
-#: What the program's functions stand for in messages, in the order of the table of device.mlir.
+#: Names of the program's functions in messages, in the order of the table of device.mlir.
 CALLED = (
     "using the device", "leaving the device", "launching", "taking memory", "giving memory back",
     "copying to the device", "copying from the device", "copying on the device", "waiting", "waiting for all work", "",
     "", "making an event", "marking an event", "waiting for an event", "measuring a time", "ending an event",
 )  # fmt: skip
 _TAKE, _FREE, _WRITE, _READ, _COPY, _WAIT = 3, 4, 5, 6, 7, 8
-#: Statuses of these functions themselves; others are the driver's.
+#: Statuses of these functions themselves. All other statuses are the driver's.
 OWN_STATUSES: tuple[tuple[int, str, str], ...] = (
     (OUT_OF_MEMORY, "out of memory", "the device has no room for more"),
     (FOREIGN, "foreign memory", "the address is in no memory that programs have taken on this device"),
@@ -33,10 +33,10 @@ OWN_STATUSES: tuple[tuple[int, str, str], ...] = (
 
 
 class Page:
-    """A device's state, which stays with the process: results outlive programs."""
+    """State of a device, which lives as long as the process: results outlive programs."""
 
     def __init__(self, words: int, largest: int) -> None:
-        """`largest` are the bytes that the driver gives at once."""
+        """Create the state. `largest` is the driver's maximum allocation in bytes."""
         self.words = (ctypes.c_uint64 * words)()
         self.words[_LEAST_CHUNK], self.words[_LARGEST] = min(_CHUNK_BYTES, largest), largest
 
@@ -57,19 +57,19 @@ class Page:
         return self.words[_CHUNKS]
 
     def set_functions(self, grow: int, drop: int) -> None:
-        """What makes chunks and gives them back, the same in all programs of a kind."""
+        """Set the functions that allocate and release chunks, which are the same in all programs of a kind."""
         self.words[_GROW], self.words[_DROP] = grow, drop
 
 
 class PagedProgram(DeviceProgram):
-    """A program on such a device."""
+    """Program on a device with a page."""
 
     called = CALLED
-    #: Where the code has its functions.
+    #: Name of the function table in the code.
     table_name: ClassVar[str]
 
     def set_page(self, page: Page) -> None:
-        """Has the program use a device by its state."""
+        """Let the program use a device through its state."""
         listed = (ctypes.c_uint64 * (len(CALLED) + 3)).from_address(self._resident.address(self.table_name))
         *self._functions, grow, drop, self._forget = list(listed)
         page.set_functions(grow, drop)
@@ -94,7 +94,7 @@ class PagedProgram(DeviceProgram):
         if status == OUT_OF_MEMORY:
             raise MemoryError(self.status_text(status))
         self._check(_TAKE, status)
-        # Without this object: it goes at once where nothing else has it.
+        # Without a reference to this object, so that it is freed with its last other reference.
         self._undo.append(partial(self._free, place.value, self.stream))
         return place.value
 
@@ -112,7 +112,7 @@ class PagedProgram(DeviceProgram):
 
     @contextmanager
     def without_room(self) -> Iterator[None]:
-        """Inside all of the device's memory is taken, for those who want to see what programs do then."""
+        """Allocate all of the device's memory inside of the `with`, to test programs that run out of memory."""
         place, size, taken, largest = ctypes.c_uint64(), _CHUNK_BYTES, list[int](), self.page.words[_LARGEST]
         self.page.words[_LARGEST] = 0
         while size:
@@ -139,6 +139,6 @@ class PagedProgram(DeviceProgram):
 
 
 def status_text(statuses: Sequence[tuple[int, str, str]], status: int) -> str:
-    """A status with its name."""
+    """Return a status with its name."""
     known = {number: f"{name}: {text}" for number, name, text in statuses}
     return known.get(status, f"status {status}")

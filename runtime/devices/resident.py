@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code that stays with the process: what gives results back, which outlive the programs that made them."""
+"""Code that lives as long as the process. It releases results, which outlive the programs that computed them."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _lock = Lock()
 
 
 class ResidentCode:
-    """The code of the first program for a kind of device, which `load` loads once more; it is never unloaded."""
+    """Code of the first program for a kind of device, which `load` loads once more. It is never unloaded."""
 
     def __init__(self, kind: str, load: Callable[[], CodeModule]) -> None:
         with _lock:
             if kind not in _resident:
                 module = load()
-                ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))  # after the interpreter's end too
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(module))  # also after the interpreter's end
                 _resident[kind] = module
             self._module = _resident[kind]
 
     def address(self, name: str) -> int:
-        """What a packed function says: where something of the code is."""
+        """Return the address that a packed function returns: of an object in the code."""
         return int(self._module.get_function(name)())

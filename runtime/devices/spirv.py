@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels as SPIR-V or text, as programs have them (targets/spirv/abi.py), and what their code says that it needs."""
+"""Kernels as SPIR-V or text in the format of programs (targets/spirv/abi.py), and the requirements in their code."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ _OP_CAPABILITY, _OP_EXECUTION_MODE, _OP_CONSTANT, _OP_VARIABLE, _OP_FUNCTION = 1
 _OP_SPEC_CONSTANT_COMPOSITE = 51
 _OP_INT, _OP_FLOAT, _OP_VECTOR, _OP_ARRAY, _OP_STRUCT, _OP_POINTER = 21, 22, 23, 28, 30, 32
 _LOCAL_SIZE, _WORKGROUP = 17, 4
-#: What targets have without options (targets/spirv/options.py).
+#: Defaults of targets without options (targets/spirv/options.py).
 USUAL_SUBGROUP, _USUAL_THREADS, _USUAL_SHARED = 32, 256, 32 << 10
 
 
 class BlockNeeds(NamedTuple):
-    """What the blocks of a module's kernels have, at most: threads, and bytes of memory of their own; and whether they
-    may have fewer threads, by a constant of the module.
+    """Maximum numbers of threads and bytes of shared memory of a module's blocks.
+
+    `is_divisible` is True if a constant of the module can reduce the threads.
     """
 
     threads: int
@@ -34,7 +35,10 @@ class BlockNeeds(NamedTuple):
     is_divisible: bool = False
 
     def threads_of(self, most: int) -> int:
-        """Of a block on a device whose blocks have so many at most; more than that where it has no fewer."""
+        """Return the threads of a block on a device with a maximum.
+
+        The result exceeds the maximum if no division suffices.
+        """
         threads = self.threads
         while self.is_divisible and threads > most and threads % 2 == 0:
             threads //= 2
@@ -42,8 +46,9 @@ class BlockNeeds(NamedTuple):
 
 
 class SpirvKernel(NamedTuple):
-    """Its module or text, how many words of parameters it takes, how many threads subgroups have to have at least (0:
-    any), and whether the last word is the number of blocks.
+    """Kernel: its module or text, the words of parameters, the minimum subgroup size (0 for any), and a flag.
+
+    The flag is True if the last word is the number of blocks.
     """
 
     module: bytes
@@ -53,8 +58,10 @@ class SpirvKernel(NamedTuple):
 
 
 def read_kernels(code: DeviceCode, *formats: str) -> list[SpirvKernel]:
-    """What a program has for its kernels, in one of the formats, else in SPIR-V. Raises ArtifactError where that is not
-    how this release has it."""
+    """Return the kernels of a program in one of the formats, by default in SPIR-V.
+
+    Raises ArtifactError if the format is not the one of this release.
+    """
     if code.format not in (formats or (FORMAT,)) or len(code.data) < _NUMBERS.size:
         raise ArtifactError(f"{code.label} are of the format '{code.format}', which this release does not know")
     version, count, subgroup, _ = _NUMBERS.unpack_from(code.data)
@@ -78,19 +85,19 @@ def _is_spirv(module: bytes) -> bool:
 
 
 def version_of(module: bytes) -> tuple[int, int]:
-    """SPIR-V's."""
+    """Return the version of SPIR-V."""
     return module[6], module[5]
 
 
 def capabilities(module: bytes) -> Iterator[int]:
-    """The numbers of those that a module declares."""
+    """Yield the numbers of the capabilities that a module declares."""
     declared = takewhile(lambda each: each[0] == _OP_CAPABILITY, _instructions(module))
     return (operands[0] for _, operands in declared)
 
 
 def block_needs(module: bytes) -> BlockNeeds:
     threads, shared, is_divisible = 0, 0, False
-    #: Bytes of types, values of constants, what pointers are to; by their numbers.
+    #: Sizes of types, values of constants, and pointees of pointers, by their ids.
     sizes: dict[int, int] = {}
     numbers: dict[int, int] = {}
     pointed: dict[int, int] = {}
@@ -117,8 +124,10 @@ def block_needs(module: bytes) -> BlockNeeds:
 
 
 def too_large(kernels: Sequence[SpirvKernel], threads: int, shared_bytes: int | None = None) -> str:
-    """What blocks of kernels have more of than a device, which has so much; empty where that is enough. Without
-    `shared_bytes` that is not asked: of a module of several kernels nobody knows whose its memory is."""
+    """Return why blocks of kernels exceed a device's limits, or "" if they do not.
+
+    Without `shared_bytes` memory is not checked: in a module of several kernels its use per kernel is unknown.
+    """
     needs = [block_needs(module) for module in {each.module for each in kernels}]
     most_threads = max((each.threads_of(threads) for each in needs), default=0)
     most_shared = max((each.shared_bytes for each in needs), default=0)
@@ -130,7 +139,7 @@ def too_large(kernels: Sequence[SpirvKernel], threads: int, shared_bytes: int | 
 
 
 def _instructions(module: bytes) -> Iterator[tuple[int, memoryview]]:
-    """Those in front of the functions: opcodes, with the words behind them."""
+    """Yield the instructions before the functions: opcodes, with their operands."""
     words = memoryview(module).cast("I")
     place = _HEADER_WORDS
     while place < len(words) and words[place] >> 16:
@@ -144,8 +153,9 @@ def _instructions(module: bytes) -> Iterator[tuple[int, memoryview]]:
 def fitting_target(
     kind: str, first: Sequence[str], threads: int, shared: int, types: Mapping[str, bool], last: Sequence[str] = ()
 ) -> str:
-    """The target for a device: options that differ from those that it has without any. `types` are those that not all
-    devices have, `first` and `last` the kind's own options.
+    """Return the target for a device, with the options that differ from the defaults.
+
+    `types` are the element types that some devices lack. `first` and `last` are the kind's own options.
     """
     lacking = "+".join(name for name, is_there in types.items() if not is_there)
     options = [

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The runtimes of this project's own codegens: one module each, imported when an artifact has a part of it."""
+"""Runtimes of this project's own codegens, a module each. The loader imports one when an artifact has such a part."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs what the codegen `example_npu` makes: instructions of a processor that numpy stands for."""
+"""Runtime of the codegen `example_npu`: executes the instructions of a processor that NumPy emulates."""
 
 from __future__ import annotations
 
@@ -8,50 +8,51 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ...support.external_bytes import Function, unpacked
+from ...support.external_bytes import PartFunction, unpacked
 from ...support.external_runtime import ExternalRuntime, register_runtime
+from ...support.requantization import Multiplier, Requantize
 from ..foreign_types import Array, Tensor
 from ..part_steps import step_reporter
 
 
 @dataclass(frozen=True)
 class Instruction:
-    """What the processor does in one go: a name of INSTRUCTIONS, how, and the values that it reads and writes."""
+    """Instruction of the processor: a name of INSTRUCTIONS, settings, and numbers of the operands and the result."""
 
     name: str
     settings: Mapping[str, object]
     inputs: Sequence[int]
     output: int
-    #: The model's nodes that it computes, for profiles.
+    #: Nodes of the model that the instruction computes, for profiles.
     nodes: tuple[str, ...] = ()
 
 
-def programs_of(data: memoryview) -> dict[str, Function[Instruction]]:
-    """The functions of a part. Raises RelaxError for bytes that are others, or not whole."""
-    return unpacked("example_npu", data, dict[str, Function[Instruction]])
+def programs_of(data: memoryview) -> dict[str, PartFunction[Instruction]]:
+    """Return the functions of a part. Raise RelaxError if the bytes are damaged or from another codegen."""
+    return unpacked("example_npu", data, dict[str, PartFunction[Instruction]])
 
 
 @register_runtime("example_npu")
 class ExampleNpuRuntime(ExternalRuntime):
-    """Needs numpy, nothing of the compiler."""
+    """Runtime that needs NumPy, but not the compiler."""
 
     version = "2"
 
     def requires(self, data: memoryview) -> str:
-        """The package numpy, and a processor that knows all instructions."""
+        """Return the reason why a part cannot run: numpy or an instruction is missing. Empty if it can."""
         try:
             import numpy  # noqa: F401
         except ImportError:
             return "it needs the package numpy (pip install numpy)"
         used = {each.name for program in programs_of(data).values() for each in program.steps}
         unknown = sorted(used - set(INSTRUCTIONS))
-        return f"it has no instruction {', '.join(unknown)}" if unknown else ""
+        return f"the processor has no instruction {', '.join(unknown)}" if unknown else ""
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., None]]:
         return {name: partial(_run, program) for name, program in programs_of(data).items()}
 
 
-def _run(program: Function[Instruction], *tensors: Tensor) -> None:
+def _run(program: PartFunction[Instruction], *tensors: Tensor) -> None:
     import numpy
 
     arrays = [numpy.from_dlpack(each) for each in tensors]
@@ -68,7 +69,7 @@ def _run(program: Function[Instruction], *tensors: Tensor) -> None:
 
 def _windows(x: Array, size: Sequence[int], strides: Sequence[int], padding: Sequence[int], dilation: Sequence[int],
              fill: float) -> Array:  # fmt: skip
-    """Of NHWC: N, H, W, C, and H and W of each window."""
+    """Return the windows of an NHWC tensor, with the dimensions N, H, W, C, window H, window W."""
     import numpy
 
     top, left, bottom, right = padding
@@ -80,11 +81,23 @@ def _windows(x: Array, size: Sequence[int], strides: Sequence[int], padding: Seq
 
 def _conv2d(x: Array, weight: Array, strides: Sequence[int], padding: Sequence[int],
             dilation: Sequence[int]) -> Array:  # fmt: skip
-    """Of NHWC by OHWI."""
+    """Return the convolution of an NHWC tensor with OHWI weights."""
     import numpy
 
     windows = _windows(x, weight.shape[1:3], strides, padding, dilation, 0)
-    return numpy.tensordot(windows, weight, ((4, 5, 3), (1, 2, 3)))
+    return numpy.tensordot(_wide(windows), _wide(weight), ((4, 5, 3), (1, 2, 3)))
+
+
+def _wide(x: Array) -> Array:
+    """Return the operand of a product: bytes have sums of 32 bits."""
+    return x.astype("int32") if x.dtype.kind == "i" else x
+
+
+def _requantize(
+    sums: Array, multiplier: Array, shift: Array, zero_point: Array, rounding: str, axis: int, dtype: str
+) -> Array:
+    how = Requantize("q31>>shift", rounding)
+    return how.apply(sums, Multiplier(multiplier, shift), zero_point, dtype, axis=axis)
 
 
 def _max_pool2d(x: Array, size: Sequence[int], strides: Sequence[int], padding: Sequence[int]) -> Array:
@@ -93,7 +106,7 @@ def _max_pool2d(x: Array, size: Sequence[int], strides: Sequence[int], padding: 
 
 
 def _avg_pool2d(x: Array, size: Sequence[int], strides: Sequence[int], padding: Sequence[int]) -> Array:
-    """Without the padding."""
+    """Return the mean of each window. Padding is not part of the mean."""
     import numpy
 
     sums = _windows(x, size, strides, padding, (1, 1), 0).sum((4, 5))
@@ -108,13 +121,23 @@ def _relu(x: Array) -> Array:
     return numpy.maximum(x, 0)
 
 
-#: What the processor can do; floats in, floats out.
+def _maximum(x: Array, y: Array) -> Array:
+    import numpy
+
+    return numpy.maximum(x, y)
+
+
+#: Implementations of the processor's instructions, on floats and integers.
 INSTRUCTIONS: dict[str, Callable[..., Array]] = {
     "conv2d": _conv2d,
-    "matmul": lambda x, w: x @ w,
+    "matmul": lambda x, w: _wide(x) @ _wide(w),
     "add": lambda x, y: x + y,
     "relu": _relu,
     "max_pool2d": _max_pool2d,
     "avg_pool2d": _avg_pool2d,
+    "subtract": lambda x, y: x - y,
+    "maximum": lambda x, y: _maximum(x, y),
+    "astype": lambda x, dtype: x.astype(dtype),
+    "requantize": _requantize,
     "permute_dims": lambda x, axes: x.transpose(axes),
 }

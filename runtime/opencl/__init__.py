@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs with kernels for OpenCL: the loader, devices, what code finds a device by."""
+"""Programs with kernels for OpenCL: loader, devices, and the page of a device's state."""

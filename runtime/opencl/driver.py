@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""OpenCL's loader, libOpenCL.so.1, by ctypes, and its devices. Opened when the first program for them is loaded."""
+"""OpenCL's loader, libOpenCL.so.1, by ctypes, and its devices.
+
+It is opened when the first program for them is loaded.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from ..errors import DeviceError
 from .statuses import NO_DEVICE, NO_PLATFORM, status_text
 
 LIBRARY = "libOpenCL.so.1"
-#: Of Intel's runtime for CPUs, as wheels: its driver, and what that needs and does not find by itself.
+#: Intel's runtime for CPUs in wheels: its driver, and the libraries that the driver needs but does not find.
 _WHEEL_DRIVER, _WHEEL_NEEDS = "libintelocl.so", ("libintlc.so.5", "libirng.so", "libimf.so", "libsvml.so")
 _INSTALL = "pip install intel-opencl-rt intel-cmplr-lib-rt has one for CPUs"
 _ALL_TYPES = 0xFFFFFFFF
@@ -42,12 +45,12 @@ _GIVES_HANDLE = frozenset(
     }
 )
 _VOID = frozenset({"clSVMFree"})
-#: The extension of f64, which devices have without naming it.
+#: Extension of f64. Some devices support f64 without listing it.
 FLOATS_OF_64 = "cl_khr_fp64"
 
 
 class OpenclError(DeviceError):
-    """What a function of OpenCL has refused."""
+    """Error of a function of OpenCL."""
 
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
@@ -55,7 +58,7 @@ class OpenclError(DeviceError):
 
 
 class OpenclDevice(NamedTuple):
-    """One of those that the drivers have, in the order in which these list them."""
+    """Device, in the order in which the drivers list devices."""
 
     number: int
     handle: int
@@ -64,7 +67,7 @@ class OpenclDevice(NamedTuple):
     version: str
     extensions: frozenset[str]
     has_double: bool
-    #: As the device says which versions of SPIR-V it takes; empty where it takes none.
+    #: The device's text on supported versions of SPIR-V; empty without support.
     spirv: str
     #: Bits of CL_DEVICE_SVM_CAPABILITIES.
     shared_virtual: int
@@ -73,9 +76,9 @@ class OpenclDevice(NamedTuple):
     local_memory: int
     threads: int
     units: int
-    #: Those that kernels may ask for; empty where it does not say.
+    #: Subgroup sizes that kernels may request; empty if the device does not report them.
     subgroup_sizes: tuple[int, ...]
-    #: Whether it can divide f32 and take roots as IEEE 754 says.
+    #: True if the device can divide f32 and compute roots as in IEEE 754.
     divides_exactly: bool
 
     def __str__(self) -> str:
@@ -86,18 +89,18 @@ class OpenclDevice(NamedTuple):
 
     @property
     def target(self) -> str:
-        """The target that fits it, as rx.compile and relax-compile take it."""
+        """Return the target that fits the device, in the form of rx.compile and relax-compile."""
         sizes = [each for each in self.subgroup_sizes if each <= USUAL_SUBGROUP and not each & (each - 1)]
         is_usual = not self.spirv or not self.subgroup_sizes or USUAL_SUBGROUP in sizes
         own = [*([] if self.spirv else ["language=c"]), *([] if is_usual else [f"subgroup={max(sizes, default=1)}"])]
         return fitting_target("opencl", own, self.threads, self.local_memory, self._types())
 
     def _types(self) -> dict[str, bool]:
-        """Whether it has those that not all have."""
+        """Return the support for element types that some devices lack."""
         return {"f64": self.has(FLOATS_OF_64), "f16": self.has("cl_khr_fp16")}
 
     def table(self) -> str:
-        """What programs may use of it, a line each."""
+        """Return the device's properties for programs, one per line."""
         kinds = ["f32", "i32", "i64", *(name for name, is_there in self._types().items() if is_there)]
         described = {
             "version": self.version,
@@ -115,7 +118,7 @@ class OpenclDevice(NamedTuple):
 
 
 class OpenclDriver:
-    """The loader's functions, with errors for what they refuse. `library` has them as attributes, as a CDLL has."""
+    """Functions of the loader, with exceptions for their errors. `library` has them as attributes, like a CDLL."""
 
     def __init__(self, library: object) -> None:
         self._library = library
@@ -126,13 +129,16 @@ class OpenclDriver:
         return ctypes.cast(self._function(name), ctypes.c_void_p).value or 0
 
     def call(self, name: str, *arguments: object) -> None:
-        """Raises OpenclError. Numbers are passed as 64 bits: handles are, and narrower ones are read from these."""
+        """Call a function. Raises OpenclError.
+
+        Numbers are passed as 64 bits: handles have 64 bits, and the callee reads narrower ones from them.
+        """
         status = self._function(name)(*map(_passed, arguments))
         if name not in _VOID and status:
             raise OpenclError(f"{name}: {status_text(status)}", status)
 
     def made(self, name: str, *arguments: object) -> int:
-        """The handle of what a function makes, whose last argument is where its status goes."""
+        """Return the handle that a function creates. The function's last argument receives its status."""
         status = ctypes.c_int32()
         handle = self._function(name)(*map(_passed, arguments), ctypes.byref(status))
         if status.value:
@@ -147,7 +153,7 @@ class OpenclDriver:
             return self._devices
 
     def device(self, number: int) -> OpenclDevice:
-        """Raises DeviceError where there is none of that number."""
+        """Return a device. Raises DeviceError if there is none with this number."""
         there = self.devices()
         if not there:
             raise DeviceError(f"no OpenCL device: no driver is installed, or none finds a device; {_INSTALL}")
@@ -203,7 +209,7 @@ class OpenclDriver:
         return tuple((ctypes.c_size_t * (len(data) // ctypes.sizeof(ctypes.c_size_t))).from_buffer_copy(data))
 
     def _about(self, handle: int, which: int) -> bytes:
-        """What a device says of itself; nothing where its version does not know what is asked."""
+        """Return a property of a device, or b"" if its version does not support the query."""
         size = ctypes.c_size_t()
         try:
             self.call("clGetDeviceInfo", handle, which, 0, None, ctypes.byref(size))
@@ -220,10 +226,10 @@ def _passed(argument: object) -> object:
 
 @once
 def driver() -> OpenclDriver:
-    """The loader, opened once: that of Intel's wheels where they are installed, or the system's.
+    """Open the loader once: the one of Intel's wheels if they are installed, or the system's.
 
-    RELAX_MLIR_OPENCL may say where wheels are; else they are looked for where Python has its packages' libraries.
-    Raises DeviceError where there is none.
+    RELAX_MLIR_OPENCL may name the folder of the wheels; the default is the folder of Python's libraries. Raises
+    DeviceError without a loader.
     """
     folder = Path(os.environ.get("RELAX_MLIR_OPENCL") or sys.prefix) / "lib"
     library = LIBRARY

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program's part on an OpenCL device: its kernels, memory by the program's own functions."""
+"""State of a program on an OpenCL device: its kernels, and memory from the program's own functions."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from .source_text import extensions, kernel_name, most_threads
 from .statuses import STATUSES
 
 KIND = "opencl"
-#: Words of a kernel's handle: the driver's, words of parameters, when it was told of chunks.
+#: Words of a kernel's handle: the driver's handle, words of parameters, the last update of its chunks.
 _HANDLE_WORDS = 3
-#: What SPIR-V says in itself.
+#: Option that SPIR-V modules state themselves.
 _EXACT_DIVISION = b"-cl-fp32-correctly-rounded-divide-sqrt"
 _BUILD_LOG, _LOG_BYTES, _SHOWN_LINES = 0x1183, 8192, 5
-#: By SPIR-V's number for a capability: that kernels say their size of subgroups; a type's name and its extension.
+#: Capabilities of SPIR-V by number: kernels with a subgroup size; and an element type with its extension.
 _SUBGROUP_DISPATCH = 58
 _OPTIONAL = {9: ("f16", "cl_khr_fp16"), 10: ("f64", FLOATS_OF_64), 12: ("atomic i64", "cl_khr_int64_base_atomics")}
 
 
 class OpenclProgram(PagedProgram):
-    """On a device of OpenCL's loader."""
+    """State of a program on a device of OpenCL's loader."""
 
     kind, dlpack_kind, table_name, statuses = KIND, 4, "__relax_opencl_functions", STATUSES
 
@@ -57,7 +57,7 @@ class OpenclProgram(PagedProgram):
         return found, found
 
     def load(self, codes: Sequence[DeviceCode]) -> list[int]:
-        """The addresses of the kernels' handles."""
+        """Return the addresses of the kernels' handles."""
         code, kernels = codes[0], _kernels(codes[0])
         self._handles = (ctypes.c_uint64 * max(_HANDLE_WORDS * len(kernels), 1))()
         programs: dict[bytes, int] = {}
@@ -103,7 +103,7 @@ def _kernels(code: DeviceCode) -> list[SpirvKernel]:
 
 
 def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: OpenclDevice) -> None:
-    """Raises DeviceError where the device lacks what kernels need."""
+    """Raise DeviceError if the device lacks features that kernels need."""
     if code.format == TEXT_FORMAT:
         _check_text_fits(code, kernels, device)
         return

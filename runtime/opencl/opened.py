@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A device as code finds it: the page of targets/host/library/opencl.mlir, one for each device of a process."""
+"""Open device in the form that code uses: the page of targets/host/library/opencl.mlir, one per device of a process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..devices.paged import Page
 from ..errors import DeviceError
 from .driver import OpenclDevice, OpenclDriver
 
-#: What the code calls, in the page's order, from word 24 on.
+#: Functions that the code calls, in the page's order, from word 24 on.
 _CALLED = (
     "clSVMAlloc", "clSVMFree", "clEnqueueSVMMemcpy", "clFinish", "clSetKernelArg", "clSetKernelExecInfo",
     "clEnqueueNDRangeKernel",
@@ -22,7 +22,7 @@ _FINE_GRAINED = 1 | 1 << 10
 
 
 class OpenDevice:
-    """An open device, which stays with the process: results outlive programs."""
+    """Open device, which lives as long as the process: results outlive programs."""
 
     def __init__(self, driver: OpenclDriver, device: OpenclDevice) -> None:
         _check(device)
@@ -38,7 +38,7 @@ class OpenDevice:
             words[_FUNCTIONS + place] = driver.address(name)
 
     def host_visible(self, size: int) -> int:
-        """Memory that host and device see at one address. Raises DeviceError."""
+        """Allocate memory with the same address for host and device. Raises DeviceError."""
         allocate = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t, ctypes.c_uint32)
         found = allocate(self.driver.address("clSVMAlloc"))(self.context, _FINE_GRAINED, size, 0)
         if not found:
@@ -59,7 +59,7 @@ _lock = threading.Lock()
 
 
 def open_device(driver: OpenclDriver, number: int) -> OpenDevice:
-    """The process' device of a number. Raises DeviceError."""
+    """Return the process's open device of a number. Raises DeviceError."""
     with _lock:
         if number not in _open_devices:
             _open_devices[number] = OpenDevice(driver, driver.device(number))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What OpenCL's statuses mean."""
+"""Meaning of OpenCL's statuses."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ STATUSES: tuple[tuple[int, str, str], ...] = (
 
 
 def status_text(status: int) -> str:
-    """A status with its name."""
+    """Return a status with its name."""
     return paged.status_text(STATUSES, status)

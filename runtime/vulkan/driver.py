@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Vulkan's loader, libvulkan.so.1, by ctypes, and its devices. Opened when the first program for them is loaded."""
+"""Vulkan's loader, libvulkan.so.1, by ctypes, and its devices.
+
+It is opened when the first program for them is loaded.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +20,14 @@ from .statuses import INCOMPATIBLE_DRIVER, status_text
 
 LIBRARY = "libvulkan.so.1"
 _INSTALL = "on Debian and Ubuntu: apt install libvulkan1 mesa-vulkan-drivers"
-#: The version that is asked for; a device has at least 1.2.
+#: Requested version of Vulkan, and the oldest version of a device.
 _WANTED, _OLDEST = (1, 3), (1, 2)
 _COMPUTE_QUEUE = 2
 #: Drivers that round x * y + z twice.
 _ROUNDS_TWICE = "llvmpipe"
 _COMPUTE_STAGE = 0x20
-#: Extensions, and what targets call factors of matrices (targets/spirv/matrices.py): by both factors' types, that of
-#: what they are added to, and of the result.
+#: Extensions. Targets name matrices (targets/spirv/matrices.py) by the types of both factors, of the accumulator and of
+#: the result.
 ATOMICS, MATRICES = "VK_EXT_shader_atomic_float", "VK_KHR_cooperative_matrix"
 _FACTORS = {(0, 0, 1, 1): "f16", (3, 3, 5, 5): "i8", (7, 7, 9, 9): "ui8"}
 _SUBGROUP_SCOPE = 3
@@ -41,7 +44,7 @@ _VOID = frozenset(
 
 
 class VulkanError(DeviceError):
-    """What a function of Vulkan has refused."""
+    """Error of a function of Vulkan."""
 
     def __init__(self, text: str, status: int) -> None:
         super().__init__(text)
@@ -49,10 +52,10 @@ class VulkanError(DeviceError):
 
 
 class VulkanFunctions:
-    """Functions by their names: addresses for code, calls for the loader of programs."""
+    """Functions by name: addresses for code, and calls for the loading of programs."""
 
     def __init__(self, library: object, owner: int, finder: str) -> None:
-        """`finder` says where those of an instance or a device are."""
+        """`finder` is the function that returns addresses of an instance's or a device's functions."""
         find = getattr(library, finder)
         find.restype, find.argtypes = ctypes.c_void_p, (ctypes.c_void_p, ctypes.c_char_p)
         self._find, self._owner = find, owner
@@ -65,7 +68,10 @@ class VulkanFunctions:
         return int(found)
 
     def call(self, name: str, *arguments: object) -> None:
-        """Raises VulkanError. Numbers are passed as 64 bits: handles are, and narrower ones are read from these."""
+        """Call a function. Raises VulkanError.
+
+        Numbers are passed as 64 bits: handles have 64 bits, and the callee reads narrower ones from them.
+        """
         if name not in self._known:
             result = None if name in _VOID else ctypes.c_int32
             self._known[name] = ctypes.CFUNCTYPE(result)(self.address(name))
@@ -75,14 +81,14 @@ class VulkanFunctions:
             raise VulkanError(f"{name}: {status_text(status)}", status)
 
     def made(self, name: str, *arguments: object) -> int:
-        """The handle that a function gives through its last argument."""
+        """Return the handle that a function stores through its last argument."""
         found = ctypes.c_uint64()
         self.call(name, *arguments, ctypes.byref(found))
         return found.value
 
 
 class Capabilities(NamedTuple):
-    """What a device has, as it says itself."""
+    """Properties that a device reports."""
 
     features: vk.Structure
     features11: vk.Structure
@@ -98,12 +104,12 @@ class Capabilities(NamedTuple):
     extensions: frozenset[str]
     queue_family: int
     cooperative: vk.Structure
-    #: Matrices that subgroups multiply, as targets name them, f16:16x16x16; the largest first.
+    #: Matrices that subgroups multiply, with the targets' names such as f16:16x16x16; the largest first.
     matrices: tuple[str, ...]
 
     @property
     def least_subgroup(self) -> int:
-        """How many threads subgroups have at least, where a program may choose; else how many they have."""
+        """Return the smallest selectable subgroup size, or the fixed size if a program cannot select one."""
         return int(self.subgroup_sizes.least if self.chooses_subgroups else self.subgroups.size)
 
     @property
@@ -112,13 +118,13 @@ class Capabilities(NamedTuple):
 
     @property
     def chooses_subgroups(self) -> bool:
-        """Whether a kernel may say how many threads its subgroups have, all of which are there."""
+        """Check whether a kernel may require a subgroup size with full subgroups."""
         size_control, full = self.features13.values[7:9]
         return bool(size_control and full and self.subgroup_sizes.stages & _COMPUTE_STAGE)
 
 
 class PhysicalDevice(NamedTuple):
-    """One of those that the loader lists."""
+    """Device that the loader lists."""
 
     number: int
     handle: int
@@ -131,7 +137,7 @@ class PhysicalDevice(NamedTuple):
 
     @property
     def target(self) -> str:
-        """The target that fits it, as rx.compile and relax-compile take it."""
+        """Return the target that fits the device, in the form of rx.compile and relax-compile."""
         has, limits = self.capabilities, self.capabilities.properties.limits
         threads = min(has.subgroups.size, USUAL_SUBGROUP)
         matrices = _matrices_for(has, threads) if self.version >= _WANTED else []
@@ -143,7 +149,7 @@ class PhysicalDevice(NamedTuple):
         return fitting_target("vulkan", first, limits.threads, limits.shared_memory, _types(has), last)
 
     def table(self) -> str:
-        """What programs may use of it, a line each."""
+        """Return the device's properties for programs, one per line."""
         has, limits = self.capabilities, self.capabilities.properties.limits
         heaps = [has.memory.heaps[place][0] for place in range(has.memory.heap_count)]
         described = {
@@ -163,7 +169,7 @@ class PhysicalDevice(NamedTuple):
 
 
 def _types(has: Capabilities) -> dict[str, bool]:
-    """Whether it has those that not all have."""
+    """Return the support for element types that some devices lack."""
     return {
         "f64": bool(has.features.values[39]),
         "f16": bool(has.features12.values[7] and has.features11.values[0]),
@@ -173,7 +179,7 @@ def _types(has: Capabilities) -> dict[str, bool]:
 
 
 def _matrices_for(has: Capabilities, threads: int) -> list[str]:
-    """The largest of each kind that subgroups of so many threads multiply."""
+    """Return the largest matrix of each kind that subgroups of so many threads multiply."""
     if threads < has.least_subgroup:
         return []
     found: dict[str, str] = {}
@@ -195,7 +201,7 @@ def _numbers(has: Capabilities) -> list[str]:
 
 
 class VulkanDriver:
-    """The loader, with one instance. `library` has its functions as attributes, as a CDLL has."""
+    """Vulkan's loader with one instance. `library` has its functions as attributes, like a CDLL."""
 
     def __init__(self, library: object) -> None:
         self.library = library
@@ -212,7 +218,7 @@ class VulkanDriver:
             return self._devices
 
     def device(self, number: int) -> PhysicalDevice:
-        """Raises DeviceError where there is none of that number, or it is too old."""
+        """Return a device. Raises DeviceError if there is none with this number, or if it is too old."""
         there = self.devices()
         if not there:
             raise DeviceError(f"no Vulkan device: no driver is installed, or none finds a device; {_INSTALL}")
@@ -230,7 +236,7 @@ class VulkanDriver:
         try:
             self.functions.call("vkEnumeratePhysicalDevices", self._instance, ctypes.byref(count), None)
         except VulkanError:
-            return []  # a driver that cannot be set up has no devices
+            return []  # a driver that cannot be initialized has no devices
         handles = (vk.PLACE * max(count.value, 1))()
         self.functions.call("vkEnumeratePhysicalDevices", self._instance, ctypes.byref(count), handles)
         return [handles[place] or 0 for place in range(count.value)]
@@ -239,7 +245,7 @@ class VulkanDriver:
         call = self.functions.call
         extensions = self._extensions(handle)
         atomics = vk.AtomicFloatFeatures()
-        # Structures of newer versions are passed over by older drivers, whose values stay 0.
+        # Older drivers ignore structures of newer versions, and the values stay 0.
         further = atomics if ATOMICS in extensions else None
         cooperative = vk.CooperativeMatrixFeatures(further)
         features13 = vk.Features13(cooperative if MATRICES in extensions else further)
@@ -271,7 +277,7 @@ class VulkanDriver:
         return frozenset(each.name.decode() for each in listed)
 
     def _matrices(self, handle: int) -> tuple[str, ...]:
-        """What subgroups multiply of the kinds that code is made for, in sizes that are powers of two."""
+        """Return the matrices that subgroups multiply, of the kinds that code uses, in sizes that are powers of two."""
         name, count = "vkGetPhysicalDeviceCooperativeMatrixPropertiesKHR", vk.U32()
         self.functions.call(name, handle, ctypes.byref(count), None)
         listed = (vk.CooperativeMatrix * count.value)(*(vk.CooperativeMatrix() for _ in range(count.value)))
@@ -284,7 +290,7 @@ class VulkanDriver:
         return tuple(sorted(found, key=lambda text: -found[text]))
 
     def _queue_family(self, handle: int) -> int:
-        """The first that computes; -1 where none does."""
+        """Return the first queue family with compute support, or -1."""
         count = vk.U32()
         self.functions.call("vkGetPhysicalDeviceQueueFamilyProperties", handle, ctypes.byref(count), None)
         families = (vk.QueueFamily * max(count.value, 1))()
@@ -316,7 +322,7 @@ def _version_number(version: tuple[int, int]) -> int:
 
 @once
 def driver() -> VulkanDriver:
-    """The loader, opened once. Raises DeviceError where there is none, or no driver."""
+    """Open the loader once. Raises DeviceError without a loader or a driver."""
     try:
         library = ctypes.CDLL(LIBRARY)
     except OSError as error:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Commands of a program's functions that are recorded once: which have some, room for them, and their end.
+"""Command buffers of a program's functions that are recorded once: the choice of functions, storage, and release.
 
-What the code does with that room says targets/host/library/vulkan_graphs.mlir.
+targets/host/library/vulkan_graphs.mlir defines how code uses that storage.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from .opened import VulkanDevice
 
 #: Words of the table before functions, of each function, and of a row.
 _HEAD, _WORDS, _ROW_WORDS = 16, 8, 8
-#: Commands of a function are kept for so many sets of addresses; others take their places so often. So many sets are
-#: noted, of which a second call would be recorded.
+#: Number of address sets of a function with kept commands, number of replacements by other sets, and number of noted
+#: sets. A second call with a noted set would be recorded.
 _ROWS, _REPLACED, _NOTED = 4, 16, 16
-#: Fewer launches are no more work than the command that runs what is kept.
+#: With fewer launches, the command that executes kept commands is no less work.
 _LEAST_LAUNCHES = 2
-#: The most memory for temporaries that a function's commands keep, where nobody asked for them.
+#: Maximum memory for temporaries of a function's kept commands, if the user did not request them.
 _MOST_MEMORY = 1 << 26
 _RESETS_BUFFERS, _SECONDARY = 2, 1
 _Rows = ctypes.Array[ctypes.c_uint64]
 
 
 class KeptCommands:
-    """Room for commands of each function; code fills it at their calls."""
+    """Storage for commands of each function. Code fills it during calls."""
 
     def __init__(
         self,
@@ -41,15 +41,17 @@ class KeptCommands:
         *,
         at_once: bool,
     ) -> None:
-        """`kept` says which functions have commands, `parameter_bytes` is the most that a launch has in memory,
-        `forget` gives back what commands in a row have. `at_once` records what is called for the first time. What gives
-        all of it back comes to `undo`.
+        """Create the storage.
+
+        `kept` selects the functions. `parameter_bytes` is the maximum size of a launch's parameters in memory. `forget`
+        releases the resources of the commands in a row. `at_once` records at the first call. Callbacks that release
+        everything are appended to `undo`.
         """
         self._names = [each.name for each in signatures]
         self._undo = undo
         self._table = (ctypes.c_uint64 * (_HEAD + _WORDS * len(signatures)))()
         self._held: list[object] = []
-        #: Of each function, what is kept.
+        #: Kept rows of each function.
         self._rows: list[_Rows | None] = [None] * len(signatures)
         info = vk.CommandPoolInfo(flags=_RESETS_BUFFERS, family=device.physical.capabilities.queue_family)
         pool = device.made("vkCreateCommandPool", ctypes.byref(info), None)
@@ -63,23 +65,23 @@ class KeptCommands:
 
     @property
     def address(self) -> int:
-        """Where code finds it, as long as this object lives."""
+        """Return the table's address, valid while this object lives."""
         return ctypes.addressof(self._table)
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """Those whose commands are kept, or will be."""
+        """Return the functions with kept commands, now or later."""
         return tuple(name for name, is_kept in zip(self._names, self._table[_HEAD::_WORDS], strict=True) if is_kept)
 
     def recorded(self, name: str) -> int:
-        """For how many sets of addresses the commands of a function are kept now."""
+        """Return the number of address sets with kept commands of a function."""
         rows = self._rows[self._names.index(name)]
         return sum(count > 0 for count in rows[1::_ROW_WORDS]) if rows is not None else 0
 
     def _function(
         self, device: VulkanDevice, pool: int, graph: Recorded, parameter_bytes: int, forget: Callable[[int], object]
     ) -> tuple[_Rows, _Rows]:
-        """A function's rows: of what is kept, of addresses that are noted."""
+        """Return a function's rows: of kept commands, and of noted addresses."""
         buffers = (ctypes.c_uint64 * _ROWS)()
         info = vk.CommandBufferInfo(pool=pool, level=_SECONDARY, count=_ROWS)
         device.call("vkAllocateCommandBuffers", ctypes.byref(info), buffers)
@@ -97,7 +99,7 @@ class KeptCommands:
         return kept, noted
 
     def _addressed(self, count: int, words: int) -> _Rows:
-        """Rows with room for addresses."""
+        """Return rows with room for addresses."""
         rows, addresses = (ctypes.c_uint64 * (_ROW_WORDS * count))(), (ctypes.c_uint64 * (words * count))()
         self._held += [rows, addresses]
         rows[5::_ROW_WORDS] = [ctypes.addressof(addresses) + 8 * words * row for row in range(count)]
@@ -113,7 +115,8 @@ def kept_commands(
     forget: Callable[[int], object],
     undo: list[Callable[[], object]],
 ) -> KeptCommands | None:
-    """Of a program's functions: of all that can have some, of none, or (None) of those that are faster so."""
+    """Return the kept commands of a program: for all functions that can have some, for none, or (None) for faster
+    ones."""
     kept = [graphs is not False and each.graph is not None and (bool(graphs) or is_faster(each)) for each in signatures]
     if not any(kept):
         return None
@@ -121,8 +124,10 @@ def kept_commands(
 
 
 def is_faster(signature: Signature) -> bool:
-    """Whether calls of a function take less time by commands that are kept, which cost no copies: the host has one
-    command to give for several, where their temporaries are few."""
+    """Estimate whether kept commands make a function faster. They cost no copies.
+
+    The host submits one command in place of several, if the temporaries are few.
+    """
     graph = signature.graph
     if graph is None or graph.launches < _LEAST_LAUNCHES:
         return False

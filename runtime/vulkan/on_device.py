@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A program's part on a Vulkan device: pipelines for its kernels, memory by the program's own functions."""
+"""State of a program on a Vulkan device: pipelines for its kernels, and memory from the program's own functions."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from .requirements import is_too_new, missing, missing_matrices, multiplies_matr
 from .statuses import STATUSES
 
 KIND = "vulkan"
-#: Words of a kernel's handle: pipeline, layout, words of parameters, whether these are in memory, and how many blocks
-#: there are for each that host code launches.
+#: Words of a kernel's handle: pipeline, layout, words of parameters, a flag for parameters in memory, and the number of
+#: blocks for each block that host code launches.
 _HANDLE_WORDS = 5
 _COMPUTE, _FULL_SUBGROUPS = 0x20, 2
 
 
 class VulkanProgram(PagedProgram):
-    """On a device of Vulkan's loader."""
+    """State of a program on a device of Vulkan's loader."""
 
     kind, dlpack_kind, table_name, statuses = KIND, 7, "__relax_vulkan_functions", STATUSES
 
@@ -58,7 +58,7 @@ class VulkanProgram(PagedProgram):
     # ---- kernels ----
 
     def load(self, codes: Sequence[DeviceCode]) -> list[int]:
-        """The addresses of the kernels' handles."""
+        """Return the addresses of the kernels' handles."""
         code, kernels = codes[0], read_kernels(codes[0])
         self._handles = (ctypes.c_uint64 * max(_HANDLE_WORDS * len(kernels), 1))()
         most = self.device.physical.capabilities.properties.limits.push_constants // 8
@@ -96,7 +96,7 @@ class VulkanProgram(PagedProgram):
             info = vk.ShaderInfo(size=len(kernel.module), code=code)
             module = self.device.made("vkCreateShaderModule", ctypes.byref(info), None)
             size, has = kernel.subgroup, self.device.physical.capabilities
-            # Who has a part of a matrix depends on how many threads there are.
+            # The distribution of a matrix over threads depends on their number.
             is_exact = multiplies_matrices(kernel.module) and has.chooses_subgroups
             chosen = vk.SubgroupSizeInfo(size=size) if is_exact or size > has.subgroups.size else None
             flags = _FULL_SUBGROUPS if chosen is not None else 0
@@ -115,12 +115,12 @@ class VulkanProgram(PagedProgram):
         return pipeline
 
 
-#: A kernel with more words of parameters is given the address of them; devices have room for so many at least.
+#: Parameters with more words are passed by address. All devices have room for at least so many.
 IN_PUSH_CONSTANTS = 16
 
 
 def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: PhysicalDevice) -> None:
-    """Raises DeviceError where the device lacks what kernels need."""
+    """Raise DeviceError if the device lacks features that kernels need."""
     if not all(each.is_told_blocks for each in kernels):
         raise ArtifactError(f"{code.label} are of another version than this release reads")
     if any(is_too_new(each.module, device) for each in kernels):
@@ -144,7 +144,7 @@ def _check_fits(code: DeviceCode, kernels: Sequence[SpirvKernel], device: Physic
 
 
 def _check_matrices(code: DeviceCode, kernels: Sequence[SpirvKernel], device: PhysicalDevice, threads: int) -> None:
-    """Raises DeviceError where the device multiplies others, or by more threads."""
+    """Raise DeviceError if the device multiplies other matrices, or with more threads."""
     if not any(multiplies_matrices(each.module) for each in kernels):
         return
     others = missing_matrices(code.arch, device)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A device as code finds it: the page of targets/host/library/vulkan.mlir, one for each device of a process."""
+"""Open device in the form that code uses: the page of targets/host/library/vulkan.mlir, one per device of a process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from . import structures as vk
 from .driver import ATOMICS, MATRICES, Capabilities, PhysicalDevice, VulkanDriver, VulkanError, VulkanFunctions
 from .statuses import OUT_OF_DEVICE_MEMORY, OUT_OF_HOST_MEMORY
 
-#: What the code calls, in the page's order, from word 48 on.
+#: Functions that the code calls, in the page's order, from word 48 on.
 _CALLED = (
     "vkCreateBuffer", "vkDestroyBuffer", "vkGetBufferMemoryRequirements", "vkAllocateMemory", "vkFreeMemory",
     "vkBindBufferMemory", "vkMapMemory", "vkGetBufferDeviceAddress", "vkBeginCommandBuffer", "vkEndCommandBuffer",
@@ -22,23 +22,23 @@ _CALLED = (
     "vkQueueSubmit", "vkWaitSemaphores", "vkCmdExecuteCommands",
 )  # fmt: skip
 _FUNCTIONS, _WORDS = 48, 80
-#: The ring's command buffers, what each takes at most, and bytes for the parameters of its launches.
+#: Number of the ring's command buffers, their maximum number of commands, and bytes for the parameters of launches.
 _RING, _COMMANDS, _PARAMETER_BYTES = 16, 64, 1 << 16
 _STAGING_BYTES = 1 << 22
-# VkBufferUsageFlagBits: transfers from and to it, storage, its address.
+# VkBufferUsageFlagBits: transfer source and destination, storage, device address.
 _USAGE = 1 | 2 | 0x20 | 0x20000
 # VkMemoryPropertyFlagBits.
 _LOCAL, _VISIBLE, _COHERENT, _CACHED, _USUAL = 1, 2, 4, 8, 15
 _DISCRETE = 2
 _WRITES, _READS_AND_WRITES = 0x20 | 0x1000, 0x20 | 0x40 | 0x800 | 0x1000 | 0x2000
 _TIMELINE, _RESETS_BUFFERS, _ONE_TIME, _SIMULTANEOUS = 1, 2, 1, 4
-#: Features by their places (structures.py) that programs need, and those that are left off though the device has them.
+#: Features by position (structures.py): the ones that programs need, and the ones that stay disabled.
 _NEEDED = {"bufferDeviceAddress": 38, "timelineSemaphore": 37}
 _LEFT_OFF, _LEFT_OFF_12 = (0,), (39, 40)
 
 
 class HostVisible(NamedTuple):
-    """A buffer that the host sees."""
+    """Buffer that the host can access."""
 
     buffer: int
     memory: int
@@ -47,10 +47,10 @@ class HostVisible(NamedTuple):
 
 
 class VulkanDevice:
-    """An open device, which stays with the process: results outlive programs."""
+    """Open device, which lives as long as the process: results outlive programs."""
 
     def __init__(self, driver: VulkanDriver, physical: PhysicalDevice, *, staged: bool | None = None) -> None:
-        """`staged` has copies go through staging memory (True) where the host could see the device's."""
+        """Open a device. With `staged`, copies use staging memory even if the host could access the device's memory."""
         self.physical = physical
         has = physical.capabilities
         _check(physical)
@@ -78,7 +78,7 @@ class VulkanDevice:
         return self.functions.made(name, self.handle, *arguments)
 
     def host_visible(self, size: int) -> HostVisible:
-        """Raises DeviceError where there is no room."""
+        """Allocate a host-visible buffer. Raises DeviceError if there is no room."""
         buffer = self.made("vkCreateBuffer", ctypes.byref(vk.BufferInfo(size=size, usage=_USAGE)), None)
         try:
             needs = vk.MemoryRequirements()
@@ -100,7 +100,7 @@ class VulkanDevice:
         self.call("vkFreeMemory", room.memory, None)
 
     def _allowed_types(self) -> int:
-        """The types of memory that buffers may have, a bit for each."""
+        """Return the types of memory that buffers may have, as a bit mask."""
         buffer, needs = (
             self.made("vkCreateBuffer", ctypes.byref(vk.BufferInfo(size=256, usage=_USAGE)), None),
             vk.MemoryRequirements(),
@@ -143,7 +143,7 @@ class VulkanDevice:
             page[_FUNCTIONS + place] = self.functions.address(name)
 
     def _make_ring(self) -> int:
-        """Each row's command buffer, what it is done at, and where parameters of launches are."""
+        """Create the command buffer, the completion value and the parameter memory of each row."""
         family = self.physical.capabilities.queue_family
         pool = self.made(
             "vkCreateCommandPool", ctypes.byref(vk.CommandPoolInfo(flags=_RESETS_BUFFERS, family=family)), None
@@ -172,7 +172,7 @@ def _check(physical: PhysicalDevice) -> None:
 
 
 def _open(driver: VulkanDriver, physical: PhysicalDevice) -> int:
-    """With all features that it has, but those which make it slow."""
+    """Open a device with all its features except slow ones."""
     has = physical.capabilities
     priorities = (ctypes.c_float * 1)(1.0)
     queue = vk.QueueInfo(family=has.queue_family, count=1, priorities=priorities)
@@ -181,7 +181,7 @@ def _open(driver: VulkanDriver, physical: PhysicalDevice) -> int:
     further = vk.AtomicFloatFeatures(values=has.atomic_floats.values) if ATOMICS in names else None
     if MATRICES in names:
         further = vk.CooperativeMatrixFeatures(further, values=has.cooperative.values)
-        # Bounds of buffers are not asked for (_LEFT_OFF).
+        # Bounds checks of buffers stay disabled (_LEFT_OFF).
         further.values[1] = 0
     features13 = vk.Features13(further, values=has.features13.values)
     features12 = vk.Features12(features13 if physical.version >= (1, 3) else further, values=has.features12.values)
@@ -195,7 +195,7 @@ def _open(driver: VulkanDriver, physical: PhysicalDevice) -> int:
 
 
 def _memory_type(has: Capabilities, wanted: int, allowed: int) -> int:
-    """The first with these properties, and none but the usual ones, of a set; -1 where there is none."""
+    """Return the first allowed memory type with these properties and no unusual ones, or -1."""
     types = [has.memory.types[place][0] for place in range(has.memory.count)]
     fitting = (place for place, flags in enumerate(types) if flags & wanted == wanted and not flags & ~_USUAL)
     return next((place for place in fitting if allowed >> place & 1), -1)
@@ -206,7 +206,7 @@ _lock = threading.Lock()
 
 
 def open_device(driver: VulkanDriver, number: int) -> VulkanDevice:
-    """The process' device of a number. Raises DeviceError."""
+    """Return the process's open device of a number. Raises DeviceError."""
     with _lock:
         if number not in _open_devices:
             _open_devices[number] = VulkanDevice(driver, driver.device(number))

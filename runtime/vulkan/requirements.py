@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels' code, SPIR-V, needs of a device: its capabilities, read from it, and whether the device has them."""
+"""Requirements of SPIR-V kernels on a device: capabilities in the code, and checks whether the device has them."""
 
 from __future__ import annotations
 
@@ -33,14 +33,17 @@ def _subgroup(name: str, bit: int) -> _Requirement:
 
 
 def _control(name: str, place: int) -> _Requirement:
-    """Of one of the three kinds of floats: a kernel says of which, and drivers have it of all, or of f32."""
+    """Return the requirement of a float control.
+
+    A kernel names the float type; drivers support all types, or only f32.
+    """
     return _Requirement(name, lambda has: any(has.float_controls.values[place : place + 3]))
 
 
-#: The capability of code that multiplies cooperative matrices.
+#: Capability of code that multiplies cooperative matrices.
 COOPERATIVE = 6022
 _ALWAYS = _Requirement("shaders", lambda has: True)
-#: By the number that SPIR-V gives a capability. VkPhysicalDeviceFeatures and its like have these by place.
+#: By the capability's number in SPIR-V. VkPhysicalDeviceFeatures and similar structures have them by position.
 _REQUIREMENTS: dict[int, _Requirement] = {
     0: _ALWAYS,
     1: _ALWAYS,
@@ -77,7 +80,7 @@ _REQUIREMENTS: dict[int, _Requirement] = {
 
 
 def is_too_new(module: bytes, device: PhysicalDevice) -> bool:
-    """Whether a module is of a SPIR-V that came with a later Vulkan than the device's."""
+    """Check whether a module has a version of SPIR-V that is newer than the device's Vulkan."""
     return version_of(module) > ((1, 6) if device.version >= (1, 3) else (1, 5))
 
 
@@ -86,13 +89,13 @@ def multiplies_matrices(module: bytes) -> bool:
 
 
 def missing_matrices(target: str, device: PhysicalDevice) -> list[str]:
-    """The cooperative matrices that code for a target has and a device has not."""
+    """Return the cooperative matrices of a target's code that a device lacks."""
     named = re.search(r"matrices=([\w:+]+)", target)
     return [each for each in (named[1].split("+") if named else []) if each not in device.capabilities.matrices]
 
 
 def missing(module: bytes, device: PhysicalDevice) -> list[str]:
-    """What a module needs and a device lacks, by the names that Vulkan has for it."""
+    """Return the features that a module needs and a device lacks, with Vulkan's names."""
     unknown = _Requirement("", lambda has: False)
     needed = {number: _REQUIREMENTS.get(number, unknown) for number in capabilities(module)}
     lacking = [(number, each) for number, each in needed.items() if not each.is_there(device.capabilities)]

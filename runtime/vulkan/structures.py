@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Vulkan's structures, as far as they are needed, by ctypes. Each but the last begins with its type and a next one."""
+"""Structures of Vulkan by ctypes, as far as needed. Each but the last ones begins with its type and a next pointer."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _BOOLEANS = "bool"
 
 
 class Structure(ctypes.Structure):
-    """Made with the fields by name; `type` is filled in."""
+    """Structure with named fields. `type` is filled in."""
 
     TYPE: ClassVar[int]
 
     def __init__(self, following: Structure | None = None, **fields: Any) -> None:
         super().__init__(type=self.TYPE, next=None if following is None else ctypes.addressof(following))
-        #: What is pointed to stays as long as this does.
+        #: Objects that this structure points to, kept alive with it.
         self.held: list[object] = [following]
         for name, value in fields.items():
             if isinstance(value, ctypes.Array | ctypes.Structure):
@@ -81,7 +81,7 @@ InheritanceInfo = _structure(
 BeginInfo = _structure("BeginInfo", 42, flags=U32, inherited=PLACE)
 MemoryBarrier = _structure("MemoryBarrier", 46, source=U32, to=U32)
 
-# ---- what a device has ----
+# ---- properties of a device ----
 
 Features = _structure("Features", 1000059000, values=U32 * 55)
 Features11 = _structure("Features11", 49, values=U32 * 12)
@@ -92,7 +92,7 @@ CooperativeMatrixFeatures = _structure("CooperativeMatrixFeatures", 1000506000, 
 
 
 class Limits(ctypes.Structure):
-    """VkPhysicalDeviceLimits; what is not needed has no name."""
+    """VkPhysicalDeviceLimits. Unused fields are summarized."""
 
     _fields_ = (
         ("images", U32 * 7), ("storage_buffer_range", U32), ("push_constants", U32), ("allocations", U32),
@@ -109,7 +109,7 @@ SubgroupProperties = _structure("SubgroupProperties", 1000094000, size=U32, stag
 SubgroupSizes = _structure("SubgroupSizes", 1000225000, least=U32, most=U32, most_subgroups=U32, stages=U32)
 FloatControls = _structure("FloatControls", 1000197000, independent=U32 * 2, values=U32 * 15)
 MaximumAllocation = _structure("MaximumAllocation", 1000168000, descriptors=U32, size=U64)
-#: Sizes, VkComponentTypeKHR of both factors, what is added to, and the result, and VkScopeKHR.
+#: Sizes, VkComponentTypeKHR of both factors, of the accumulator and of the result, and VkScopeKHR.
 CooperativeMatrix = _structure(
     "CooperativeMatrix", 1000506001, rows=U32, columns=U32, steps=U32, types=U32 * 4, saturates=U32, scope=U32
 )
@@ -146,7 +146,7 @@ class Constants(ctypes.Structure):
 
 
 def constants(values: Sequence[int]) -> Constants:
-    """The values of a module's constants of 32 bits that may be specialized, by their numbers."""
+    """Return the values of a module's 32-bit specialization constants, by number."""
     held = (U32 * len(values))(*values)
     places = (ConstantPlace * len(values))(*(ConstantPlace(each, 4 * each, 4) for each in range(len(values))))
     made = Constants(len(values), ctypes.addressof(places), ctypes.sizeof(held), ctypes.addressof(held))
