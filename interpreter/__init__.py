@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What modules mean: they are run operation by operation, with numpy, by no code generator.
+"""Reference: interprets graphs operator by operator with NumPy, and compiles lowered functions at -O0.
 
-`relax/` has the meaning of operators, one file a family, named as the rows in dialects/relax are; `tir/` that of scalar
-functions, `upstream/` the steps of MLIR's own operations, one file a dialect. machine.py runs functions.
+`relax/` defines the operators, one file per family, named like the rows in dialects/relax. `graph/` defines the other
+operations of graphs: calls, control flow, scalars. `tir/` defines scalar functions. execution.py runs functions of
+graphs, and compiled.py runs lowered functions.
 """

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elements as elements of another type: by value, or by bits."""
+"""Conversion of elements to another type, by value or by bits."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
 from ..bindings.ir import Type
 from ..bindings.mlir import ir
 from ..dialects.core.infos import is_float
-from .held_values import Numbers, stored
+from .held_values import Elements, Numbers, stored
 from .integers import width, wrapped
 
 if TYPE_CHECKING:
@@ -18,31 +18,31 @@ if TYPE_CHECKING:
 
 
 def element_of(type_: Type) -> str:
-    """The element type of a number, a vector, a tensor or a memref."""
+    """Return the element type of a number, a vector, a tensor or a memref."""
     return str(type_.element_type if isinstance(type_, ir.ShapedType) else type_)
 
 
-def integers_of(x: ndarray, dtype: str) -> Any:
-    """Floats as integers, towards zero; what has no such integer is undefined, and gives any."""
+def integers_of(x: Elements, dtype: str) -> Elements:
+    """Truncate floats to integers. Values without such an integer are undefined and give any integer."""
     held = numpy.asarray(x).astype(numpy.float64)
     if width(dtype) == 64:
         return held.astype(stored(dtype))[()]
     return wrapped(held.astype(numpy.int64), dtype)
 
 
-def bytes_as(numbers: Numbers, array: ndarray, dtype: str, other: str) -> Any:
-    """Elements of a type as those of another that has as many bytes in memory."""
+def bytes_as(numbers: Numbers, array: ndarray, dtype: str, other: str) -> ndarray:
+    """Reinterpret the bytes of elements as elements of another type of equal size in memory."""
     found = numpy.asarray(array, order="C").astype(stored(dtype), copy=False).view(stored(other))
     return numbers.held(found, other)
 
 
-def bits_as(numbers: Numbers, x: ndarray, dtype: str, other: str) -> Any:
-    """The bits of elements of a type as elements of another one, of vectors along the last dimension."""
+def bits_as(numbers: Numbers, x: ndarray, dtype: str, other: str) -> Elements:
+    """Reinterpret the bits of elements as elements of another type. Vectors are split along the last dimension."""
     source, target = stored(dtype), stored(other)
     array = numpy.ascontiguousarray(numpy.asarray(x).astype(source, copy=False))
     row = array.reshape(numpy.shape(x) or (1,))
     if width(dtype) == 8 * source.itemsize and width(other) == 8 * target.itemsize:
-        found = row.view(target)
+        found: Elements = row.view(target)
     else:
         found = _of_bits(_bits_of(row, width(dtype)), other)
         found = found if is_float(other) else wrapped(found.view(numpy.uint8) if target.itemsize == 1 else found, other)
@@ -50,7 +50,7 @@ def bits_as(numbers: Numbers, x: ndarray, dtype: str, other: str) -> Any:
 
 
 def _bits_of(array: ndarray, count: int) -> ndarray:
-    """The lowest bit first, along the last dimension."""
+    """Return the bits along the last dimension, the lowest bit first."""
     split = numpy.unpackbits(array.view(numpy.uint8).reshape(*array.shape, -1), axis=-1, bitorder="little")
     return split[..., :count].reshape(*array.shape[:-1], -1)
 

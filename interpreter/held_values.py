@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Values while a module is interpreted: arrays for tensors, vectors and memrefs, tuples of integers for shapes, numbers
-of numpy for scalars.
+"""Values during interpretation: arrays for tensors, tuples for shapes, NumPy scalars.
 
-Elements have their own type, those that numpy lacks by ml_dtypes; with `Numbers(wide=True)` all floats are f64, and
-nothing is rounded on the way, but in functions that look at floats' bits: what these do depends on the rounding.
+Elements have their own type, if necessary from ml_dtypes. With `Numbers(wide=True)` the floats of graphs are f64
+without intermediate rounding.
 """
 
 from __future__ import annotations
@@ -19,13 +18,17 @@ from ..dialects.relax.constants import storage_dtype
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: What a value is while a program is interpreted: of a tensor, a scalar, a shape.
+#: Value of a tensor, a scalar or a shape during interpretation.
 HeldValue: TypeAlias = "ndarray | numpy.generic | tuple[int, ...]"
+#: Elements in an array or as a NumPy scalar. Both have the same attributes and operators.
+Elements: TypeAlias = "ndarray | numpy.number | numpy.bool"
+#: Integers in an array or as a NumPy scalar.
+Integers: TypeAlias = "ndarray | numpy.integer"
 
 
 @lru_cache(maxsize=128)
 def stored(dtype: str) -> numpy.dtype:
-    """numpy's or ml_dtypes' type of elements that MLIR calls so; integers of another width have one that is larger."""
+    """Return the NumPy or ml_dtypes type of an MLIR element type. Odd integer widths use the next larger type."""
     if dtype == "index":
         return numpy.dtype(numpy.int64)
     bits = int(dtype.lstrip("ui")) if dtype.lstrip("ui").isdigit() else 0
@@ -35,26 +38,22 @@ def stored(dtype: str) -> numpy.dtype:
 
 
 class Numbers:
-    """What elements are computed with."""
+    """Types in which elements are computed."""
 
-    def __init__(self, wide: bool, is_rounded: bool = False) -> None:
+    def __init__(self, wide: bool) -> None:
         self.wide = wide
-        #: Whether wide floats are rounded to their types nevertheless, after each operation.
-        self.is_rounded = is_rounded
 
     def dtype(self, dtype: str) -> numpy.dtype:
-        """What elements of a type are held in."""
+        """Return the type in which elements of a type are stored."""
         return numpy.dtype(numpy.float64) if self.wide and is_float(dtype) else stored(dtype)
 
     def held(self, array: object, dtype: str) -> ndarray:
-        """The array with its elements held as those of a type; they are rounded where that is narrower."""
+        """Convert an array to the storage type of an element type, rounding to narrower types."""
         source = numpy.asarray(array)
-        if self.is_rounded and is_float(dtype):
-            source = _rounded(source, stored(dtype), dtype)
         return _rounded(source, self.dtype(dtype), dtype)
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> ndarray:
-        """Memory that nothing has been written to: NaN, and integers that hardly anything computes."""
+        """Return uninitialised memory: NaN, or integers that are unlikely results."""
         found = self.dtype(dtype)
         if found.kind in "iu":
             return numpy.full(shape, numpy.iinfo(found).max // 3, found)
@@ -68,8 +67,9 @@ def _rounded(array: ndarray, target: numpy.dtype, dtype: str) -> ndarray:
 
 
 def _to_odd(array: ndarray) -> ndarray:
-    """Numbers as f32, with a last bit that says whether others are gone: narrower types are then rounded to once, which
-    ml_dtypes does by way of f32.
+    """Round numbers to f32, with a last bit that records inexactness (round to odd).
+
+    ml_dtypes rounds to narrower types by way of f32. From such numbers, that rounding is a single one.
     """
     near = array.astype(numpy.float32)
     other = numpy.nextafter(near, numpy.where(array > near, numpy.float32(numpy.inf), numpy.float32(-numpy.inf)))
@@ -78,7 +78,7 @@ def _to_odd(array: ndarray) -> ndarray:
 
 
 def computed(array: ndarray | numpy.generic) -> Any:
-    """The array as meanings of operators take it: floats in f64, integers of less than a byte as bytes."""
+    """Return the array in the types of reference functions: floats as f64, sub-byte integers as bytes."""
     if array.dtype.kind == "f":
         return array.astype(numpy.float64, copy=False)
     if array.dtype.isbuiltin != 2:

@@ -1,32 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Integers as bits: with and without a sign, of less than a byte too, and booleans, whose one bit is a sign."""
+"""Integers as bits: signed and unsigned, with less than a byte too, and booleans as one sign bit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy
 
 from ..dialects.core.infos import bit_width, is_unsigned
-from .held_values import stored
+from .held_values import Elements, stored
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 _PLAIN = frozenset("i8 i16 i32 i64 index ui8 ui16 ui32 ui64".split())
 
 
 def is_plain(dtype: str) -> bool:
-    """Whether numpy's arithmetic of the type is right as it is."""
+    """Check whether NumPy's arithmetic is right for the type."""
     return dtype in _PLAIN
 
 
 def width(dtype: str) -> int:
-    """How many bits elements of a type have."""
+    """Return the number of bits of an element."""
     return 64 if dtype == "index" else bit_width(dtype)
 
 
-def signed(x: Any) -> Any:
-    """The same bits as integers with a sign: true is -1."""
+def signed(x: Elements) -> Elements:
+    """Reinterpret as signed integers. True is -1."""
     if x.dtype.kind == "b":
         return -x.astype(numpy.int8)
     if x.dtype.kind == "u":
@@ -38,8 +41,8 @@ def signed(x: Any) -> Any:
     return numpy.where(found >= 1 << (bits - 1), found - (1 << bits), found).astype(numpy.int8)[()]
 
 
-def unsigned(x: Any, dtype: str = "") -> Any:
-    """The same bits as integers without a sign; of a type that has fewer than its elements are held in, those."""
+def unsigned(x: Elements, dtype: str = "") -> Elements:
+    """Reinterpret as unsigned integers. A narrower `dtype` masks the bits beyond its width."""
     if x.dtype.kind == "b":
         found = x.astype(numpy.uint8)
     elif x.dtype.kind in "iu":
@@ -50,8 +53,8 @@ def unsigned(x: Any, dtype: str = "") -> Any:
     return found & found.dtype.type((1 << width(dtype)) - 1) if has_more else found
 
 
-def wrapped(value: Any, dtype: str) -> Any:
-    """The lowest bits of integers, as elements of a type."""
+def wrapped(value: Elements, dtype: str) -> Elements:
+    """Return the lowest bits of integers as elements of a type."""
     held = stored(dtype)
     value = numpy.asarray(value)
     if is_plain(dtype):
@@ -64,21 +67,23 @@ def wrapped(value: Any, dtype: str) -> Any:
     return room.astype(held)[()]
 
 
-def modular(function: Callable[..., Any], dtype: str, view: Callable[[Any], Any] = signed) -> Callable[..., Any]:
-    """A function of integers as one of elements of a type, seen with or without a sign."""
+def modular(
+    function: Callable[..., Elements], dtype: str, view: Callable[[Elements], Elements] = signed
+) -> Callable[..., Elements]:
+    """Adapt a function of integers to elements of a type, seen as signed or unsigned."""
     if is_plain(dtype):
         return lambda *operands: signed(function(*map(view, operands))) if view is unsigned else function(*operands)
     seen = partial(unsigned, dtype=dtype) if view is unsigned else view
     return lambda *operands: wrapped(function(*map(seen, operands)), dtype)
 
 
-def exact(x: Any) -> Any:
-    """Integers of Python's, which have no width."""
+def exact(x: Elements | int) -> ndarray:
+    """Return Python integers, which have no width."""
     return numpy.asarray(x).astype(object)
 
 
-def low_bits(value: Any, dtype: str) -> Any:
-    """Of integers of Python's the lowest bits, as elements of a type."""
+def low_bits(value: ndarray, dtype: str) -> Elements:
+    """Return the lowest bits of Python integers as elements of a type."""
     bits = width(dtype)
     low = numpy.asarray(value & ((1 << bits) - 1), object).astype(numpy.uint64)
     return wrapped(low, dtype)

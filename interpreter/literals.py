@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constants: numbers, or arrays that nothing writes to."""
+"""Constants: numbers, and read-only arrays."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy
 
 from ..bindings.ir import Attribute, Operation, Type
 from ..bindings.mlir import ir
 from ..dialects.relax.constants import array_of_attribute
-from .held_values import Numbers, stored
+from .held_values import HeldValue, Numbers, stored
 
 _CONSTANTS = frozenset(("arith.constant", "relax.constant", "index.constant", "index.bool.constant"))
 
 
-def constant_of(operation: Operation, numbers: Numbers) -> Any:
-    """What a constant is; None for another operation."""
+def constant_of(operation: Operation, numbers: Numbers) -> HeldValue | None:
+    """Return the value of a constant, or None for other operations."""
     return (
         value_of(operation.attributes["value"], operation.result.type, numbers)
         if operation.name in _CONSTANTS
@@ -24,8 +22,8 @@ def constant_of(operation: Operation, numbers: Numbers) -> Any:
     )
 
 
-def value_of(attribute: Attribute, type_: Type, numbers: Numbers) -> Any:
-    """What an attribute says as a value of a type."""
+def value_of(attribute: Attribute, type_: Type, numbers: Numbers) -> HeldValue:
+    """Return an attribute's value as a value of a type."""
     if not isinstance(type_, ir.ShapedType):
         dtype = str(type_)
         return numbers.held(numpy.asarray(attribute.value).astype(stored(dtype)), dtype)[()]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of this project's tables, and of other packages', by their meaning."""
+"""Execution of operators by their reference functions."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -17,17 +17,22 @@ from ..passes.evaluate.elements import NotKnown
 from ..passes.evaluate.registry import EvaluationCall, find_evaluation
 from ..support.blaming import blaming, is_ours
 from ..support.suggest import counted
-from .held_values import computed
+from .held_values import HeldValue, computed
 from .registry import Meaning, find_prepared, find_reference
 from .sites import Frame, Site, Step
 
+if TYPE_CHECKING:
+    from numpy import ndarray
+
 
 def prepare_operator(site: Site, row: OpDef) -> Step:
-    """What an operator does: its row's `reference=`, or what is registered, or how its known elements are evaluated."""
+    """Return the step of an operator: its row's `reference=`, a registered reference, or its evaluation of known
+    elements.
+    """
     meaning = _meaning(row)
     if meaning is None:
         raise site.refusal(
-            "it has no reference: rx.rules.register_reference, or reference= in its row, says what it is"
+            "it has no reference: define one by rx.rules.register_reference, or by reference= in its row"
         )
     operation = site.operation
     results = [decode(type_) for type_ in operation.results.types]
@@ -36,7 +41,7 @@ def prepare_operator(site: Site, row: OpDef) -> Step:
     is_dynamic = any(map(_has_symbols, call.attributes.values())) or any(map(_has_symbols, map(_dims, results)))
     prepare = _as_they_are if meaning.stored else _computed
 
-    def run(frame: Frame, *operands: Any) -> Any:
+    def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
         known = _known(call, frame) if is_dynamic else call
         given = row.segment([prepare(each) for each in operands], sizes)
         try:
@@ -44,19 +49,19 @@ def prepare_operator(site: Site, row: OpDef) -> Step:
                 found = meaning.function(known, *given.values())
         except NotKnown:
             raise site.refusal("it has no reference for these values") from None
-        except _ERRORS as error:  # of ours: others' are blamed
+        except _ERRORS as error:  # of this project: other packages' errors are blamed on them
             raise type(error)(f"{site.place}: {error}") from error
         return _as_results(found, known.results, site, meaning)
 
     return run
 
 
-# What calls of programs raise: of indices, sizes and conditions.
+# Exceptions that calls of programs raise for indices, sizes and conditions.
 _ERRORS = (AssertionError, IndexError, ValueError)
 
 
 def reference_of(row: OpDef) -> tuple[str, str] | None:
-    """The function that says what an operator means, and where it is written."""
+    """Return the name and location of an operator's reference function, or None."""
     found = find_prepared(row.full_name) or _meaning(row)
     return None if found is None else (found.function.__name__.replace("<lambda>", ""), found.place)
 
@@ -71,15 +76,15 @@ def _meaning(row: OpDef) -> Meaning | None:
     return None if evaluation is None else Meaning(row.full_name, evaluation.function, evaluation.place, stored=True)
 
 
-def _as_they_are(operand: Any) -> Any:
+def _as_they_are(operand: HeldValue) -> HeldValue:
     return operand
 
 
-def _computed(operand: Any) -> Any:
+def _computed(operand: HeldValue) -> HeldValue:
     return computed(operand) if isinstance(operand, (numpy.ndarray, numpy.generic)) else operand
 
 
-def _dims(info: Info) -> Sequence[Any]:
+def _dims(info: Info) -> Sequence[Dim]:
     if isinstance(info, TensorInfo):
         return info.shape or ()
     return info.dims or () if isinstance(info, ShapeInfo) else ()
@@ -90,8 +95,8 @@ def _has_symbols(value: object) -> bool:
 
 
 def _known(call: EvaluationCall, frame: Frame) -> EvaluationCall:
-    """The call with the numbers that symbols stand for in its attributes and results."""
-    attributes: Mapping[str, Any] = {name: _number(value, frame) for name, value in call.attributes.items()}
+    """Return the call with numbers in place of the symbols in its attributes and results."""
+    attributes: Mapping[str, object] = {name: _number(value, frame) for name, value in call.attributes.items()}
     results = [
         info.with_shape(map(frame.size, info.shape)) if isinstance(info, TensorInfo) and info.shape is not None
         else ShapeInfo(tuple(map(frame.size, info.dims))) if isinstance(info, ShapeInfo) and info.dims is not None
@@ -103,13 +108,13 @@ def _known(call: EvaluationCall, frame: Frame) -> EvaluationCall:
     return found
 
 
-def _number(value: Any, frame: Frame) -> Any:
+def _number(value: object, frame: Frame) -> object:
     if isinstance(value, SymExpr):
         return frame.size(value)
     return tuple(_number(each, frame) for each in value) if type(value) is tuple else value
 
 
-def _as_results(found: Any, results: Sequence[Info], site: Site, meaning: Meaning) -> list[Any]:
+def _as_results(found: Any, results: Sequence[Info], site: Site, meaning: Meaning) -> list[HeldValue]:
     listed = found if isinstance(found, list) else [found] if len(results) == 1 else list(found or ())
     if len(listed) != len(results):
         raise site.refusal(f"its reference ({meaning.place}) gave {len(listed)} of {counted(len(results), 'result')}")
@@ -130,14 +135,14 @@ def _as_result(value: Any, info: Info, site: Site, meaning: Meaning) -> Any:
     return held[()] if isinstance(info, ScalarInfo) and not held.ndim else held
 
 
-def _problem_of_elements(array: Any, info: TensorInfo | ScalarInfo | VectorInfo) -> str:
+def _problem_of_elements(array: ndarray, info: TensorInfo | ScalarInfo | VectorInfo) -> str:
     kind = _kind(array.dtype)
     if kind and kind <= (3 if is_float(info.dtype) else 1 if is_bool(info.dtype) else 2):
         return ""
     return f"elements of {array.dtype}, the result's are {info.dtype}"
 
 
-def _problem_of_shape(array: Any, info: TensorInfo | ScalarInfo | VectorInfo) -> str:
+def _problem_of_shape(array: ndarray, info: TensorInfo | ScalarInfo | VectorInfo) -> str:
     dims = info.shape if isinstance(info, TensorInfo) else None
     if dims is None or (len(dims) == array.ndim and all(map(_fits, array.shape, dims))):
         return ""
@@ -145,7 +150,7 @@ def _problem_of_shape(array: Any, info: TensorInfo | ScalarInfo | VectorInfo) ->
 
 
 def _kind(dtype: numpy.dtype) -> int:
-    """1 of booleans, 2 of integers, 3 of floats, each of which the later ones have room for; else 0."""
+    """Return 1 for booleans, 2 for integers, 3 for floats, else 0. A larger kind can represent smaller ones."""
     if dtype.isbuiltin == 2:
         return 2 if "int" in dtype.name else 3
     return {"b": 1, "i": 2, "u": 2, "f": 3}.get(dtype.kind, 0)

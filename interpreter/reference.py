@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`rx.reference(module)`: a module's functions, interpreted."""
+"""Reference implementation of a module's functions: `rx.reference(module)`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy
 
@@ -13,16 +12,22 @@ from ..bindings.navigation import functions_in, is_private, symbol_name
 from ..dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
 from ..dialects.core.ir_attributes import ENTRIES, INPUT_GROUPS, RESULT_GROUPS
 from ..frontends.module import Module
+from ..passes.core.pipeline import Pipeline
+from ..passes.lower_calls.function_lowering import graph_functions
+from ..passes.outline_tensors.plain_functions import is_plain
 from ..runtime.arrays import to_numpy
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters
 from ..support.errors import OptionError, RefusalError
 from ..support.suggest import suggest
 from .argument_groups import flattened, grouped, groups_of
-from .held_values import stored
-from .lowered import LoweredFunction, call_with_memory, is_lowered
-from .machine import Machine
+from .execution import Machine
+from .held_values import HeldValue, stored
 from .sites import IS_CODE
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+    from numpy.typing import ArrayLike
 
 
 @types_checked
@@ -30,23 +35,32 @@ from .sites import IS_CODE
 def reference(
     module: Module, *, wide: bool = False, functions: Mapping[str, Callable[..., object]] | None = None
 ) -> Reference:
-    """A module's public functions as numpy computes them, operation by operation: `rx.reference(module)["main"](x)`.
+    """Return a module's public functions, computed by NumPy: `rx.reference(module)["main"](x)`.
 
-    It is slow and right, and has nothing to do with what makes code: each operator has a function that says what it
-    means (rx.rules.register_reference). Floats are computed in f64 and rounded to their types after each operator; with
-    `wide` they are never rounded. `functions` are what the module calls by name (relax.call_dps_packed).
+    Each operator has a reference function that defines it (rx.rules.register_reference), independent of code
+    generation. Floats are computed in f64 and rounded to their types after each operator. With `wide` they are never
+    rounded. `functions` are Python functions that the module calls by name
+    (relax.call_dps_packed).
 
-    The module may be lowered: also what a target's stages leave is run, up to 'parallel'. Functions that look at bits
-    of floats round them to their types with `wide` too.
+    The module may be lowered, by a target's stages up to 'parallel'. PrimFuncs and lowered functions are compiled for
+    this machine at -O0, without this project's choice of loops. They round floats to their types even with `wide`.
     """
     operation = module._owner.operation
     if ENTRIES in operation.attributes:
         raise RefusalError(f"the module has host code: {IS_CODE}")
-    return Reference(Machine(operation, wide=wide, functions=functions))
+    if any(map(is_plain, graph_functions(operation))):
+        module = module.copy()
+        Pipeline("relax-outline-tensors").run(module)
+    found = Reference(Machine(module._owner.operation, wide=wide, functions=functions))
+    found.module = module
+    return found
 
 
 class Reference(Mapping[str, "ReferenceFunction"]):
     """The public functions by name."""
+
+    #: Module of the functions, which stays alive with them.
+    module: Module
 
     def __init__(self, machine: Machine) -> None:
         self._machine = machine
@@ -66,16 +80,14 @@ class Reference(Mapping[str, "ReferenceFunction"]):
 
 
 class ReferenceFunction:
-    """A function that is interpreted: it takes arrays of any framework, and gives numpy's."""
+    """An interpreted function. It accepts arrays of any framework, and returns NumPy's."""
 
     def __init__(self, machine: Machine, name: str) -> None:
         self._machine = machine
         self.name = name
         operation = machine.operation(name)
-        lowered = LoweredFunction(machine, name, operation) if is_lowered(operation) else None
-        #: What it takes, one by one.
-        self.inputs = machine.inputs(name) if lowered is None else lowered.inputs
-        self._run = partial(call_with_memory, machine, operation) if lowered is None else lowered.call
+        #: Parameter types.
+        self.inputs = machine.inputs(name)
         self._taken = groups_of(operation, INPUT_GROUPS, len(self.inputs))
         self._operation = operation
 
@@ -87,11 +99,11 @@ class ReferenceFunction:
         return grouped(groups_of(self._operation, RESULT_GROUPS, len(results)), results)
 
     def run(self, arguments: Sequence[object]) -> list[Any]:
-        """The results, one by one, as arguments are given: those of lists too."""
+        """Return the results for flat arguments, with list elements as separate arguments."""
         pairs = enumerate(zip(self.inputs, arguments, strict=True))
-        return self._run([self._argument(index, *each) for index, each in pairs])
+        return self._machine.call(self.name, [self._argument(index, *each) for index, each in pairs])
 
-    def _argument(self, index: int, info: Info, argument: Any) -> Any:
+    def _argument(self, index: int, info: Info, argument: Any) -> HeldValue:
         if isinstance(info, ShapeInfo):
             return tuple(map(int, argument))
         if isinstance(info, TensorInfo):
@@ -101,9 +113,9 @@ class ReferenceFunction:
             return self._machine.numbers.held(array, info.dtype)
         if isinstance(info, ScalarInfo):
             return self._machine.numbers.held(argument, info.dtype)[()]
-        return argument
+        return to_numpy(argument) if hasattr(argument, "__dlpack__") else argument
 
 
-def _array(numbers: Any, info: TensorInfo) -> Any:
-    """Of a number, or lists of them."""
+def _array(numbers: ArrayLike, info: TensorInfo) -> ndarray:
+    """Convert a number, or nested lists of numbers."""
     return numpy.asarray(numbers, None if isinstance(numbers, numpy.generic) else stored(info.dtype))

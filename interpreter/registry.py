@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Registries of what operations mean: operators by functions of arrays, upstream's operations by steps.
+"""Registries of reference functions for operators, and of steps for the other operations of graphs.
 
     @rx.rules.register_reference("mynpu.scaled_relu")
     def scaled_relu(call, x):
         return numpy.maximum(x, 0) * call.scale
 
-A meaning is given the call, of which it reads attributes and `call.result`, the type of what it gives, with the sizes
-that symbols stand for, and the operands: arrays (None for an absent one, a tuple for a variadic one), of shapes tuples
-of sizes. Floats come in f64 whatever the operator's type is, and what is returned is rounded to that: an array, or a
-list with one for each result. With `stored=True` elements have their own type. An operator's row may have the same
-function: `reference=`.
+A reference function receives the call and the operands. The call has the attributes and `call.result`, the type of the
+result, with numbers in place of symbols. Operands are arrays: None for an absent one, a tuple for a variadic one.
+Shapes are tuples of sizes. Floats are f64 for all element types of the operator, and the returned values are rounded to
+the operator's type. The function returns an array, or a list with one per result. With `stored=True` elements have
+their own type. An operator's row can state the same function as `reference=`.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from ..support.argument_types import types_checked
 from ..support.registry import Registry, names_of
 from .sites import Site, Step
 
-#: `meaning(call, *operands)`, see above.
+#: Signature `meaning(call, *operands)`, as described above.
 Function = TypeVar("Function", bound=Callable[..., Any])
 Prepare = TypeVar("Prepare", bound=Callable[[Site], Step])
 
 
 @dataclass(frozen=True)
 class Meaning(OperatorRule):
-    """What an operator means."""
+    """Reference function of an operator."""
 
-    #: Whether it is given elements of their own type.
+    #: True if the function receives elements of their own type.
     stored: bool = False
 
 
@@ -41,20 +41,20 @@ _MEANINGS = OperatorRules(Meaning, "a reference", f"{__package__}.relax {__packa
 
 @types_checked
 def register_reference(op: str | Sequence[str], *, stored: bool = False) -> Callable[[Function], Function]:
-    """Registers a function as what an operator (or several) means; use it as a decorator.
+    """Register a function as the reference of one or more operators. Use it as a decorator.
 
-    Refuses unknown operators, and a second meaning of the same one.
+    Unknown operators and a second reference of an operator are refused.
     """
     return _MEANINGS.register(op, stored=stored)
 
 
 def find_reference(op: str) -> Meaning | None:
-    """What an operator means, where that is written."""
+    """Return the registered reference of an operator, or None."""
     return _MEANINGS.find(op)
 
 
 def all_references() -> list[Meaning]:
-    """Every one, sorted by operator."""
+    """Return all references, sorted by operator."""
     return _MEANINGS.all()
 
 
@@ -68,13 +68,15 @@ class _PreparedStep:
 _STEPS: Registry[_PreparedStep] = Registry(
     lambda step: (step.op,),
     lambda step, taken: f"'{step.op}' has a step already: {taken.place}",
-    families=f"{__package__}.upstream {__package__}.tir {__package__}.relax",
+    families=f"{__package__}.graph {__package__}.tir {__package__}.relax",
 )
 
 
 def register_step(op: str | Sequence[str]) -> Callable[[Prepare], Prepare]:
-    """Registers how an operation without a row in this project's tables is run: the function reads its attributes once,
-    and returns what is done each time it is reached. `mydialect.*` is for all that the dialect has no other step for.
+    """Register a function that prepares operations without a row in this project's tables. Use it as a decorator.
+
+    The function reads an operation's attributes once, and returns the step to run each time. `mydialect.*` covers all
+    operations of the dialect without a step of their own.
     """
 
     def steps(prepare: Callable[[Site], Step], place: str) -> list[_PreparedStep]:
@@ -92,7 +94,7 @@ def find_step(op: str) -> Callable[[Site], Step] | None:
     return None if found is None else found.function
 
 
-# ---- sizes that types do not state, and that must fit when an operator runs: a ValueError, as of programs ----
+# ---- run-time checks of sizes that types do not state: they raise ValueError, as programs do ----
 
 
 def require_same(one: int, other: int, what: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What steps are made of: the operation that is prepared, its blocks, and the frame of the call in which it runs."""
+"""Building blocks of steps: the prepared operation, its blocks, and the frame of the running call."""
 
 from __future__ import annotations
 
@@ -7,33 +7,30 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from ..bindings.diagnostics import error_at, failure, made_at
-from ..bindings.ir import Attribute, Block, Operation, Region, Type, Value
+from ..bindings.ir import Block, Operation, Region, Type, Value
 from ..dialects.core.infos import Info, ShapeInfo, TensorInfo
 from ..dialects.core.symbols import Dim, SymExpr
 from ..support.errors import RefusalError
-from .held_values import Numbers
-from .memory import Memory
+from .held_values import HeldValue, Numbers
 
-#: What an operation does, of a frame and its operands' values: its result, a list of its results, or None.
+#: Callable of a frame and operand values that returns a result, a list of results, or None.
 Step = Callable[..., Any]
 Action = Callable[["Frame"], None]
 
 
 class Frame:
-    """One call of a function: the values of its SSA values, by their slots, and of its symbols."""
+    """One call of a function: SSA values by slot, and values of symbols."""
 
-    __slots__ = ("points", "symbols", "values")
+    __slots__ = ("symbols", "values")
 
-    def __init__(self, count: int, constants: Mapping[int, Any]) -> None:
+    def __init__(self, count: int, constants: Mapping[int, HeldValue]) -> None:
         self.values: list[Any] = [None] * count
         for slot, value in constants.items():
             self.values[slot] = value
         self.symbols: dict[str, int] = {}
-        #: Where the structured operations are that run now, the innermost one last: numbers or arrays of them.
-        self.points: list[list[Any]] = []
 
     def match(self, info: Info, value: Any) -> str:
-        """Learns the symbols that a value tells by its type; says what does not fit, or nothing."""
+        """Bind the symbols in a value's type. Return a description of a mismatch, or an empty text."""
         if isinstance(info, TensorInfo):
             return self.bind(info.shape, value.shape)
         if isinstance(info, ShapeInfo):
@@ -41,14 +38,14 @@ class Frame:
         return ""
 
     def bind(self, dims: Sequence[Dim] | None, sizes: Sequence[int]) -> str:
-        """Learns the symbols that these sizes tell; says what does not fit, or nothing."""
+        """Bind the symbols in dimensions to sizes. Return a description of a mismatch, or an empty text."""
         if dims is None:
             return ""
         if len(dims) != len(sizes):
             return f"has {len(sizes)} dimensions, not {len(dims)}"
         for axis, (dim, size) in enumerate(zip(dims, sizes, strict=True)):
             if isinstance(dim, SymExpr) and (str(dim) in dim.variables or self.size(dim) is None):
-                # An expression whose symbols nothing tells is as good as one: equal ones agree.
+                # An expression of unbound symbols acts like a symbol: equal expressions must agree.
                 self.symbols.setdefault(str(dim), size)
             known = self.size(dim)
             if known is not None and known != size:
@@ -56,12 +53,12 @@ class Frame:
         return ""
 
     def learn(self, dim: object, value: object) -> None:
-        """The symbol that a size or a number is has this value."""
+        """Bind a symbol to a value, if the size or number is a plain symbol."""
         if isinstance(dim, SymExpr) and str(dim) in dim.variables:
             self.symbols.setdefault(str(dim), int(value))  # type: ignore[call-overload]
 
     def size(self, dim: Dim) -> int | None:
-        """What a size is, None where a symbol in it is not known."""
+        """Return the value of a size, or None if a symbol is unbound."""
         if not isinstance(dim, SymExpr):
             return dim
         if not all(name in self.symbols for name in dim.variables):
@@ -70,17 +67,17 @@ class Frame:
 
 
 class Line(NamedTuple):
-    """An operation of a block that is prepared."""
+    """A prepared operation of a block."""
 
     run: Step
     operands: tuple[int, ...]
     results: tuple[int, ...]
     operation: Operation
-    #: Results whose types say something of sizes.
+    #: Results with sizes in their types.
     checked: tuple[tuple[int, Info], ...]
 
     def action(self) -> Action:
-        """What runs it in a frame."""
+        """Return the function that runs the operation in a frame."""
         if self.checked:
             return self._run_checked
         if len(self.results) != 1:
@@ -119,7 +116,7 @@ class Line(NamedTuple):
 
 
 class Body:
-    """A block that is prepared: of a function, or inside of an operation."""
+    """A prepared block of a function or of an operation."""
 
     def __init__(self, arguments: tuple[int, ...], lines: list[Line], ends: tuple[int, ...], end: Operation | None):
         self._arguments = arguments
@@ -127,8 +124,8 @@ class Body:
         self._ends = ends
         self.end = end
 
-    def run(self, frame: Frame, arguments: Sequence[Any]) -> list[Any]:
-        """What the operation at its end is given."""
+    def run(self, frame: Frame, arguments: Sequence[HeldValue]) -> list[Any]:
+        """Run the block and return the operands of its terminator."""
         values = frame.values
         for slot, argument in zip(self._arguments, arguments, strict=True):
             values[slot] = argument
@@ -141,19 +138,19 @@ def has_sizes(info: Info) -> bool:
     return isinstance(info, (TensorInfo, ShapeInfo))
 
 
-#: Where control goes at the end of a block: to the block of a number, with these arguments; None: out of the region.
+#: Control transfer at the end of a block: the next block's number, or None to leave the region, and its arguments.
 Jump = tuple[int | None, Sequence[Any]]
 
 
 class Flow:
-    """A region of several blocks that is prepared."""
+    """A prepared region of several blocks."""
 
     def __init__(self, bodies: Sequence[Body], jumps: Sequence[Callable[[Sequence[Any]], Jump]]):
         self._bodies = bodies
         self._jumps = jumps
 
-    def run(self, frame: Frame, arguments: Sequence[Any]) -> Sequence[Any]:
-        """What the operation that leaves the region is given."""
+    def run(self, frame: Frame, arguments: Sequence[HeldValue]) -> Sequence[Any]:
+        """Run the region and return the operands of the terminator that leaves it."""
         place: int | None = 0
         while place is not None:
             place, arguments = self._jumps[place](self._bodies[place].run(frame, arguments))
@@ -161,7 +158,7 @@ class Flow:
 
 
 def jump_of(body: Body, blocks: Sequence[Block]) -> Callable[[Sequence[Any]], Jump]:
-    """Where control goes at the end of a block: what its end is given says it."""
+    """Return a function from a terminator's operands to the next block."""
     end = body.end
     places = [] if end is None else [blocks.index(block) for block in end.successors]
     if end is None or not places:
@@ -187,8 +184,8 @@ def _switch(end: Operation, places: Sequence[int], counts: Sequence[int]) -> Cal
     return jump
 
 
-#: Why code of a host or of a device is refused.
-IS_CODE = "the reference runs what is no code of a host or a device yet: llvm's stages up to 'parallel'"
+#: Reason for refusing code of a host or a device.
+IS_CODE = "the reference does not run code of a host or a device, only llvm's stages up to 'parallel'"
 
 
 def refusal(operation: Operation, reason: str) -> RefusalError:
@@ -198,32 +195,31 @@ def refusal(operation: Operation, reason: str) -> RefusalError:
 
 
 class Slots(dict[Value, int]):
-    """Where a frame has a value."""
+    """Slots of values in a frame."""
 
     def __init__(self, numbers: Numbers) -> None:
         super().__init__()
         self.numbers = numbers
-        #: What is the same in each call, by slot.
-        self.constants: dict[int, Any] = {}
+        #: Constants, by slot.
+        self.constants: dict[int, HeldValue] = {}
 
     def of(self, value: Value) -> int:
         return self.setdefault(value, len(self))
 
 
 class Runner(Protocol):
-    """What runs the functions of a module, see machine.py."""
+    """Interface of the interpreter of a module, see machine.py."""
 
     module: Operation
     numbers: Numbers
-    memory: Memory
-    #: What random numbers are made of, each once.
+    #: Counter for random keys. Each key is used once.
     keys: Iterator[int]
-    #: What the module calls by name and does not have.
+    #: Python functions that the module calls by name.
     functions: Mapping[str, Callable[..., Any]]
 
     def inside(self, name: str) -> Runner: ...
 
-    def call(self, name: str, arguments: Sequence[Any]) -> list[Any]: ...
+    def call(self, name: str, arguments: Sequence[Any], site: Operation | None = None) -> list[Any]: ...
 
     def prepare(self, name: str) -> None: ...
 
@@ -231,15 +227,9 @@ class Runner(Protocol):
 
     def operation(self, name: str) -> Operation: ...
 
-    def call_from_graph(self, name: str, arguments: Sequence[Any], operation: Operation) -> list[Any]: ...
-
-    def place(self) -> str: ...
-
-    def globals(self) -> Mapping[str, Attribute]: ...
-
 
 class Site:
-    """An operation while it is prepared."""
+    """An operation that is being prepared."""
 
     def __init__(self, machine: Runner, operation: Operation, slots: Slots) -> None:
         self.machine = machine
@@ -248,7 +238,7 @@ class Site:
 
     @property
     def numbers(self) -> Numbers:
-        """What elements are computed with."""
+        """Types in which elements are computed."""
         return self._slots.numbers
 
     @property
@@ -262,11 +252,11 @@ class Site:
         return self.operation.results[index].type
 
     def body(self, region: int = 0) -> Body | Flow:
-        """A region, which has blocks. It is run in the frame that the operation is run in."""
+        """Prepare a region with blocks. It runs in the frame of the operation."""
         return self.machine.prepared(self.operation.regions[region], self._slots)
 
     def prepared(self, region: Region) -> Body | Flow:
-        """A region of an operation inside of this one."""
+        """Prepare a region of an operation nested in this one."""
         return self.machine.prepared(region, self._slots)
 
     def has_body(self, region: int = 0) -> bool:
@@ -274,9 +264,9 @@ class Site:
 
     @property
     def place(self) -> str:
-        """The operation and where it stands, for errors of a call: `relax.take "node" at model.onnx:3:1`."""
+        """The operation and its location for errors of a call: `relax.take "node" at model.onnx:3:1`."""
         return made_at(self.operation.name, self.operation.location)
 
     def refusal(self, reason: str) -> RefusalError:
-        """`raise site.refusal("...")`: it cannot be run, and why."""
+        """Return the error for an operation that cannot be run: `raise site.refusal("...")`."""
         return refusal(self.operation, reason)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layouts such as NCHW4c, and windows that slide over the spatial dimensions, as arrays and numbers."""
+"""Layouts such as NCHW4c, and windows that slide over the spatial dimensions, in NumPy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def plain(array: ndarray, layout: Layout) -> ndarray:
-    """An array in a layout with its dimensions in their order, none blocked."""
+    """Convert an array in a layout to the order of its dimensions, without blocks."""
     for axis, size in zip(layout.axes, array.shape, strict=True):
         if axis.block not in (None, size):
             what = f"blocks of {axis.dimension} in layout {layout.text}"
@@ -31,7 +31,7 @@ def plain(array: ndarray, layout: Layout) -> ndarray:
 
 
 def laid_out(array: ndarray, layout: Layout) -> ndarray:
-    """The inverse: an array in a layout. Zeros fill up blocks that are not full."""
+    """Convert an array to a layout. Zeros pad partial blocks. The inverse of `plain`."""
     blocks = {letter: layout.blocks_of(letter) for letter in layout.dimensions}
     array = numpy.pad(array, [(0, -size % prod(blocks[x])) for x, size in zip(blocks, array.shape, strict=True)])
     shape: list[int] = []
@@ -41,14 +41,14 @@ def laid_out(array: ndarray, layout: Layout) -> ndarray:
 
 
 def _by_dimension(layout: Layout) -> list[int]:
-    """The axes of the first dimension, the outer one and its blocks from the outside in, then those of the next."""
+    """Return the axes grouped by dimension, each with its outer axis before its blocks."""
     axes = layout.axes
     order = {letter: place for place, letter in enumerate(layout.dimensions)}
     return sorted(range(len(axes)), key=lambda place: (order[axes[place].dimension], axes[place].block is not None))
 
 
 class Slide(NamedTuple):
-    """How a window slides over one dimension: `taps` elements, `gap` apart, `stride` from one place to the next."""
+    """A window along one dimension: `taps` elements at a distance of `gap`, with `stride` between positions."""
 
     taps: int
     stride: int
@@ -58,38 +58,38 @@ class Slide(NamedTuple):
 
     @property
     def reach(self) -> int:
-        """How many elements it reaches over."""
+        """Return the number of elements that a window covers."""
         return (self.taps - 1) * self.gap + 1
 
     def places(self, size: int) -> int:
-        """How many windows fit into the dimension and its padding."""
+        """Return the number of windows that fit into the dimension and its padding."""
         return at_least_none((size + self.before + self.after - self.reach) // self.stride + 1)
 
     def at(self, count: int, tap: int) -> ndarray:
-        """Where a tap is for each of the windows: negative, or `size` and more, where it is in the padding."""
+        """Return the index of a tap for each window. Indices below 0 and from `size` on are padding."""
         return numpy.arange(count) * self.stride + tap * self.gap - self.before
 
 
 def at_least_none(count: int) -> int:
-    """How many windows there are, unless a window is larger than the padded data by more than a stride."""
+    """Check the number of windows: negative if a window exceeds the padded data by more than a stride."""
     if count < 0:
         raise ValueError("a size is negative: the data are too small for a window")
     return count
 
 
 def slides_of(call: EvaluationCall, taps: Sequence[int]) -> list[Slide]:
-    """How windows with these taps slide, as the attributes say."""
+    """Return the windows with these taps by the call's attributes."""
     count = len(taps)
     strides, gaps = each_of(call.strides, count), each_of(call.dilation, count)
     padding = call.padding * (count if len(call.padding) == 1 else 1)
     return [Slide(*each) for each in zip(taps, strides, gaps, padding[:count], padding[-count:], strict=True)]
 
 
-def last(places: Sequence[Any]) -> Any:
-    """The index of what is at a place along the last dimensions: numbers or slices, or arrays by numpy.ix_."""
+def last(places: Sequence[int | slice | ndarray]) -> Any:
+    """Return the index of positions along the last dimensions: numbers, slices, or arrays of numpy.ix_."""
     return (..., *places)
 
 
 def each_of(values: Sequence[int], count: int) -> list[int]:
-    """One entry for each dimension; a single one stands for all."""
+    """Return one entry per dimension. A single value applies to all."""
     return list(values) * (count if len(values) == 1 else 1)

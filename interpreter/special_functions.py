@@ -1,24 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of numbers that numpy has not, for the meanings of several dialects. Floats are f64."""
+"""Scalar functions that NumPy lacks, for several dialects. Floats are f64."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import ml_dtypes
 import numpy
 
-from .held_values import stored
+from .held_values import Elements, stored
 from .integers import low_bits, width
 
 
-def by_element(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of Python's floats, of arrays element by element."""
+def by_element(function: Callable[..., float]) -> Callable[..., Elements]:
+    """Apply a function of Python floats to arrays, element by element."""
 
-    def found(*arrays: Any) -> Any:
+    def found(*arrays: Elements) -> Elements:
         wanted = numpy.broadcast(*arrays)
         values = [function(*map(float, each)) for each in wanted]
         return numpy.array(values, float).reshape(wanted.shape)[()]
@@ -55,7 +54,7 @@ def _remainder(x: float, y: float) -> float:
 
 def _fma(x: float, y: float, z: float) -> float:
     if not all(map(math.isfinite, (x, y, z))):
-        # Neither infinite factors nor an infinite sum are rounded.
+        # Infinite factors and infinite sums need no rounding.
         return x * y + z if not (math.isfinite(x) and math.isfinite(y)) else z
     total = Fraction(x) * Fraction(y) + Fraction(z)
     if not total:
@@ -72,8 +71,8 @@ remainder = by_element(_remainder)
 exact_fma = by_element(_fma)
 
 
-def rounded_away(x: Any) -> Any:
-    """To the nearest integer, halves away from zero."""
+def rounded_away(x: Elements) -> Elements:
+    """Round to the nearest integer, halves away from zero."""
     return numpy.copysign(numpy.where(numpy.abs(x) < 2**52, numpy.floor(numpy.abs(x) + 0.5), numpy.abs(x)), x)[()]
 
 
@@ -81,15 +80,15 @@ def smallest_normal(dtype: str) -> float:
     return float(ml_dtypes.finfo(stored(dtype)).smallest_normal)
 
 
-def is_normal(x: Any, dtype: str) -> Any:
+def is_normal(x: Elements, dtype: str) -> Elements:
     return numpy.isfinite(x) & (numpy.abs(x) >= smallest_normal(dtype))
 
 
 # ---- integers ----
 
 
-def integer_power(x: Any, y: Any, dtype: str) -> Any:
-    """x**y; of a negative y the inverse, which is an integer for 1 and -1 alone."""
+def integer_power(x: Elements, y: Elements, dtype: str) -> Elements:
+    """Return x**y. For a negative y the inverse is an integer only for 1 and -1."""
     bits = width(dtype)
 
     def power(base: int, exponent: int) -> int:
@@ -102,10 +101,10 @@ def integer_power(x: Any, y: Any, dtype: str) -> Any:
     return low_bits(numpy.array(values, object).reshape(wanted.shape), dtype)
 
 
-def _by_integer(function: Callable[[int, int], int]) -> Callable[[Any, int], Any]:
-    """Of integers without a sign, and of their width."""
+def _by_integer(function: Callable[[int, int], int]) -> Callable[[Elements, int], Elements]:
+    """Apply a function of unsigned integers and of their width to arrays."""
 
-    def found(x: Any, bits: int) -> Any:
+    def found(x: Elements, bits: int) -> Elements:
         values = [function(int(each), bits) for each in numpy.ravel(x)]
         return numpy.array(values, numpy.uint64).reshape(numpy.shape(x))[()]
 

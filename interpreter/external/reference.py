@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs programs of the target reference, which have their module as bytecode."""
+"""Runtime for programs of the target reference, which store their module as bytecode."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..reference import ReferenceFunction, reference
 
 @register_runtime("reference")
 class ReferenceRuntime(ExternalRuntime):
-    """Functions that interpret; each gives a list of its results."""
+    """Interpreted functions. Each returns a list of its results."""
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., object]]:
         module = Module.parse(bytes(data), "the program's module")
@@ -44,7 +44,10 @@ def _function(function: ReferenceFunction, lock: Lock, writes: bool) -> Callable
 
 
 def _argument(info: Info, value: Any) -> object:
-    """A copy: the caller's memory is there during the call only. Elements of less than a byte come as bytes."""
+    """Copy an argument, because the caller's memory is valid only during the call.
+
+    Sub-byte elements arrive as bytes.
+    """
     return to_numpy(value, stored(info.dtype)).copy() if isinstance(info, TensorInfo) else value
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The meaning of relax's operators in numpy, one file a family, for reading."""
+"""Reference functions of relax operators in NumPy, one file per family, written for reading."""

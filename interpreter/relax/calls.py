@@ -1,64 +1,101 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of what stands outside of the function: PrimFuncs that write to arguments, functions of Python, and those that
-a codegen makes code of, whose meaning is the function of relax in the codegen's module.
+"""Calls of other functions: PrimFuncs that write to arguments, Python functions, and functions of codegens.
 
-A function of Python is the machine's, which is given arrays, else one that is registered with tvm-ffi, which is given
-tensors of the same memory.
+A function of a codegen is defined by the relax function in the codegen's module. A Python function is the machine's,
+which receives arrays, or one registered with tvm-ffi, which receives tensors of the same memory.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
+from ...bindings.ir import Value
 from ...dialects.core.codec import decode
 from ...dialects.core.dialect import find_op
 from ...dialects.core.infos import Info, TensorInfo
+from ...dialects.core.opdef import Call
 from ...dialects.core.verifier import call_of
 from ...runtime.arrays import to_numpy
-from ..held_values import stored
+from ..held_values import HeldValue, stored
 from ..python_functions import python_function
 from ..registry import register_step
 from ..sites import Frame, Site, Step
-from ..upstream.relax_calls import memory, with_sign
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
+_Value = TypeVar("_Value")
 
-def _call(site: Site) -> Any:
+
+def _call(site: Site) -> Call:
     return call_of(find_op(site.operation.name), site.operation)
 
 
-def _infos(values: Any) -> list[Info]:
+def _infos(values: Sequence[Value]) -> list[Info]:
     return [decode(value.type) for value in values]
+
+
+@register_step("relax.call_tir")
+def call_tir(site: Site) -> Step:
+    """Call a PrimFunc with memory for its results. On tensors it returns them, on memrefs it has written them."""
+    callee = call_of(find_op("relax.call_tir"), site.operation).func
+    site.machine.prepare(callee)
+    machine, infos = site.machine, [decode(type_) for type_ in site.operation.results.types]
+
+    def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
+        outputs = [memory(site, frame, info) for info in infos]
+        # Memory is row-major. Arrays of tensors need not be.
+        inputs = [numpy.asarray(each, order="C") if isinstance(each, numpy.ndarray) else each for each in operands]
+        found = machine.call(callee, [*inputs, *outputs], site.operation) or outputs
+        return [with_sign(site, each, info) for each, info in zip(found, infos, strict=True)]
+
+    return run
+
+
+def with_sign(site: Site, array: ndarray, info: Info) -> ndarray:
+    """Reinterpret a PrimFunc's signless integers by the graph's type."""
+    held = site.numbers.dtype(info.dtype) if isinstance(info, TensorInfo) else None
+    return array if held is None or array.dtype == held else array.view(held)
+
+
+def memory(site: Site, frame: Frame, info: Info) -> ndarray:
+    """Allocate the memory of a result."""
+    assert isinstance(info, TensorInfo) and info.shape is not None, "its verifier refuses others"
+    sizes = [frame.size(dim) for dim in info.shape]
+    if None in sizes:
+        raise site.refusal("a size of its result is not known before it runs")
+    shape = tuple(size for size in sizes if size is not None)
+    if min(shape, default=0) < 0:
+        raise ValueError(f"{site.place}: a size of its result is negative: shape {shape}")
+    return site.numbers.empty(shape, info.dtype)
 
 
 @register_step("relax.call_tir_inplace")
 def call_tir_inplace(site: Site) -> Step:
-    """What it writes to is a copy: the argument has the value that it had, wherever else it is used."""
+    """Call with copies of the overwritten arguments, so that other uses see the old values."""
     machine, call, infos = site.machine, _call(site), _infos(site.operation.results)
     machine.prepare(call.func)
 
-    def run(frame: Frame, *operands: Any) -> list[Any]:
+    def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
         arguments = _with_copies(operands, call.inplace_indices)
         own = [memory(site, frame, info) for info, index in zip(infos, call.inplace_indices, strict=True) if index < 0]
-        returned = machine.call_from_graph(call.func, [*arguments, *own], site.operation)
+        returned = machine.call(call.func, [*arguments, *own], site.operation)
         found = returned or _placed(call.inplace_indices, arguments, own)
         return [with_sign(site, each, info) for each, info in zip(found, infos, strict=True)]
 
     return run
 
 
-def _with_copies(operands: Sequence[Any], indices: Sequence[int]) -> list[Any]:
+def _with_copies(operands: Sequence[Any], indices: Sequence[int]) -> list[HeldValue]:
     given = [each.copy() if place in indices else each for place, each in enumerate(operands)]
     return [numpy.asarray(each, order="C") if isinstance(each, numpy.ndarray) else each for each in given]
 
 
-def _placed(indices: Sequence[int], arguments: Sequence[Any], own: Sequence[Any]) -> list[Any]:
-    """The results: arguments that were written to, and values of their own."""
+def _placed(indices: Sequence[int], arguments: Sequence[_Value], own: Sequence[_Value]) -> list[_Value]:
+    """Return the results: overwritten arguments, and separate values."""
     rest = iter(own)
     return [next(rest) if index < 0 else arguments[index] for index in indices]
 
@@ -78,7 +115,7 @@ def call_external(site: Site) -> Step:
 def call_dps_packed(site: Site) -> Step:
     infos, function = _infos(site.operation.results), python_function(site, _call(site).func)
 
-    def run(frame: Frame, *operands: Any) -> list[Any]:
+    def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
         outputs = [memory(site, frame, info) for info in infos]
         given = [_passed(site, each) for each in [*operands, *outputs]]
         function(*given)
@@ -92,7 +129,7 @@ def call_packed(site: Site) -> Step:
     infos, function = _infos(site.operation.results), python_function(site, _call(site).func)
     is_pure = site.operation.name != "relax.call_packed"
 
-    def run(frame: Frame, *operands: Any) -> list[Any]:
+    def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
         given = [_passed(site, each) for each in operands]
         found = function(*given)
         for operand, array in zip(operands, given, strict=True):
@@ -108,7 +145,7 @@ def call_inplace_packed(site: Site) -> Step:
     call, infos, function = _call(site), _infos(site.operation.results), python_function(site, _call(site).func)
     own = [info for info, index in zip(infos, call.inplace_indices, strict=True) if index < 0]
 
-    def run(frame: Frame, *operands: Any) -> list[Any]:
+    def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
         given = [_passed(site, each) for each in operands]
         found = function(*given)
         placed = _placed(call.inplace_indices, given, _results(site, found, own) if own else [])
@@ -117,15 +154,15 @@ def call_inplace_packed(site: Site) -> Step:
     return run
 
 
-def _passed(site: Site, value: object) -> Any:
-    """Elements have their own type, however they are computed with; of numbers Python's."""
+def _passed(site: Site, value: HeldValue) -> object:
+    """Convert an operand for Python: elements of their own type, and plain numbers."""
     if isinstance(value, numpy.ndarray):
         wide = value.dtype == numpy.float64 and site.numbers.wide
         return numpy.array(value, order="C") if not wide else value.copy()
     return value.item() if isinstance(value, numpy.generic) else value
 
 
-def _results(site: Site, found: Any, infos: Sequence[Info]) -> list[Any]:
+def _results(site: Site, found: object, infos: Sequence[Info]) -> list[Any]:
     listed = list(found) if len(infos) != 1 and isinstance(found, (list, tuple)) else [found] if len(infos) else []
     if len(listed) != len(infos):
         raise site.refusal(f'"{_call(site).func}" gave {len(listed)} results, the operation has {len(infos)}')
@@ -140,3 +177,25 @@ def _taken(site: Site, value: Any, info: Info) -> Any:
     if array.dtype not in own:
         raise site.refusal(f'"{_call(site).func}" gave elements of {array.dtype}, the result\'s are {info.dtype}')
     return site.numbers.held(array, info.dtype)
+
+
+# ---- sizes of symbols ----
+
+
+@register_step("relax.shape_expr")
+def shape_expr(site: Site) -> Step:
+    dims = call_of(find_op("relax.shape_expr"), site.operation).dims
+    return lambda frame: [tuple(map(frame.size, dims))]
+
+
+@register_step("relax.prim_value")
+def prim_value(site: Site) -> Step:
+    value = call_of(find_op("relax.prim_value"), site.operation).value
+
+    def run(frame: Frame) -> HeldValue:
+        size = frame.size(value)
+        if size is None:
+            raise site.refusal(f"{value} is not known at this point")
+        return numpy.int64(size)
+
+    return run

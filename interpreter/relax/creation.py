@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors made from shapes and numbers."""
+"""Creation of tensors from shapes and numbers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ...passes.evaluate.registry import EvaluationCall
 
-# The shape is that of the result, whatever says so: an operand, numbers, another tensor.
+# The shape is the result's: from an operand, numbers, or another tensor.
 
 
 @register_reference(["relax.full", "relax.full_like"])
@@ -40,7 +40,7 @@ def _shape(like: HeldValue) -> tuple[int, ...]:
 
 @register_reference("relax.arange")
 def arange(call: EvaluationCall, start: ndarray, end: ndarray, step: ndarray) -> ndarray:
-    """Of integers alone it is exact; else element i is start + i * step."""
+    """Return a range, exact for integers. Otherwise element i is start + i * step."""
     _require(step != 0, "the step must not be zero")
     if all(each.dtype.kind != "f" for each in (start, end, step)):
         return converted(numpy.array(list(range(int(start), int(end), int(step))), numpy.int64), call.result.dtype)
@@ -75,15 +75,15 @@ def triu(call: EvaluationCall, x: ndarray, k: ndarray) -> ndarray:
     return numpy.where(_distance(x) >= k, x, x.dtype.type(0))
 
 
-def _distance(x: ndarray) -> Any:
-    """How far right of the main diagonal each place of a matrix is."""
+def _distance(x: ndarray) -> ndarray:
+    """Return the distance of each matrix element from the main diagonal, positive to the right."""
     rows, columns = x.shape[-2:]
     return numpy.arange(columns) - numpy.arange(rows)[:, None]
 
 
 @register_reference("relax.one_hot")
 def one_hot(call: EvaluationCall, indices: ndarray, on_value: ndarray, off_value: ndarray) -> ndarray:
-    """An index that is no place along the new axis, a negative one too, gives off_value everywhere."""
+    """Return a one-hot tensor. An index out of bounds, also a negative one, yields off_value everywhere."""
     axis = call.axis % (indices.ndim + 1)
     places = numpy.arange(call.depth).reshape(-1, *[1] * (indices.ndim - axis))
     return numpy.where(numpy.expand_dims(indices, axis) == places, on_value, off_value)
@@ -93,7 +93,7 @@ def one_hot(call: EvaluationCall, indices: ndarray, on_value: ndarray, off_value
 def hamming_window(
     call: EvaluationCall, window_size: ndarray, periodic: ndarray, alpha: ndarray, beta: ndarray
 ) -> ndarray:
-    """A window of one element is 1."""
+    """Return a Hamming window. A window of one element is 1."""
     count = _size(window_size, "window_size")
     if count == 1:
         return numpy.ones(1)

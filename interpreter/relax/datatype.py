@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types changed."""
+"""Conversions of element types."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -25,15 +25,15 @@ def astype(call: EvaluationCall, x: ndarray) -> ndarray:
 
 @register_reference("relax.bitcast", stored=True)
 def bitcast(call: EvaluationCall, x: ndarray) -> ndarray:
-    """Elements of less than a byte are in one each, in its low bits. A bool is a byte, 0 or 1."""
+    """Reinterpret bits. A sub-byte element occupies the low bits of a byte. A bool is a byte of 0 or 1."""
     source, target = call.x.dtype, call.result.dtype
     array = numpy.ascontiguousarray(numpy.asarray(x).astype(stored(source)))
     bits = array.view(f"uint{array.dtype.itemsize * 8}").reshape(x.shape)
     return bits != 0 if is_bool(target) else _of_bits(bits, target)
 
 
-def _of_bits(bits: ndarray, dtype: str) -> Any:
+def _of_bits(bits: ndarray, dtype: str) -> ndarray:
     found = stored(dtype)
     if found.isbuiltin == 2 and found.kind != "f" and "int" in found.name:
-        return bits.astype(found)  # a sign goes on above the low bits
+        return bits.astype(found)  # the sign extends above the low bits
     return numpy.ascontiguousarray(bits & (2 ** bit_width(dtype) - 1)).view(found).reshape(bits.shape)

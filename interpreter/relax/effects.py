@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators with an effect."""
+"""Operators with side effects."""
 
 from __future__ import annotations
 
 import builtins
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
 from ...bindings.diagnostics import made_at
 from ...bindings.navigation import enclosing, symbol_name
+from ..held_values import HeldValue
 from ..registry import register_reference, register_step
 from ..sites import Site, Step
 
@@ -27,7 +28,7 @@ def assert_op(site: Site) -> Step:
     function = enclosing(site.operation, "func.func")
     place = made_at(f"@{symbol_name(function)}" if function is not None else "", site.operation.location)
 
-    def run(frame: object, condition: Any, *values: Any) -> list[Any]:
+    def run(frame: object, condition: HeldValue, *values: HeldValue) -> list[HeldValue]:
         if not condition:
             raise kind(f"{place}: {_formatted(text, values) if text else 'assertion failed'}")
         return []
@@ -36,19 +37,19 @@ def assert_op(site: Site) -> Step:
 
 
 @register_reference("relax.print", stored=True)
-def print_(call: EvaluationCall, values: tuple[Any, ...]) -> list[ndarray]:
-    """Without a format the values one by one."""
+def print_(call: EvaluationCall, values: tuple[HeldValue, ...]) -> list[ndarray]:
+    """Print by the format, or the values separated by spaces."""
     shown = [_shown(value) for value in values]
     print(_formatted(call.format, values) if call.format else " ".join(map(str, shown)), flush=True)
     return []
 
 
-def _formatted(text: str, values: tuple[Any, ...]) -> str:
+def _formatted(text: str, values: tuple[HeldValue, ...]) -> str:
     return text.format(*map(_shown, values))
 
 
 def _shown(value: object) -> object:
-    """A shape as the tensor of its sizes, a number as Python's."""
+    """Convert a shape to a tensor of its sizes, and a scalar to a Python number."""
     if isinstance(value, tuple):
         return numpy.array(value, numpy.int64)
     return value.item() if isinstance(value, (numpy.generic, numpy.ndarray)) and value.ndim == 0 else value
@@ -56,6 +57,6 @@ def _shown(value: object) -> object:
 
 @register_step("relax.random_key")
 def random_key(site: Site) -> Step:
-    """0, 1, 2 and so on, for all functions of the machine together."""
+    """Return 0, 1, 2 and so on, counted over all functions of the machine."""
     keys = site.machine.keys
     return lambda frame: numpy.int64(next(keys))

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What several families say of elements: conversions between types, and the ends of a type's range."""
+"""Helpers for element types: conversions between types, and limits of a type's range."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -14,39 +14,41 @@ if TYPE_CHECKING:
 
 
 def limits(dtype: str) -> tuple[int, int]:
-    """The lowest and the highest integer of a type."""
+    """Return the lowest and the highest integer of a type."""
     if is_bool(dtype):
         return 0, 1
     bits = bit_width(dtype)
     return (0, 2**bits - 1) if is_unsigned(dtype) else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
-def lowest(dtype: str) -> Any:
-    """What no element is below."""
+def lowest(dtype: str) -> float:
+    """Return the identity of max: no element is lower."""
     return -numpy.inf if is_float(dtype) else limits(dtype)[0]
 
 
-def highest(dtype: str) -> Any:
-    """What no element is above."""
+def highest(dtype: str) -> float:
+    """Return the identity of min: no element is higher."""
     return numpy.inf if is_float(dtype) else limits(dtype)[1]
 
 
-def converted(x: ndarray, dtype: str) -> Any:
-    """Elements as those of another type. Floats become integers towards zero and within their limits, NaN 0; integers
-    keep their low bits; a bool is whether the element is not zero, which NaN is not.
+def converted(x: ndarray, dtype: str) -> ndarray:
+    """Convert elements to another type.
+
+    Floats become integers by truncation and saturation, with 0 for NaN. Integers keep their low bits. A bool is true if
+    the element is not zero, which includes NaN.
     """
     array = numpy.asarray(x)
     if is_bool(dtype):
         return array != 0
     if is_float(dtype):
-        return array  # which is rounded once, as a result
+        return array  # rounded once, as a result
     if array.dtype.kind != "f":
         return array.astype(wide_integer(dtype))
     return numpy.vectorize(lambda each: _cut(each, dtype), otypes=[wide_integer(dtype)])(array)
 
 
 def wide_integer(dtype: str) -> str:
-    """What integers of a type are added up in: the low bits are those of their sum."""
+    """Return the accumulator type for integers of a type, with the same low bits in sums."""
     return "uint64" if is_unsigned(dtype) else "int64"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Marks for derivatives, which a program that runs does not see."""
+"""Markers for derivatives, which have no effect at run time."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Images and volumes: resizing, sampling. Each element of a result is a weighted sum of elements."""
+"""Images and volumes: resizing and sampling. Each result element is a weighted sum of elements."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...passes.evaluate.registry import EvaluationCall
 
-#: A coordinate computed a little off a whole number counts as that.
+#: A coordinate this close to an integer counts as the integer.
 _EPSILON = 1e-5
 
 
@@ -32,7 +32,7 @@ class _Tap(NamedTuple):
 
 
 def _cubic_weights(fraction: float, alpha: float) -> list[float]:
-    """Of the elements at -1, 0, 1 and 2, for a place at `fraction`."""
+    """Return the weights of the elements at -1, 0, 1 and 2 for a position at `fraction`."""
 
     def weight(distance: float) -> float:
         if distance <= 1:
@@ -42,8 +42,8 @@ def _cubic_weights(fraction: float, alpha: float) -> list[float]:
     return [weight(distance) for distance in (fraction + 1, fraction, 1 - fraction, 2 - fraction)]
 
 
-def _weighted(image: ndarray, taps: Sequence[Sequence[_Tap]]) -> Any:
-    """An element of each channel, [channels, *sizes]; what is outside of the image counts as 0."""
+def _weighted(image: ndarray, taps: Sequence[Sequence[_Tap]]) -> ndarray:
+    """Return the weighted sum of elements per channel of an image [channels, *sizes]. Elements outside count as 0."""
     total = numpy.zeros(image.shape[0])
     for several in itertools.product(*taps):
         place = tuple(tap.place for tap in several)
@@ -52,7 +52,7 @@ def _weighted(image: ndarray, taps: Sequence[Sequence[_Tap]]) -> Any:
     return total
 
 
-def _of_all_channels(place: tuple[int, ...]) -> tuple[Any, ...]:
+def _of_all_channels(place: tuple[int, ...]) -> tuple[int | slice, ...]:
     return (slice(None), *place)
 
 
@@ -86,7 +86,7 @@ def resize(call: EvaluationCall, data: ndarray, size: tuple[int, ...]) -> ndarra
     return laid_out(converted(result, call.result.dtype), layout)
 
 
-def _resized(call: EvaluationCall, image: ndarray, taps: Sequence[Sequence[_Tap] | None]) -> Any:
+def _resized(call: EvaluationCall, image: ndarray, taps: Sequence[Sequence[_Tap] | None]) -> ndarray | float:
     known = [each for each in taps if each is not None]
     if len(known) < len(taps):
         return call.extrapolation_value
@@ -98,7 +98,7 @@ def _resized(call: EvaluationCall, image: ndarray, taps: Sequence[Sequence[_Tap]
 def _resized_taps(
     call: EvaluationCall, place: int, size: int, count: int, start: float, end: float
 ) -> list[_Tap] | None:
-    """What an element of the result is made of along one dimension; None where it is outside of the image."""
+    """Return the taps of a result element along one dimension, or None if it is outside of the image."""
     x = _coordinate(call.coordinate_transformation_mode, place, size, count, start, end)
     if call.coordinate_transformation_mode == "tf_crop_and_resize" and not 0 <= x <= size - 1:
         return None
@@ -119,7 +119,7 @@ def _inside(place: int, size: int) -> int:
 
 
 def _coordinate(mode: str, place: int, size: int, count: int, start: float, end: float) -> float:
-    """Where in the image a place of the result is."""
+    """Return the image coordinate of a result position."""
     if mode == "asymmetric":
         return place * size / count
     if mode == "tf_half_pixel_for_nn":
@@ -150,13 +150,13 @@ def _nearest(call: EvaluationCall, x: float) -> int:
 
 # ---- sampling ----
 
-#: The coefficient of cubic interpolation, PyTorch's.
+#: Coefficient of cubic interpolation, as in PyTorch.
 _ALPHA = -0.75
 
 
 @register_reference("relax.image.grid_sample")
 def grid_sample(call: EvaluationCall, data: ndarray, grid: ndarray) -> ndarray:
-    """The grid's first coordinate belongs to the last dimension."""
+    """Sample at grid points. The grid's first coordinate belongs to the last dimension."""
     layout = layouts_of(call)["data"]
     source = plain(data, layout)
     require_same(len(source), len(grid), "batches of data and grid")
@@ -173,12 +173,15 @@ def grid_sample(call: EvaluationCall, data: ndarray, grid: ndarray) -> ndarray:
 
 
 def _sampled_taps(call: EvaluationCall, position: float, size: int) -> list[_Tap]:
-    """-1 and 1 are the image's ends. Places outside stay so where there is no padding."""
+    """Return the taps for a position.
+
+    The image's ends are -1 and 1. Without padding, positions outside stay outside.
+    """
     x = (position + 1) * (size - 1) / 2 if call.align_corners else ((position + 1) * size - 1) / 2
     if math.isnan(x) or (math.isinf(x) and call.padding_mode == "reflection"):
         return [_Tap(0, math.nan)]
     if call.method == "bicubic":
-        # The elements around are moved each, not the place between them.
+        # Each neighbouring element is moved inside, not the position between them.
         x = x if call.padding_mode == "reflection" else max(-4.0, min(x, size + 3.0))
         weights = _cubic_weights(x - math.floor(x), _ALPHA)
         places = [_moved_inside(call, math.floor(x) + at, size) for at in range(-1, 3)]
@@ -192,14 +195,14 @@ def _sampled_taps(call: EvaluationCall, position: float, size: int) -> list[_Tap
 
 def _moved_inside(call: EvaluationCall, x: float, size: int) -> float:
     if call.padding_mode == "zeros":
-        return max(-4.0, min(x, size + 3.0))  # as far outside as any
+        return max(-4.0, min(x, size + 3.0))  # equivalent to any position farther outside
     if call.padding_mode == "reflection":
         x = _reflected(x, size, call.align_corners)
     return max(0.0, min(x, size - 1.0))
 
 
 def _reflected(x: float, size: int, align_corners: bool) -> float:
-    """Mirrored at the ends of the image as often as it takes."""
+    """Reflect a position at the image's ends, repeatedly if needed."""
     start, span = (0.0, size - 1.0) if align_corners else (-0.5, float(size))
     if span == 0:
         return 0.0
@@ -209,14 +212,14 @@ def _reflected(x: float, size: int, align_corners: bool) -> float:
 
 @register_reference("relax.image.affine_grid")
 def affine_grid(call: EvaluationCall, data: ndarray, size: tuple[int, ...]) -> ndarray:
-    """At each place the matrix times the place's coordinates, from -1 to 1, the last dimension's first, and 1."""
+    """Multiply the matrix by each position's coordinates from -1 to 1, the last dimension's first, and 1."""
     axes = [_positions(count, call.align_corners) for count in size]
     coordinates = numpy.meshgrid(*axes, indexing="ij")
     return numpy.einsum("brc,c...->br...", data, numpy.stack([*reversed(coordinates), numpy.ones(size)]))
 
 
 def _positions(count: int, align_corners: bool) -> ndarray:
-    """A single place is in the middle."""
+    """Return the coordinates of positions. A single position is in the middle."""
     places = numpy.arange(count)
     if align_corners:
         return (places * 2 - (count - 1)) / max(1, count - 1)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that read or write elements at indices. One below 0 counts from the end, one outside is an IndexError.
+"""Operators that read or write elements at indices. Negative indices count from the end, others raise IndexError.
 
-Writing goes one element after the other: of several writes to a place the last one stays.
+Updates are written one after the other. The last of several updates to a position remains.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from ...passes.evaluate.registry import EvaluationCall
 
 
-def _positions(indices: ndarray, size: int, axis: int) -> Any:
-    """Counted from the front."""
-    whole = numpy.asarray(indices).astype(object)  # of any width, with a sign or without
+def _positions(indices: ndarray, size: int, axis: int) -> ndarray:
+    """Return indices counted from the front."""
+    whole = numpy.asarray(indices).astype(object)  # any integer type
     for index in whole.reshape(-1).tolist():
         if not -size <= index < size:
             raise IndexError(f"index {index} is out of range for axis {axis} of size {size}")
@@ -33,8 +33,11 @@ def _positions(indices: ndarray, size: int, axis: int) -> Any:
 
 @register_reference("relax.take", stored=True)
 def take(call: EvaluationCall, x: ndarray, indices: ndarray) -> ndarray:
-    """An index outside is an error ("fast"), goes to the nearest inside ("clip") or around ("wrap"), or is one of NaN
-    ("nan"), as those below 0 are then."""
+    """Take elements.
+
+    An index out of bounds is an error ("fast"), is clamped ("clip"), wraps around ("wrap"), or yields NaN ("nan"). With
+    "nan", negative indices yield NaN, too.
+    """
     axis = 0 if call.axis is None else call.axis % x.ndim
     source = x.reshape(-1) if call.axis is None else x
     size, whole = source.shape[axis], numpy.asarray(indices).astype(object)
@@ -49,7 +52,7 @@ def take(call: EvaluationCall, x: ndarray, indices: ndarray) -> ndarray:
     return source.take(places, axis)
 
 
-def _or_nan(x: ndarray, indices: ndarray, axis: int) -> Any:
+def _or_nan(x: ndarray, indices: ndarray, axis: int) -> ndarray:
     nan = numpy.full([*x.shape[:axis], 1, *x.shape[axis + 1 :]], numpy.nan).astype(x.dtype)
     padded = numpy.concatenate([x, nan], axis)
     is_inside = (indices >= 0) & (indices < x.shape[axis])
@@ -77,7 +80,7 @@ def _require_inside(indices: ndarray, data: ndarray, axis: int) -> None:
 
 
 def _along(axis: int, positions: ndarray) -> tuple[ndarray, ...]:
-    """For each element its own place, but along the axis the position."""
+    """Return the position of each element, with `positions` along the axis."""
     places: list[ndarray] = list(numpy.indices(positions.shape, sparse=True))
     places[axis] = positions
     return tuple(places)
@@ -91,7 +94,7 @@ def gather_nd(call: EvaluationCall, data: ndarray, indices: ndarray) -> ndarray:
 
 
 def _tuples(indices: ndarray, sizes: Sequence[int], first: int) -> list[ndarray]:
-    """The columns of the index tuples in the last dimension."""
+    """Return the columns of the index tuples in the last dimension."""
     columns = numpy.moveaxis(indices, -1, 0)
     return [_positions(column, sizes[place], first + place) for place, column in enumerate(columns)]
 
@@ -107,7 +110,7 @@ def _each_axis(data: ndarray, indices: Sequence[ndarray]) -> tuple[ndarray, ...]
 
 @register_reference("relax.reverse_sequence", stored=True)
 def reverse_sequence(call: EvaluationCall, data: ndarray, seq_lengths: ndarray) -> ndarray:
-    """A length below 2 reverses nothing."""
+    """Reverse the first elements of each batch. A length below 2 reverses nothing."""
     found = data.copy()
     sequence, batch = call.seq_axis % data.ndim, call.batch_axis % data.ndim
     require_same(len(seq_lengths), data.shape[batch], "lengths and batches")
@@ -122,14 +125,14 @@ def reverse_sequence(call: EvaluationCall, data: ndarray, seq_lengths: ndarray) 
 
 # ---- write ----
 
-_COMBINED: dict[str, Callable[[Any, Any], Any]] = {
+_COMBINED: dict[str, Callable[[ndarray, ndarray], ndarray]] = {
     "update": lambda old, new: new, "add": numpy.add, "mean": numpy.add, "mul": numpy.multiply, "max": numpy.maximum,
     "min": numpy.minimum,
 }  # fmt: skip
 
 
 def _written(data: ndarray, places: Sequence[ndarray], updates: ndarray, reduction: str) -> ndarray:
-    """`places`: of each update along each of the first dimensions."""
+    """Write updates. `places` has the indices of each update along the leading dimensions."""
     found, combined = data.copy(), _COMBINED[reduction]
     positions = numpy.broadcast_arrays(*places) if places else []
     for point in numpy.ndindex(positions[0].shape if positions else updates.shape[: updates.ndim - data.ndim]):
@@ -140,7 +143,7 @@ def _written(data: ndarray, places: Sequence[ndarray], updates: ndarray, reducti
 
 @register_reference("relax.scatter_elements")
 def scatter_elements(call: EvaluationCall, data: ndarray, indices: ndarray, updates: ndarray) -> ndarray:
-    """The mean is of what was there and all updates of the place; of integers it is rounded down."""
+    """Scatter updates. The mean includes the old element, and is rounded down for integers."""
     axis = call.axis % data.ndim
     for each in range(data.ndim):
         require_same(updates.shape[each], indices.shape[each], f"updates and indices, axis {each}")

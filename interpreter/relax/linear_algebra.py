@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices, vectors and tensors. Of booleans they are whether in one place both are true."""
+"""Products of matrices, vectors and tensors. For booleans, a product is the disjunction of conjunctions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _factors(call: EvaluationCall, *operands: ndarray) -> list[ndarray]:
-    """Operands of what products are added up in: integers of 64 bits, whose low bits are the sum's."""
+    """Convert operands to the accumulator type. 64-bit integers have the right low bits."""
     dtype = call.result.dtype
     if is_bool(dtype):
         return [converted(each, dtype) for each in operands]

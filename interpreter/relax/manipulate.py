@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that change the shape of tensors, move their elements, or join them. Those that are missing here are what
-passes/evaluate says of known elements. What is only moved stays what it is, to the last bit of a NaN.
+"""Operators that reshape tensors, move their elements, or join tensors.
+
+Missing operators are defined by passes/evaluate. Moved elements keep all bits, even if they are NaN.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy
 
+from ...bindings.affine import by_operators, value_of
 from ..held_values import HeldValue
 from ..registry import register_reference, require_same
-from ..upstream.affine import place_of
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -68,11 +69,11 @@ def repeat(call: EvaluationCall, data: ndarray) -> ndarray:
 
 @register_reference("relax.layout_transform", stored=True)
 def layout_transform(call: EvaluationCall, x: ndarray) -> ndarray:
-    """Where no element goes is the pad value, 0 where that may be any."""
-    places = [place_of(expression) for expression in call.index_map.value.results]
+    """Move elements by an affine map. Other positions receive the pad value, or 0 if it is unspecified."""
+    expressions = list(call.index_map.value.results)
     found = numpy.full(call.result.shape, call.pad_value or 0, x.dtype)
     for point in numpy.ndindex(x.shape):
-        found[tuple(place(point) for place in places)] = x[point]
+        found[tuple(value_of(each, point.__getitem__, by_operators) for each in expressions)] = x[point]
     return found
 
 
@@ -91,7 +92,7 @@ def stack(call: EvaluationCall, tensors: Sequence[ndarray]) -> ndarray:
 
 @register_reference("relax.split", stored=True)
 def split(call: EvaluationCall, x: ndarray) -> list[ndarray]:
-    """A number of sections are equal, rounded up, as long as there are elements: 5 in 4 is 2, 2, 1, 0."""
+    """Split a tensor. Equal sections are rounded up while there are elements: 5 in 4 sections is 2, 2, 1, 0."""
     size, sections = x.shape[call.axis], call.indices_or_sections
     if isinstance(sections, int):
         length = -(-size // sections)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Activations and dropout, as formulas."""
+"""Activations and dropout."""
 
 from __future__ import annotations
 
@@ -27,11 +27,12 @@ def relu(call: object, x: ndarray) -> ndarray:
 
 @register_reference("relax.nn.gelu")
 def gelu(call: object, x: ndarray) -> ndarray:
-    """x * (1 + erf(x / sqrt(2))) / 2; 1 + erf(-y) is erfc(y), which keeps its digits.
+    """Compute x * (1 + erf(x / sqrt(2))) / 2. With y = -x / sqrt(2), 1 + erf(-y) is erfc(y), which keeps its digits.
 
-    Where y is large, erfc(y) has more of the rounding of y than an f64 has room for: its slope takes that out again.
+    For large y, erfc(y) amplifies the rounding of y beyond the precision of f64. A correction by the slope removes the
+    error.
     """
-    x = numpy.maximum(x, -1000)  # nothing is left of the result long before, of -inf neither
+    x = numpy.maximum(x, -1000)  # the result is 0 long before that, for -inf, too
     exact = -x / _ROOT_2
     y = exact.astype(float)
     rest = numpy.where(numpy.isfinite(y), exact - y, 0).astype(float)
@@ -40,7 +41,7 @@ def gelu(call: object, x: ndarray) -> ndarray:
 
 @register_reference("relax.nn.gelu_tanh")
 def gelu_tanh(call: object, x: ndarray) -> ndarray:
-    """x * (1 + tanh(y)) / 2; (1 + tanh(y)) / 2 is sigmoid(2 y), which keeps its digits."""
+    """Compute x * (1 + tanh(y)) / 2. The factor (1 + tanh(y)) / 2 is sigmoid(2 y), which keeps its digits."""
     return x * _sigmoid(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
 
 
@@ -76,7 +77,7 @@ def softplus(call: EvaluationCall, data: ndarray) -> ndarray:
 
 @register_reference("relax.nn.softmax")
 def softmax(call: EvaluationCall, data: ndarray) -> ndarray:
-    """exp(data) by its sum. What both are divided by, exp of the largest element, keeps them from overflowing."""
+    """Compute exp(data) divided by its sum. Subtracting the maximum avoids overflow."""
     powers = numpy.exp(data - data.max(axis=call.axis, keepdims=True, initial=-numpy.inf))
     return powers / powers.sum(axis=call.axis, keepdims=True)
 
@@ -89,5 +90,5 @@ def log_softmax(call: EvaluationCall, data: ndarray) -> ndarray:
 
 @register_reference("relax.nn.dropout")
 def dropout(call: object, data: ndarray) -> list[ndarray]:
-    """Where nothing is trained, nothing is dropped."""
+    """Return the data unchanged, as in inference, with a mask of ones."""
     return [data, numpy.ones_like(data)]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention by its definition, head by head. Query, key and value are [batch, length, heads, size of a head]."""
+"""Attention by its definition, head by head. Query, key and value are [batch, length, heads, head size]."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def attention(
     call: EvaluationCall, query: ndarray, key: ndarray, value: ndarray, bias: ndarray | None = None
 ) -> ndarray:
-    """softmax(query @ key^T * scale + bias) @ value. A head of key and value may serve several of the query."""
+    """Compute softmax(query @ key^T * scale + bias) @ value. A head of key and value may serve several query heads."""
     _check_sizes(query, key, value)
     key, value = (numpy.repeat(each, query.shape[2] // each.shape[2], axis=2) for each in (key, value))
     scores = numpy.einsum("bqhd,bkhd->bhqk", query, key) * _scale(call, query)
@@ -36,9 +36,9 @@ def attention(
 
 @register_reference("relax.nn.attention_cached")
 def attention_cached(
-    call: EvaluationCall, query: ndarray, key: ndarray, value: ndarray, bias: ndarray | None, length: Any
+    call: EvaluationCall, query: ndarray, key: ndarray, value: ndarray, bias: ndarray | None, length: int
 ) -> ndarray:
-    """Heads of keys and values stand before their rows, of which the first `length` count."""
+    """Attend to the first `length` rows of a cache, in which heads come before rows."""
     if length < 0 or length > min(key.shape[2], value.shape[2]):
         raise ValueError(f"the length of keys and values is {length}")
     keys, values = (each[:, :, :length].swapaxes(1, 2) for each in (key, value))
@@ -55,7 +55,7 @@ def attention_var_len(
     key_starts: ndarray | None,
     *most: object,
 ) -> ndarray:
-    """Attention in each sequence. Queries that are in none give zeros."""
+    """Attend within each sequence. Queries outside of all sequences yield zeros."""
     result = numpy.zeros((*query.shape[:3], value.shape[3]))
     key_starts = starts if key_starts is None else key_starts
     for each in (query, key, value):
@@ -96,7 +96,10 @@ def _scale(call: EvaluationCall, query: ndarray) -> float:
 
 
 def _seen(call: EvaluationCall, queries: int, keys: int) -> ndarray:
-    """Which key each query sees: with a mask none behind its own place, of those before as many as the window says."""
+    """Return the visible keys of each query.
+
+    A mask hides later keys, and a window limits the number of earlier ones.
+    """
     own = numpy.arange(queries)[:, None] + (keys - queries if call.causal_mask == "BottomRight" else 0)
     behind = numpy.arange(keys) - own
     seen = numpy.ones(behind.shape, bool) if call.causal_mask is None else behind <= 0
@@ -104,7 +107,7 @@ def _seen(call: EvaluationCall, queries: int, keys: int) -> ndarray:
 
 
 def _softmax(call: EvaluationCall, scores: ndarray) -> ndarray:
-    """Over the last axis. A query with scores of -inf only is blind: its weights are 0, or NaN."""
+    """Apply softmax over the last axis. A query with only scores of -inf has weights of 0 or NaN."""
     most = scores.max(axis=-1, keepdims=True, initial=-numpy.inf)
     powers = numpy.exp(scores - numpy.where(most == -numpy.inf, 0, most))
     sums = powers.sum(axis=-1, keepdims=True)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions: tap by tap, what the tap meets of the data times its weight. Padding adds nothing.
+"""Convolutions, tap by tap: data under the tap times its weight. Padding contributes nothing.
 
-Both are what the result is first; sums of integers wrap around.
+Operands are first converted to the result's type. Sums of integers wrap around.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 
 @register_reference(["relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d"])
 def convolution(call: EvaluationCall, data: ndarray, weight: ndarray) -> ndarray:
-    """result[n, o, p] = the sum over i and t of data[n, i, p * stride + t * dilation - before] * weight[o, i, t]."""
+    """Compute the convolution.
+
+    result[n, o, p] = sum over i and t of data[n, i, p * stride + t * dilation - before] * weight[o, i, t]
+    """
     data, weight, layout = _operands(call, data, weight)
     sizes, taps = data.shape[3:], weight.shape[3:]
     slides = slides_of(call, taps)
@@ -42,7 +45,10 @@ def convolution(call: EvaluationCall, data: ndarray, weight: ndarray) -> ndarray
 
 @register_reference([f"relax.nn.conv{rank}d_transpose" for rank in (1, 2, 3)])
 def transposed_convolution(call: EvaluationCall, data: ndarray, weight: ndarray) -> ndarray:
-    """result[n, o, p * stride + t * dilation - before] = the sum over i, p and t of data[n, i, p] * weight[i, o, t]."""
+    """Compute the transposed convolution.
+
+    result[n, o, p * stride + t * dilation - before] = sum over i, p and t of data[n, i, p] * weight[i, o, t]
+    """
     data, weight, layout = _operands(call, data, weight)
     sizes, taps = data.shape[3:], weight.shape[3:]
     slides, more = slides_of(call, taps), each_of(call.output_padding, len(taps))
@@ -61,7 +67,7 @@ def transposed_convolution(call: EvaluationCall, data: ndarray, weight: ndarray)
 
 
 def _operands(call: EvaluationCall, data: ndarray, weight: ndarray) -> tuple[ndarray, ndarray, Layout]:
-    """[batch, groups, channels, ...] and [groups, channels, channels, ...], and the result's layout."""
+    """Return data [batch, groups, channels, ...], weight [groups, channels, channels, ...], and the result's layout."""
     layouts = layouts_of(call)
     data, weight = (
         plain(_summands(each, call.result.dtype), layouts[name]) for each, name in ((data, "data"), (weight, "weight"))
@@ -78,16 +84,16 @@ def _operands(call: EvaluationCall, data: ndarray, weight: ndarray) -> tuple[nda
 
 
 def _summands(array: ndarray, dtype: str) -> ndarray:
-    """Elements as what makes up sums of a type."""
+    """Convert elements to summands of a type."""
     return array.astype(float) if is_float(dtype) else converted(array, dtype)
 
 
 def _in_groups(array: ndarray, axis: int, groups: int) -> ndarray:
-    """With the groups before the channels along an axis."""
+    """Split the channels along an axis into groups and channels."""
     return array.reshape(*array.shape[:axis], groups, array.shape[axis] // groups, *array.shape[axis + 1 :])
 
 
 def _joined(array: ndarray, axis: int) -> ndarray:
-    """The groups as channels again."""
+    """Merge groups and channels again."""
     shape = array.shape
     return array.reshape(*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :])

@@ -24,7 +24,7 @@ def cross_entropy_with_logits(call: object, predictions: ndarray, labels: ndarra
 
 @register_reference("relax.nn.nll_loss")
 def nll_loss(call: EvaluationCall, predictions: ndarray, targets: ndarray, weights: ndarray | None) -> ndarray:
-    """-prediction * weight of each target's class, 0 where it is to be left out; the mean is that of the weights."""
+    """Return -prediction * weight of each target's class, 0 for ignored targets. The mean is weighted."""
     class_axis = min(1, predictions.ndim - 1)
     sizes = [size for axis, size in enumerate(predictions.shape) if axis != class_axis]
     for axis, pair in enumerate(zip(sizes, targets.shape, strict=True)):
@@ -33,7 +33,7 @@ def nll_loss(call: EvaluationCall, predictions: ndarray, targets: ndarray, weigh
         require_same(predictions.shape[class_axis], len(weights), "classes and weights")
     by_class = numpy.moveaxis(predictions, class_axis, -1)
     count, counts = by_class.shape[-1], targets != call.ignore_index
-    # Without classes there is nothing to read, not even for a target that is left out.
+    # Without classes every target is an error, even an ignored one.
     wrong = targets[(counts | (count == 0)) & ((targets < 0) | (targets >= count))]
     if wrong.size:
         raise IndexError(f"target {wrong[0]} is out of range for {count} classes")

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Literal
 
 import numpy
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from ...passes.evaluate.registry import EvaluationCall
 
-_MODES: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_MODES: dict[str, Literal["reflect", "edge", "wrap"]] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 @register_reference("relax.nn.batch_flatten")
@@ -27,7 +27,7 @@ def batch_flatten(call: object, data: ndarray) -> ndarray:
 
 @register_reference("relax.nn.pad")
 def pad(call: EvaluationCall, data: ndarray) -> ndarray:
-    """Elements are added, then removed where the width is negative."""
+    """Add elements, then remove elements where the width is negative."""
     dtype = call.data.dtype
     if call.pad_mode == "constant" and not is_float(dtype) and not math.isfinite(call.pad_value):
         raise NotKnown(f"elements of type {dtype} cannot be {call.pad_value}")
@@ -50,7 +50,7 @@ def pad(call: EvaluationCall, data: ndarray) -> ndarray:
 
 @register_reference("relax.nn.pixel_shuffle")
 def pixel_shuffle(call: EvaluationCall, data: ndarray) -> ndarray:
-    """(..., C*r*r, H, W) as (..., C, r, r, H, W), whose axes go to (..., C, H, r, W, r)."""
+    """Reshape (..., C*r*r, H, W) to (..., C, r, r, H, W), and move the axes to (..., C, H, r, W, r)."""
     *batch, channels, height, width = data.shape
     r = call.upscale_factor
     require_same(channels, channels // (r * r) * (r * r), "channels to shuffle")

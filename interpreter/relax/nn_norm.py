@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def batch_norm(
     call: EvaluationCall, data: ndarray, gamma: ndarray, beta: ndarray, moving_mean: ndarray, moving_var: ndarray
 ) -> list[ndarray]:
-    """By the moving mean and variance; in training by the batch's, a part of which goes into the moving ones."""
+    """Normalize by the moving statistics, or in training by the batch's, which then update the moving ones."""
     channels = [call.axis]
     if not call.training:
         mean, variance = (
@@ -51,13 +51,13 @@ def instance_norm(call: EvaluationCall, data: ndarray, gamma: ndarray, beta: nda
 
 @register_reference("relax.nn.group_norm")
 def group_norm(call: EvaluationCall, data: ndarray, gamma: ndarray, beta: ndarray) -> ndarray:
-    """Over the axes and the channels of a group."""
+    """Normalize over the axes and the channels of a group."""
     channel = call.channel_axis % data.ndim
     by_channel = numpy.moveaxis(data, channel, 0)
     count, *others = by_channel.shape
     require_same(count // call.num_groups * call.num_groups, count, f"{call.num_groups} groups of channels")
     groups = by_channel.reshape(call.num_groups, count // call.num_groups, *others)
-    # The channels have gone to the front, as two axes.
+    # The channels are in front now, as two axes.
     axes = [axis % data.ndim for axis in call.axes]
     normalized = _normalized(call, groups, [1, *(axis + 1 + (axis < channel) for axis in axes)])
     normalized = numpy.moveaxis(normalized.reshape(by_channel.shape), 0, channel)
@@ -76,7 +76,7 @@ def _normalized(call: EvaluationCall, data: ndarray, axes: Sequence[int]) -> nda
 
 
 def _moments(data: ndarray, axes: Sequence[int]) -> tuple[ndarray, ndarray]:
-    """The mean, and that of the squares of the distances to it."""
+    """Return the mean and the mean squared deviation."""
     mean = _mean(data, axes)
     return mean, _mean((data - mean) ** 2, axes)
 

@@ -25,14 +25,14 @@ _RANKS = (1, 2, 3)
 
 @register_reference([f"relax.nn.max_pool{rank}d" for rank in _RANKS])
 def max_pool(call: EvaluationCall, data: ndarray) -> ndarray:
-    """A window of padding only has the least number there is."""
+    """Return the maximum. A window with only padding has the lowest number of the type."""
     least = lowest(call.result.dtype)
     return _pooled(call, data, lambda window, at: window.max(axis=_spatial(window), initial=least))
 
 
 @register_reference([f"relax.nn.avg_pool{rank}d" for rank in _RANKS])
 def avg_pool(call: EvaluationCall, data: ndarray) -> ndarray:
-    """Sums by the number of taps on the data, or on the data and its padding; never by less than 1."""
+    """Divide sums by the number of taps on data, or on data and padding. The divisor is at least 1."""
     slides = slides_of(call, each_of(call.pool_size, len(call.definition.windows.letters)))
     sizes = plain(data, layouts_of(call)["data"]).shape[2:]
 
@@ -48,7 +48,7 @@ def avg_pool(call: EvaluationCall, data: ndarray) -> ndarray:
 
 @register_reference([f"relax.nn.adaptive_avg_pool{rank}d" for rank in _RANKS])
 def adaptive_avg_pool(call: EvaluationCall, data: ndarray) -> ndarray:
-    """Window i of n begins at i * size / n, rounded down, and ends before (i + 1) * size / n, rounded up."""
+    """Return means of n windows: window i covers floor(i * size / n) up to ceil((i + 1) * size / n)."""
     layouts = layouts_of(call)
     data = plain(data, layouts["data"])
     sizes = data.shape[2:]
@@ -62,7 +62,7 @@ def adaptive_avg_pool(call: EvaluationCall, data: ndarray) -> ndarray:
 
 
 def _pooled(call: EvaluationCall, data: ndarray, function: Callable[[ndarray, Sequence[int]], ndarray]) -> ndarray:
-    """`function(what a window meets of the data, its place)` for all windows."""
+    """Apply `function(data in a window, position)` to all windows."""
     layouts = layouts_of(call)
     data = plain(data, layouts["data"])
     sizes = data.shape[2:]
@@ -79,7 +79,10 @@ def _pooled(call: EvaluationCall, data: ndarray, function: Callable[[ndarray, Se
 
 
 def _places(call: EvaluationCall, slide: Slide, size: int) -> int:
-    """How many windows there are. With ceil_mode the last one may reach over the end, but not start behind the data."""
+    """Return the number of windows.
+
+    With ceil_mode the last one may exceed the end, but must start before the data's end.
+    """
     if not call.ceil_mode:
         return slide.places(size)
     count = -(-(size + slide.before + slide.after - slide.reach) // slide.stride) + 1
@@ -87,7 +90,7 @@ def _places(call: EvaluationCall, slide: Slide, size: int) -> int:
 
 
 def _taps(slide: Slide, place: int) -> list[int]:
-    """Where the taps of a window are."""
+    """Return the indices of a window's taps."""
     return [place * slide.stride + tap * slide.gap - slide.before for tap in range(slide.taps)]
 
 
@@ -96,7 +99,7 @@ def _spatial(window: ndarray) -> tuple[int, ...]:
 
 
 def _quotient(total: ndarray, count: int) -> ndarray:
-    """Of integers towards zero."""
+    """Divide. Integers are truncated towards zero."""
     if total.dtype.kind == "f":
         return total / count
     whole = total // count

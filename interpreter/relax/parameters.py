@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parameters that have a number for each place along an axis of the data."""
+"""Parameters with one number per position along axes of the data."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def along_axes(parameter: ndarray, axes: Sequence[int], data: ndarray, name: str) -> ndarray:
-    """A parameter, whose dimensions are these axes of the data in this order, so that it broadcasts."""
+    """Reshape a parameter with these axes of the data, in this order, so that it broadcasts."""
     places = [axis % data.ndim for axis in axes]
     for size, axis in zip(parameter.shape, places, strict=True):
         require_same(size, data.shape[axis], f"{name} and the data along axis {axis}")
@@ -24,7 +24,7 @@ def along_axes(parameter: ndarray, axes: Sequence[int], data: ndarray, name: str
 
 
 def along_axis(values: ndarray, axis: int, data: ndarray) -> ndarray:
-    """One value for all, or one for each place along an axis of the data, so that it broadcasts."""
+    """Reshape one value for all, or one per position along an axis of the data, so that they broadcast."""
     if values.size == 1:
         return values.reshape([1] * data.ndim)
     (size,) = values.shape

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over axes and scans along one."""
+"""Reductions over axes, and scans along one axis."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from ...passes.evaluate.registry import EvaluationCall
 
 
-def _reduction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Over the axes of the call; of booleans the sum is whether any is true, the product whether all are."""
+def _reduction(function: Callable[..., ndarray]) -> Callable[..., ndarray]:
+    """Reduce over the call's axes. For booleans the sum is "any" and the product "all"."""
 
-    def reduced(call: EvaluationCall, x: ndarray) -> Any:
+    def reduced(call: EvaluationCall, x: ndarray) -> ndarray:
         return function(x, axis=call.axis, keepdims=call.keepdims).astype(x.dtype)
 
     return reduced
@@ -31,10 +31,10 @@ register_reference("relax.sum")(_reduction(numpy.sum))
 register_reference("relax.prod")(_reduction(numpy.prod))
 
 
-def _extreme(function: Callable[..., Any], of_none: Callable[[str], Any]) -> Callable[..., Any]:
-    """NaN where there is one; of no elements what no element is beyond."""
+def _extreme(function: Callable[..., ndarray], of_none: Callable[[str], float]) -> Callable[..., ndarray]:
+    """Return the extreme element, or NaN if there is one. Without elements the result is the identity."""
 
-    def extreme(call: EvaluationCall, x: ndarray) -> Any:
+    def extreme(call: EvaluationCall, x: ndarray) -> ndarray:
         return function(x, axis=call.axis, keepdims=call.keepdims, initial=of_none(call.x.dtype))
 
     return extreme
@@ -44,7 +44,7 @@ register_reference("relax.max")(_extreme(numpy.max, lowest))
 register_reference("relax.min")(_extreme(numpy.min, highest))
 
 
-# ---- means: of integers they are rounded towards zero, and 0 of no elements ----
+# ---- means: for integers truncated towards zero, and 0 without elements ----
 
 
 @register_reference("relax.mean")
@@ -58,8 +58,8 @@ def mean(call: EvaluationCall, x: ndarray) -> ndarray:
     return totals * 0 if count == 0 else numpy.sign(totals) * (abs(totals) // totals.dtype.type(count))
 
 
-def _variance(x: ndarray, axis: ndarray, keepdims: bool) -> Any:
-    """The mean squared distance to the mean; NaN of no elements."""
+def _variance(x: ndarray, axis: ndarray, keepdims: bool) -> ndarray:
+    """Return the mean squared deviation from the mean. NaN without elements."""
     totals = numpy.sum(x, axis=axis, keepdims=True, dtype=float)
     count = numpy.float64(x.size // max(1, totals.size))
     return numpy.sum((x - totals / count) ** 2, axis=axis, keepdims=keepdims) / count
@@ -75,11 +75,11 @@ def std(call: EvaluationCall, x: ndarray) -> ndarray:
     return converted(numpy.sqrt(_variance(x, call.axis, call.keepdims)), call.result.dtype)
 
 
-# ---- rows: what is reduced, one behind the other ----
+# ---- reduced elements as rows ----
 
 
 def _rows(call: EvaluationCall, x: ndarray, axes: tuple[int, ...]) -> tuple[ndarray, tuple[int, ...]]:
-    """The elements that are reduced together along a last dimension, and the result's shape."""
+    """Return the elements that are reduced together along a last dimension, and the result's shape."""
     kept = [axis for axis in range(x.ndim) if axis not in axes]
     sizes = [1 if axis in axes else size for axis, size in enumerate(x.shape) if call.keepdims or axis in kept]
     count = int(numpy.prod([x.shape[axis] for axis in axes], dtype=int))
@@ -94,10 +94,10 @@ def _axes(call: EvaluationCall, x: ndarray) -> tuple[int, ...]:
     return tuple(axis % x.ndim for axis in axes)
 
 
-def _position(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The first of the extreme elements, or of the NaNs; -1 of no elements."""
+def _position(function: Callable[..., ndarray]) -> Callable[..., ndarray]:
+    """Return the position of the first extreme element, or of the first NaN. -1 without elements."""
 
-    def position(call: EvaluationCall, x: ndarray) -> Any:
+    def position(call: EvaluationCall, x: ndarray) -> ndarray:
         rows, shape = _rows(call, x, _axes(call, x))
         if rows.shape[-1] == 0:
             return numpy.full(shape, -1)
@@ -112,8 +112,10 @@ register_reference("relax.argmin")(_position(numpy.argmin))
 
 @register_reference("relax.median")
 def median(call: EvaluationCall, data: ndarray) -> list[ndarray]:
-    """The lower one of two, and where it stands first; NaN where there is one. Of no elements NaN, or the lowest
-    integer, at -1."""
+    """Return the lower median and its first position, or NaN if there is one.
+
+    Without elements the result is NaN, or the lowest integer, at -1.
+    """
     axes = tuple(sorted(_axes(call, data)))
     rows, shape = _rows(call, data, axes)
     count = rows.shape[-1]
@@ -132,11 +134,11 @@ def median(call: EvaluationCall, data: ndarray) -> list[ndarray]:
 # ---- running totals ----
 
 
-def _scan(name: str, start: int) -> Callable[..., Any]:
+def _scan(name: str, start: int) -> Callable[..., ndarray]:
     ufunc = getattr(numpy, name)
 
     def scan(call: EvaluationCall, data: ndarray) -> ndarray:
-        """Elements are of the result's type before they come together."""
+        """Scan elements converted to the result's type."""
         dtype, axis = call.result.dtype, 0 if call.axis is None else call.axis
         elements = converted(data.reshape(-1) if call.axis is None else data, dtype)
         totals = ufunc.accumulate(elements.astype(float if is_float(dtype) else wide_integer(dtype)), axis=axis)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Searching, sorting and selecting. NaN comes after all numbers, in either direction, and is as large as any NaN."""
+"""Search, sort and selection. NaN sorts after all numbers in both directions, and all NaNs are equal."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ def where(call: EvaluationCall, condition: ndarray, x1: ndarray, x2: ndarray) ->
 
 @register_reference("relax.clip")
 def clip(call: EvaluationCall, x: ndarray, low: ndarray, high: ndarray) -> ndarray:
-    """The upper bound where bounds are exchanged. For integers bounds are cut towards zero, and to the type's limits.
-    NaN is a bound that no float is inside of.
+    """Clip to bounds. If the bounds are exchanged, the result is the upper one.
+
+    Bounds of integers are truncated, and saturated to the type's limits. A NaN bound makes all floats NaN.
     """
     dtype = call.result.dtype
     if is_float(dtype):
@@ -45,14 +46,14 @@ def _inside(bound: ndarray, dtype: str) -> int:
 
 
 def _ranks(x: ndarray, descending: bool = False) -> ndarray:
-    """Numbers in the order of the elements: equal ones have the same."""
+    """Return ranks in the order of the elements. Equal elements have equal ranks."""
     _, ranks = numpy.unique(x, return_inverse=True)
     ranks = ranks.reshape(x.shape)
     return numpy.where(x != x, x.size, -ranks if descending else ranks)
 
 
 def _order(x: ndarray, axis: int, descending: bool) -> ndarray:
-    """The positions of the elements in their order; equal ones stay in theirs."""
+    """Return the stable order of the elements."""
     return numpy.argsort(_ranks(x, descending), axis=axis, kind="stable")
 
 
@@ -70,7 +71,7 @@ def argsort(call: EvaluationCall, data: ndarray) -> ndarray:
 def topk(call: EvaluationCall, data: ndarray) -> list[ndarray]:
     size, shape, last = data.shape[call.axis], call.result.shape, call.results[-1]
     assert isinstance(last, TensorInfo)
-    # All of them, where they are known to be fewer than k.
+    # The result has fewer elements if the axis is known to be shorter than k.
     known = None if shape is None else shape[call.axis]
     count = size if call.k < 1 else call.k if known is None else known
     if count > size:
@@ -83,8 +84,8 @@ def topk(call: EvaluationCall, data: ndarray) -> list[ndarray]:
 
 
 @register_reference("relax.unique")
-def unique(call: EvaluationCall, x: ndarray, is_sorted: ndarray, *rest: Any) -> list[ndarray]:
-    """Slices are in the order of the first elements in which they differ; unsorted, in that in which they come."""
+def unique(call: EvaluationCall, x: ndarray, is_sorted: ndarray, *rest: ndarray | None) -> list[ndarray]:
+    """Return unique slices in lexicographic order, or in order of first occurrence."""
     *flags, axis = rest
     ranks = _ranks(x).reshape(-1, 1) if axis is None else numpy.moveaxis(_ranks(x), int(axis), 0)
     rows = [tuple(row.ravel().tolist()) for row in ranks]
@@ -102,7 +103,7 @@ def unique(call: EvaluationCall, x: ndarray, is_sorted: ndarray, *rest: Any) -> 
 
 @register_reference("relax.nonzero")
 def nonzero(call: EvaluationCall, x: ndarray) -> ndarray:
-    """A scalar counts as a row of one element."""
+    """Return the positions of nonzero elements. A scalar counts as a row of one element."""
     return numpy.array(numpy.nonzero(numpy.atleast_1d(x)), numpy.int64)
 
 
@@ -115,7 +116,7 @@ def bucketize(call: EvaluationCall, input_tensor: ndarray, boundaries: ndarray) 
 def multinomial_from_uniform(
     call: EvaluationCall, prob: ndarray, uniform_sample: ndarray, sample_indices: ndarray
 ) -> ndarray:
-    """The first class up to which the probabilities sum to more than the sample; the last where they never do."""
+    """Return the first class with a cumulative probability above the sample, or the last class."""
     rows, classes = prob.shape
     drawn = numpy.zeros(sample_indices.shape, numpy.int64)
     for sample, row in enumerate(sample_indices[:, 0].tolist()):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @register_step("relax.match_cast")
 def match_cast(site: Site) -> Step:
-    """The machine compares it with its type, as it does all results, and learns the symbols."""
+    """Return the value. The machine checks it against the result type and binds symbols, as for all results."""
     return lambda frame, value: [value]
 
 

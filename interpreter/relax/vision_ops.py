@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def _overlap(one: ndarray, other: ndarray) -> float:
-    """The part of both boxes' area that they share, 0 where they have none. Boxes are two corners, in any order."""
+    """Return the intersection over union of two boxes, 0 for an empty union. Boxes are two corners in any order."""
     lows = [numpy.minimum(box[:2], box[2:]) for box in (one, other)]
     highs = [numpy.maximum(box[:2], box[2:]) for box in (one, other)]
     shared = numpy.prod(numpy.maximum(numpy.minimum(*highs) - numpy.maximum(*lows), 0))
@@ -27,11 +27,11 @@ def _overlap(one: ndarray, other: ndarray) -> float:
 
 
 def _best_first(scores: ndarray) -> list[int]:
-    """Equal scores stay in their order, NaN comes last."""
+    """Sort by descending score. Equal scores keep their order, and NaN comes last."""
     return sorted(range(len(scores)), key=lambda place: (math.isnan(scores[place]), -scores[place]))
 
 
-# ---- for each class of its own ----
+# ---- per class ----
 
 
 @register_reference("relax.vision.all_class_non_max_suppression")
@@ -43,7 +43,7 @@ def all_class_non_max_suppression(
     iou_threshold: ndarray,
     score_threshold: ndarray,
 ) -> list[ndarray]:
-    """A threshold of 0 takes no box."""
+    """Select boxes per class. A threshold of 0 selects no box."""
     limits = [array.reshape(-1)[0] for array in (most, iou_threshold, score_threshold)]
     batches, classes, count = scores.shape
     require_same(len(boxes), batches, "batches of boxes and scores")
@@ -75,12 +75,12 @@ def _of_class(
     return taken
 
 
-# ---- boxes with values, one of which is their class ----
+# ---- boxes with values, among them the class ----
 
 
 @register_reference("relax.vision.get_valid_counts")
 def get_valid_counts(call: EvaluationCall, data: ndarray) -> list[ndarray]:
-    """Boxes that score above the threshold, and are of a class, to the front; -1 follows."""
+    """Move boxes with a class and a score above the threshold to the front. -1 fills the rest."""
     require_at_most(max(call.score_index, call.id_index) + 1, data.shape[2], "values of a box that attributes name")
     is_valid = data[..., call.score_index] > call.score_threshold
     if call.id_index >= 0:
@@ -94,8 +94,10 @@ def get_valid_counts(call: EvaluationCall, data: ndarray) -> list[ndarray]:
 
 @register_reference("relax.vision.non_max_suppression")
 def non_max_suppression(call: EvaluationCall, data: ndarray, valid_count: ndarray, indices: ndarray) -> list[ndarray]:
-    """Boxes are gone through from the best score on, and one stays unless it overlaps one that stays. With
-    soft_nms_sigma overlap lowers scores instead, and always the best of the others is next."""
+    """Visit boxes by descending score, and keep a box unless it overlaps a kept one.
+
+    With soft_nms_sigma, an overlap lowers the score instead, and the best remaining box is next.
+    """
     batches, anchors, values = data.shape
     last = max(call.coord_start + 3, call.score_index, call.id_index)
     require_at_most(last + 1, values, "values of a box that attributes name")
@@ -118,7 +120,7 @@ def non_max_suppression(call: EvaluationCall, data: ndarray, valid_count: ndarra
     return [boxes, places, counts] if is_soft else [places, counts]
 
 
-#: Where a box stands among those that are looked at, which it is, its score.
+#: Position of a box among the visited ones, its index, and its score.
 _Kept = tuple[int, int, float]
 
 
@@ -152,7 +154,7 @@ def _softened(call: EvaluationCall, data: ndarray, order: list[int]) -> list[_Ke
 
 
 def _lowered(call: EvaluationCall, data: ndarray, taken: int, box: int, score: float) -> tuple[int, float]:
-    """A box that goes scores less than any."""
+    """Return a box with its lowered score. A suppressed box has the score -inf."""
     if not score > call.score_threshold or not _are_rivals(call, data, taken, box):
         return box, score
     shared = _shared(call, data, taken, box)
@@ -167,7 +169,7 @@ def _shared(call: EvaluationCall, data: ndarray, one: int, other: int) -> float:
 
 
 def _are_rivals(call: EvaluationCall, data: ndarray, one: int, other: int) -> bool:
-    """Whether boxes are of one class, or classes do not matter."""
+    """Check whether boxes have the same class, or classes are ignored."""
     class_ = call.id_index
     return call.force_suppress or class_ < 0 or bool(data[one, class_] == data[other, class_])
 
@@ -176,7 +178,7 @@ def _are_rivals(call: EvaluationCall, data: ndarray, one: int, other: int) -> bo
 def multibox_transform_loc(
     call: EvaluationCall, cls_pred: ndarray, loc_pred: ndarray, anchor: ndarray
 ) -> list[ndarray]:
-    """Corners (top, left, bottom, right) from anchors' corners and what is predicted relative to them."""
+    """Return corners (top, left, bottom, right) from the anchors' corners and relative predictions."""
     left, top, right, bottom = anchor[0].T
     offsets = loc_pred.reshape(len(loc_pred), anchor.shape[1], 4) * call.variances
     x, y, width, height = numpy.moveaxis(offsets, -1, 0)
@@ -187,14 +189,14 @@ def multibox_transform_loc(
 
 
 def _extent(low: ndarray, high: ndarray, shift: ndarray, scale: ndarray) -> tuple[ndarray, ndarray]:
-    """Where an anchor's side begins and ends after shifting and scaling."""
+    """Return the begin and end of an anchor's side after shifting and scaling."""
     length = high - low
     center, half = shift * length + (low + high) / 2, numpy.exp(scale) * length / 2
     return center - half, center + half
 
 
 def _kept_scores(call: EvaluationCall, scores: ndarray) -> ndarray:
-    """Scores below the threshold become 0, and those of the background where it is not kept."""
+    """Set scores below the threshold to 0, and the background's scores unless they are kept."""
     if call.apply_softmax:
         powers = numpy.exp(scores - scores.max(axis=1, keepdims=True))
         scores = powers / powers.sum(axis=1, keepdims=True)
@@ -208,7 +210,7 @@ def _kept_scores(call: EvaluationCall, scores: ndarray) -> ndarray:
 
 
 def _image(data: ndarray, rois: ndarray, region: int) -> ndarray:
-    """The image that a region is of; fractions of its number go."""
+    """Return the image of a region. Fractions of its number are dropped."""
     given = rois[region, 0]
     if not -1 < given < len(data):
         raise IndexError(f"region {region} is in image {given:g}, but there are {len(data)}")
@@ -217,7 +219,7 @@ def _image(data: ndarray, rois: ndarray, region: int) -> ndarray:
 
 @register_reference("relax.vision.roi_align")
 def roi_align(call: EvaluationCall, data: ndarray, rois: ndarray) -> ndarray:
-    """Bilinear samples on a grid in each bin; 0 where there are none."""
+    """Average bilinear samples on a grid in each bin. A bin without samples is 0."""
     is_last = call.layout == "NHWC"
     images = numpy.moveaxis(data, -1, 1) if is_last else data
     rows, columns = call.pooled_size[0], call.pooled_size[-1]
@@ -233,7 +235,7 @@ def roi_align(call: EvaluationCall, data: ndarray, rois: ndarray) -> ndarray:
 
 
 def _samples(call: EvaluationCall, roi: ndarray, axis: int, count: int) -> list[list[float]]:
-    """For each bin in one direction the positions of its samples."""
+    """Return the sample positions of each bin in one direction."""
     start, end = roi[1 + axis] * call.spatial_scale, roi[3 + axis] * call.spatial_scale
     whole = end - start if call.aligned else max(end - start, 1.0)
     length = whole / count
@@ -244,7 +246,7 @@ def _samples(call: EvaluationCall, roi: ndarray, axis: int, count: int) -> list[
 
 
 def _sample(image: ndarray, y: float, x: float, mode: str) -> ndarray:
-    """Each channel between its elements, the border goes on for one element outside; 0 farther away."""
+    """Interpolate each channel. The border extends by one element, and is 0 farther away."""
     channels, height, width = image.shape
     if not (-1 <= y <= height and -1 <= x <= width and height and width):
         return numpy.zeros(channels)
@@ -257,7 +259,7 @@ def _sample(image: ndarray, y: float, x: float, mode: str) -> ndarray:
 
 
 def _neighbours(position: float, extent: int) -> list[tuple[int, float]]:
-    """The elements before and after a position, and their weights."""
+    """Return the elements before and after a position, and their weights."""
     limited = max(0.0, min(position, extent - 1.0))
     low = math.floor(limited)
     return [(low, 1 - (limited - low)), (min(low + 1, extent - 1), limited - low)]
@@ -265,7 +267,7 @@ def _neighbours(position: float, extent: int) -> list[tuple[int, float]]:
 
 @register_reference("relax.vision.roi_pool")
 def roi_pool(call: EvaluationCall, data: ndarray, rois: ndarray) -> ndarray:
-    """The largest element of each bin; 0 for a bin outside. Coordinates are rounded, halves up."""
+    """Return the largest element of each bin, 0 for an empty bin. Coordinates are rounded, halves up."""
     rows, columns = call.pooled_size[0], call.pooled_size[-1]
     result = numpy.zeros((len(rois), data.shape[1], rows, columns))
     for region in range(len(rois)):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions by Winograd's minimal filtering (Toom and Cook's products of polynomials, transposed).
+"""Convolutions by Winograd's minimal filtering (transposed Toom-Cook products of polynomials).
 
-A tile of m x m results is out^T [kernel * (in^T d in)] out, of the (m + 2) x (m + 2) elements d that it is made of; the
-kernel is transformed already. The matrices follow from the points at which polynomials are multiplied.
+A tile of m x m results is out^T [kernel * (in^T d in)] out. The input d has (m + 2) x (m + 2) elements, and the kernel
+is already transformed. The matrices follow from the points at which polynomials are multiplied.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...passes.evaluate.registry import EvaluationCall
 
-#: By the side of a tile; the last one is at infinity.
+#: By the side of a tile. The last point is at infinity.
 _POINTS = {4: (0, 1, -1), 6: (0, 0.625, -0.625, 1.5, -1.5)}
 
 
@@ -55,7 +55,7 @@ def conv2d_winograd(
 
 
 def _matrices(side: int) -> tuple[ndarray, ndarray]:
-    """For the data: the coefficients of the polynomial that is 0 at all points but one. For the results: powers."""
+    """Return the matrices for data (coefficients that vanish at all points but one) and for results (powers)."""
     points = _POINTS[side]
     into = numpy.zeros((side, side))
     for place, _ in enumerate(points):

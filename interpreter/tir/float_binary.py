@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
-from ..held_values import stored
+from ..held_values import Elements, stored
 from ..registry import register_reference
 from ..special_functions import by_element, exact_fma, remainder
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from ...passes.evaluate.registry import EvaluationCall
 
-_FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
-    "pow": numpy.power, "atan2": numpy.arctan2, "hypot": numpy.hypot, "logaddexp": numpy.logaddexp,
+_FUNCTIONS: dict[str, Callable[[ndarray, ndarray], Elements]] = {
+    "pow": numpy.float_power, "atan2": numpy.arctan2, "hypot": numpy.hypot, "logaddexp": numpy.logaddexp,
     "logaddexp2": numpy.logaddexp2, "heaviside": numpy.heaviside, "fmod": numpy.fmod, "remainder": remainder,
     "fmin": numpy.fmin, "fmax": numpy.fmax, "copysign": numpy.copysign,
     "fdim": lambda x, y: numpy.where(x <= y, 0.0, x - y),
@@ -29,7 +29,7 @@ for _name, _function in _FUNCTIONS.items():
 
 
 def _quotient(x: float, y: float) -> float:
-    """The nearest integer to x / y, its sign and its three lowest bits."""
+    """Return the sign and the three lowest bits of the integer nearest to x / y."""
     if not (numpy.isfinite(x) and numpy.isfinite(y)) or y == 0:
         return 0.0
     nearest = round(Fraction(x) / Fraction(y))
@@ -37,13 +37,13 @@ def _quotient(x: float, y: float) -> float:
 
 
 @register_reference("tir.remquo")
-def remquo(call: object, x1: ndarray, x2: ndarray) -> list[ndarray]:
+def remquo(call: object, x1: ndarray, x2: ndarray) -> list[Elements]:
     return [remainder(x1, x2), by_element(_quotient)(x1, x2).astype(numpy.int32)]
 
 
 @register_reference("tir.nextafter")
 def nextafter(call: EvaluationCall, x1: ndarray, x2: ndarray) -> ndarray:
-    """Among the numbers of the type."""
+    """Return the next number of the element type."""
     held = stored(call.result.dtype)
     return numpy.nextafter(numpy.asarray(x1).astype(held), numpy.asarray(x2).astype(held)).astype(float)
 
@@ -54,6 +54,6 @@ def ldexp(call: object, x1: ndarray, x2: ndarray) -> ndarray:
 
 
 @register_reference("tir.fma")
-def fma(call: EvaluationCall, x1: ndarray, x2: ndarray, x3: ndarray) -> ndarray:
-    """Products of narrower floats are exact in f64."""
+def fma(call: EvaluationCall, x1: ndarray, x2: ndarray, x3: ndarray) -> Elements:
+    """Compute x1 * x2 + x3, rounded once. Products of narrower floats are exact in f64."""
     return exact_fma(x1, x2, x3) if call.result.dtype == "f64" else x1 * x2 + x3

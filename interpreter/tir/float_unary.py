@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
 from ..element_bits import integers_of
-from ..held_values import stored
+from ..held_values import Elements, stored
 from ..registry import register_reference
 from ..special_functions import by_element, erf, erfc, gamma, log_gamma, rounded_away, smallest_normal
 
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
     from ...passes.evaluate.registry import EvaluationCall
 
 
-def _sin_pi(x: ndarray) -> Any:
-    """Exact where the result is 0 or a whole number."""
+def _sin_pi(x: ndarray) -> ndarray:
+    """Return sin(pi * x), exact for results that are integers."""
     turn = numpy.fmod(x, 2.0)
     return numpy.where(turn == numpy.rint(turn), numpy.copysign(0.0, turn), numpy.sin(turn * numpy.pi))
 
 
-def _cos_pi(x: ndarray) -> Any:
+def _cos_pi(x: ndarray) -> ndarray:
     turn = numpy.fmod(x, 2.0)
     return numpy.where(numpy.abs(numpy.abs(turn) - 1) == 0.5, 0.0, numpy.cos(turn * numpy.pi))
 
 
-def _tan_pi(x: ndarray) -> Any:
+def _tan_pi(x: ndarray) -> ndarray:
     sine, cosine = _sin_pi(x), _cos_pi(x)
     infinite = numpy.copysign(numpy.inf, numpy.sin(numpy.fmod(x, 2.0) * numpy.pi))
     return numpy.where(cosine == 0, infinite, sine / cosine)
 
 
-def _sinc(x: ndarray) -> Any:
+def _sinc(x: ndarray) -> ndarray:
     return numpy.where(x == 0, 1.0, numpy.where(numpy.isinf(x), 0.0, _sin_pi(x) / (x * numpy.pi)))
 
 
-def _sigmoid(x: ndarray) -> Any:
+def _sigmoid(x: ndarray) -> ndarray:
     return 1 / (1 + numpy.exp(-x))
 
 
 def _bessel(x: float) -> float:
-    """I0's series: all terms are positive."""
+    """Return I0(x) by its series. All terms are positive."""
     if x != x or abs(x) > 700:
         return abs(x) if x != x else float("inf")
     term = total = 1.0
@@ -57,7 +57,7 @@ def _bessel(x: float) -> float:
     return total
 
 
-_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+_FUNCTIONS: dict[str, Callable[[ndarray], Elements]] = {
     "acos": numpy.arccos, "acosh": numpy.arccosh, "asin": numpy.arcsin, "asinh": numpy.arcsinh, "atan": numpy.arctan,
     "atanh": numpy.arctanh, "cos": numpy.cos, "cosh": numpy.cosh, "cospi": _cos_pi, "sin": numpy.sin,
     "sinh": numpy.sinh, "sinpi": _sin_pi, "sinc": _sinc, "tan": numpy.tan, "tanh": numpy.tanh, "tanpi": _tan_pi,
@@ -79,8 +79,8 @@ def exp_below(call: EvaluationCall, x: ndarray) -> ndarray:
     return numpy.where(power < smallest_normal(call.result.dtype), 0.0, power)
 
 
-def _exponent(x: ndarray) -> Any:
-    """Of numbers that are finite and not 0, as floats."""
+def _exponent(x: ndarray) -> ndarray:
+    """Return the exponents of finite nonzero numbers as floats."""
     return numpy.frexp(x)[1] - 1.0
 
 
@@ -91,24 +91,24 @@ def logb(call: object, x: ndarray) -> ndarray:
 
 @register_reference("tir.ilogb")
 def ilogb(call: object, x: ndarray) -> ndarray:
-    """What C leaves open: 0 and NaN give the lowest number, infinity the highest."""
+    """Return the exponent. C leaves special cases open: 0 and NaN yield the lowest number, infinity the highest."""
     found = numpy.where(numpy.isinf(x), 2.0**31 - 1, _exponent(x))
     return numpy.where((x == 0) | numpy.isnan(x), -(2.0**31), found).astype(numpy.int32)
 
 
 @register_reference("tir.lround")
-def lround(call: EvaluationCall, x: ndarray) -> ndarray:
+def lround(call: EvaluationCall, x: ndarray) -> Elements:
     return integers_of(rounded_away(x), call.result.dtype)
 
 
 @register_reference("tir.lrint")
-def lrint(call: EvaluationCall, x: ndarray) -> ndarray:
+def lrint(call: EvaluationCall, x: ndarray) -> Elements:
     return integers_of(numpy.rint(x), call.result.dtype)
 
 
 @register_reference("tir.spacing")
 def spacing(call: EvaluationCall, x: ndarray) -> ndarray:
-    """numpy's, for elements of the type; it has the sign of x."""
+    """Return NumPy's spacing for the element type, with the sign of x."""
     return numpy.spacing(numpy.asarray(x).astype(stored(call.result.dtype))).astype(float)
 
 

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scalar functions of integers, in Python's integers, of which the type's bits are kept."""
+"""Scalar functions of integers, computed with Python integers and truncated to the type's bits."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
+from ..held_values import Elements
 from ..integers import exact, low_bits, width
 from ..registry import register_reference
 
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
     from ...passes.evaluate.registry import EvaluationCall
 
-#: A function of integers without a sign, and of how many bits they have.
+#: Function of a width and unsigned integers.
 _Bits = Callable[..., int]
 
 
-def _of_bits(function: _Bits) -> Callable[..., Any]:
-    def found(call: EvaluationCall, *operands: Any) -> Any:
+def _of_bits(function: _Bits) -> Callable[..., Elements]:
+    def found(call: EvaluationCall, *operands: ndarray) -> Elements:
         bits = width(call.result.dtype)
         wanted = numpy.broadcast(*operands)
         values = [function(bits, *(int(number) % (1 << bits) for number in each)) for each in wanted]
@@ -56,8 +57,8 @@ for _name, _function in _FUNCTIONS.items():
     register_reference(f"tir.{_name}")(_of_bits(_function))
 
 
-def _by_value(function: Callable[[int, int], int]) -> Callable[..., Any]:
-    def found(call: EvaluationCall, x1: ndarray, x2: ndarray) -> Any:
+def _by_value(function: Callable[[int, int], int]) -> Callable[..., Elements]:
+    def found(call: EvaluationCall, x1: ndarray, x2: ndarray) -> Elements:
         wanted = numpy.broadcast(x1, x2)
         values = [function(int(one), int(other)) for one, other in wanted]
         return low_bits(numpy.array(values, object).reshape(wanted.shape), call.result.dtype)
@@ -73,20 +74,20 @@ register_reference("tir.lcm")(_by_value(math.lcm))
 
 
 @register_reference("tir.q_multiply_shift")
-def q_multiply_shift(call: EvaluationCall, x: ndarray, y: ndarray, s: ndarray) -> ndarray:
+def q_multiply_shift(call: EvaluationCall, x: ndarray, y: ndarray, s: ndarray) -> Elements:
     left = numpy.maximum(s, 0)
     return _product(call, x, y, left, left - s + call.q)
 
 
 @register_reference("tir.q_multiply_shift_per_axis")
-def q_multiply_shift_per_axis(call: EvaluationCall, x: ndarray, y: ndarray, ls: ndarray, rs: ndarray) -> ndarray:
-    """What the flags say cannot be must not count."""
+def q_multiply_shift_per_axis(call: EvaluationCall, x: ndarray, y: ndarray, ls: ndarray, rs: ndarray) -> Elements:
+    """Multiply and shift. Shifts that the flags exclude are ignored."""
     left = ls if call.is_lshift_required else 0 * ls
     return _product(call, x, y, left, (rs if call.is_rshift_required else 0 * rs) + call.q)
 
 
-def _product(call: EvaluationCall, x: ndarray, y: ndarray, left: ndarray, right: ndarray) -> Any:
-    """(x << left) * y / 2**right, halves up."""
+def _product(call: EvaluationCall, x: ndarray, y: ndarray, left: ndarray, right: ndarray) -> Elements:
+    """Compute (x << left) * y / 2**right, rounded half up."""
     product = (exact(x) << exact(left)) * exact(y)
     half = numpy.where(exact(right) > 0, exact(1) << exact(numpy.maximum(right - 1, 0)), 0)
     return low_bits((product + half) >> exact(right), call.result.dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scalar functions of floats and integers alike."""
+"""Scalar functions of floats and integers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def square(call: object, x: ndarray) -> ndarray:
 
 
 def _require_divisors(x2: ndarray) -> None:
-    """An integer divided by 0 is undefined."""
+    """Raise NotKnown for an integer division by 0, which is undefined."""
     if x2.dtype.kind in "iu" and not numpy.all(x2):
         raise NotKnown
 

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Questions about a float."""
+"""Predicates of one float."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy
 
+from ..held_values import Elements
 from ..registry import register_reference
 from ..special_functions import is_normal
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
     from ...passes.evaluate.registry import EvaluationCall
 
-_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+_FUNCTIONS: dict[str, Callable[[ndarray], Elements]] = {
     "isfinite": numpy.isfinite, "isinf": numpy.isinf, "isposinf": numpy.isposinf, "isneginf": numpy.isneginf,
     "isnan": numpy.isnan, "signbit": numpy.signbit,
 }  # fmt: skip
@@ -25,5 +26,5 @@ for _name, _function in _FUNCTIONS.items():
 
 
 @register_reference("tir.isnormal")
-def isnormal(call: EvaluationCall, x: ndarray) -> ndarray:
+def isnormal(call: EvaluationCall, x: ndarray) -> Elements:
     return is_normal(x, call.x.dtype)

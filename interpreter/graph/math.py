@@ -1,21 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""math: functions of floats, computed in f64 and rounded, and of integers' bits."""
+"""Functions of scalars in graphs: of floats, computed in f64 and rounded, and of the bits of integers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy
 
 from .. import special_functions as special
 from ..element_bits import element_of
-from ..held_values import computed
+from ..held_values import Elements, computed
 from ..integers import unsigned, width, wrapped
 from ..registry import register_step
 from ..sites import Site, Step
 
-_FLOATS: dict[str, Callable[..., Any]] = {
+_FLOATS: dict[str, Callable[..., Elements]] = {
     "absf": numpy.abs, "acos": numpy.arccos, "acosh": numpy.arccosh, "asin": numpy.arcsin, "asinh": numpy.arcsinh,
     "atan": numpy.arctan, "atan2": numpy.arctan2, "atanh": numpy.arctanh, "cbrt": numpy.cbrt, "ceil": numpy.ceil,
     "copysign": numpy.copysign, "cos": numpy.cos, "cosh": numpy.cosh, "erf": special.erf, "erfc": special.erfc,
@@ -24,12 +23,12 @@ _FLOATS: dict[str, Callable[..., Any]] = {
     "roundeven": numpy.rint, "rsqrt": lambda x: 1 / numpy.sqrt(x), "sin": numpy.sin, "sinh": numpy.sinh,
     "sqrt": numpy.sqrt, "tan": numpy.tan, "tanh": numpy.tanh, "trunc": numpy.trunc,
 }  # fmt: skip
-_PREDICATES: dict[str, Callable[..., Any]] = {
+_PREDICATES: dict[str, Callable[..., Elements]] = {
     "isfinite": numpy.isfinite, "isinf": numpy.isinf, "isnan": numpy.isnan, "isnormal": special.is_normal,
 }  # fmt: skip
 
 
-def _rounded(function: Callable[..., Any]) -> Callable[[Site], Step]:
+def _rounded(function: Callable[..., Elements]) -> Callable[[Site], Step]:
     def prepare(site: Site) -> Step:
         numbers, dtype = site.numbers, element_of(site.result_type())
         return lambda frame, *operands: numbers.held(function(*map(computed, operands)), dtype)[()]
@@ -53,13 +52,13 @@ def is_normal(site: Site) -> Step:
     return lambda frame, x: special.is_normal(computed(x), dtype)
 
 
-@register_step(["math.fma", "vector.fma"])
+@register_step("math.fma")
 def fma(site: Site) -> Step:
-    """x * y + z, rounded once."""
+    """Compute x * y + z, rounded once."""
     numbers, dtype = site.numbers, element_of(site.result_type())
-    if numbers.wide and not numbers.is_rounded:
+    if numbers.wide:
         return lambda frame, x, y, z: x * y + z
-    if dtype == "f64" and not numbers.wide:
+    if dtype == "f64":
         return lambda frame, x, y, z: special.exact_fma(x, y, z)
     return lambda frame, x, y, z: numbers.held(computed(x) * computed(y) + computed(z), dtype)[()]
 

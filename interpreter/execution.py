@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs functions, one operation after the other. Each is prepared once, its attributes read, and then run often."""
+"""Execution of functions, operation by operation. Each operation is prepared once and then run many times."""
 
 from __future__ import annotations
 
@@ -9,52 +9,47 @@ from typing import Any, NamedTuple
 
 import numpy
 
-from ..bindings.diagnostics import made_at
-from ..bindings.ir import Attribute, Block, Operation, Region, Type
+from ..bindings.ir import Block, Operation, Region, Type
 from ..bindings.mlir import ir
 from ..bindings.navigation import (
     body_of,
-    callee_of,
     functions_in,
     has_body,
-    operations_named,
     operations_of,
     symbol_name,
-    text_in,
 )
 from ..dialects.core.attributes import AttributeProblem
 from ..dialects.core.codec import decode
 from ..dialects.core.dialect import row_of
-from ..dialects.core.infos import Info, is_float, is_int
-from ..dialects.core.ir_attributes import OPERATOR
+from ..dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo, is_int
+from ..dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS
+from ..runtime.arrays import to_numpy
+from ..runtime.executable import Executable
 from ..support.errors import OptionError, RefusalError
 from ..support.suggest import suggest
+from .compiled import CompiledPrimFunc, as_argument, is_compiled, is_lowered, program_of_graph
 from .element_bits import element_of
-from .held_values import Numbers
+from .held_values import HeldValue, Numbers, stored
 from .literals import constant_of
 from .meanings import prepare_operator
-from .memory import Memory
 from .registry import find_step
 from .sites import Body, Flow, Frame, Line, Site, Slots, Step, has_sizes, jump_of, refusal
 
-#: Given each operator with its step, what is done instead: it may look at values, or change them.
+#: Callable that receives an operator and its step, and returns the step to run instead.
 Around = Callable[[Operation, Step], Step]
-# Operations that end a block; what they are given is what the block gives.
-_ENDS = frozenset(
-    "func.return scf.yield scf.condition scf.reduce scf.reduce.return scf.forall.in_parallel linalg.yield tensor.yield "
-    "affine.yield memref.alloca_scope.return memref.atomic_yield cf.br cf.cond_br cf.switch".split()
-)
+# Terminators of blocks. Their operands are the block's results.
+_ENDS = frozenset("func.return scf.yield scf.condition cf.br cf.cond_br cf.switch".split())
 
 
 class _Prepared(NamedTuple):
     body: Body | Flow
     slots: Slots
     inputs: list[Info]
-    #: What integers of the arguments are held in.
+    #: Storage types of integer arguments.
     held: list[numpy.dtype | None]
 
-    def taken(self, arguments: Sequence[Any]) -> list[Any]:
-        """The arguments with the signs that the function's types have, which callers' may not."""
+    def taken(self, arguments: Sequence[Any]) -> list[HeldValue]:
+        """Return the arguments with the signs of the function's types."""
         return [
             array if held is None or array.dtype == held else array.view(held)
             for array, held in zip(arguments, self.held, strict=True)
@@ -68,20 +63,15 @@ def _held_integers(type_: Type, numbers: Numbers) -> numpy.dtype | None:
     return numbers.dtype(dtype) if is_int(dtype) else None
 
 
-def _nothing(frame: Frame, *operands: Any) -> None:
-    """In the place of what cannot be run."""
-
-
-def _sees_bits(function: Operation) -> bool:
-    """Whether a function makes integers of floats' bits, or floats of integers'."""
-    casts = operations_named(function, "arith.bitcast", "vector.bitcast")
-    return any(any(is_float(element_of(value.type)) for value in (*each.operands, *each.results)) for each in casts)
+def _nothing(frame: Frame, *operands: object) -> None:
+    """Placeholder step of an operation that cannot be run."""
 
 
 class Machine:
-    """Runs the functions of one module; `wide`: with all floats in f64.
+    """Interpreter of the functions in one module. With `wide` the floats of graphs are f64.
 
-    `functions` are what it calls by name (relax.call_dps_packed). `around` may put something around operators' steps.
+    `functions` are Python functions that the module calls by name (relax.call_dps_packed). `around` may wrap the steps
+    of operators.
     """
 
     def __init__(
@@ -94,29 +84,29 @@ class Machine:
     ) -> None:
         self.module = module
         self.numbers = Numbers(wide)
-        self.memory = Memory(self.numbers)
         self.functions: Mapping[str, Callable[..., Any]] = dict(functions or {})
-        #: The calls from graphs that are being run, the innermost one last.
-        self._calls: list[Operation] = []
         self._around = around
-        #: What random numbers are made of, each once.
+        #: Counter for random keys. Each key is used once.
         self.keys: Iterator[int] = itertools.count()
         self._operations = {symbol_name(each): each for each in functions_in(module)}
         self._prepared: dict[str, _Prepared] = {}
+        self._prim_funcs: dict[str, CompiledPrimFunc] = {}
+        self._program: Executable | None = None
         self._preparing: list[str] = []
         self._problems: list[RefusalError] = []
         self._modules: dict[str, Machine] = {}
 
-    def call_from_graph(self, name: str, arguments: Sequence[Any], operation: Operation) -> list[Any]:
-        """`call`; what fails inside names the place of the operation."""
-        self._calls.append(operation)
-        try:
-            return self.call(name, arguments)
-        finally:
-            self._calls.pop()
+    def call(self, name: str, arguments: Sequence[Any], site: Operation | None = None) -> list[Any]:
+        """Return a function's results. Arguments that the function writes to are changed.
 
-    def call(self, name: str, arguments: Sequence[Any]) -> list[Any]:
-        """What a function returns. Arguments that it writes to are changed."""
+        `site` is the call. Errors of a PrimFunc name the location of its call.
+        """
+        operation = self.operation(name)
+        if is_lowered(operation):
+            return self._call_program(name, arguments)
+        if is_compiled(operation):
+            self.prepare(name)
+            return list(self._prim_funcs[name](arguments, site))
         function = self._function(name)
         frame = Frame(len(function.slots), function.slots.constants)
         for index, (info, argument) in enumerate(zip(function.inputs, arguments, strict=True)):
@@ -125,35 +115,44 @@ class Machine:
         with numpy.errstate(all="ignore"):
             return list(function.body.run(frame, function.taken(arguments)))
 
-    def place(self) -> str:
-        """Where in the graph it is, for exceptions: the operator and its line."""
-        if not self._calls:
-            return ""
-        call = self._calls[-1]
-        name = call.attributes["func"].value if call.name.startswith("relax.call_tir") else callee_of(call)
-        callee = self._operations.get(str(name))
-        return made_at("" if callee is None else text_in(callee, OPERATOR, f"@{name}"), self._calls[-1].location)
+    def _call_program(self, name: str, arguments: Sequence[HeldValue]) -> list[Any]:
+        """Call a graph function on memory, in the program of its module."""
+        if self._program is None:
+            self._program = program_of_graph(self.module, self.functions)
+        inputs, results = (
+            [decode(each.value) for each in self.operation(name).attributes[key]]
+            for key in (GRAPH_INPUTS, GRAPH_RESULTS)
+        )
+        elements = [info.dtype if isinstance(info, TensorInfo) else "" for info in inputs]
+        found = self._program[name](*(as_argument(*each) for each in zip(arguments, elements, strict=True)))
+        listed = list(found) if len(results) > 1 else [found] * len(results)
+        return [self._read_result(*each) for each in zip(listed, results, strict=True)]
 
-    def globals(self) -> Mapping[str, Attribute]:
-        """The constants that the module has by name."""
-        return {
-            symbol_name(each): each.attributes["initial_value"]
-            for each in operations_of(body_of(self.module))
-            if each.name == "memref.global" and "initial_value" in each.attributes
-        }
+    def _read_result(self, value: Any, info: Info) -> Any:
+        """Return a program's result as a value of the interpreter."""
+        if isinstance(info, TensorInfo):
+            return self.numbers.held(to_numpy(value, stored(info.dtype)), info.dtype)
+        if isinstance(info, ScalarInfo):
+            return self.numbers.held(value, info.dtype)[()]
+        return tuple(map(int, value)) if isinstance(info, ShapeInfo) else value
 
     def operation(self, name: str) -> Operation:
-        """The function of a name."""
+        """Return the function of a name."""
         if name not in self._operations:
             raise OptionError(f"there is no function @{name} in the module{suggest(name, self._operations)}")
         return self._operations[name]
 
     def inputs(self, name: str) -> list[Info]:
-        """What a function takes."""
+        """Return the types of a function's parameters."""
+        operation = self.operation(name)
+        if is_lowered(operation):
+            return [decode(each.value) for each in operation.attributes[GRAPH_INPUTS]]
+        if is_compiled(operation):
+            return [decode(each.type) for each in body_of(operation).arguments]
         return self._function(name).inputs
 
     def inside(self, name: str) -> Machine:
-        """What runs the functions of a module in this one."""
+        """Return the interpreter of a nested module."""
         if name not in self._modules:
             found = (each for each in operations_of(body_of(self.module)) if each.name == "builtin.module")
             module = next(each for each in found if symbol_name(each) == name)
@@ -161,9 +160,12 @@ class Machine:
         return self._modules[name]
 
     def prepare(self, name: str) -> None:
-        """Prepares a function and all that it calls. All that cannot be run is said in one error."""
+        """Prepare a function and its callees. One error lists all operations that cannot be run."""
         operation = self.operation(name)
-        if name in self._prepared or name in self._preparing or not has_body(operation):
+        if name in self._prepared or name in self._preparing or name in self._prim_funcs or not has_body(operation):
+            return
+        if is_compiled(operation):
+            self._prim_funcs[name] = CompiledPrimFunc(operation, self.functions)
             return
         self._preparing.append(name)
         try:
@@ -178,17 +180,16 @@ class Machine:
             raise first.altered(notes=list(map(str, others)), diagnostics=diagnostics)
 
     def _prepare(self, operation: Operation) -> _Prepared:
-        numbers = Numbers(True, is_rounded=True) if self.numbers.wide and _sees_bits(operation) else self.numbers
-        slots = Slots(numbers)
+        slots = Slots(self.numbers)
         types = [argument.type for argument in body_of(operation).arguments]
-        held = [_held_integers(type_, numbers) for type_ in types]
+        held = [_held_integers(type_, self.numbers) for type_ in types]
         return _Prepared(self.prepared(operation.regions[0], slots), slots, list(map(decode, types)), held)
 
     def _function(self, name: str) -> _Prepared:
         if name not in self._prepared:
             self.prepare(name)
         if name not in self._prepared:
-            raise refusal(self.operation(name), f"@{name} is declared only: what it does is not in the module")
+            raise refusal(self.operation(name), f"@{name} is only declared: the module has no body for it")
         return self._prepared[name]
 
     def prepared(self, region: Region, slots: Slots) -> Body | Flow:

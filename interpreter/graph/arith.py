@@ -1,27 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""arith: numbers, element by element. Operands are numbers, vectors or tensors; integers have no sign of their own."""
+"""Arithmetic of scalars in graphs, such as counters and conditions of loops. Integers are signless."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy
 
 from ..element_bits import bits_as, element_of, integers_of
+from ..held_values import Elements, Integers
 from ..integers import exact, is_plain, low_bits, modular, signed, unsigned, width, wrapped
 from ..registry import register_step
 from ..sites import Site, Step
 
 
-def plain(function: Callable[..., Any]) -> Callable[[Site], Step]:
-    """A step that does the same with all operands, whatever the attributes are."""
+def plain(function: Callable[..., Elements]) -> Callable[[Site], Step]:
+    """Return a step that applies a function to all operands, regardless of attributes."""
 
-    def run(frame: object, *operands: Any) -> Any:
+    def run(frame: object, *operands: Elements) -> Elements:
         return function(*operands)
 
-    def run_binary(frame: object, x: Any, y: Any) -> Any:
+    def run_binary(frame: object, x: Elements, y: Elements) -> Elements:
         return function(x, y)
 
     return lambda site: run_binary if len(site.operation.operands) == 2 else run
@@ -29,70 +29,60 @@ def plain(function: Callable[..., Any]) -> Callable[[Site], Step]:
 
 # ---- floats ----
 
-_FLOATS: dict[str, Callable[..., Any]] = {
+_FLOATS: dict[str, Callable[..., Elements]] = {
     "addf": numpy.add, "subf": numpy.subtract, "mulf": numpy.multiply, "divf": numpy.divide, "remf": numpy.fmod,
     "negf": numpy.negative, "maximumf": numpy.maximum, "minimumf": numpy.minimum, "maxnumf": numpy.fmax,
     "minnumf": numpy.fmin,
 }  # fmt: skip
 
 
-def _floats(function: Callable[..., Any]) -> Callable[[Site], Step]:
-    def prepare(site: Site) -> Step:
-        if not site.numbers.is_rounded:
-            return plain(function)(site)
-        numbers, dtype = site.numbers, element_of(site.result_type())
-        return lambda frame, *operands: numbers.held(function(*operands), dtype)[()]
-
-    return prepare
-
-
 for _name, _function in _FLOATS.items():
-    register_step(f"arith.{_name}")(_floats(_function))
+    register_step(f"arith.{_name}")(plain(_function))
 
 
 # ---- integers ----
 
 
-def divided(x: Any, y: Any) -> Any:
-    """Towards zero, as C does."""
+def divided(x: Integers, y: Integers) -> Integers:
+    """Divide with truncation, as in C."""
     return (x - numpy.fmod(x, y)) // y
 
 
-def _ceil_divided(x: Any, y: Any) -> Any:
+def _ceil_divided(x: Integers, y: Integers) -> Integers:
     quotient = x // y
     return quotient + (quotient * y != x).astype(quotient.dtype)
 
 
-_SIGNED: dict[str, Callable[..., Any]] = {
+_SIGNED: dict[str, Callable[..., Elements]] = {
     "arith.addi index.add": numpy.add, "arith.subi index.sub": numpy.subtract, "arith.muli index.mul": numpy.multiply,
     "arith.andi index.and": numpy.bitwise_and, "arith.ori index.or": numpy.bitwise_or,
     "arith.xori index.xor": numpy.bitwise_xor, "arith.maxsi index.maxs": numpy.maximum,
     "arith.minsi index.mins": numpy.minimum, "arith.shli index.shl": numpy.left_shift,
     "arith.shrsi index.shrs": numpy.right_shift,
 }  # fmt: skip
-_UNSIGNED: dict[str, Callable[..., Any]] = {
+_UNSIGNED: dict[str, Callable[..., Elements]] = {
     "arith.maxui index.maxu": numpy.maximum, "arith.minui index.minu": numpy.minimum,
     "arith.shrui index.shru": numpy.right_shift,
 }  # fmt: skip
-_SIGNED_QUOTIENTS: dict[str, Callable[..., Any]] = {
+_SIGNED_QUOTIENTS: dict[str, Callable[..., Elements]] = {
     "arith.divsi index.divs": divided, "arith.floordivsi index.floordivs": numpy.floor_divide,
     "arith.ceildivsi index.ceildivs": _ceil_divided, "arith.remsi index.rems": numpy.fmod,
 }  # fmt: skip
-_UNSIGNED_QUOTIENTS: dict[str, Callable[..., Any]] = {
+_UNSIGNED_QUOTIENTS: dict[str, Callable[..., Elements]] = {
     "arith.divui index.divu": numpy.floor_divide, "arith.ceildivui index.ceildivu": _ceil_divided,
     "arith.remui index.remu": numpy.fmod,
 }  # fmt: skip
 
 
-def _integers(function: Callable[..., Any], view: Callable[[Any], Any]) -> Callable[[Site], Step]:
+def _integers(function: Callable[..., Elements], view: Callable[[Elements], Elements]) -> Callable[[Site], Step]:
     return lambda site: plain(modular(function, element_of(site.result_type()), view))(site)
 
 
-def _quotients(function: Callable[..., Any], view: Callable[[Any], Any]) -> Callable[[Site], Step]:
+def _quotients(function: Callable[..., Elements], view: Callable[[Elements], Elements]) -> Callable[[Site], Step]:
     def prepare(site: Site) -> Step:
         divide = modular(function, element_of(site.result_type()), view)
 
-        def run(frame: object, x: Any, y: Any) -> Any:
+        def run(frame: object, x: Elements, y: Elements) -> Elements:
             if not numpy.all(y):
                 raise site.refusal("it divides by 0, which is undefined")
             return divide(x, y)
@@ -110,13 +100,13 @@ for _table, _view in ((_SIGNED_QUOTIENTS, signed), (_UNSIGNED_QUOTIENTS, unsigne
         register_step(_names.split())(_quotients(_function, _view))
 
 
-def _extended(view: Callable[[Any], Any]) -> Callable[[Site], Step]:
-    """Products of twice the width, in halves: the lower one first."""
+def _extended(view: Callable[[Elements], Elements]) -> Callable[[Site], Step]:
+    """Return the halves of a double-width product, the lower one first."""
 
     def prepare(site: Site) -> Step:
         dtype = element_of(site.result_type())
 
-        def run(frame: object, x: Any, y: Any) -> list[Any]:
+        def run(frame: object, x: Elements, y: Elements) -> list[Elements]:
             product = exact(view(x)) * exact(view(y))
             return [low_bits(product, dtype), low_bits(product >> width(dtype), dtype)]
 
@@ -133,7 +123,7 @@ register_step("arith.mului_extended")(_extended(unsigned))
 def add_extended(site: Site) -> Step:
     dtype = element_of(site.result_type())
 
-    def run(frame: object, x: Any, y: Any) -> list[Any]:
+    def run(frame: object, x: Elements, y: Elements) -> list[Elements]:
         total = exact(unsigned(x, dtype)) + exact(unsigned(y, dtype))
         return [low_bits(total, dtype), low_bits(total >> width(dtype), "i1")]
 
@@ -142,7 +132,7 @@ def add_extended(site: Site) -> Step:
 
 @register_step("arith.select")
 def select(site: Site) -> Step:
-    def run(frame: object, condition: Any, x: Any, y: Any) -> Any:
+    def run(frame: object, condition: Elements, x: Elements, y: Elements) -> Elements:
         if numpy.ndim(condition):
             return numpy.where(condition, x, y)
         return x if condition else y
@@ -156,7 +146,7 @@ _COMPARISONS = {
     "eq": numpy.equal, "ne": numpy.not_equal, "lt": numpy.less, "le": numpy.less_equal, "gt": numpy.greater,
     "ge": numpy.greater_equal,
 }  # fmt: skip
-# By number, as the attribute has them.
+# Ordered by the attribute's number.
 _INTEGER_PREDICATES = ("eq", "ne", "slt", "sle", "sgt", "sge", "ult", "ule", "ugt", "uge")
 _FLOAT_PREDICATES = (
     "false", "oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno", "true",
@@ -170,7 +160,7 @@ def compare_integers(site: Site) -> Step:
 
 @register_step("index.cmp")
 def compare_indices(site: Site) -> Step:
-    """The attribute prints as `#index<cmp_predicate slt>`."""
+    """Compare indices. The attribute prints as `#index<cmp_predicate slt>`."""
     return _compared(site, str(site.attributes["pred"]).split()[-1].rstrip(">)").split("(")[-1])
 
 
@@ -193,7 +183,7 @@ def compare_floats(site: Site) -> Step:
         return lambda frame, x, y: (numpy.isnan(x) | numpy.isnan(y)) == (name == "uno")
     compare = _COMPARISONS[name[1:]]
     if name[0] == "o":
-        # numpy's comparisons are false with NaN, but for not_equal.
+        # NumPy's comparisons are false for NaN, except for not_equal.
         return lambda frame, x, y: compare(x, y) & ~(numpy.isnan(x) | numpy.isnan(y))
     return lambda frame, x, y: compare(x, y) | numpy.isnan(x) | numpy.isnan(y)
 
@@ -201,11 +191,9 @@ def compare_floats(site: Site) -> Step:
 # ---- conversions ----
 
 
-@register_step(["arith.extf", "arith.truncf", "arith.scaling_extf", "arith.scaling_truncf"])
+@register_step(["arith.extf", "arith.truncf"])
 def between_floats(site: Site) -> Step:
     numbers, dtype = site.numbers, element_of(site.result_type())
-    if "scaling" in site.operation.name:
-        raise site.refusal("the reference has no floats with a scale")
     if "roundingmode" in site.attributes and site.attributes["roundingmode"].value != 0:
         raise site.refusal("the reference rounds to the nearest, ties to even, only")
     return lambda frame, x: numbers.held(x, dtype)[()]
@@ -242,7 +230,7 @@ def integers_of_floats(site: Site) -> Step:
     dtype = element_of(site.result_type())
     unsigned_result = "uint64" if site.operation.name == "arith.fptoui" and width(dtype) == 64 else ""
 
-    def run(frame: object, x: Any) -> Any:
+    def run(frame: object, x: Elements) -> Elements:
         if unsigned_result:
             return signed(numpy.asarray(x).astype(numpy.float64).astype(unsigned_result)[()])
         return integers_of(x, dtype)
@@ -250,7 +238,7 @@ def integers_of_floats(site: Site) -> Step:
     return run
 
 
-@register_step(["arith.bitcast", "vector.bitcast"])
+@register_step("arith.bitcast")
 def bitcast(site: Site) -> Step:
     numbers, source, target = site.numbers, element_of(site.operand_type()), element_of(site.result_type())
     return lambda frame, x: bits_as(numbers, x, source, target)
