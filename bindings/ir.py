@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .mlir import ir as _ir
+from .wheel_modules import ir as _ir
 
 SymbolTable = _ir.SymbolTable
 Attribute, Type, Location, Context = _ir.Attribute, _ir.Type, _ir.Location, _ir.Context

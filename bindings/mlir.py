@@ -6,7 +6,6 @@ Other modules use `from ..bindings.mlir import ir, passmanager, rewrite` and `di
 
 from __future__ import annotations
 
-import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -15,91 +14,19 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeGuard, TypeVar
 
-from ..support.callbacks import callback as _callback
-from ..support.callbacks import enters
-from ..support.importing import hidden_module
-from .wheel import find_root
+from .wheel_modules import DYNAMIC as DYNAMIC
+from .wheel_modules import ROOT as ROOT
+from .wheel_modules import core, irdl
+from .wheel_modules import ir as ir
+from .wheel_modules import mlir_walk as mlir_walk
+from .wheel_modules import passmanager as passmanager
+from .wheel_modules import register_type_caster as register_type_caster
+from .wheel_modules import rewrite as rewrite
 
 if TYPE_CHECKING:
     from .ir import Attribute, Context, Module, OperationBase, Type
 
 X = TypeVar("X")
-
-
-def _import_without_numpy(name: str) -> ModuleType:
-    """Import the bindings' `ir` without NumPy, which is half of the start-up time and serves four attribute builders
-    only.
-
-    `_register_elements_builders` registers the same builders with a deferred import.
-    """
-    with hidden_module("numpy"):
-        return importlib.import_module(name)
-
-
-def _register_elements_builders() -> None:
-    def register(name: str, numpy_dtype: str, element_type: str) -> None:
-        def build(values: object, context: Context) -> Attribute:
-            import numpy
-
-            array = numpy.asarray(values, dtype=numpy_dtype)
-            return ir.DenseElementsAttr.get(array, type=ir.Type.parse(element_type, context), context=context)
-
-        if not ir.AttrBuilder.contains(name):
-            ir.AttrBuilder.insert(name, build)
-
-    register("F64ElementsAttr", "float64", "f64")
-    register("I32ElementsAttr", "int32", "i32")
-    register("I64ElementsAttr", "int64", "i64")
-    register("IndexElementsAttr", "int64", "index")
-
-
-def _register_location_casters() -> None:
-    """Register casters for locations.
-
-    A location can be an attribute (`origin = loc("x")`), which the bindings fail to return.
-    """
-    for cls in (ir.CallSiteLoc, ir.FileLineColLoc, ir.FusedLoc, ir.NameLoc, ir.UnknownLoc):
-
-        def cast(value: object, cls: type = cls) -> object:
-            return cls(value) if isinstance(value, ir.Location) else value
-
-        register_type_caster(cls.static_typeid, cast)
-
-
-def _raise_outside() -> None:
-    """Wrap functions that call Python back, so that callbacks' exceptions do not pass through MLIR's frames."""
-    printed = (ir._OperationBase, ir.OpView, ir.Value, ir.OpResult, ir.BlockArgument, ir.Block, ir.Module)
-    for cls in printed:
-        cls.__str__ = enters(cls.__str__)
-    for name in ("get_asm", "print", "verify", "write_bytecode"):
-        setattr(ir._OperationBase, name, enters(getattr(ir._OperationBase, name)))
-    for cls, name in ((ir.Module, "parse"), (ir.Module, "parseFile"), (ir.Operation, "parse")):
-        setattr(cls, name, staticmethod(enters(getattr(cls, name))))
-    ir.OpView.parse = classmethod(enters(ir.OpView.__dict__["parse"].__func__))
-    passmanager.PassManager.run = enters(passmanager.PassManager.run)
-    entered_walk = enters(mlir_walk)
-
-    @functools.wraps(entered_walk)
-    def walk(operation: OperationBase, callback: Callable[..., object], *arguments: object, **options: object) -> None:
-        entered_walk(operation, guarded(callback), *arguments, **options)
-
-    guarded = _callback(ir.WalkResult.INTERRUPT)
-    ir._OperationBase.walk = walk
-
-
-ROOT = find_root()
-ir: Any = _import_without_numpy(f"{ROOT}.ir")
-#: Size of a dynamic dimension in a type's shape.
-DYNAMIC: int = ir.ShapedType.get_dynamic_size()
-_register_elements_builders()
-passmanager: Any = importlib.import_module(f"{ROOT}.passmanager")
-rewrite: Any = importlib.import_module(f"{ROOT}.rewrite")
-#: The bindings' own walk, for callbacks that never raise and callers that have entered MLIR.
-mlir_walk: Any = ir._OperationBase.walk
-_raise_outside()
-_core: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlir")
-_core.globals.dialect_search_modules = [f"{__package__}.dialect_classes", *_core.globals.dialect_search_modules]
-_irdl: Any = importlib.import_module(f"{ROOT}._mlir_libs._mlirDialectsIRDL")
 
 
 def parse_type(text: str, context: Context) -> Type:
@@ -199,12 +126,7 @@ def wheel_folder() -> Path:
 
 def load_irdl(module: Module) -> None:
     """Register the dialects of an IRDL module in the module's context."""
-    _irdl.load_dialects(module)
-
-
-def register_type_caster(typeid: object, cast: Callable[[object], object]) -> None:
-    """Make the bindings return `cast(x)` for types or attributes of this id. Ids differ between contexts."""
-    _core.register_type_caster(typeid, replace=True)(cast)
+    irdl.load_dialects(module)
 
 
 def _own_dialect_module(name: str) -> ModuleType:
@@ -234,10 +156,7 @@ def _has_module(name: str) -> bool:
 def register_dialect_classes(name: str, dialect_class: type, op_classes: list[type]) -> None:
     """Register the Python classes of a dialect's operations."""
     module = _own_dialect_module(name)
-    _core.globals._register_dialect_impl(name, dialect_class, replace=True)
+    core.globals._register_dialect_impl(name, dialect_class, replace=True)
     for cls in op_classes:
-        _core.register_operation(dialect_class, replace=True)(cls)
+        core.register_operation(dialect_class, replace=True)(cls)
         setattr(module, cls.__name__, cls)
-
-
-_register_location_casters()

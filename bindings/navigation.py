@@ -164,6 +164,7 @@ def constant_of(value: Value) -> int | None:
 
 
 def use_count(value: Value) -> int:
+    """Return the number of operands that are this value."""
     return sum(1 for _ in value.uses)
 
 
@@ -222,6 +223,7 @@ def functions_at(op: OperationBase) -> Iterator[Operation]:
 
 
 def has_body(function: OperationBase) -> bool:
+    """Check whether a function is defined, not only declared."""
     return len(function.regions[0].blocks) > 0
 
 
@@ -246,5 +248,6 @@ def function_type_of(function: OperationBase) -> Type:
 
 
 def is_private(op: OperationBase) -> bool:
+    """Check whether a symbol can only be used inside its module."""
     attributes = op.attributes
     return "sym_visibility" in attributes and attributes["sym_visibility"].value == "private"

@@ -23,9 +23,10 @@ from ..support.callbacks import enters
 from ..support.collector import uncollected
 from ..support.errors import OptionError
 from ..support.version import VERSION
-from ..targets.core.code import USUAL_LEVEL, CodeOptions, build, find_backend, stages_of
+from ..targets.core.code import build, find_backend, stages_of
+from ..targets.core.code_options import USUAL_LEVEL, CodeOptions
 from .device_targets import target_of_machine
-from .options import CompileOptions
+from .options import CompileOptions, with_numerics
 from .program_cache import cached_program
 from .reader_hints import reader_hints
 from .steps import check, fit, lower_in_place, lowered_for_code, working
@@ -63,12 +64,14 @@ def compile(
     bind: Mapping[str, int | str] | None = None,
     donate: Iterable[str] = (),
     precision: str = "f32",
+    numerics: str | None = None,
     partition: Wanted = (),
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
     device: str | None = None,
     graphs: bool | None = None,
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
+    tuned: str | os.PathLike[str] | None = None,
     observe: bool = False,
 ) -> Executable:
     """Compile a module's public functions to an executable.
@@ -92,6 +95,8 @@ def compile(
       with spare capacity, which `executable["main"].cache()` creates, instead of copying the argument.
     - precision: "bf16" or "f16" for the computation of f32 products and operations that can follow them. Sums stay
       f32.
+    - numerics: "same" for equal bits on all CPUs, for any batch and number of threads; "fast" for any order of sums;
+      None for "same" except where an instruction of the CPU is much faster (docs/numerics.md).
     - partition: external codegens in order of priority, ["mynpu", "dnnl"], or an rx.Partition. A codegen gets the
       parts of the module that match its patterns. The target compiles declined parts.
     - strict_partition: makes it an error if a codegen declines a part, or if this machine lacks a requirement of a
@@ -102,12 +107,13 @@ def compile(
       those with an estimated speedup (None).
     - schedules: replacements for the target's schedules of kernels. A file from rx.schedules.chosen or `relax-compile
       --emit=schedules`, or a mapping from kernel names to traces or schedules.
+    - tuned: folder of tuned kernels (relax-tune). Their plans override the target's where they fit this machine.
     - observe: makes the values of the program observable (relax-observe).
     """
     if not isinstance(module, Module):
         raise OptionError(f"rx.compile takes an rx.Module, got {type(module).__name__}", notes=reader_hints(module))
     options = CompileOptions(
-        target=target_of_machine(target, device) if pipeline is None else target,
+        target=with_numerics(target_of_machine(target, device) if pipeline is None else target, numerics),
         pipeline=pipeline,
         opt_level=opt_level,
         instruments=tuple(instruments),
@@ -124,6 +130,7 @@ def compile(
         device=device,
         graphs=graphs,
         schedules=schedules,
+        tuned=tuned,
         observation=_observation() if observe else None,
     )
     with lock_context(module.context):
@@ -194,14 +201,16 @@ def lower(
     bind: Mapping[str, int | str] | None = None,
     donate: Iterable[str] = (),
     precision: str = "f32",
+    numerics: str | None = None,
     partition: Wanted = (),
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
+    tuned: str | os.PathLike[str] | None = None,
 ) -> Module:
     """Return a copy of the module lowered by the target's stages. The options are those of `compile`."""
     options = CompileOptions(
-        target=target,
+        target=with_numerics(target, numerics),
         pipeline=pipeline,
         opt_level=opt_level,
         instruments=tuple(instruments),
@@ -212,6 +221,7 @@ def lower(
         strict_partition=strict_partition,
         partition_elsewhere=partition_elsewhere,
         schedules=schedules,
+        tuned=tuned,
     )
     return _lowered(module, options)
 
@@ -246,13 +256,14 @@ def sources(
     bind: Mapping[str, int | str] | None = None,
     donate: Iterable[str] = (),
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
+    tuned: str | os.PathLike[str] | None = None,
 ) -> dict[str, str | bytes]:
     """Return a module's functions as source files by name, for targets that emit sources.
 
     The files are text, except binary files with constants. The options are those of `compile`.
     """
     options = CompileOptions(
-        target, pipeline, opt_level, tuple(instruments), bind=bind, donate=donate, schedules=schedules
+        target, pipeline, opt_level, tuple(instruments), bind=bind, donate=donate, schedules=schedules, tuned=tuned
     )
     backend = find_backend(options.chosen.name)
     with lock_context(module.context):

@@ -11,8 +11,10 @@ from collections.abc import Iterator
 
 from ..bindings.package_files import PACKAGE, described, files_in, other_packages, own_files, top_spec
 from ..bindings.wheel import bindings_identity
+from ..frontends.front_end import find_front_end
 from ..runtime.cpu import cpu_identity, host_caches
-from ..support.plugins import plugin_module
+from ..support.importing import is_own_module
+from ..support.plugins import announced_plugins, plugin_module
 
 # A plug-in with more files cannot be told from unrelated files in its folder.
 _MOST_FILES = 2000
@@ -43,8 +45,40 @@ def plugin_fingerprint(name: str) -> str | None:
     return hashlib.blake2b("\n".join(lines).encode("utf-8", "surrogateescape"), digest_size=20).hexdigest()
 
 
-def is_own_target(name: str) -> bool:
-    """Check whether a target belongs to this project. Other packages may change their targets."""
+def module_fingerprint(name: str) -> str | None:
+    """Return a hash of a plug-in's files, or "" for a module of the compiler: compiler_fingerprint covers its files."""
+    return "" if name.partition(".")[0] == PACKAGE else plugin_fingerprint(name)
+
+
+def target_fingerprint(name: str) -> str | None:
+    """Return "" for a target of the compiler, or a hash of the project's plug-in that announces the target.
+
+    Return None for other packages: their targets may depend on further packages.
+    """
+    if _is_own_target(name):
+        return ""
+    modules = [module for *point, module in announced_plugins() if point == ["target", name]]
+    return plugin_fingerprint(modules[0]) if len(modules) == 1 and is_own_module(modules[0]) else None
+
+
+def front_end_fingerprint(path: str) -> str | None:
+    """Return "" for a model that the compiler reads, or a hash of the project's plug-in that reads it.
+
+    The hash covers the packages that announce converters for this front end. Return None without a front end, and for
+    front ends of other packages, which may depend on further packages.
+    """
+    front_end = find_front_end(path)
+    if front_end is None:
+        return None
+    module = front_end.load.__module__
+    if module.partition(".")[0] == PACKAGE:
+        return ""
+    modules = [module, *(each for kind, _, each in announced_plugins() if kind == front_end.name)]
+    found = [plugin_fingerprint(each) for each in modules] if is_own_module(module) else [None]
+    return None if None in found else " ".join(map(str, found))
+
+
+def _is_own_target(name: str) -> bool:
     spec = importlib.util.find_spec(f"{PACKAGE}.targets")
     folders = (spec and spec.submodule_search_locations) or ()
     return name.isidentifier() and any(os.path.isfile(os.path.join(each, name, "target.py")) for each in folders)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 from ..runtime.arrays import CPU, to_numpy
@@ -23,7 +24,7 @@ _BELOW_A_BYTE = ("int2", "uint2", "int4", "uint4", "float4_e2m1fn")
 Convert = Callable[[Any], Any]
 
 
-def import_jax() -> Any:
+def import_jax() -> ModuleType:
     """Import JAX. Raise ModelError if it is missing or too old."""
     try:
         import jax

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..runtime.function import REFUSALS
 from ..support.argument_types import types_checked
 from ..support.errors import ModelError, OptionError
-from ..targets.core.code import USUAL_LEVEL
+from ..targets.core.code_options import USUAL_LEVEL
 from .compiling import compile
 from .jax_arrays import PLATFORM, device_of, device_without_cpu, giver, import_jax, passer
 from .jax_callbacks import calls_python, register_lowerings

@@ -15,13 +15,26 @@ from ..passes.core.stages import Stages
 from ..support.disk_cache import DiskCache
 from ..support.errors import OptionError
 from ..targets.core.backend import ChosenTarget
-from ..targets.core.code import USUAL_LEVEL, CodeOptions, code_options, stages_of
-from ..targets.core.registry import parse_target
+from ..targets.core.code import stages_of
+from ..targets.core.code_options import USUAL_LEVEL, CodeOptions, code_options
+from ..targets.core.registry import options_of, parse_target
 
 if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
     from .observing import Observation
     from .schedules import Schedules
+
+
+def with_numerics(target: str, numerics: str | None) -> str:
+    """Return the target with the option `numerics`. Raise OptionError if it has none, or another value."""
+    if numerics is None:
+        return target
+    chosen = parse_target(target)
+    if "numerics" not in (option.name for option in options_of(chosen.name)):
+        raise OptionError(f"numerics='{numerics}': target '{target}' has no such option; llvm and its children have it")
+    if chosen.option("numerics") not in ("", numerics):
+        raise OptionError(f"numerics='{numerics}' contradicts the target '{target}'")
+    return str(ChosenTarget(chosen.name, tuple(sorted({**dict(chosen.options), "numerics": numerics}.items()))))
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,7 @@ class CompileOptions:
     device: str | None = None
     graphs: bool | None = None
     schedules: Schedules | None = None
+    tuned: str | os.PathLike[str] | None = None
     #: State for the option `observe`.
     observation: Observation | None = None
 
@@ -89,4 +103,8 @@ class CompileOptions:
             from .schedules import with_schedules
 
             stages = with_schedules(stages, self.schedules)
+        if self.tuned is not None:
+            from .schedules import with_tuned
+
+            stages = with_tuned(stages, self.tuned)
         return stages if self.observation is None else self.observation.stages(stages)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from mmap import mmap
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bindings.diagnostics import Diagnostic, noting_warnings, warn_again
 from ..bindings.ir import Attribute, Module
-from ..bindings.package_files import loaded_compiler
+from ..bindings.package_files import files_in, loaded_compiler
 from ..dialects.context import registered_dialects
 from ..dialects.core.elements import hash_of, held_array, print_by_content
 from ..passes.core.journal import Journal
@@ -27,8 +28,8 @@ from ..support.blaming import is_ours
 from ..support.disk_cache import DiskCache
 from ..support.errors import RelaxError
 from ..support.registry import extensions_digest
-from ..targets.core.code import CodeOptions
-from .fingerprint import is_own_target
+from ..targets.core.code_options import CodeOptions
+from .fingerprint import module_fingerprint, target_fingerprint
 from .options import CompileOptions
 
 if TYPE_CHECKING:
@@ -106,8 +107,8 @@ def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -
     """Return the cache location of a module's program, or None if the key cannot cover all its dependencies."""
     if code.cache is None or not _is_usual(options):
         return None
-    rules = extensions_digest()
-    if rules is None:
+    target, rules = target_fingerprint(options.chosen.name), extensions_digest()
+    if target is None or rules is None:
         return None
     try:
         codegens = _codegens(options)
@@ -125,7 +126,8 @@ def cached_program(module: Module, options: CompileOptions, code: CodeOptions) -
     if codegens is None or _has_foreign_operations(text):
         return None
     machine = cpu_identity(), host_caches(), host_cores()
-    parts = json.dumps([_FORMAT, loaded_compiler(), machine, _deciding(options), code.opt_level, codegens, rules, text])
+    extensions = target, codegens, rules
+    parts = json.dumps([_FORMAT, loaded_compiler(), machine, _deciding(options), code.opt_level, extensions, text])
     key = hashlib.sha256(parts.encode("utf-8", "surrogateescape")).hexdigest()
     return CachedProgram(code.cache, rules, key, mapped)
 
@@ -140,8 +142,9 @@ def _is_mapped(owner: Any) -> bool:
 def _deciding(options: CompileOptions) -> str:
     """Return the options that affect the program as text, in a normal form."""
     bind = {name: str(size) for name, size in sorted((options.bind or {}).items())}
+    tuned = options.tuned and list(files_in([os.fspath(options.tuned)]))
     donate = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
-    given = replace(options, bind=bind, donate=donate, partition=_partition(options))
+    given = replace(options, bind=bind, donate=donate, partition=_partition(options), tuned=str(tuned))
     return repr(replace(given, cache=None, functions=None, jobs=None, device=None, graphs=None))
 
 
@@ -154,14 +157,13 @@ def _partition(options: CompileOptions) -> Partition | tuple[()]:
 
 
 def _is_usual(options: CompileOptions) -> bool:
-    """Check that all options are plain values, the target is this project's, and the compilation is not observed."""
+    """Check that all options are plain values, and the compilation is not observed."""
     followed = options.journal, options.observation, options.pipeline, Journal.active(), options.schedules
     return (
         all(each is None for each in followed)
         and not options.instruments
         and isinstance(options.donate, (str, tuple, list))
         and isinstance(options.bind, (dict, type(None)))
-        and is_own_target(options.chosen.name)
     )
 
 
@@ -177,9 +179,11 @@ def _codegens(options: CompileOptions) -> list[str] | None:
     from ..passes.partition.planning import find_planner
 
     chosen = [parse_codegen(each) for each in partition.codegens]
-    said = [each.codegen().fingerprint(each.values) for each in chosen if is_ours(each.codegen)]
-    is_known = len(said) == len(chosen) and all(said) and is_ours(find_planner(partition.plan))
-    return said if is_known else None
+    if not all(is_ours(each) for each in (*(each.codegen for each in chosen), find_planner(partition.plan))):
+        return None
+    stated = [each.codegen().fingerprint(each.values) for each in chosen]
+    files = [module_fingerprint(each.codegen.__module__) for each in chosen]
+    return [*stated, *map(str, files)] if all(stated) and None not in files else None
 
 
 def _has_foreign_operations(text: str) -> bool:

@@ -4,15 +4,10 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-#: Readers by file suffix.
-_BY_SUFFIX = {
-    ".onnx": "rx.from_onnx(path)",
-    ".pt2": "rx.from_torch(path)",
-    ".tflite": "rx.from_tflite(path)",
-    ".rxa": "rx.runtime.load(path)",
-}
+from ..frontends.front_end import find_front_end
+
+_PROGRAM = ".rxa"
 #: Readers by package and class name.
 _BY_CLASS = {
     ("torch", "Module"): "rx.from_torch(model, args)",
@@ -26,8 +21,15 @@ _BY_CLASS = {
 def reader_hints(model: object) -> list[str]:
     """Return a note that names the reader for a model, or no note for other objects."""
     if isinstance(model, (str, os.PathLike)):
-        reader = _BY_SUFFIX.get(Path(model).suffix.lower(), "")
+        reader = _reader_of_file(str(model))
     else:
         classes = ((each.__module__.partition(".")[0], each.__name__) for each in type(model).__mro__)
         reader = next((_BY_CLASS[each] for each in classes if each in _BY_CLASS), "")
     return [f"{reader} reads it"] if reader else []
+
+
+def _reader_of_file(path: str) -> str:
+    if path.lower().endswith(_PROGRAM):
+        return "rx.runtime.load(path)"
+    front_end = find_front_end(path)
+    return front_end.hint if front_end is not None else ""

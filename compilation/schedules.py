@@ -36,12 +36,47 @@ def with_schedules(stages: Stages, schedules: Schedules) -> Stages:
     return _before_plans(stages, UseSchedules(file="schedules", content=file_of(traces, {}, "of rx.compile")))
 
 
+def with_tuned(stages: Stages, folder: str | os.PathLike[str]) -> Stages:
+    """Add a pass that sets the plans of tuned kernels."""
+    from ..passes.tir_use_tuned import UseTuned
+
+    stage, place = _place(stages)
+    passes = stages[stage].passes
+    pass_ = UseTuned(target=str(stages.target), folder=os.fspath(folder))
+    return stages.replace(stage, [*passes[:place], pass_, *passes[place:]])
+
+
+def until_rules(stages: Stages) -> Stages:
+    """Return the stages up to the pass that chooses the loops of all kernels, without it."""
+    stage, place = _place(stages)
+    return stages.until(stage).replace(stage, stages[stage].passes[:place])
+
+
+def from_rules(stages: Stages) -> Stages:
+    """Return the stages that follow `until_rules`."""
+    stage, place = _place(stages)
+    passes = stages[stage].passes
+    return stages.between(stage).replace(stage, passes[place:])
+
+
+def planned(stages: Stages) -> Stages:
+    """Return the pass that chooses the loops of all kernels, as stages that follow `until_rules`."""
+    stage, place = _place(stages)
+    return stages.only(stage).replace(stage, stages[stage].passes[place : place + 1])
+
+
 def until_planned(stages: Stages) -> Stages:
     """Return the stages up to the pass that chooses the loops of all kernels, or up to the application of schedules."""
     stage, place = _place(stages)
     passes = stages[stage].passes
     is_planned = _is(passes[place], _PLANS)
     return stages.until(stage).replace(stage, passes[: place + is_planned])
+
+
+def until_scheduled(stages: Stages) -> Stages:
+    """Return the stages up to the place where the schedules of a file are set."""
+    stage, place = _schedules_place(stages)
+    return stages.until(stage).replace(stage, stages[stage].passes[:place])
 
 
 def chosen_schedules(module: Operation, target: str, journal: Journal) -> str:
@@ -66,11 +101,17 @@ def chosen_schedules(module: Operation, target: str, journal: Journal) -> str:
 
 
 def _before_plans(stages: Stages, pass_: Pass) -> Stages:
+    stage, place = _schedules_place(stages)
+    passes = stages[stage].passes
+    return stages.replace(stage, [*passes[:place], pass_, *passes[place:]])
+
+
+def _schedules_place(stages: Stages) -> tuple[str, int]:
     stage, place = _place(stages)
     passes = stages[stage].passes
     while place > 0 and any(_is(passes[place - 1], name) for name in _LOOPS):
         place -= 1
-    return stages.replace(stage, [*passes[:place], pass_, *passes[place:]])
+    return stage, place
 
 
 def _place(stages: Stages) -> tuple[str, int]:

@@ -16,7 +16,8 @@ from ..passes.core.stages import Stages
 from ..passes.lower_calls.in_place import mark_own_memory
 from ..passes.outline_tensors.plain_functions import is_plain
 from ..passes.symbolic_shapes.single_sizes import warn_of_single_sizes
-from ..targets.core.code import CodeOptions, find_backend
+from ..targets.core.code import find_backend
+from ..targets.core.code_options import CodeOptions
 from ..targets.core.evaluation import passes_at
 from .options import CompileOptions
 

@@ -3,16 +3,19 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 
-from ..bindings.diagnostics import errors_as_relax_error
+from ..bindings.diagnostics import errors_as_relax_error, failure
 from ..bindings.ir import Operation
 from ..bindings.mlir import ir, is_not_utf8
 from ..bindings.navigation import body_of, function_type_of, operations_in, operations_of, symbol_name
 from ..support.errors import VerificationError
 from .core.codec import TypeProblem, decode
-from .core.ir_attributes import ON_ARGUMENTS, attribute_problems
+from .core.ir_attributes import ON_ARGUMENTS, TABLE, attribute_problems
 from .tir.prim_func import check_prim_funcs, functions_within
+
+_MODULES = ("builtin.module", "gpu.module")
 
 
 def verify_ir(operation: Operation, what: str) -> None:
@@ -39,6 +42,49 @@ def check_functions(module: Operation) -> bool:
     return check_prim_funcs(module) and all(valid)
 
 
+def verify_ended(operation: Operation, ended_by: str, *, everywhere: bool) -> None:
+    """Raise RelaxError if attributes exist after the last pass that may leave them.
+
+    With `everywhere` False, only modules and functions are searched, not the operations in functions: a walk through
+    the whole module after each stage took 5 % of the lowering time.
+    """
+    ended = _attributes_ended_by(ended_by)
+    if not ended:
+        return
+    searched = _inside(operation) if everywhere else _parts(operation)
+    what = f"pass {ended_by} left attributes that no later pass reads"
+    with operation.context, errors_as_relax_error(operation.context, what, VerificationError) as found:
+        for each in searched:
+            if _is_marked(each):
+                _report_ended(each, ended, ended_by)
+    if found:
+        raise failure(what, found, VerificationError)
+
+
+@functools.cache
+def _attributes_ended_by(pass_name: str) -> frozenset[str]:
+    """Return the attributes that must not exist after a pass."""
+    return frozenset(row.name for row in TABLE.values() if pass_name in row.until.split(", "))
+
+
+def _report_ended(operation: Operation, ended: frozenset[str], ended_by: str) -> None:
+    for name in sorted(ended.intersection(operation.attributes)):
+        named = symbol_name(operation) if "sym_name" in operation.attributes else ""
+        shown = f"'{operation.name}' op" + (f" @{named}" if named else "")
+        operation.location.emit_error(
+            f"{shown} has attribute '{name}' after {ended_by}: this pass must erase it, or dialects/core/"
+            "ir_attributes.py must name a later pass in the attribute's row"
+        )
+
+
+def _parts(operation: Operation) -> Iterator[Operation]:
+    """Yield the operation, and the functions and nested modules of a module."""
+    yield operation
+    if operation.name in _MODULES:
+        for inner in operations_of(body_of(operation)):
+            yield from _parts(inner)
+
+
 def _check_signature(function: Operation) -> bool:
     """Check that the relax types of a signature are meaningful: their symbolic sizes must agree with the tensor."""
     type_ = function_type_of(function)
@@ -58,7 +104,7 @@ def _inside(operation: Operation) -> Iterator[Operation]:
     The code of LLVM functions is skipped: it is long and has none of this project's attributes.
     """
     yield operation
-    if operation.name in ("builtin.module", "gpu.module"):
+    if operation.name in _MODULES:
         for inner in operations_of(body_of(operation)):
             yield from _inside(inner)
     elif operation.name != "llvm.func":

@@ -292,6 +292,7 @@ def element(dtype: str) -> Type:
 
 
 def element_type(type_: Type) -> Type:
+    """Return the element type of a vector, or the type itself."""
     return type_.element_type if isinstance(type_, ir.VectorType) else type_
 
 

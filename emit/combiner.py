@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from ..bindings.ir import Operation, Type, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import last_of, made_by, operations_of, use_count
 from ..bindings.rewriting import Decline
-from .arithmetic import result_of
+from .arithmetic import element_type, result_of
 from .generic import GenericOp
 from .numbers import constant, larger, number
 from .structured import StructuredOp
@@ -51,6 +51,8 @@ OPERATORS = {
 }
 
 _ORDERED_GREATER = 2
+#: Element types with an instruction for x * y + z.
+_FUSED = ("f32", "f64")
 #: Fewer vectors are reduced one by one.
 _LEAST_AT_ONCE = 4
 
@@ -84,14 +86,11 @@ class Combiner:
         return copy.results[0]
 
     def reduce(self, vector: Value, start: Value) -> Value:
-        """Reduce all lanes and a start value to one number, in any order."""
-        kind = OPERATORS[self.operation.name].kind
-        attributes = {"kind": ir.Attribute.parse(f"#vector.kind<{kind}>")}
+        """Reduce all lanes and a start value to one number. Floats are merged by halves."""
         if isinstance(self.element, ir.FloatType):
-            # See forget_signs_of_zeros. No NaN reaches an operation that ignores NaNs.
-            free = {"add": "reassoc", "mul": "reassoc", "maxnumf": "reassoc,nnan,nsz"}.get(kind, "reassoc,nsz")
-            attributes["fastmath"] = ir.Attribute.parse(f"#arith.fastmath<{free}>")
-        return result_of("vector.reduction", [vector, start], self.element, **attributes)
+            return self.apply(start, lane_of(self._reduced([vector]), 0))
+        kind = ir.Attribute.parse(f"#vector.kind<{OPERATORS[self.operation.name].kind}>")
+        return result_of("vector.reduction", [vector, start], self.element, kind=kind)
 
     def reduce_all(self, vectors: Sequence[Value], starts: Sequence[Value]) -> list[Value]:
         """Reduce several vectors to one number each.
@@ -171,6 +170,35 @@ def allow_fused_multiply_add(op: StructuredOp) -> None:
         if product is not None and product.name == "arith.mulf" and use_count(product.results[0]) == 1:
             for each in (product, combiner.operation):
                 each.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<contract>")
+
+
+def fuse_multiply_add(operations: Iterable[Operation]) -> list[Operation]:
+    """Replace the products and sums of f32 and f64 that may be rounded once (`contract`) by `math.fma`.
+
+    Returns the operations that are dead afterwards, users first. They no longer have the flag.
+    """
+    dead: list[Operation] = []
+    for total in [each for each in operations if each.name == "arith.addf" and _may_contract(each)]:
+        product = next((each for value in total.operands if (each := _product_of(value)) is not None), None)
+        if product is None or str(element_type(total.results[0].type)) not in _FUSED:
+            continue
+        (addend,) = [value for value in total.operands if value != product.results[0]]
+        with ir.InsertionPoint(total), total.location:
+            fused = result_of("math.fma", [*product.operands, addend], total.results[0].type)
+        total.results[0].replace_all_uses_with(fused)
+        total.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<none>")
+        dead += [total, product]
+    return dead
+
+
+def _product_of(value: Value) -> Operation | None:
+    """Return the product if the sum is its only use, and both may be rounded once."""
+    product = made_by(value, "arith.mulf")
+    return product if product is not None and use_count(value) == 1 and _may_contract(product) else None
+
+
+def _may_contract(operation: Operation) -> bool:
+    return "contract" in str(operation.attributes["fastmath"])
 
 
 def forget_signs_of_zeros(op: StructuredOp) -> None:

@@ -134,6 +134,7 @@ def _extreme_of(name: str, known: Callable[[int, int], int]) -> _Extreme:
     def extreme(x: Any, y: Any) -> Any:
         return _extreme(name, x, y) if isinstance(x, ir.Value) or isinstance(y, ir.Value) else known(x, y)
 
+    extreme.__doc__ = f"Return the {name}imum of two numbers, NaN if one is NaN. A number of Python may be one of them."
     return extreme
 
 
@@ -147,7 +148,8 @@ def _extreme(name: str, x: Any, y: Any) -> Number:
     return made
 
 
-maximum, minimum = _extreme_of("max", max), _extreme_of("min", min)
+maximum = _extreme_of("max", max)
+minimum = _extreme_of("min", min)
 
 
 def larger(x: Number, best: Number) -> Number:

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 from ..bindings.affine import Linear, linear_form
 from ..bindings.ir import AffineExpr, Block, Operation, Type, Value
-from ..bindings.mlir import ir
+from ..bindings.mlir import DYNAMIC, ir
 from ..bindings.navigation import body_of, operations_in, operations_of
 from ..bindings.rewriting import Decline
 from ..dialects.core.cache import cache_of
@@ -41,6 +41,8 @@ class StructuredOp:
     #: Sizes of the loops, None where dynamic.
     sizes: tuple[int | None, ...]
     reductions: frozenset[int]
+    #: The operation's loops in each loop, after some are joined. Empty if none are.
+    chains: tuple[tuple[int, ...], ...] = ()
 
     @cached_property
     def walks(self) -> list[list[AxisStep]]:
@@ -88,6 +90,10 @@ class StructuredOp:
     @property
     def parallels(self) -> list[int]:
         return [dim for dim in self.dims if dim not in self.reductions]
+
+    def chain(self, dim: int) -> tuple[int, ...]:
+        """Return the operation's loops that form a loop."""
+        return self.chains[dim] if self.chains else (dim,)
 
     def last_dim(self, operand: int) -> int | None:
         """Return the loop along which an operand's elements are contiguous, or None. Axes of size 1 do not count."""
@@ -175,6 +181,23 @@ def _form_of(operation: Operation, on_memrefs: bool) -> _Form:
     if not all(map(generic.writes_once, generic.output_numbers)):
         raise Decline("an output's elements are no permutation of the parallel loops")
     return _Form(input_count, simple, shapes, sizes, frozenset(generic.reductions))
+
+
+def with_open_units(op: StructuredOp) -> StructuredOp:
+    """Return the operation as if its parallel loops of one step had dynamic sizes."""
+    units = {dim for dim in op.parallels if op.sizes[dim] == 1}
+    if not units:
+        return op
+    others = {dim for dim in op.reductions if op.sizes[dim] == 1}
+    sizes = tuple(None if dim in units else size for dim, size in enumerate(op.sizes))
+    accesses, shapes = [], []
+    for map_, shape in zip(GenericOp(op.operation).maps, op.shapes, strict=True):
+        indices = [
+            _without(_linear(each), others, op.sizes, length) for each, length in zip(map_.results, shape, strict=True)
+        ]
+        accesses.append(tuple(indices))
+        shapes.append(tuple(DYNAMIC if at.dim in units else size for at, size in zip(indices, shape, strict=True)))
+    return replace(op, accesses=tuple(accesses), shapes=tuple(shapes), sizes=sizes)
 
 
 def _check_operand(type_: Type, expected: type[Type]) -> None:

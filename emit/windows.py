@@ -99,11 +99,19 @@ def surrounded(
 
 
 def in_room(
-    tensor: Value, value: Value | float, before: Sequence[Size], after: Sequence[Size], around: Sequence[Size]
+    tensor: Value,
+    value: Value | float,
+    before: Sequence[Size],
+    after: Sequence[Size],
+    around: Sequence[Size],
+    whole: Value | None = None,
 ) -> Value:
-    """Return the tensor in a larger tensor of the sizes `around`, with one value before and after it."""
+    """Return the tensor in a larger tensor of the sizes `around`, with one value before and after it.
+
+    The result overwrites `whole`, if given.
+    """
     sizes = linalg.sizes(tensor)
-    whole = linalg.empty(around, tensor.type.element_type)
+    whole = linalg.empty(around, tensor.type.element_type) if whole is None else whole
     # Only the border is filled: writing all elements twice would take as long as copying the tensor.
     for border in borders(sizes, before, after, around):
         whole = _filled(value, whole, border.offsets, border.sizes)

@@ -18,6 +18,7 @@ from types import CodeType, TracebackType
 from typing import NamedTuple
 
 from .errors import RelaxError, message_of
+from .importing import is_own_module
 
 _PACKAGE = __name__.partition(".")[0]
 #: Location that is reported for all code typed into notebook cells.
@@ -27,8 +28,8 @@ _MOST_CALLS = 3
 
 
 def is_ours(function: object) -> bool:
-    """Check whether this project defines a function, a method or a class."""
-    return _module_of(function).partition(".")[0] == _PACKAGE
+    """Check whether this project or one of its plug-ins defines a function, a method or a class."""
+    return is_own_module(_module_of(function))
 
 
 def _module_of(function: object) -> str:

@@ -28,7 +28,7 @@ _PLACE = "$place"
 
 
 @dataclasses.dataclass(frozen=True)
-class Function(Generic[S]):
+class PartFunction(Generic[S]):
     """Function of a part, as `Codegen.steps` reads it. Values are numbered."""
 
     inputs: Sequence[int]

@@ -22,6 +22,8 @@ class ExternalPart:
     data: memoryview | None = None
     #: Number of read-only arguments of each function. The remaining arguments are outputs.
     inputs: tuple[int, ...] = ()
+    #: True if the codegen declares that bits depend neither on threads nor on batches.
+    same_bits: bool = False
 
     @property
     def label(self) -> str:

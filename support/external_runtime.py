@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 from .contract import check_contract
@@ -46,6 +46,13 @@ class ExternalRuntime:
         """Describe the requirements that this machine does not meet, or return "". Called before anything runs."""
         del data
         return ""
+
+    def list_devices(self) -> Sequence[str]:
+        """Return a description of each device for `relax-run --list-devices`.
+
+        Raises DeviceError with the reason if there is no device.
+        """
+        return ()
 
 
 class CallingRuntime(ExternalRuntime):
@@ -109,3 +116,8 @@ def find_runtime(name: str) -> type[ExternalRuntime]:
             notes=plugin_problems(),
         )
     return found.thing
+
+
+def all_runtimes() -> list[type[ExternalRuntime]]:
+    """Return the runtimes that plug-ins announce or programs registered, sorted by name."""
+    return [each.thing for each in _RUNTIMES.all()]

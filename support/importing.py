@@ -12,7 +12,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
-_PACKAGE = __name__.partition(".")[0] + "."
+#: Packages of this project: the compiler, and the plug-ins in the folder plugins/, which its wheel contains.
+OWN_PACKAGES = frozenset(
+    "relax_mlir relax_mlir_blas relax_mlir_dnnl relax_mlir_nvidia relax_mlir_onnxruntime relax_mlir_tensorrt "
+    "relax_mlir_tflite relax_mlir_tune relax_mlir_tvm relax_mlir_webgpu".split()
+)
 
 
 def is_being_imported(name: str) -> bool:
@@ -21,13 +25,18 @@ def is_being_imported(name: str) -> bool:
     return bool(getattr(spec, "_initializing", False))
 
 
+def is_own_module(name: str) -> bool:
+    """Check whether a module belongs to this project or to one of the project's plug-ins, such as relax_mlir_dnnl."""
+    return name.partition(".")[0] in OWN_PACKAGES
+
+
 def imported_module() -> str | None:
-    """Return the module of this project whose import runs the calling code, or None."""
+    """Return the module of this project or its plug-ins whose import runs the calling code, or None."""
     frame = sys._getframe(1)
     while frame.f_code.co_name != "<module>" and frame.f_back is not None:
         frame = frame.f_back
     name = str(frame.f_globals.get("__name__", ""))
-    return name if name.startswith(_PACKAGE) and is_being_imported(name) else None
+    return name if is_own_module(name) and is_being_imported(name) else None
 
 
 class _Hidden(threading.local):

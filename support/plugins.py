@@ -10,13 +10,16 @@ In the other package's pyproject.toml:
     "codegen.mynpu" = "mynpu.codegen"       # an external codegen with its runtime
     "runtime.mynpu" = "mynpu.runtime"       # a runtime that does not need the codegen
     "rules.mynpu" = "mynpu.rules"           # rules for the operators mynpu.*, for all targets
+    "primitives.mynpu" = "mynpu.steps"      # primitives of schedules, of any names
     "onnx.com.acme" = "mynpu.converters"    # converters of ONNX operators of the domain com.acme
     "torch.acme" = "mynpu.of_torch"         # converters of torch.library operators acme::*
     "stablehlo.acme" = "mynpu.of_jax"       # converters of custom_calls and composites named acme.*
-    "tflite.AcmeSwish" = "mynpu.of_tflite"  # converters of the custom operator AcmeSwish, and others of the module
     "tosa.acme" = "mynpu.of_tosa"           # converters of custom operators of the domain acme
+    "frontend.acme" = "acme.front_end"      # a front end: the format of models that it reads
+    "acme.Swish" = "mynpu.of_acme"          # converters of that front end's operator Swish, and others of the module
 
 The entry point's name has the kind and the name of the extension. Importing the module registers the extension.
+The environment variable RELAX_MLIR_DISABLED_PLUGINS hides announced modules: patterns such as "acme*,mynpu.codegen".
 """
 
 from __future__ import annotations
@@ -24,11 +27,13 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from fnmatch import fnmatchcase
 
 from .errors import OptionError, RelaxError, message_of
 
 GROUP = "relax_mlir.plugins"
-KINDS = ("dialect", "pass", "target", "codegen", "runtime", "rules", "onnx", "torch", "tflite", "stablehlo", "tosa")
+DISABLED = "RELAX_MLIR_DISABLED_PLUGINS"
+KINDS = tuple("dialect pass target codegen runtime rules primitives frontend onnx torch stablehlo tosa".split())
 
 _loaded: set[str] = set()
 #: Plug-ins that were loaded by name or file, and are not announced by an installed package.
@@ -43,13 +48,19 @@ def announced_plugins() -> list[tuple[str, str, str]]:
     global _announced
     if _announced is None:
         found = []
-        for point, value in _entry_points():
+        disabled = os.environ.get(DISABLED, "").split(",")
+        points = _entry_points()
+        kinds = {*KINDS, *(point.removeprefix("frontend.") for point, _ in points if point.startswith("frontend."))}
+        for point, value in points:
             kind, dot, name = point.partition(".")
-            if kind in KINDS and dot and name:
-                found.append((kind, name, value.partition(":")[0].strip()))
+            module = value.partition(":")[0].strip()
+            if any(fnmatchcase(module, pattern) for pattern in disabled):
+                continue
+            if kind in kinds and dot and name:
+                found.append((kind, name, module))
             else:
-                kinds = ", ".join(f"{kind}.NAME" for kind in KINDS)
-                _problems[point] = RelaxError(f"plug-in '{point} = {value}': its name must be one of {kinds}")
+                known = ", ".join(f"{kind}.NAME" for kind in KINDS)
+                _problems[point] = RelaxError(f"plug-in '{point} = {value}': its name must be one of {known}")
         _announced = sorted(found)
     return _announced
 
@@ -107,6 +118,13 @@ def load_plugins(kind: str, name: str | None = None) -> bool:
                     raise
                 _problems[point] = error
     return imported
+
+
+def where_to_get(package: str) -> str:
+    """Return the end of an error message for a feature of another package that is missing."""
+    hidden = os.environ.get(DISABLED)
+    reason = f"hidden by {DISABLED}={hidden}, or not installed" if hidden else "not installed"
+    return f"it is in the package {package}, which is {reason}: pip install {package}"
 
 
 def _load_announced(point: str, module: str) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ...bindings.context import new_context
@@ -181,7 +181,7 @@ def hold(thing: Held) -> int:
 
 
 @functools.lru_cache(maxsize=1)
-def _all() -> Any:
+def _all() -> Callable[[], int]:
     return ctypes.PYFUNCTYPE(ctypes.c_size_t)(stubs().all)
 
 
@@ -223,7 +223,7 @@ class KeptMemory:
             self._texts[data] = ctypes.addressof(made)
         return self._texts[data], len(data)
 
-    def array(self, kind: Any, values: Any) -> tuple[int, int]:
+    def array(self, kind: type[ctypes._SimpleCData[Any]], values: Sequence[object]) -> tuple[int, int]:
         made = (kind * max(1, len(values)))(*values)
         self._kept.append(made)
         return ctypes.addressof(made), len(values)

@@ -88,20 +88,20 @@ def _given(address: int, count: int) -> dict[str, str | int]:
 
 
 @entry("Client_Create")
-def _create(arguments: Any, held: object) -> None:
+def _create(arguments: ctypes.Structure, held: object) -> None:
     client.options = _options(_given(arguments.options, arguments.count))
     arguments.client = client.handle
 
 
 @entry("Client_LookupDevice", "Client_LookupAddressableDevice")
-def _look_up(arguments: Any, held: Client) -> None:
+def _look_up(arguments: ctypes.Structure, held: Client) -> None:
     if arguments.id != 0:
         raise OptionError(f"the platform relax has the device 0 alone, asked for {arguments.id}")
     arguments.device = device.handle
 
 
 @entry("Client_DefaultDeviceAssignment")
-def _assign(arguments: Any, held: Client) -> None:
+def _assign(arguments: ctypes.Structure, held: Client) -> None:
     if arguments.count != 1:
         raise OptionError(f"the platform relax has one device, and the function is for {arguments.count}")
     ctypes.c_int.from_address(arguments.assigned).value = 0

@@ -13,7 +13,7 @@ from .api import ARGUMENTS, NAMES
 from .c_handles import Held, KeptMemory, for_ever, held_by_handle, hold, memory, stubs
 
 #: Function that takes the argument structure and the object of the call.
-Entry = Callable[[Any, Any], None]
+Entry = Callable[[ctypes.Structure, Any], None]
 _INVALID, _UNIMPLEMENTED, _INTERNAL = 3, 12, 13
 entries: dict[str, Entry] = {}
 
@@ -54,7 +54,7 @@ def gives(name: str, **fields: object) -> None:
     """Register a function that writes fields. A value is constant, or a function of the object of the call."""
     made = {field: each if callable(each) else (lambda held, each=each: each) for field, each in fields.items()}
 
-    def write(arguments: Any, held: Any) -> None:
+    def write(arguments: ctypes.Structure, held: Any) -> None:
         for field, give in made.items():
             setattr(arguments, field, give(held))
 
@@ -62,14 +62,14 @@ def gives(name: str, **fields: object) -> None:
 
 
 def gives_text(name: str, value: str | Callable[[Any], str]) -> None:
-    def write(arguments: Any, held: Any) -> None:
+    def write(arguments: ctypes.Structure, held: Any) -> None:
         arguments.text, arguments.size = memory.text(value(held) if callable(value) else value)
 
     entries[name] = write
 
 
 def gives_list(name: str, value: Callable[[Any], tuple[int, int]]) -> None:
-    def write(arguments: Any, held: Any) -> None:
+    def write(arguments: ctypes.Structure, held: Any) -> None:
         arguments.items, arguments.count = value(held)
 
     entries[name] = write
@@ -131,7 +131,7 @@ def _called(name: str, function: Entry | None) -> Callable[[int], int | None]:
 
 
 @entry("Error_Message")
-def _message(arguments: Any, error: Error) -> None:
+def _message(arguments: ctypes.Structure, error: Error) -> None:
     arguments.text, arguments.size = error.text
 
 

@@ -5,22 +5,25 @@ from __future__ import annotations
 
 import ctypes
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...runtime.arrays import numpy_type, tensor
-from ...runtime.foreign_types import Tensor
+from ...runtime.foreign_types import Array, Tensor
 from ..jax_arrays import PARTS
 from .api import NAMES_OF_TYPES, TYPES
 from .c_handles import Held, clear, hold, memory
 from .client import device, space
 from .entries import HAPPENED, NotHere, entry, gives, gives_list
 
+if TYPE_CHECKING:
+    import numpy
+
 _NONE = memory.array(ctypes.c_size_t, [])
 _ROW_MAJOR = {rank: memory.array(ctypes.c_int64, list(reversed(range(rank)))) for rank in range(65)}
 _TILED = 0
 
 
-def type_in_numpy(dtype: str) -> Any:
+def type_in_numpy(dtype: str) -> numpy.dtype:
     import numpy
 
     return numpy.dtype(dtype) if dtype in PARTS else numpy_type(dtype)
@@ -69,7 +72,7 @@ class PlatformArray(Held):
 
 
 @entry("Client_BufferFromHostBuffer")
-def _from_host(arguments: Any, client: object) -> None:
+def _from_host(arguments: ctypes.Structure, client: object) -> None:
     import numpy
 
     clear()
@@ -94,7 +97,7 @@ def _bytes_of(data: int, sizes: tuple[int, ...], strides: tuple[int, ...] | None
     return (ctypes.c_char * (before + behind + width)).from_address(data - before), before
 
 
-def _pairs(array: Any, shape: Shape) -> Any:
+def _pairs(array: Array, shape: Shape) -> Array:
     part = PARTS.get(shape.dtype)
     return array if part is None else array.reshape(-1).view(part).reshape(*shape.sizes, 2)
 
@@ -104,7 +107,7 @@ def _integers(address: int, count: int) -> tuple[int, ...]:
 
 
 @entry("Buffer_ToHostBuffer")
-def _to_host(arguments: Any, buffer: PlatformArray) -> None:
+def _to_host(arguments: ctypes.Structure, buffer: PlatformArray) -> None:
     size = buffer.shape.bytes
     if not arguments.data:
         arguments.size = size
@@ -117,20 +120,20 @@ def _to_host(arguments: Any, buffer: PlatformArray) -> None:
 
 
 @entry("Buffer_CopyToDevice", "Buffer_CopyToMemory")
-def _copy(arguments: Any, buffer: PlatformArray) -> None:
+def _copy(arguments: ctypes.Structure, buffer: PlatformArray) -> None:
     if buffer.tensor is None:
         raise ValueError("the array is deleted")
     arguments.value = hold(PlatformArray(buffer.tensor, buffer.shape))  # the only device; arrays are immutable
 
 
 @entry("Buffer_GetMemoryLayout")
-def _layout(arguments: Any, buffer: PlatformArray) -> None:
+def _layout(arguments: ctypes.Structure, buffer: PlatformArray) -> None:
     arguments.order, arguments.order_size = _ROW_MAJOR[len(buffer.shape.sizes)]
     arguments.tile_count, arguments.kind = 0, _TILED
 
 
 @entry("Buffer_Delete")
-def _delete(arguments: Any, buffer: PlatformArray) -> None:
+def _delete(arguments: ctypes.Structure, buffer: PlatformArray) -> None:
     buffer.delete()
 
 

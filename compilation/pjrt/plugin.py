@@ -58,14 +58,14 @@ def register(**options: str | int) -> None:
     _registered.append(PLATFORM)
 
 
-def _capsule() -> Any:
+def _capsule() -> object:
     """Return PJRT's table as the capsule that JAX expects."""
     from . import client, platform_arrays, programs  # noqa: F401  # each declares functions of the table
     from .api import VERSION, Table
     from .c_handles import for_ever, memory, stubs
     from .entries import functions
 
-    table: Any = Table()
+    table: ctypes.Structure = Table()
     table.struct_size, table.version_size = ctypes.sizeof(Table), 24
     table.major, table.minor = VERSION
     for name, address in functions().items():

@@ -83,13 +83,13 @@ def _shape_of_result(type_: Any) -> Shape:
 
 
 @entry("Client_Compile")
-def _compile(arguments: Any, held: object) -> None:
-    program: Any = Program.from_address(arguments.program)
+def _compile(arguments: ctypes.Structure, held: object) -> None:
+    program: ctypes.Structure = Program.from_address(arguments.program)
     arguments.executable = hold(Executable(ctypes.string_at(program.code, program.size)))
 
 
 @entry("LoadedExecutable_Execute")
-def _execute(arguments: Any, executable: Executable) -> None:
+def _execute(arguments: ctypes.Structure, executable: Executable) -> None:
     clear()
     if executable.is_deleted:
         raise ValueError("the program is deleted")
@@ -112,7 +112,7 @@ def _execute(arguments: Any, executable: Executable) -> None:
 
 
 def _delete_donated(executable: Executable, buffers: list[PlatformArray], address: int) -> None:
-    options: Any = ExecuteOptions.from_address(address)
+    options: ctypes.Structure = ExecuteOptions.from_address(address)
     kept = (ctypes.c_int64 * options.kept_count).from_address(options.kept) if options.kept_count else ()
     for place in executable.donated:
         if place not in kept:
@@ -120,9 +120,9 @@ def _delete_donated(executable: Executable, buffers: list[PlatformArray], addres
 
 
 @entry("Executable_OptimizedProgram")
-def _program(arguments: Any, executable: Executable) -> None:
+def _program(arguments: ctypes.Structure, executable: Executable) -> None:
     """Return the original code. C code calls this function twice: for the size, then for the bytes."""
-    program: Any = Program.from_address(arguments.program)
+    program: ctypes.Structure = Program.from_address(arguments.program)
     if program.code:
         ctypes.memmove(program.code, executable.code, len(executable.code))
     program.size = len(executable.code)
@@ -130,7 +130,7 @@ def _program(arguments: Any, executable: Executable) -> None:
 
 
 @entry("LoadedExecutable_GetDeviceAssignment")
-def _assignment(arguments: Any, executable: Executable) -> None:
+def _assignment(arguments: ctypes.Structure, executable: Executable) -> None:
     from .c_handles import stubs
 
     arguments.text, arguments.size = executable.assignment
@@ -138,7 +138,7 @@ def _assignment(arguments: Any, executable: Executable) -> None:
 
 
 @entry("LoadedExecutable_Delete")
-def _delete(arguments: Any, executable: Executable) -> None:
+def _delete(arguments: ctypes.Structure, executable: Executable) -> None:
     executable.is_deleted = True
 
 

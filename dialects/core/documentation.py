@@ -39,7 +39,7 @@ def arguments(definition: OpDef) -> Iterator[BuilderArgument]:
             hint = kind.hint if kind.required or kind.default is not None else f"{kind.hint} | None"
             yield BuilderArgument(name, kind.label, default, hint, _meaning(kind), name)
         elif name == definition.explicit:
-            yield BuilderArgument(name, "types", _EMPTY, "TypesLike", "the type of each result", name)
+            yield BuilderArgument(name, "types", _EMPTY, "TypesLike", "type of each result", name)
         else:  # an argument of the operator that this one redirects to
             yield BuilderArgument(name, "tensor", None, "Value | None", "", f"{name}?")
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from math import gcd
 from typing import Any
 
-from .symbols_expr import Size, SymExpr, make, sole_atom, substituted, terms_of, value_of, variables_of
+from .symbols_expr import Size, SymExpr, from_terms, sole_atom, substituted, terms_of, value_of, variables_of
 from .symbols_terms import Atom, bounds
 
 
@@ -31,6 +31,7 @@ def _is_remainder(index: Size, limit: Size) -> bool:
 
 
 def is_never_negative(index: Size) -> bool:
+    """Check whether an index is known to be at least 0."""
     return _is_at_least(index, 0)
 
 
@@ -41,14 +42,14 @@ def regrouped(index: Size) -> Size:
 
 def _regrouped_atom(atom: Atom) -> Size:
     if atom.kind not in ("//", "%"):
-        return make({(atom,): 1})
+        return from_terms({(atom,): 1})
     inner, by = map(regrouped, atom.args)
     shared = gcd(*terms_of(by).values())
     for size in sorted({gcd(shared, coefficient) for coefficient in terms_of(inner).values()}, reverse=True):
         parts = {monomial: each for monomial, each in terms_of(inner).items() if each % size == 0}
-        rest = inner - make(parts)
+        rest = inner - from_terms(parts)
         if size > 1 and parts and is_never_negative(rest) and is_below(rest, size):
-            groups = make({monomial: each // size for monomial, each in parts.items()})
+            groups = from_terms({monomial: each // size for monomial, each in parts.items()})
             return groups // (by // size) if atom.kind == "//" else groups % (by // size) * size + rest
     return inner // by if atom.kind == "//" else inner % by
 
@@ -67,7 +68,7 @@ def undivided(index: Size) -> Size:
         for place, atom in enumerate(monomial if found else ()):
             if atom.kind != "%":
                 continue
-            times = make({(*monomial[:place], *monomial[place + 1 :]): coefficient})
+            times = from_terms({(*monomial[:place], *monomial[place + 1 :]): coefficient})
             whole, by = atom.args
             for one in _undivided(index, whole, by, times):
                 if divisions(one) < found:
@@ -93,7 +94,7 @@ def _is_at_least(size: Size, least: int) -> bool:
     for monomial, factor in terms_of(size).items():
         # A min is at most each of its arguments, a max at least.
         if len(monomial) == 1 and (monomial[0].kind, factor > 0) in (("min", False), ("max", True)):
-            rest = size - make({monomial: factor})
+            rest = size - from_terms({monomial: factor})
             return any(_is_at_least(rest + factor * each, least) for each in monomial[0].args)
     return False
 

@@ -142,6 +142,7 @@ def is_bool(dtype: str) -> bool:
 
 
 def is_float(dtype: str) -> bool:
+    """Check whether an element type is a floating-point type."""
     return dtype in FLOAT_TYPES
 
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Registry of the attributes by which frontends, passes and targets exchange facts about operations.
 
-Each row states the carrier, the type, the writer and reader, and the last stage of an attribute. The verifier checks
-carrier and type. docs/attributes.md shows the rows and the comments above them (`make generate`). Attributes of
-operators are in the operators' rows.
+Each row states the carrier, the type, the writer and reader, and the last passes of an attribute. The verifier checks
+carrier and type, and the pass manager checks the last passes. docs/attributes.md shows the rows and the comments above
+them (`make generate`). Attributes of operators are in the operators' rows.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class IRAttribute(NamedTuple):
     kind: AttributeKind
     #: Writer and reader: "relax-fuse-ops -> tir-fuse".
     flow: str
-    #: Last stage or pass after which the attribute may exist; empty for the lifetime of its carrier.
+    #: Passes that leave no such attribute behind: "tir-apply-plan, gpu-share-threads". Empty for the lifetime of the
+    #: carrier.
     until: str
     #: Version of the codegen contract that introduced the attribute; empty for an internal attribute.
     contract: str = ""
@@ -81,7 +82,7 @@ _CALLS = _place("calls of functions", "func.call", "tir.packed")
 _PACKED = _place("calls of packed functions", "tir.packed")
 _CONSTANTS = _place("constants", "arith.constant", "relax.constant")
 _LOOPS = _place("loops", "scf.for", "scf.while")
-_SHARED = _place("loops, and calls of what was one", "scf.for", "func.call")
+_SHARED = _place("loops, and calls of outlined loops", "scf.for", "func.call")
 _STRUCTURED = _place("structured operations", dialect="linalg")
 _ROWS = AttributePlace("loops and structured operations", frozenset({"scf.for"}), "linalg")
 _ALLOCATIONS = _place("allocations", "memref.alloc")
@@ -122,11 +123,7 @@ _DICTIONARIES = AttributeKind("an array of dictionaries", lambda it: _is_list(it
 
 #: Marks a PrimFunc: a function in destination-passing style.
 PRIM_FUNC = _row(
-    "tir.prim_func",
-    _FUNCTIONS,
-    _UNIT,
-    "TVMScript, relax-legalize-ops -> whoever looks for tensor programs",
-    contract="1.0",
+    "tir.prim_func", _FUNCTIONS, _UNIT, "TVMScript, relax-legalize-ops -> passes on PrimFuncs", contract="1.0"
 )
 #: Fusion class of a PrimFunc.
 OP_PATTERN = _row(
@@ -160,10 +157,7 @@ MAIN_OPERATOR = _row("relax.main_operator", _FUNCTIONS, _TEXT, "tir-fuse -> tir-
 
 #: Facts about a separately compiled kernel that the rest of the program needs, on the kernel's stub.
 CONTRACT = _row(
-    "relax.contract",
-    _FUNCTIONS,
-    _DICTIONARY,
-    "llvm -> relax-plan-memory, relax-lower-calls, host-lower-errors, llvm",
+    "relax.contract", _FUNCTIONS, _DICTIONARY, "llvm -> relax-plan-memory, relax-lower-calls, host-lower-errors, llvm"
 )
 
 # ---- functions of graphs, as callers see them ----
@@ -201,10 +195,7 @@ SYMBOL_RANGES = _row(
 #: `{n = array<i64: 0, 16>}`: the smallest and largest value that a model allows for a symbol in the parameters. Calls
 #: with other values are rejected. Unlike ranges, limits do not enlarge the memory plan.
 SYMBOL_LIMITS = _row(
-    "relax.symbol_limits",
-    _FUNCTIONS,
-    _DICTIONARY,
-    "rx.from_torch -> relax-bind-symbolic-vars, relax-lower-calls",
+    "relax.symbol_limits", _FUNCTIONS, _DICTIONARY, "rx.from_torch -> relax-bind-symbolic-vars, relax-lower-calls"
 )
 #: Target that selects the rules of the operators in a function or in an operation with regions, if it differs from the
 #: module's target.
@@ -280,7 +271,7 @@ WEIGHT_NUMBER = _row(
 PART_OF_LOOP = _row("relax.part_of_loop", _LOOPS, _UNIT, "relax-gradient -> relax-gradient")
 #: Operands that a call writes to, and that were the graph's own memory in the source program.
 OWN_MEMORY = _row(
-    "relax.own", _ANY, _INTEGERS, "relax-canonicalize -> relax-plan-memory, relax-lower-calls", "bufferize"
+    "relax.own", _ANY, _INTEGERS, "relax-canonicalize -> relax-plan-memory, relax-lower-calls", "relax-lower-calls"
 )
 #: Operands that a call writes into, and that are copied first.
 COPIED = _row(
@@ -288,19 +279,19 @@ COPIED = _row(
     _ANY,
     _INTEGERS,
     "relax-plan-memory, relax-lower-calls -> relax-plan-memory, relax-lower-calls",
-    "bufferize",
+    "relax-lower-calls",
 )
 #: Calls of a block with the same number become one call.
-GROUP = _row("relax.group", _PRIM_CALLS, _INTEGER, "relax-fuse-ops -> tir-fuse", "fuse")
+GROUP = _row("relax.group", _PRIM_CALLS, _INTEGER, "relax-fuse-ops -> tir-fuse", "tir-fuse")
 #: Reason why a call is not in a group with one of its producers, for people.
-APART = _row("relax.apart", _PRIM_CALLS, _TEXTS, "relax-fuse-ops -> people", "fuse")
+APART = _row("relax.apart", _PRIM_CALLS, _TEXTS, "relax-fuse-ops -> people", "tir-fuse")
 #: Number of a series of adjacent calls that may run at the same time.
 CONCURRENT = _row(
     "relax.concurrent",
     _CALLS,
     _INTEGER,
     "relax-outline-branches -> relax-plan-memory, relax-lower-calls, tir-outline-parallel",
-    "parallel",
+    "tir-outline-parallel",
 )
 
 # ---- memory of graphs ----
@@ -308,26 +299,30 @@ CONCURRENT = _row(
 #: Kernels may run their points in any order and at the same time, as on a GPU.
 ANY_ORDER = _row("relax.any_order", _MODULES, _UNIT, "relax-plan-memory -> relax-plan-memory, relax-lower-calls")
 #: Memory of each result of an operation: "arena 64; 128 bytes; live 3 to 5".
-MEMORY = _row("relax.memory", _ANY, _TEXTS, "relax-plan-memory -> relax-lower-calls", "bufferize")
+MEMORY = _row("relax.memory", _ANY, _TEXTS, "relax-plan-memory -> relax-lower-calls", "relax-lower-calls")
 #: Bytes of the arena and sizes of the slots. For people, also the largest sum of live bytes (`peak`) and the sum of all
 #: bytes (`sum`).
 MEMORY_PLAN = _row(
-    "relax.memory_plan", _FUNCTIONS, _DICTIONARY, "relax-plan-memory -> relax-lower-calls, host-add-entries", "entries"
+    "relax.memory_plan",
+    _FUNCTIONS,
+    _DICTIONARY,
+    "relax-plan-memory -> relax-lower-calls, host-add-entries",
+    "host-lower-errors",
 )
 #: Name of the memref.global that contains a constant's elements.
-GLOBAL = _row("relax.global", _CONSTANTS, _TEXT, "relax-lower-calls -> relax-lower-calls", "bufferize")
+GLOBAL = _row("relax.global", _CONSTANTS, _TEXT, "relax-lower-calls -> relax-lower-calls", "relax-lower-calls")
 #: Marks the allocation of a function's temporaries.
 ARENA = _row(
     "relax.arena",
     _ALLOCATIONS,
     _UNIT,
     "relax-lower-calls, gpu-share-scratch -> host-check-memory, host-keep-arena, gpu-share-scratch",
-    "errors",
+    "host-keep-arena, gpu-place-memory",
 )
 #: Marks an allocation whose byte count was checked for overflow.
-COUNTED = _row("relax.counted", _ALLOCATIONS, _UNIT, "relax-lower-calls -> host-check-memory", "errors")
+COUNTED = _row("relax.counted", _ALLOCATIONS, _UNIT, "relax-lower-calls -> host-check-memory", "host-check-memory")
 #: Marks an allocation that another block receives and frees.
-PASSED_ON = _row("relax.passed", _ANY, _UNIT, "tir-bufferize -> tir-bufferize", "bufferize")
+PASSED_ON = _row("relax.passed", _ANY, _UNIT, "tir-bufferize -> tir-bufferize", "tir-bufferize")
 
 #: Indices of the parameters that a scheduled function only reads. Calls of C functions do not show this.
 READ_ONLY = _row("tir.read_only", _FUNCTIONS, _INTEGERS, "tir-apply-schedule -> backends that write source files")
@@ -341,35 +336,57 @@ GRAPH_INPUTS = _row(
     "relax.inputs",
     _FUNCTIONS,
     _TYPES,
-    "relax-lower-calls -> host-add-entries, host-profile-kernels, host-lower-errors, webgpu-make-program",
-    "errors",
+    "relax-lower-calls -> host-add-entries, host-profile-kernels, host-lower-errors, the target webgpu",
+    "host-lower-errors",
 )
 #: Types of a lowered function's results in the graph.
-GRAPH_RESULTS = _row("relax.results", _FUNCTIONS, _TYPES, "relax-lower-calls -> host-add-entries", "errors")
+GRAPH_RESULTS = _row("relax.results", _FUNCTIONS, _TYPES, "relax-lower-calls -> host-add-entries", "host-lower-errors")
 #: Names of a lowered function's inputs.
-INPUT_NAMES = _row("relax.input_names", _FUNCTIONS, _TEXTS, "relax-lower-calls -> host-add-entries", "errors")
+INPUT_NAMES = _row(
+    "relax.input_names", _FUNCTIONS, _TEXTS, "relax-lower-calls -> host-add-entries", "host-lower-errors"
+)
 #: Origins of a lowered function's results, for messages.
-RESULT_MAKERS = _row("relax.result_makers", _FUNCTIONS, _TEXTS, "relax-lower-calls -> host-add-entries", "errors")
+RESULT_MAKERS = _row(
+    "relax.result_makers", _FUNCTIONS, _TEXTS, "relax-lower-calls -> host-add-entries", "host-lower-errors"
+)
 #: Inputs that a call may write to. Callers must not pass data that must stay unchanged.
-WRITTEN = _row("relax.written", _FUNCTIONS, _INTEGERS, "relax-lower-calls -> host-add-entries", "errors")
+WRITTEN = _row("relax.written", _FUNCTIONS, _INTEGERS, "relax-lower-calls -> host-add-entries", "host-lower-errors")
 #: Facts about a kernel call in a graph, for profiles. `nodes` and `node_operators`: origin of the call (node names in a
 #: model with "onnx.Conv", or places in a file with ""). `operators` and `main`: the computed operators, and the main
 #: one. `inputs` and `outputs`: types as "f32[n,4]". `bytes`: bytes of all tensors, each counted once, only if every
 #: size is known.
-SITE = _row("relax.site", _CALLS, _DICTIONARY, "relax-lower-calls -> host-profile-kernels", "entries")
+SITE = _row("relax.site", _CALLS, _DICTIONARY, "relax-lower-calls -> host-profile-kernels", "host-profile-kernels")
 #: Element types of the operands with signedness, which memrefs lack.
-PACKED_DTYPES = _row("tir.dtypes", _PACKED, _TEXTS, "relax-lower-calls -> host-lower-packed", "errors")
+PACKED_DTYPES = _row("tir.dtypes", _PACKED, _TEXTS, "relax-lower-calls -> host-lower-packed", "host-lower-packed")
 #: Expected types of the results.
-PACKED_TYPES = _row("tir.types", _PACKED, _TYPES, "relax-lower-calls -> host-lower-packed", "errors")
+PACKED_TYPES = _row("tir.types", _PACKED, _TYPES, "relax-lower-calls -> host-lower-packed", "host-lower-packed")
 #: Text that is passed before the operands, such as the text of relax.print.
-PACKED_TEXT = _row("tir.text", _PACKED, _TEXT, "relax-lower-calls -> host-lower-packed", "errors")
+PACKED_TEXT = _row("tir.text", _PACKED, _TEXT, "relax-lower-calls -> host-lower-packed", "host-lower-packed")
 
 # ---- loops ----
 
+#: Order in which a floating-point reduction adds: loops, and virtual lanes. Plans keep it.
+ORDER = _row(
+    "tir.order",
+    _STRUCTURED,
+    _TEXT,
+    "llvm-order-reductions -> tir-plan, tir-apply-plan, tir-apply-schedule",
+    "tir-apply-plan",
+)
+#: Order of floating-point reductions in a module: "same" or "fast", then kernels in which the order is the CPU's.
+NUMERICS = _row("tir.numerics", _MODULES, _TEXTS, "llvm-order-reductions -> rx.compile")
 #: Plan of a structured operation's loops.
-PLAN = _row("tir.plan", _STRUCTURED, _TEXT, "tir-plan -> tir-apply-plan, gpu-outline-kernels", "threads")
+PLAN = _row(
+    "tir.plan",
+    _STRUCTURED,
+    _TEXT,
+    "tir-plan -> tir-apply-plan, gpu-outline-kernels",
+    "tir-apply-plan, gpu-share-threads",
+)
 #: Reason why a structured operation becomes plain loops.
-UNPLANNED = _row("tir.unplanned", _STRUCTURED, _TEXT, "tir-plan -> tir-apply-plan", "entries")
+UNPLANNED = _row(
+    "tir.unplanned", _STRUCTURED, _TEXT, "tir-plan -> tir-apply-plan", "host-add-entries, gpu-share-threads"
+)
 #: Input with rows that are read once, in order.
 STREAM = _row("tir.stream", _STRUCTURED, _INTEGER, "relax-legalize-ops -> tir-apply-plan")
 #: Steps per task of a loop that threads may share; 0 lets the pool decide. Later the attribute is on a call of a
@@ -379,7 +396,7 @@ PARALLEL = _row(
     _SHARED,
     _GRAIN,
     "emit/loops -> tir-outline-parallel, host-call-parallel, gpu-share-threads",
-    "memory",
+    "host-call-parallel, gpu-share-threads",
 )
 #: Threads per step of such a loop on a device. The loop's code defines the work of each thread.
 THREADS = _row("tir.threads", _LOOPS, _INTEGER, "relax-legalize-ops, tir-apply-schedule -> gpu-outline-kernels")
@@ -418,28 +435,30 @@ KERNELS = _row(
 #: Marks functions that report the location of their errors themselves: entries and lowered functions of the graph.
 ENTRY = _row("relax.entry", _FUNCTIONS, _UNIT, "host-add-entries, host-lower-errors -> host-lower-errors")
 #: Manifest entry of the kernels that a call of a graph function may reach, as JSON.
-PROFILE = _row("relax.profile", _FUNCTIONS, _TEXT, "host-profile-kernels -> host-add-entries", "errors")
+PROFILE = _row("relax.profile", _FUNCTIONS, _TEXT, "host-profile-kernels -> host-add-entries", "host-lower-errors")
 #: Function that releases a value, on the operation that creates the value.
 ENDED_BY = _row("relax.ended_by", _ANY, _TEXT, "host-add-entries, host-lower-packed -> host-lower-errors")
 #: Number of the exit, on operations that can fail and on the operations that free memory for them.
-EXIT = _row("relax.exit", _ANY, _INTEGER, "host-lower-errors -> host-lower-errors", "errors")
+EXIT = _row("relax.exit", _ANY, _INTEGER, "host-lower-errors -> host-lower-errors", "host-lower-errors")
 
 # ---- kernels of GPUs ----
 
 #: Plan for few rows, in addition to the plan for any number of rows.
-FEW_ROWS = _row("gpu.few_rows", _STRUCTURED, _TEXT, "tir-plan -> gpu-outline-kernels", "kernels")
+FEW_ROWS = _row("gpu.few_rows", _STRUCTURED, _TEXT, "tir-plan -> gpu-outline-kernels", "gpu-merge-kernels")
 #: For an operation that becomes a step of a loop over rows: the number of the loop, and the operation's own loops over
 #: rows.
 ROW_LOOPS = _row("gpu.row_loops", _STRUCTURED, _INTEGERS, "tir-plan -> tir-plan")
 #: Work distribution among a kernel's blocks and threads.
-FORM = _row("gpu.form", _KERNELS, _TEXT, "gpu-outline-kernels -> gpu-share-threads", "kernels")
+FORM = _row("gpu.form", _KERNELS, _TEXT, "gpu-outline-kernels -> gpu-share-threads", "gpu-share-threads")
 #: Points per thread, on the main operation of a kernel.
-LANES = _row("gpu.lanes", _STRUCTURED, _INTEGER, "gpu-outline-kernels -> gpu-share-threads", "kernels")
+LANES = _row("gpu.lanes", _STRUCTURED, _INTEGER, "gpu-outline-kernels -> gpu-share-threads", "gpu-share-threads")
 #: For an operation of a row kernel: threads per row, elements per read of a thread, and the number of reads, 0 for a
 #: loop.
-TEAM = _row("gpu.team", _ROWS, _INTEGERS, "gpu-outline-kernels -> gpu-share-threads", "kernels")
+TEAM = _row("gpu.team", _ROWS, _INTEGERS, "gpu-outline-kernels -> gpu-share-threads", "gpu-share-threads")
 #: Marks a combination of parts that own their memory.
-IS_TOGETHER = _row("gpu.together", _STRUCTURED, _UNIT, "gpu-outline-kernels -> gpu-outline-kernels", "kernels")
+IS_TOGETHER = _row(
+    "gpu.together", _STRUCTURED, _UNIT, "gpu-outline-kernels -> gpu-outline-kernels", "gpu-share-threads"
+)
 #: Bytes of dynamic shared memory that a kernel's launches request, if it needs more than every block has.
 DYNAMIC_SHARED = _row("gpu.dynamic_shared", _KERNELS, _INTEGER, "gpu-place-shared -> gpu-lower-launches")
 #: For each argument, the bytes that launches pass by value from its address; 0 for a plain argument.

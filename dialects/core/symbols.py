@@ -24,8 +24,8 @@ from .symbols_expr import (
     check_number,
     extremum,
     floordiv,
+    from_terms,
     is_cut,
-    make,
     make_variable,
     mod,
     shorten,
@@ -81,16 +81,22 @@ def sym(name: str) -> SymExpr:
 # Arithmetic with unknown dimensions: the result is unknown if an operand is.
 
 
-def _where_known(function: Callable[[Size, Size], Size]) -> Callable[[Dim, Dim], Dim]:
-    return lambda a, b: None if a is None or b is None else function(a, b)
+def _where_known(function: Callable[[Size, Size], Size], name: str) -> Callable[[Dim, Dim], Dim]:
+    """Return the function for sizes that may be unknown."""
+
+    def combine(a: Dim, b: Dim) -> Dim:
+        return None if a is None or b is None else function(a, b)
+
+    combine.__doc__ = f"Return the {name} of two sizes, or None if one of them is unknown."
+    return combine
 
 
-dim_add = _where_known(operator.add)
-dim_sub = _where_known(operator.sub)
-dim_mul = _where_known(operator.mul)
-dim_floordiv = _where_known(floordiv)
-dim_mod = _where_known(mod)
-ceildiv = _where_known(ceildiv_sizes)
+dim_add = _where_known(operator.add, "sum")
+dim_sub = _where_known(operator.sub, "difference")
+dim_mul = _where_known(operator.mul, "product")
+dim_floordiv = _where_known(floordiv, "quotient, rounded down,")
+dim_mod = _where_known(mod, "remainder")
+ceildiv = _where_known(ceildiv_sizes, "quotient, rounded up,")
 
 
 def dim_min(a: Dim, b: Dim) -> Dim:
@@ -204,7 +210,7 @@ def _choices(size: Size) -> Iterator[tuple[bool, list[Size]]]:
         for place, atom in enumerate(monomial):
             rest = (*monomial[:place], *monomial[place + 1 :])
             if atom.kind in ("min", "max") and all(each.lowest is not None and each.lowest >= 0 for each in rest):
-                others, factor = size - make({monomial: coefficient}), make({rest: coefficient})
+                others, factor = size - from_terms({monomial: coefficient}), from_terms({rest: coefficient})
                 is_each = (coefficient > 0) == (atom.kind == "min")
                 yield is_each, [others + factor * argument for argument in atom.args]
 
@@ -235,7 +241,7 @@ def _open_mods(size: Size) -> Size:
     """Rewrite x%a as x - a*(x//a), so that 4*(n//4) + n%4 simplifies to n."""
 
     def opened(atom: Atom) -> Size:
-        return atom.args[0] - atom.args[1] * floordiv(*atom.args) if atom.kind == "%" else make({(atom,): 1})
+        return atom.args[0] - atom.args[1] * floordiv(*atom.args) if atom.kind == "%" else from_terms({(atom,): 1})
 
     return value_of(size, opened)
 

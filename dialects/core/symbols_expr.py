@@ -59,7 +59,7 @@ class SymExpr:
     limits: frozenset[tuple[str, int]]  #: Highest values of variables: equal expressions may differ in these.
 
     def __init__(self, terms: Terms) -> None:
-        """Take terms as make() returns them: no zero coefficients, in canonical order, not a constant."""
+        """Take terms as from_terms() returns them: no zero coefficients, in canonical order, not a constant."""
         _check_size(terms)
         _set(self, "_terms", terms)
 
@@ -199,18 +199,18 @@ def check_number(value: int) -> None:
 
 
 def terms_of(size: Size) -> Terms:
+    """Return the factor of each product of atoms in a size. The empty product belongs to the constant."""
     if isinstance(size, SymExpr):
         return size._terms
     return {(): size} if size else {}
 
 
-def make(terms: Terms) -> Size:
+def from_terms(terms: Terms) -> Size:
+    """Return the size of these factors, by products of atoms."""
     kept = {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
-    if not kept:
-        return 0
-    if len(kept) == 1:
-        return kept[()] if () in kept else SymExpr(kept)
-    return SymExpr(dict(sorted(kept.items(), key=term_order)))
+    if len(kept) > 1:
+        return SymExpr(dict(sorted(kept.items(), key=term_order)))
+    return kept.get((), 0) if not kept or () in kept else SymExpr(kept)
 
 
 @lru_cache(maxsize=4096)
@@ -270,7 +270,7 @@ def _sum(a: Size, b: Size, scale: int = 1) -> Size:
     if isinstance(a, int) and scale == 1:
         a, b = b, a
     if not isinstance(b, int) or isinstance(a, int):
-        return make(add_terms(terms_of(a), terms_of(b), scale))
+        return from_terms(add_terms(terms_of(a), terms_of(b), scale))
     if not b:
         return a
     # All terms except the constant, which comes last, stay unchanged.
@@ -286,7 +286,7 @@ def _product(a: Size, b: Size) -> Size:
         return a
     if isinstance(b, int) and isinstance(a, SymExpr) and b > 0:  # the order stays
         return SymExpr({monomial: coefficient * b for monomial, coefficient in a._terms.items()})
-    return make(multiply_terms(terms_of(a), terms_of(b)))
+    return from_terms(multiply_terms(terms_of(a), terms_of(b)))
 
 
 # Division. Each rule rewrites to a simpler division and starts over, so that the result is a fixed point.
@@ -355,10 +355,10 @@ def _split(p: Size, q: Size) -> tuple[Size, Size]:
     q_terms = terms_of(q)
     if len(q_terms) > 1:
         quotient = divide_exactly(terms_of(p), q_terms)
-        return (0, p) if quotient is None else (make(quotient), 0)
+        return (0, p) if quotient is None else (from_terms(quotient), 0)
     ((divisor, number),) = q_terms.items()
     whole, rest = divide_by_term(terms_of(p), divisor, number)
-    return make(whole), make(rest)
+    return from_terms(whole), from_terms(rest)
 
 
 def _cancel(p: Size, q: Size) -> tuple[Size, Size, Size, int]:
@@ -373,7 +373,7 @@ def _cancel(p: Size, q: Size) -> tuple[Size, Size, Size, int]:
     left, divisor = (
         {over(monomial, shared) or (): c // number for monomial, c in t.items()} for t in (p_terms, q_terms)
     )
-    return make({shared: number}), make(left), make(divisor), p_terms.get((), 0) % number
+    return from_terms({shared: number}), from_terms(left), from_terms(divisor), p_terms.get((), 0) % number
 
 
 def _bounded_quotient(p: Size, q: Size) -> int | None:
@@ -398,7 +398,7 @@ def _merge_nested(p: Size, q: Size) -> tuple[Size, Size] | None:
     if len(quotients) != 1:
         return None
     inner, a = quotients[0][0].args
-    rest = p - make({quotients[0]: 1})
+    rest = p - from_terms({quotients[0]: 1})
     constant = isinstance(a, int) and isinstance(q, int)
     return (inner + a * rest, a * q) if constant or rest == 0 else None
 
@@ -408,8 +408,8 @@ def _open_nested_mod(p: Size, q: Size) -> Size | None:
     for monomial, coefficient in terms_of(p).items():
         for atom in monomial:
             if atom.kind == "%" and mod(coefficient * atom.args[1], q) == 0:
-                factor = make({over(monomial, (atom,)) or (): coefficient})
-                return p + factor * (atom.args[0] - make({(atom,): 1}))
+                factor = from_terms({over(monomial, (atom,)) or (): coefficient})
+                return p + factor * (atom.args[0] - from_terms({(atom,): 1}))
     return None
 
 
@@ -468,6 +468,7 @@ def substituted(size: Size, values: Mapping[str, Size]) -> Size:
 
 
 def variables_of(size: Size) -> frozenset[str]:
+    """Return the names of the variables in a size."""
     return size.variables if isinstance(size, SymExpr) else frozenset()
 
 
@@ -480,7 +481,7 @@ def _substitute(size: Size, values: Mapping[str, Size]) -> Size:
             _check_count(term)
         for each, number in term.items():
             total[each] = total.get(each, 0) + number
-    return make(total)
+    return from_terms(total)
 
 
 def _substitute_atom(atom: Atom, values: Mapping[str, Size]) -> Terms:

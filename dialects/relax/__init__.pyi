@@ -30,13 +30,13 @@ def arange(
     dtype: DTypeLike | None = ...,
     **at: Unpack[At],
 ) -> Value:
-    """Numbers from start up to before end in steps; `arange(n)` is `arange(0, n, 1)`."""
+    """Evenly spaced numbers in [start, end); `arange(n)` is `arange(0, n, 1)`."""
 
 def argmax(x: Value, axis: SupportsIndex | None = ..., keepdims: bool = ..., **at: Unpack[At]) -> Value:
-    """Where the first largest element is, as int64."""
+    """Index of the first maximum, as int64."""
 
 def argmin(x: Value, axis: SupportsIndex | None = ..., keepdims: bool = ..., **at: Unpack[At]) -> Value:
-    """Where the first smallest element is, as int64."""
+    """Index of the first minimum, as int64."""
 
 def argsort(
     data: Value,
@@ -45,7 +45,7 @@ def argsort(
     dtype: DTypeLike = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The positions of the elements in their order along an axis."""
+    """Indices that sort the elements along an axis."""
 
 def asin(x: Value, **at: Unpack[At]) -> Value:
     """Inverse sine."""
@@ -60,37 +60,37 @@ def assert_op(
     kind: str = ...,
     **at: Unpack[At],
 ) -> None:
-    """Stops the program unless the condition holds."""
+    """Raises an exception if the condition is False."""
 
 def astype(x: Value, dtype: DTypeLike, **at: Unpack[At]) -> Value:
-    """Each element converted to another type."""
+    """Converts the elements to another type."""
 
 def atan(x: Value, **at: Unpack[At]) -> Value:
     """Inverse tangent."""
 
 def atan2(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The angle of the point (x2, x1)."""
+    """Angle of the point (x2, x1)."""
 
 def atanh(x: Value, **at: Unpack[At]) -> Value:
     """Inverse hyperbolic tangent."""
 
 def bitcast(x: Value, dtype: DTypeLike, **at: Unpack[At]) -> Value:
-    """The same bits as elements of another type of as many bits; to bool: whether any bit is set."""
+    """Reinterprets the bits as a type of the same width. A bool is True if any bit is set."""
 
 def bitwise_and(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The bits set in both."""
+    """Bitwise AND."""
 
 def bitwise_not(x: Value, **at: Unpack[At]) -> Value:
-    """Every bit inverted."""
+    """Bitwise NOT."""
 
 def bitwise_or(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The bits set in either."""
+    """Bitwise OR."""
 
 def bitwise_xor(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The bits set in exactly one."""
+    """Bitwise XOR."""
 
 def broadcast_to(x: Value, shape: ShapeLike, **at: Unpack[At]) -> Value:
-    """Copies along dimensions of size 1."""
+    """Broadcasts to a shape."""
 
 def bucketize(
     input_tensor: Value,
@@ -99,13 +99,13 @@ def bucketize(
     right: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """Between which of the sorted boundaries each element is."""
+    """Index of each element's bucket between sorted boundaries."""
 
 def call_dps_packed(func: str, args: Value | Sequence[Value] = ..., *, out_ty: TypesLike, **at: Unpack[At]) -> Any:
     """Calls an external function in destination-passing style."""
 
 def call_external(func: str, args: Value | Sequence[Value] = ..., *, out_ty: TypesLike, **at: Unpack[At]) -> Any:
-    """Calls a function of an external module, which a codegen makes code of."""
+    """Calls a function of an external module, which a codegen compiles."""
 
 def call_inplace_packed(
     func: str,
@@ -121,7 +121,7 @@ def call_packed(func: str, args: Value | Sequence[Value] = ..., *, ty_args: Type
     """Calls a packed function that may have side effects."""
 
 def call_pure_packed(func: str, args: Value | Sequence[Value] = ..., *, ty_args: TypesLike, **at: Unpack[At]) -> Any:
-    """Calls a packed function without side effects; it returns its value."""
+    """Calls a packed function without side effects."""
 
 def call_tir(func: str, args: Value | Sequence[Value] = ..., *, out_ty: TypesLike, **at: Unpack[At]) -> Any:
     """Calls a PrimFunc in destination-passing style."""
@@ -137,22 +137,22 @@ def call_tir_inplace(
     """Calls a PrimFunc that writes results into some of its arguments."""
 
 def ceil(x: Value, **at: Unpack[At]) -> Value:
-    """The smallest integer not below x."""
+    """Smallest integer >= x."""
 
 def clip(x: Value, min: ScalarLike, max: ScalarLike, **at: Unpack[At]) -> Value:
-    """x, but not below min and not above max."""
+    """Limits x to [min, max]."""
 
 def collapse_sum_like(data: Value, collapse_target: Value, **at: Unpack[At]) -> Value:
-    """Sums over the dimensions that a broadcast from collapse_target's shape to data's made."""
+    """Sums data to the shape of collapse_target, the inverse of a broadcast."""
 
 def collapse_sum_to(data: Value, shape: ShapeLike, **at: Unpack[At]) -> Value:
-    """Sums over the dimensions that a broadcast from the shape to data's made."""
+    """Sums data to a shape, the inverse of a broadcast."""
 
 def concat(tensors: Value | Sequence[Value] = ..., axis: SupportsIndex = ..., **at: Unpack[At]) -> Value:
-    """Tensors one after the other along an axis."""
+    """Concatenates tensors along an axis."""
 
 def constant(value: Any, **at: Unpack[At]) -> Value:
-    """A constant tensor of a type that upstream's arith.constant refuses: unsigned integers."""
+    """Constant tensor of unsigned integers, which upstream's arith.constant does not support."""
 
 def cos(x: Value, **at: Unpack[At]) -> Value:
     """Cosine."""
@@ -167,7 +167,7 @@ def cumprod(
     exclusive: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The product of each element and all before it."""
+    """Cumulative product along the axis."""
 
 def cumsum(
     data: Value,
@@ -176,7 +176,7 @@ def cumsum(
     exclusive: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The sum of each element and all before it."""
+    """Cumulative sum along the axis."""
 
 def dequantize(
     data: Value,
@@ -189,19 +189,19 @@ def dequantize(
     """(data - zero_point) * scale."""
 
 def divide(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """x1 / x2; integers round towards zero."""
+    """x1 / x2; integers round toward zero."""
 
 def dynamic_strided_slice(x: Value, begin: Value, end: Value, strides: Value, **at: Unpack[At]) -> Value:
-    """x[begin:end:strides] with bounds and strides known at run time only, one for each dimension."""
+    """x[begin:end:strides] with dynamic bounds and strides, one for each dimension."""
 
 def einsum(operands: Value | Sequence[Value] = ..., *, subscripts: str, **at: Unpack[At]) -> Value:
-    """Products of elements, summed over the labels that the result does not have."""
+    """Sum of products over the labels that the result lacks, as numpy.einsum."""
 
 def equal(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """True where x1 == x2."""
 
 def erf(x: Value, **at: Unpack[At]) -> Value:
-    """The error function."""
+    """Error function."""
 
 def ewise_fma(x1: Value, x2: Value, x3: Value, **at: Unpack[At]) -> Value:
     """x1 * x2 + x3, rounded once; no broadcasting."""
@@ -210,7 +210,7 @@ def exp(x: Value, **at: Unpack[At]) -> Value:
     """e to the power of x."""
 
 def expand_dims(x: Value, axis: SupportsIndex | Sequence[SupportsIndex], **at: Unpack[At]) -> Value:
-    """New dimensions of size 1."""
+    """Inserts dimensions of size 1."""
 
 def eye(
     n: ScalarLike,
@@ -219,51 +219,51 @@ def eye(
     dtype: DTypeLike = ...,
     **at: Unpack[At],
 ) -> Value:
-    """An n x m matrix (n x n if m is left out) with 1 on the k-th diagonal and 0 elsewhere."""
+    """Matrix of shape (n, m), by default (n, n), with 1 on the k-th diagonal and 0 elsewhere."""
 
 def eye_like(x: Value, k: ScalarLike = ..., dtype: DTypeLike | None = ..., **at: Unpack[At]) -> Value:
-    """A matrix of x's shape with 1 on the k-th diagonal and 0 elsewhere."""
+    """Matrix of x's shape with 1 on the k-th diagonal and 0 elsewhere."""
 
 def flatten(x: Value, **at: Unpack[At]) -> Value:
-    """The elements in row-major order as one dimension."""
+    """Flattens to one dimension, in row-major order."""
 
 def flip(data: Value, axis: SupportsIndex, **at: Unpack[At]) -> Value:
-    """The elements along an axis in reversed order."""
+    """Reverses the elements along an axis."""
 
 def floor(x: Value, **at: Unpack[At]) -> Value:
-    """The largest integer not above x."""
+    """Largest integer <= x."""
 
 def floor_divide(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """x1 / x2, rounded down."""
 
 def floor_mod(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The remainder of x1 / x2 with the sign of x2."""
+    """Remainder of x1 / x2 with the sign of x2."""
 
 def full(shape: ShapeLike, fill_value: Value, dtype: DTypeLike | None = ..., **at: Unpack[At]) -> Value:
-    """A tensor filled with the value of a 0-D tensor."""
+    """Tensor filled with the value of a 0-D tensor."""
 
 def full_like(x: Value, fill_value: Value, dtype: DTypeLike | None = ..., **at: Unpack[At]) -> Value:
-    """A tensor of x's shape, filled with the value of a 0-D tensor."""
+    """Tensor of x's shape, filled with the value of a 0-D tensor."""
 
 def gather_elements(data: Value, indices: Value, axis: SupportsIndex = ..., **at: Unpack[At]) -> Value:
-    """At each place the element whose index along the axis stands there."""
+    """Selects an element along the axis for each index, as numpy.take_along_axis."""
 
 def gather_nd(data: Value, indices: Value, batch_dims: SupportsIndex = ..., **at: Unpack[At]) -> Value:
-    """The elements or slices at the index tuples in the last dimension of indices."""
+    """Selects elements or slices by the index tuples in the last dimension of indices."""
 
 
 class _grad:
     @staticmethod
     def end_checkpoint(input: Value, **at: Unpack[At]) -> Value:
-        """The input, which is computed again on the way back, from what start_checkpoint gives."""
+        """Identity whose input the backward pass recomputes from the results of start_checkpoint."""
 
     @staticmethod
     def no_grad(input: Value, **at: Unpack[At]) -> Value:
-        """The input, which counts as a constant when it is differentiated."""
+        """Identity that gradients treat as a constant."""
 
     @staticmethod
     def start_checkpoint(input: Value, **at: Unpack[At]) -> Value:
-        """The input, which is kept: from here to end_checkpoint all is computed again on the way back."""
+        """Identity whose input is stored: the backward pass recomputes the operators up to end_checkpoint."""
 
 
 grad: _grad
@@ -282,13 +282,13 @@ def hamming_window(
     dtype: DTypeLike,
     **at: Unpack[At],
 ) -> Value:
-    """alpha - beta * cos(2 * pi * i / N); N is window_size if periodic, else one less."""
+    """Hamming window: alpha - beta * cos(2 * pi * i / N), N = window_size if periodic, else one less."""
 
 
 class _image:
     @staticmethod
     def affine_grid(data: Value, size: ShapeLike, align_corners: bool = ..., **at: Unpack[At]) -> Value:
-        """The grid [batch, coordinates, height, width] that affine matrices make of an image."""
+        """Grid [batch, coordinates, height, width] of sampling positions, from affine matrices."""
 
     @staticmethod
     def grid_sample(
@@ -300,7 +300,7 @@ class _image:
         align_corners: bool = ...,
         **at: Unpack[At],
     ) -> Value:
-        """Images sampled at the positions of a grid [batch, coordinates, height, width]."""
+        """Samples images at the positions in a grid [batch, coordinates, height, width]."""
 
     @staticmethod
     def resize2d(
@@ -317,7 +317,7 @@ class _image:
         out_dtype: DTypeLike | None = ...,
         **at: Unpack[At],
     ) -> Value:
-        """Images of another height and width."""
+        """Resizes images."""
 
     @staticmethod
     def resize3d(
@@ -334,7 +334,7 @@ class _image:
         out_dtype: DTypeLike | None = ...,
         **at: Unpack[At],
     ) -> Value:
-        """Volumes of another depth, height and width."""
+        """Resizes volumes."""
 
 
 image: _image
@@ -347,7 +347,7 @@ def index_put(
     values: Value,
     **at: Unpack[At],
 ) -> Value:
-    """data with data[indices[0], indices[1], ...] = values."""
+    """Copy of data with data[indices[0], indices[1], ...] = values."""
 
 def index_tensor(data: Value, indices: Value | Sequence[Value] = ..., **at: Unpack[At]) -> Value:
     """data[indices[0], indices[1], ...]."""
@@ -362,7 +362,7 @@ def isnan(x: Value, **at: Unpack[At]) -> Value:
     """True where x is NaN."""
 
 def layout_transform(x: Value, index_map: Any, pad_value: float | None = ..., **at: Unpack[At]) -> Value:
-    """Each element at the place that the map gives for its indices; other places are padding."""
+    """Moves each element to the indices that the map computes. The rest is padding."""
 
 def left_shift(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """x1 shifted left by x2 bits."""
@@ -380,22 +380,22 @@ def log_add_exp(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """log(exp(x1) + exp(x2)), without overflow."""
 
 def logical_and(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """True where both are."""
+    """Logical AND."""
 
 def logical_not(x: Value, **at: Unpack[At]) -> Value:
-    """True where x is false."""
+    """Logical NOT."""
 
 def logical_or(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """True where either is."""
+    """Logical OR."""
 
 def logical_xor(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """True where exactly one is."""
+    """Logical XOR."""
 
 def match_cast(value: Value, ty: TypesLike, **at: Unpack[At]) -> Value:
-    """The value with a more precise type, checked at run time; new symbols get their values."""
+    """Casts to a more precise type, checked at run time, and defines new symbols."""
 
 def matmul(x1: Value, x2: Value, out_dtype: DTypeLike | None = ..., **at: Unpack[At]) -> Value:
-    """The product of matrices in the last two dimensions; a vector is a row on the left, else a column."""
+    """Matrix product over the last two dimensions. A vector is a row on the left, else a column."""
 
 def matmul_nbits(
     x: Value,
@@ -407,7 +407,7 @@ def matmul_nbits(
     block_size: SupportsIndex = ...,
     **at: Unpack[At],
 ) -> Value:
-    """x times a matrix that has (codes - zero_point) * scale in its columns, which are codes' rows: [columns, blocks, bytes]. Zero points are else half of the codes' range. Sums are of f32."""
+    """Product of x and a matrix with columns (codes - zero_point) * scale, accumulated in f32. A row of codes [columns, blocks, bytes] is a column. Default zero point: half of the codes' range."""
 
 def matmul_nbits_panels(
     x: Value,
@@ -423,7 +423,7 @@ def matmul_nbits_panels(
     lanes: SupportsIndex,
     **at: Unpack[At],
 ) -> Value:
-    """matmul_nbits of codes that are packed as vectors read them: [panels, words, bytes]."""
+    """matmul_nbits of codes packed in the order of vector loads: [panels, words, bytes]."""
 
 def max(
     x: Value,
@@ -431,10 +431,10 @@ def max(
     keepdims: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The largest element over axes."""
+    """Maximum over axes."""
 
 def maximum(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The larger of both."""
+    """Elementwise maximum."""
 
 def mean(
     x: Value,
@@ -442,7 +442,7 @@ def mean(
     keepdims: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The mean over axes, of x's element type."""
+    """Mean over axes, in x's element type."""
 
 def median(
     data: Value,
@@ -450,10 +450,10 @@ def median(
     keepdims: bool = ...,
     **at: Unpack[At],
 ) -> Any:
-    """The median over axes (the lower of two); over one axis also where it is, as int64."""
+    """Median over axes (the lower of two). A single axis adds its index, as int64."""
 
 def meshgrid(tensors: Value | Sequence[Value] = ..., indexing: Literal['ij', 'xy'] = ..., **at: Unpack[At]) -> Any:
-    """For each 1-D tensor a grid that repeats it along all other axes."""
+    """Coordinate grids: each 1-D tensor, repeated along all other axes."""
 
 def min(
     x: Value,
@@ -461,13 +461,13 @@ def min(
     keepdims: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The smallest element over axes."""
+    """Minimum over axes."""
 
 def minimum(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The smaller of both."""
+    """Elementwise minimum."""
 
 def mod(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The remainder of x1 / x2 with the sign of x1."""
+    """Remainder of x1 / x2 with the sign of x1."""
 
 def multinomial_from_uniform(
     prob: Value,
@@ -476,7 +476,7 @@ def multinomial_from_uniform(
     dtype: DTypeLike = ...,
     **at: Unpack[At],
 ) -> Value:
-    """For each uniform sample, the class it draws from the row of probabilities that its index names."""
+    """Class that each uniform sample draws from the row of probabilities at its index."""
 
 def multiply(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """x1 * x2."""
@@ -494,7 +494,7 @@ class _nn:
         out_layout: str | None = ...,
         **at: Unpack[At],
     ) -> Value:
-        """The means of windows over W, chosen so that the result has the given size."""
+        """Means of windows over W, as many as output_size."""
 
     @staticmethod
     def adaptive_avg_pool2d(
@@ -504,7 +504,7 @@ class _nn:
         out_layout: str | None = ...,
         **at: Unpack[At],
     ) -> Value:
-        """The means of windows over H and W, chosen so that the result has the given size."""
+        """Means of windows over H and W, as many as output_size."""
 
     @staticmethod
     def adaptive_avg_pool3d(
@@ -514,7 +514,7 @@ class _nn:
         out_layout: str | None = ...,
         **at: Unpack[At],
     ) -> Value:
-        """The means of windows over D, H and W, chosen so that the result has the given size."""
+        """Means of windows over D, H and W, as many as output_size."""
 
     @staticmethod
     def attention(
@@ -558,7 +558,7 @@ class _nn:
         length: ScalarLike,
         **at: Unpack[At],
     ) -> Value:
-        """Attention to the first `length` rows of keys and values [batch, heads, rows, size], as calls keep them from one to the next."""
+        """Attention to the first `length` rows of cached keys and values [batch, heads, rows, size]."""
 
     @staticmethod
     def attention_var_len(
@@ -575,7 +575,7 @@ class _nn:
         blind: Literal['zeros', 'nan'] = ...,
         **at: Unpack[At],
     ) -> Value:
-        """Attention over sequences of several lengths, end to end; those of the keys default to the queries'."""
+        """Attention over concatenated sequences. The lengths of keys default to those of queries."""
 
     @staticmethod
     def avg_pool1d(
@@ -590,7 +590,7 @@ class _nn:
         out_layout: str | None = ...,
         **at: Unpack[At],
     ) -> Value:
-        """The mean of each window over W."""
+        """Mean of each window over W."""
 
     @staticmethod
     def avg_pool2d(
@@ -605,7 +605,7 @@ class _nn:
         out_layout: str | None = ...,
         **at: Unpack[At],
     ) -> Value:
-        """The mean of each window over H and W."""
+        """Mean of each window over H and W."""
 
     @staticmethod
     def avg_pool3d(
@@ -620,11 +620,11 @@ class _nn:
         out_layout: str | None = ...,
         **at: Unpack[At],
     ) -> Value:
-        """The mean of each window over D, H and W."""
+        """Mean of each window over D, H and W."""
 
     @staticmethod
     def batch_flatten(data: Value, **at: Unpack[At]) -> Value:
-        """All dimensions but the first made one."""
+        """Flattens all dimensions but the first."""
 
     @staticmethod
     def batch_norm(
@@ -641,7 +641,7 @@ class _nn:
         training: bool = ...,
         **at: Unpack[At],
     ) -> tuple[Value, Value, Value]:
-        """Normalizes each channel over the batch; also gives the moving mean and variance."""
+        """Normalizes each channel over the batch; returns the moving mean and variance, too."""
 
     @staticmethod
     def conv1d(
@@ -721,7 +721,7 @@ class _nn:
         tiles: SupportsIndex = ...,
         **at: Unpack[At],
     ) -> Value:
-        """conv2d of 3x3 taps, of NCHW4c and the like, with a kernel that is transformed: [panels, points of a tile, channels, columns]. A number for each column is added, then residual."""
+        """conv2d of 3x3 taps in layouts like NCHW4c, with a transformed kernel: [panels, points of a tile, channels, columns]. Adds bias for each column, then residual."""
 
     @staticmethod
     def conv3d(
@@ -758,11 +758,11 @@ class _nn:
 
     @staticmethod
     def cross_entropy_with_logits(predictions: Value, labels: Value, **at: Unpack[At]) -> Value:
-        """The sum of -predictions * labels, divided by the batch size where there is a batch."""
+        """Sum of -predictions * labels, divided by the batch size if there is a batch."""
 
     @staticmethod
     def dropout(data: Value, rate: SupportsFloat = ..., **at: Unpack[At]) -> tuple[Value, Value]:
-        """Some elements set to 0, the others scaled up; also gives the mask."""
+        """Sets random elements to 0 and scales the others; lowers to the identity. Returns the mask, too."""
 
     @staticmethod
     def gelu(x: Value, **at: Unpack[At]) -> Value:
@@ -770,7 +770,7 @@ class _nn:
 
     @staticmethod
     def gelu_tanh(x: Value, **at: Unpack[At]) -> Value:
-        """gelu approximated with tanh."""
+        """Approximation of gelu by tanh."""
 
     @staticmethod
     def group_norm(
@@ -812,15 +812,15 @@ class _nn:
         scale: bool = ...,
         **at: Unpack[At],
     ) -> Value:
-        """Normalizes over the axes; gamma and beta have the data's sizes along them."""
+        """Normalizes over the axes. gamma and beta have their sizes."""
 
     @staticmethod
     def leakyrelu(data: Value, alpha: SupportsFloat = ..., **at: Unpack[At]) -> Value:
-        """data where it is positive, alpha * data elsewhere."""
+        """data where data > 0, else alpha * data."""
 
     @staticmethod
     def log_softmax(data: Value, axis: SupportsIndex = ..., **at: Unpack[At]) -> Value:
-        """The logarithm of softmax."""
+        """Logarithm of softmax."""
 
     @staticmethod
     def max_pool1d(
@@ -835,7 +835,7 @@ class _nn:
         out_layout: str | None = ...,
         **at: Unpack[At],
     ) -> Value:
-        """The maximum of each window over W."""
+        """Maximum of each window over W."""
 
     @staticmethod
     def max_pool2d(
@@ -850,7 +850,7 @@ class _nn:
         out_layout: str | None = ...,
         **at: Unpack[At],
     ) -> Value:
-        """The maximum of each window over H and W."""
+        """Maximum of each window over H and W."""
 
     @staticmethod
     def max_pool3d(
@@ -865,7 +865,7 @@ class _nn:
         out_layout: str | None = ...,
         **at: Unpack[At],
     ) -> Value:
-        """The maximum of each window over D, H and W."""
+        """Maximum of each window over D, H and W."""
 
     @staticmethod
     def nll_loss(
@@ -886,15 +886,15 @@ class _nn:
         pad_value: float = ...,
         **at: Unpack[At],
     ) -> Value:
-        """Elements added around the data."""
+        """Pads data."""
 
     @staticmethod
     def pixel_shuffle(data: Value, upscale_factor: SupportsIndex, **at: Unpack[At]) -> Value:
-        """Channels moved to height and width: (..., C*r*r, H, W) becomes (..., C, H*r, W*r)."""
+        """Moves channels to height and width: (..., C*r*r, H, W) becomes (..., C, H*r, W*r)."""
 
     @staticmethod
     def prelu(data: Value, alpha: Value, axis: SupportsIndex = ..., **at: Unpack[At]) -> Value:
-        """data where it is positive, alpha * data elsewhere, with an alpha for each channel."""
+        """data where data > 0, else alpha * data, with an alpha for each channel."""
 
     @staticmethod
     def relu(x: Value, **at: Unpack[At]) -> Value:
@@ -912,7 +912,7 @@ class _nn:
 
     @staticmethod
     def selu(x: Value, **at: Unpack[At]) -> Value:
-        """The self-normalizing exponential linear unit."""
+        """Scaled exponential linear unit."""
 
     @staticmethod
     def silu(x: Value, **at: Unpack[At]) -> Value:
@@ -920,7 +920,7 @@ class _nn:
 
     @staticmethod
     def softmax(data: Value, axis: SupportsIndex = ..., **at: Unpack[At]) -> Value:
-        """exp(data), divided by its sum along the axis."""
+        """exp(data) / sum(exp(data)) along the axis."""
 
     @staticmethod
     def softplus(data: Value, beta: SupportsFloat = ..., threshold: SupportsFloat = ..., **at: Unpack[At]) -> Value:
@@ -930,7 +930,7 @@ class _nn:
 nn: _nn
 
 def nonzero(x: Value, **at: Unpack[At]) -> Value:
-    """Where elements are not zero: a row for each dimension."""
+    """Indices of the nonzero elements, with a row for each dimension."""
 
 def not_equal(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """True where x1 != x2."""
@@ -943,25 +943,25 @@ def one_hot(
     axis: SupportsIndex = ...,
     **at: Unpack[At],
 ) -> Value:
-    """Along a new axis, on_value at the place that the index names, else off_value."""
+    """One-hot vectors along a new axis: on_value at the index, off_value elsewhere."""
 
 def ones(shape: ShapeLike, dtype: DTypeLike, **at: Unpack[At]) -> Value:
-    """A tensor filled with 1."""
+    """Tensor filled with 1."""
 
 def ones_like(x: Value, dtype: DTypeLike | None = ..., **at: Unpack[At]) -> Value:
-    """A tensor of x's shape, filled with 1."""
+    """Tensor of x's shape, filled with 1."""
 
 def outer(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The product of each element of one vector with each of another."""
+    """Outer product of two vectors."""
 
 def permute_dims(x: Value, axes: SupportsIndex | Sequence[SupportsIndex] | None = ..., **at: Unpack[At]) -> Value:
-    """The dimensions in another order."""
+    """Permutes the dimensions."""
 
 def power(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """x1 to the power of x2."""
 
 def prim_value(value: BoundLike, **at: Unpack[At]) -> Value:
-    """The value of a symbolic expression as a 64-bit integer."""
+    """Value of a symbolic expression, as a 64-bit integer."""
 
 def print(values: Value | Sequence[Value] = ..., format: str = ..., **at: Unpack[At]) -> None:
     """Prints values."""
@@ -972,7 +972,7 @@ def prod(
     keepdims: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The product over axes; of booleans, whether all are."""
+    """Product over axes; logical AND of booleans."""
 
 def quantize(
     data: Value,
@@ -985,13 +985,28 @@ def quantize(
     """round(data / scale) + zero_point, clipped to the result's range."""
 
 def random_key(**at: Unpack[At]) -> Value:
-    """What random numbers are made of: 0, 1, 2 and so on, each time that a loaded program asks."""
+    """Seed for random numbers: 0, 1, 2, ... at successive calls in a loaded program."""
 
 def repeat(data: Value, repeats: SupportsIndex, axis: SupportsIndex | None = ..., **at: Unpack[At]) -> Value:
-    """Each element several times in a row."""
+    """Repeats each element."""
+
+def requantize(
+    data: Value,
+    multiplier: Value,
+    shift: Value,
+    zero_point: Value,
+    axis: SupportsIndex = ...,
+    form: Literal['float', 'q31', 'q15', 'power_of_two'] = ...,
+    rounding: Literal['half_even', 'half_up', 'half_down', 'half_away', 'half_to_zero', 'up', 'down', 'to_zero'] = ...,
+    saturate: bool = ...,
+    double_rounding: bool = ...,
+    out_dtype: DTypeLike = ...,
+    **at: Unpack[At],
+) -> Value:
+    """round(data * multiplier / 2 ** (bits + shift)) + zero_point, as rx.Requantize.apply computes from i32 sums. bits is 31 for form q31, and 15 for q15. A shift below -31 or above 31 counts as the nearest limit. Form float ignores shift, and power_of_two ignores multiplier."""
 
 def reshape(x: Value, shape: ShapeLike, **at: Unpack[At]) -> Value:
-    """The same elements under a new shape. In a Python shape, one -1 is inferred and 0 copies a size."""
+    """Changes the shape, not the elements. In a Python shape, -1 is inferred and 0 copies a size."""
 
 def reverse_sequence(
     data: Value,
@@ -1003,16 +1018,16 @@ def reverse_sequence(
     """Reverses the first seq_lengths elements of each batch."""
 
 def right_shift(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """x1 shifted right by x2 bits, arithmetically where signed."""
+    """x1 shifted right by x2 bits, arithmetically if signed."""
 
 def round(x: Value, **at: Unpack[At]) -> Value:
-    """The nearest integer, halves to even."""
+    """Nearest integer; ties to even."""
 
 def rsqrt(x: Value, **at: Unpack[At]) -> Value:
     """1 / sqrt(x)."""
 
 def scalar_to_tensor(value: ScalarLike, **at: Unpack[At]) -> Value:
-    """A scalar as a 0-D tensor: what a scalar becomes where a tensor is expected."""
+    """Converts a scalar to a 0-D tensor, also implicitly for operands that must be tensors."""
 
 def scatter_elements(
     data: Value,
@@ -1022,7 +1037,7 @@ def scatter_elements(
     reduction: Literal['update', 'add', 'mul', 'mean', 'max', 'min'] = ...,
     **at: Unpack[At],
 ) -> Value:
-    """data with each update at the place whose index along the axis stands there."""
+    """Copy of data with each update written at its index along the axis."""
 
 def scatter_nd(
     data: Value,
@@ -1031,22 +1046,22 @@ def scatter_nd(
     reduction: Literal['update', 'add', 'mul', 'max', 'min'] = ...,
     **at: Unpack[At],
 ) -> Value:
-    """data with updates at the index tuples in the last dimension of indices."""
+    """Copy of data with updates written at the index tuples in the last dimension of indices."""
 
 def shape_expr(dims: Any, **at: Unpack[At]) -> Value:
-    """A shape as a value; its sizes are integers and expressions over the function's symbols."""
+    """Shape with sizes that are integers or expressions over the function's symbols."""
 
 def shape_of(input: Value, **at: Unpack[At]) -> Value:
-    """The shape of a tensor."""
+    """Shape of a tensor."""
 
 def shape_to_tensor(input: ShapeLike, **at: Unpack[At]) -> Value:
-    """A shape as a 1-D int64 tensor."""
+    """Converts a shape to a 1-D int64 tensor."""
 
 def sigmoid(x: Value, **at: Unpack[At]) -> Value:
     """1 / (1 + exp(-x))."""
 
 def sign(x: Value, **at: Unpack[At]) -> Value:
-    """-1, 0 or 1 by the sign of x."""
+    """Sign of x: -1, 0 or 1."""
 
 def sin(x: Value, **at: Unpack[At]) -> Value:
     """Sine."""
@@ -1055,7 +1070,7 @@ def sinh(x: Value, **at: Unpack[At]) -> Value:
     """Hyperbolic sine."""
 
 def size(input: Value, **at: Unpack[At]) -> Value:
-    """The number of elements of a tensor, as a 0-D int64 tensor."""
+    """Number of elements of a tensor, as a 0-D int64 tensor."""
 
 def slice_scatter(
     input: Value,
@@ -1066,13 +1081,13 @@ def slice_scatter(
     axis: SupportsIndex = ...,
     **at: Unpack[At],
 ) -> Value:
-    """input with input[start:end:step] along the axis = src."""
+    """Copy of input with input[start:end:step] = src along the axis."""
 
 def sort(data: Value, axis: SupportsIndex = ..., descending: bool = ..., **at: Unpack[At]) -> Value:
-    """The elements in order along an axis."""
+    """Sorts the elements along an axis."""
 
 def split(x: Value, indices_or_sections: Any, axis: SupportsIndex = ..., **at: Unpack[At]) -> Any:
-    """The parts of a tensor along an axis."""
+    """Splits a tensor along an axis."""
 
 def sqrt(x: Value, **at: Unpack[At]) -> Value:
     """Square root."""
@@ -1081,10 +1096,10 @@ def square(x: Value, **at: Unpack[At]) -> Value:
     """x * x."""
 
 def squeeze(x: Value, axis: SupportsIndex | Sequence[SupportsIndex] | None = ..., **at: Unpack[At]) -> Value:
-    """Without dimensions of size 1. An axis of another size is refused, as numpy and ONNX do."""
+    """Removes dimensions of size 1. Other sizes are an error, as in numpy and ONNX."""
 
 def stack(tensors: Value | Sequence[Value] = ..., axis: SupportsIndex = ..., **at: Unpack[At]) -> Value:
-    """Tensors of one shape along a new axis."""
+    """Stacks tensors of one shape along a new axis."""
 
 def std(
     x: Value,
@@ -1092,7 +1107,7 @@ def std(
     keepdims: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The square root of the variance over axes."""
+    """Standard deviation over axes: the square root of the variance."""
 
 def strided_slice(
     x: Value,
@@ -1103,7 +1118,7 @@ def strided_slice(
     assume_inbound: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """x[begin:end:strides] along the named axes, by Python's rules."""
+    """x[begin:end:strides] along the axes, as in Python."""
 
 def subtract(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """x1 - x2."""
@@ -1114,7 +1129,7 @@ def sum(
     keepdims: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The sum over axes; of booleans, whether any is true."""
+    """Sum over axes; logical OR of booleans."""
 
 def take(
     x: Value,
@@ -1123,7 +1138,7 @@ def take(
     mode: Literal['fast', 'nan', 'wrap', 'clip'] = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The slices of x along an axis at the indices."""
+    """Selects slices of x along an axis."""
 
 def tan(x: Value, **at: Unpack[At]) -> Value:
     """Tangent."""
@@ -1132,10 +1147,10 @@ def tanh(x: Value, **at: Unpack[At]) -> Value:
     """Hyperbolic tangent."""
 
 def tensor_to_shape(input: Value, **at: Unpack[At]) -> Value:
-    """A 1-D int64 tensor as a shape."""
+    """Converts a 1-D int64 tensor to a shape."""
 
 def tile(data: Value, repeats: SupportsIndex | Sequence[SupportsIndex], **at: Unpack[At]) -> Value:
-    """The whole tensor several times along each axis."""
+    """Repeats the whole tensor along each axis."""
 
 def topk(
     data: Value,
@@ -1146,16 +1161,16 @@ def topk(
     dtype: DTypeLike = ...,
     **at: Unpack[At],
 ) -> Any:
-    """The k largest elements along an axis in order, and their positions."""
+    """Selects the k largest elements along an axis, in order, and their indices."""
 
 def tril(x: Value, k: ScalarLike = ..., **at: Unpack[At]) -> Value:
-    """Matrices with 0 above the k-th diagonal."""
+    """Lower triangle, with 0 above diagonal k."""
 
 def triu(x: Value, k: ScalarLike = ..., **at: Unpack[At]) -> Value:
-    """Matrices with 0 below the k-th diagonal."""
+    """Upper triangle, with 0 below diagonal k."""
 
 def trunc(x: Value, **at: Unpack[At]) -> Value:
-    """x without its fraction."""
+    """Integer part of x."""
 
 def unique(
     x: Value,
@@ -1166,7 +1181,7 @@ def unique(
     axis: ScalarLike | None = ...,
     **at: Unpack[At],
 ) -> Any:
-    """The unique elements, or slices along an axis; as constant flags ask, where they first are, which of them each element is, and how many there are of each."""
+    """Unique elements, or slices along an axis. Constant flags add first indices, inverse and counts."""
 
 def variance(
     x: Value,
@@ -1174,7 +1189,7 @@ def variance(
     keepdims: bool = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The mean squared distance to the mean over axes."""
+    """Variance over axes: the mean squared distance to the mean."""
 
 
 class _vision:
@@ -1188,7 +1203,7 @@ class _vision:
         output_format: Literal['onnx', 'tensorflow'] = ...,
         **at: Unpack[At],
     ) -> Any:
-        """The best boxes of each class that do not overlap: (indices, count) for onnx, (indices, scores, counts) of fixed size for tensorflow."""
+        """Selects the best boxes of each class that do not overlap. Returns (indices, count) for onnx, (indices, scores, counts) of fixed size for tensorflow."""
 
     @staticmethod
     def get_valid_counts(
@@ -1198,7 +1213,7 @@ class _vision:
         score_index: SupportsIndex = ...,
         **at: Unpack[At],
     ) -> tuple[Value, Value, Value]:
-        """Boxes that score above the threshold, moved to the front, and how many there are."""
+        """Moves boxes with scores above the threshold to the front, and counts them."""
 
     @staticmethod
     def multibox_transform_loc(
@@ -1212,7 +1227,7 @@ class _vision:
         apply_softmax: bool = ...,
         **at: Unpack[At],
     ) -> tuple[Value, Value]:
-        """Boxes and scores from predicted classes, predicted offsets and anchors."""
+        """Decodes boxes and scores from predicted classes, predicted offsets and anchors."""
 
     @staticmethod
     def non_max_suppression(
@@ -1232,7 +1247,7 @@ class _vision:
         score_threshold: SupportsFloat = ...,
         **at: Unpack[At],
     ) -> Any:
-        """The best boxes that do not overlap."""
+        """Selects the best boxes that do not overlap."""
 
     @staticmethod
     def roi_align(
@@ -1246,7 +1261,7 @@ class _vision:
         mode: Literal['avg', 'max', 'max_share'] = ...,
         **at: Unpack[At],
     ) -> Value:
-        """Each region, interpolated to a fixed size."""
+        """Interpolates each region to a fixed size."""
 
     @staticmethod
     def roi_pool(
@@ -1257,16 +1272,16 @@ class _vision:
         layout: Literal['NCHW'] = ...,
         **at: Unpack[At],
     ) -> Value:
-        """The maxima of each region's parts, a fixed number of them."""
+        """Maxima of a fixed number of parts of each region."""
 
 
 vision: _vision
 
 def where(condition: Value, x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """x1 where the condition is true, else x2; all are broadcast."""
+    """x1 where the condition is True, else x2, with broadcasting."""
 
 def zeros(shape: ShapeLike, dtype: DTypeLike, **at: Unpack[At]) -> Value:
-    """A tensor filled with 0."""
+    """Tensor filled with 0."""
 
 def zeros_like(x: Value, dtype: DTypeLike | None = ..., **at: Unpack[At]) -> Value:
-    """A tensor of x's shape, filled with 0."""
+    """Tensor of x's shape, filled with 0."""

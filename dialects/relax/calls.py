@@ -220,9 +220,9 @@ def _check_passable(what: str, infos: Sequence[Info]) -> None:
             raise OpProblem(f"{what} #{index} ({describe(info)}) is nothing that packed functions can pass")
 
 
-_FUNC = {"func": Symbol(doc="the PrimFunc")}
-_NAME = {"func": Str(doc="the external function's name")}
-_INPLACE = Ints(doc="per result: the argument whose place it takes, or -1")
+_FUNC = {"func": Symbol(doc="PrimFunc to call")}
+_NAME = {"func": Str(doc="name of the external function")}
+_INPLACE = Ints(doc="for each result, the argument that it overwrites, or -1")
 
 op("call_tir", "*args:any", attrs=_FUNC, results="*results", explicit="out_ty", verify=_verify_call_tir,
    signature="func args out_ty", role="call", destinations=True,
@@ -234,12 +234,12 @@ op("call_tir_inplace", "*args:any", attrs={**_FUNC, "inplace_indices": _INPLACE}
 op("call_dps_packed", "*args:any", attrs=_NAME, results="*results", explicit="out_ty", verify=_verify_dps_packed,
    signature="func args out_ty", role="call", destinations=True,
    doc="Calls an external function in destination-passing style.")  # fmt: skip
-op("call_external", "*args:any", attrs={"func": Symbol(doc="module and function")}, results="*results",
+op("call_external", "*args:any", attrs={"func": Symbol(doc="symbols of module and function")}, results="*results",
    explicit="out_ty", verify=_verify_call_external, signature="func args out_ty", role="call", destinations=True,
-   doc="Calls a function of an external module, which a codegen makes code of.")  # fmt: skip
+   doc="Calls a function of an external module, which a codegen compiles.")  # fmt: skip
 op("call_pure_packed", "*args:any", attrs=_NAME, results="*results", explicit="ty_args", verify=_verify_packed,
    signature="func args ty_args", role="call",
-   doc="Calls a packed function without side effects; it returns its value.")  # fmt: skip
+   doc="Calls a packed function without side effects.")  # fmt: skip
 op("call_packed", "*args:any", attrs=_NAME, results="*results", explicit="ty_args", verify=_verify_packed, pure=False,
    own=True, signature="func args ty_args", role="call", writes="args",
    doc="Calls a packed function that may have side effects.")  # fmt: skip

@@ -53,7 +53,7 @@ class Elements(AttrKind):
 
 
 op("constant", "", attrs={"value": Elements()}, infer=lambda call: decode(call.value.type), role="literal", own=True,
-   doc="A constant tensor of a type that upstream's arith.constant refuses: unsigned integers.")  # fmt: skip
+   doc="Constant tensor of unsigned integers, which upstream's arith.constant does not support.")  # fmt: skip
 
 
 def const(

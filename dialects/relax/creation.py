@@ -119,31 +119,31 @@ def _square(arguments: dict[str, object]) -> dict[str, object]:
     return {**arguments, "m": arguments.get("n")} if arguments["m"] is None else arguments
 
 
-_AS_X = {"dtype": DType(None, doc="the result's element type; absent: as x")}
+_AS_X = {"dtype": DType(None, doc="element type; default: as x")}
 
-broadcast_op("full", "shape:shape fill_value", attrs={"dtype": DType(None, doc="absent: as fill_value")},
-   flops=0, infer=full, shaped_by="shape", doc="A tensor filled with the value of a 0-D tensor.")  # fmt: skip
+broadcast_op("full", "shape:shape fill_value", attrs={"dtype": DType(None, doc="element type; default: as fill_value")},
+   flops=0, infer=full, shaped_by="shape", doc="Tensor filled with the value of a 0-D tensor.")  # fmt: skip
 broadcast_op("full_like", "x fill_value", attrs=_AS_X, flops=0, infer=full_like,
-   doc="A tensor of x's shape, filled with the value of a 0-D tensor.")  # fmt: skip
+   doc="Tensor of x's shape, filled with the value of a 0-D tensor.")  # fmt: skip
 elementwise_op("ones", "shape:shape", attrs={"dtype": DType()}, flops=0, infer=filled, shaped_by="shape",
-   doc="A tensor filled with 1.")  # fmt: skip
-elementwise_op("ones_like", "x", attrs=_AS_X, flops=0, infer=like, doc="A tensor of x's shape, filled with 1.")
+   doc="Tensor filled with 1.")  # fmt: skip
+elementwise_op("ones_like", "x", attrs=_AS_X, flops=0, infer=like, doc="Tensor of x's shape, filled with 1.")
 elementwise_op("zeros", "shape:shape", attrs={"dtype": DType()}, flops=0, infer=filled, shaped_by="shape",
-   doc="A tensor filled with 0.")  # fmt: skip
-elementwise_op("zeros_like", "x", attrs=_AS_X, flops=0, infer=like, doc="A tensor of x's shape, filled with 0.")
+   doc="Tensor filled with 0.")  # fmt: skip
+elementwise_op("zeros_like", "x", attrs=_AS_X, flops=0, infer=like, doc="Tensor of x's shape, filled with 0.")
 injective_op("arange", "start:scalar end:scalar step:scalar", defaults={"end": None, "step": 1}, prepare=_from_zero,
-   attrs={"dtype": DType(None, doc="absent: int64 for integers, else float32")}, flops=2, infer=arange,
-   doc="Numbers from start up to before end in steps; `arange(n)` is `arange(0, n, 1)`.")  # fmt: skip
+   attrs={"dtype": DType(None, doc="element type; default: int64 for integers, else float32")}, flops=2, infer=arange,
+   doc="Evenly spaced numbers in [start, end); `arange(n)` is `arange(0, n, 1)`.")  # fmt: skip
 injective_op("eye", "n:scalar m:scalar k:scalar", defaults={"m": None, "k": 0}, prepare=_square,
    attrs={"dtype": DType("f32")}, infer=eye,
-   doc="An n x m matrix (n x n if m is left out) with 1 on the k-th diagonal and 0 elsewhere.")  # fmt: skip
+   doc="Matrix of shape (n, m), by default (n, n), with 1 on the k-th diagonal and 0 elsewhere.")  # fmt: skip
 injective_op("eye_like", "x k:scalar", defaults={"k": 0}, attrs=_AS_X, infer=eye_like,
-   doc="A matrix of x's shape with 1 on the k-th diagonal and 0 elsewhere.")  # fmt: skip
-elementwise_op("tril", "x k:scalar", defaults={"k": 0}, infer=triangle, doc="Matrices with 0 above the k-th diagonal.")
-elementwise_op("triu", "x k:scalar", defaults={"k": 0}, infer=triangle, doc="Matrices with 0 below the k-th diagonal.")
+   doc="Matrix of x's shape with 1 on the k-th diagonal and 0 elsewhere.")  # fmt: skip
+elementwise_op("tril", "x k:scalar", defaults={"k": 0}, infer=triangle, doc="Lower triangle, with 0 above diagonal k.")
+elementwise_op("triu", "x k:scalar", defaults={"k": 0}, infer=triangle, doc="Upper triangle, with 0 below diagonal k.")
 injective_op("one_hot", "indices on_value:scalar off_value:scalar",
-   attrs={"depth": Int(doc="the size of the new axis"), "axis": Int(-1, doc="where the new axis goes")},
-   infer=one_hot, doc="Along a new axis, on_value at the place that the index names, else off_value.")  # fmt: skip
+   attrs={"depth": Int(doc="size of the new axis"), "axis": Int(-1, doc="position of the new axis")},
+   infer=one_hot, doc="One-hot vectors along a new axis: on_value at the index, off_value elsewhere.")  # fmt: skip
 injective_op("hamming_window", "window_size:scalar periodic:scalar alpha:scalar beta:scalar", attrs={"dtype": DType()},
    flops=4, infer=hamming_window,
-   doc="alpha - beta * cos(2 * pi * i / N); N is window_size if periodic, else one less.")  # fmt: skip
+   doc="Hamming window: alpha - beta * cos(2 * pi * i / N), N = window_size if periodic, else one less.")  # fmt: skip

@@ -27,6 +27,6 @@ def _stored_bits(dtype: str) -> int:
     return 8 if is_bool(dtype) else bit_width(dtype)
 
 
-elementwise_op("astype", "x", attrs={"dtype": DType()}, infer=like, doc="Each element converted to another type.")
+elementwise_op("astype", "x", attrs={"dtype": DType()}, infer=like, doc="Converts the elements to another type.")
 elementwise_op("bitcast", "x", attrs={"dtype": DType()}, flops=0, infer=bitcast, own=True,
-   doc="The same bits as elements of another type of as many bits; to bool: whether any bit is set.")  # fmt: skip
+   doc="Reinterprets the bits as a type of the same width. A bool is True if any bit is set.")  # fmt: skip

@@ -57,12 +57,12 @@ def _fields(text: str, nesting: int = 2) -> Iterator[str]:
 
 
 op("assert_op", "condition:any *format_args:any",
-   attrs={"format": Str("", doc="the message, by Python's str.format"),
-          "kind": Str("AssertionError", doc="a Python exception's name")},
+   attrs={"format": Str("", doc="message, in the syntax of str.format"),
+          "kind": Str("AssertionError", doc="name of a Python exception")},
    results="", infer=assertion, role="effect", pure=False,
-   doc="Stops the program unless the condition holds.")  # fmt: skip
-op("print", "*values:any", attrs={"format": Str("", doc="by Python's str.format; empty: the values one by one")},
+   doc="Raises an exception if the condition is False.")  # fmt: skip
+op("print", "*values:any", attrs={"format": Str("", doc="text in the syntax of str.format; empty: the values")},
    results="", infer=printing, role="effect", pure=False, doc="Prints values.")  # fmt: skip
 # Not pure: each use is a separate key.
 op("random_key", infer=lambda call: ScalarInfo("i64"), role="effect", pure=False, own=True,
-   doc="What random numbers are made of: 0, 1, 2 and so on, each time that a loaded program asks.")  # fmt: skip
+   doc="Seed for random numbers: 0, 1, 2, ... at successive calls in a loaded program.")  # fmt: skip

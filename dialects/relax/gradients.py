@@ -13,8 +13,8 @@ def marked(call: Call) -> TensorInfo:
 
 
 elementwise_op("grad.no_grad", "input", flops=0, infer=marked, view="input",
-   doc="The input, which counts as a constant when it is differentiated.")  # fmt: skip
+   doc="Identity that gradients treat as a constant.")  # fmt: skip
 elementwise_op("grad.start_checkpoint", "input", flops=0, infer=marked, view="input",
-   doc="The input, which is kept: from here to end_checkpoint all is computed again on the way back.")  # fmt: skip
+   doc="Identity whose input is stored: the backward pass recomputes the operators up to end_checkpoint.")  # fmt: skip
 elementwise_op("grad.end_checkpoint", "input", flops=0, infer=marked, view="input",
-   doc="The input, which is computed again on the way back, from what start_checkpoint gives.")  # fmt: skip
+   doc="Identity whose input the backward pass recomputes from the results of start_checkpoint.")  # fmt: skip

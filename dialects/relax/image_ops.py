@@ -108,31 +108,32 @@ def _resized(dimensions: str, rounding: str) -> dict[str, Any]:
     """Return the columns of a row that resizes images with these dimensions."""
     spatial = len(dimensions) - 2
     attrs = {
-        "roi": Floats(None, broadcast=2 * spatial, doc="the region for tf_crop_and_resize: all starts, then all ends"),
+        "roi": Floats(None, broadcast=2 * spatial, doc="region for tf_crop_and_resize: all starts, then all ends"),
         "layout": Str(dimensions),
         "method": Str("linear", choices=("nearest_neighbor", "linear", "cubic")),
         "coordinate_transformation_mode": Str("half_pixel", choices=_COORDINATES),
-        "rounding_method": Str(rounding, choices=_ROUNDING, doc="for nearest_neighbor; '': as the coordinates need it"),
-        "cubic_alpha": Float(-0.75, doc="the coefficient of cubic interpolation"),
-        "cubic_exclude": Int(0, doc="1: cubic interpolation leaves out what is outside of the image"),
-        "extrapolation_value": Float(0.0, doc="what is outside of the image, for tf_crop_and_resize"),
-        "out_dtype": DType(None, doc="the result's element type; absent: the data's"),
+        "rounding_method": Str(rounding, choices=_ROUNDING, doc="for nearest_neighbor; '' selects by the coordinates"),
+        "cubic_alpha": Float(-0.75, doc="coefficient of cubic interpolation"),
+        "cubic_exclude": Int(0, doc="1: cubic interpolation ignores points outside the image"),
+        "extrapolation_value": Float(0.0, doc="value outside the image, for tf_crop_and_resize"),
+        "out_dtype": DType(None, doc="element type; default: as data"),
     }
     laid_out = {name: ("layout", dimensions) for name in ("data", "result")}
     return {"attrs": attrs, "infer": resize, "prepare": spread_size(spatial), "layouts": laid_out, "flops": resize_work}
 
 
 injective_op("image.resize2d", "data size:shape", **_resized("NCHW", "round"),
-   doc="Images of another height and width.")  # fmt: skip
+   doc="Resizes images.")  # fmt: skip
 injective_op("image.resize3d", "data size:shape", **_resized("NCDHW", ""),
-   doc="Volumes of another depth, height and width.")  # fmt: skip
+   doc="Resizes volumes.")  # fmt: skip
 op("image.grid_sample", "data grid", attrs={"method": Str("bilinear", choices=("bilinear", "nearest", "bicubic")),
           "layout": Str("NCHW"),
-          "padding_mode": Str("zeros", choices=("zeros", "border", "reflection"), doc="what is outside of the image"),
-          "align_corners": Bool(False, doc="whether -1 and 1 are the centers of the corner pixels")}, infer=grid_sample,
+          "padding_mode": Str("zeros", choices=("zeros", "border", "reflection"), doc="values outside the image"),
+          "align_corners": Bool(False, doc="if True, -1 and 1 are the centers of the corner pixels")},
+   infer=grid_sample,
    layouts={"data": ("layout", "NCD?HW"), "result": ("layout", "NCD?HW")},
-   doc="Images sampled at the positions of a grid [batch, coordinates, height, width].")  # fmt: skip
+   doc="Samples images at the positions in a grid [batch, coordinates, height, width].")  # fmt: skip
 injective_op("image.affine_grid", "data size:shape",
-   attrs={"align_corners": Bool(True, doc="whether -1 and 1 are the centers of the corner pixels")},
+   attrs={"align_corners": Bool(True, doc="if True, -1 and 1 are the centers of the corner pixels")},
    flops=affine_grid_work, infer=affine_grid, prepare=spread_size(2),
-   doc="The grid [batch, coordinates, height, width] that affine matrices make of an image.")  # fmt: skip
+   doc="Grid [batch, coordinates, height, width] of sampling positions, from affine matrices.")  # fmt: skip

@@ -285,31 +285,31 @@ class _Bounds(AttrKind):
 
 
 # ---- read ----
-injective_op("take", "x indices:tensor_or_scalar", attrs={"axis": Int(None, doc="absent: of the flattened tensor"),
-   "mode": Str("fast", choices=("fast", "nan", "wrap", "clip"), doc="what an index out of bounds does")},
-   infer=take, doc="The slices of x along an axis at the indices.")  # fmt: skip
+injective_op("take", "x indices:tensor_or_scalar", attrs={"axis": Int(None, doc="default: flatten the tensor first"),
+   "mode": Str("fast", choices=("fast", "nan", "wrap", "clip"), doc="treatment of indices out of bounds")},
+   infer=take, doc="Selects slices of x along an axis.")  # fmt: skip
 injective_op("strided_slice", "x", attrs={
-   "axes": Ints(), "begin": _Bounds(), "end": _Bounds(doc="open: 2**63 - 1 or its negation"),
-   "strides": Ints(None, doc="absent: all 1"), "assume_inbound": Bool(False, doc="no bound is outside")},
-   infer=strided_slice, doc="x[begin:end:strides] along the named axes, by Python's rules.")  # fmt: skip
+   "axes": Ints(), "begin": _Bounds(), "end": _Bounds(doc="2**63 - 1 or its negation: no bound"),
+   "strides": Ints(None, doc="default: 1"), "assume_inbound": Bool(False, doc="if True, no bound is out of range")},
+   infer=strided_slice, doc="x[begin:end:strides] along the axes, as in Python.")  # fmt: skip
 op("dynamic_strided_slice", "x begin end strides", infer=dynamic_strided_slice,
-   doc="x[begin:end:strides] with bounds and strides known at run time only, one for each dimension.")  # fmt: skip
+   doc="x[begin:end:strides] with dynamic bounds and strides, one for each dimension.")  # fmt: skip
 injective_op("gather_elements", "data indices", attrs={"axis": Int(0)}, infer=gather_elements,
-   doc="At each place the element whose index along the axis stands there.")  # fmt: skip
+   doc="Selects an element along the axis for each index, as numpy.take_along_axis.")  # fmt: skip
 injective_op("gather_nd", "data indices", attrs={"batch_dims": Int(0)}, infer=gather_nd,
-   doc="The elements or slices at the index tuples in the last dimension of indices.")  # fmt: skip
+   doc="Selects elements or slices by the index tuples in the last dimension of indices.")  # fmt: skip
 injective_op("index_tensor", "data *indices", infer=index_tensor, doc="data[indices[0], indices[1], ...].")
 injective_op("reverse_sequence", "data seq_lengths", attrs={"seq_axis": Int(1), "batch_axis": Int(0)},
    infer=reverse_sequence, doc="Reverses the first seq_lengths elements of each batch.")  # fmt: skip
 
 # ---- write ----
-op("index_put", "data *indices values", attrs={"accumulate": Bool(False, doc="add instead of replacing")},
-   infer=index_put, doc="data with data[indices[0], indices[1], ...] = values.")  # fmt: skip
+op("index_put", "data *indices values", attrs={"accumulate": Bool(False, doc="add to the elements")},
+   infer=index_put, doc="Copy of data with data[indices[0], indices[1], ...] = values.")  # fmt: skip
 op("scatter_elements", "data indices updates", attrs={"axis": Int(0),
    "reduction": Str("update", choices=("update", "add", "mul", "mean", "max", "min"))}, infer=scatter_elements,
-   doc="data with each update at the place whose index along the axis stands there.")  # fmt: skip
+   doc="Copy of data with each update written at its index along the axis.")  # fmt: skip
 op("scatter_nd", "data indices updates", attrs={
    "reduction": Str("update", choices=("update", "add", "mul", "max", "min"))}, infer=scatter_nd,
-   doc="data with updates at the index tuples in the last dimension of indices.")  # fmt: skip
+   doc="Copy of data with updates written at the index tuples in the last dimension of indices.")  # fmt: skip
 op("slice_scatter", "input src start:scalar end:scalar step:scalar", attrs={"axis": Int(0)},
-   infer=slice_scatter, doc="input with input[start:end:step] along the axis = src.")  # fmt: skip
+   infer=slice_scatter, doc="Copy of input with input[start:end:step] = src along the axis.")  # fmt: skip

@@ -52,11 +52,11 @@ def outer(call: Call) -> TensorInfo:
     return TensorInfo((rows, columns), call.x1.dtype)
 
 
-contraction_op("matmul", "x1 x2", attrs={"out_dtype": DType(None, doc="absent: as the operands")},
+contraction_op("matmul", "x1 x2", attrs={"out_dtype": DType(None, doc="element type; default: as the operands")},
    flops=products, infer=matmul,
-   doc="The product of matrices in the last two dimensions; a vector is a row on the left, else a column.")  # fmt: skip
-contraction_op("einsum", "*operands", attrs={"subscripts": Str(doc="labels of dimensions, as numpy's: 'ij,jk->ik'")},
+   doc="Matrix product over the last two dimensions. A vector is a row on the left, else a column.")  # fmt: skip
+contraction_op("einsum", "*operands", attrs={"subscripts": Str(doc="labels of dimensions, as in numpy: 'ij,jk->ik'")},
    flops=einsum_work, infer=einsum,
-   doc="Products of elements, summed over the labels that the result does not have.")  # fmt: skip
+   doc="Sum of products over the labels that the result lacks, as numpy.einsum.")  # fmt: skip
 contraction_op("outer", "x1 x2", flops=1, infer=outer,
-   doc="The product of each element of one vector with each of another.")  # fmt: skip
+   doc="Outer product of two vectors.")  # fmt: skip

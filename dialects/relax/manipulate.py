@@ -227,40 +227,41 @@ class _IndicesOrSections(AttrKind):
 
 # ---- shape ----
 injective_op("reshape", "x shape:shape", infer=reshape, prepare=resolve_new_shape, view="x", shaped_by="shape",
-   doc="The same elements under a new shape. In a Python shape, one -1 is inferred and 0 copies a size.")  # fmt: skip
-injective_op("flatten", "x", infer=flatten, view="x", doc="The elements in row-major order as one dimension.")
-injective_op("expand_dims", "x", attrs={"axis": Ints(doc="where they stand in the result")}, infer=expand_dims,
-   view="x", doc="New dimensions of size 1.")  # fmt: skip
-injective_op("squeeze", "x", attrs={"axis": Ints(None, doc="absent: all of size 1")}, infer=squeeze, view="x",
-   doc="Without dimensions of size 1. An axis of another size is refused, as numpy and ONNX do.")  # fmt: skip
+   doc="Changes the shape, not the elements. In a Python shape, -1 is inferred and 0 copies a size.")  # fmt: skip
+injective_op("flatten", "x", infer=flatten, view="x", doc="Flattens to one dimension, in row-major order.")
+injective_op("expand_dims", "x", attrs={"axis": Ints(doc="positions in the result")}, infer=expand_dims,
+   view="x", doc="Inserts dimensions of size 1.")  # fmt: skip
+injective_op("squeeze", "x", attrs={"axis": Ints(None, doc="default: all of size 1")}, infer=squeeze, view="x",
+   doc="Removes dimensions of size 1. Other sizes are an error, as in numpy and ONNX.")  # fmt: skip
 broadcast_op("broadcast_to", "x shape:shape", flops=0, infer=broadcast_to, shaped_by="shape",
-   doc="Copies along dimensions of size 1.")  # fmt: skip
+   doc="Broadcasts to a shape.")  # fmt: skip
 op("collapse_sum_like", "data collapse_target", infer=collapse_sum_like,
-   doc="Sums over the dimensions that a broadcast from collapse_target's shape to data's made.")  # fmt: skip
+   doc="Sums data to the shape of collapse_target, the inverse of a broadcast.")  # fmt: skip
 op("collapse_sum_to", "data shape:shape", infer=collapse_sum_to, shaped_by="shape",
-   doc="Sums over the dimensions that a broadcast from the shape to data's made.")  # fmt: skip
+   doc="Sums data to a shape, the inverse of a broadcast.")  # fmt: skip
 
 # ---- order ----
-injective_op("permute_dims", "x", attrs={"axes": Ints(None, doc="absent: reversed")}, infer=permute_dims,
-   doc="The dimensions in another order.")  # fmt: skip
-injective_op("flip", "data", attrs={"axis": Int()}, infer=flip, doc="The elements along an axis in reversed order.")
-injective_op("layout_transform", "x", attrs={"index_map": IndexMap(doc="from old indices to new ones"),
-   "pad_value": Number(None, doc="absent: any")}, infer=layout_transform,
-   doc="Each element at the place that the map gives for its indices; other places are padding.")  # fmt: skip
+injective_op("permute_dims", "x", attrs={"axes": Ints(None, doc="default: reversed")}, infer=permute_dims,
+   doc="Permutes the dimensions.")  # fmt: skip
+injective_op("flip", "data", attrs={"axis": Int()}, infer=flip, doc="Reverses the elements along an axis.")
+injective_op("layout_transform", "x", attrs={"index_map": IndexMap(doc="map from old to new indices"),
+   "pad_value": Number(None, doc="value of the padding; default: any")}, infer=layout_transform,
+   doc="Moves each element to the indices that the map computes. The rest is padding.")  # fmt: skip
 
 # ---- copies ----
-injective_op("repeat", "data", attrs={"repeats": Int(), "axis": Int(None, doc="absent: of the flattened tensor")},
-   infer=repeat, doc="Each element several times in a row.")  # fmt: skip
-injective_op("tile", "data", attrs={"repeats": Ints(doc="for the last dimensions")}, infer=tile,
-   doc="The whole tensor several times along each axis.")  # fmt: skip
+injective_op("repeat", "data", attrs={"repeats": Int(), "axis": Int(None, doc="default: flatten the tensor first")},
+   infer=repeat, doc="Repeats each element.")  # fmt: skip
+injective_op("tile", "data", attrs={"repeats": Ints(doc="counts for the last dimensions")}, infer=tile,
+   doc="Repeats the whole tensor along each axis.")  # fmt: skip
 
 # ---- several tensors ----
 injective_op("concat", "*tensors", attrs={"axis": Int(0)}, infer=joining.concat,
-   doc="Tensors one after the other along an axis.")  # fmt: skip
+   doc="Concatenates tensors along an axis.")  # fmt: skip
 injective_op("stack", "*tensors", attrs={"axis": Int(0)}, infer=joining.stack,
-   doc="Tensors of one shape along a new axis.")  # fmt: skip
+   doc="Stacks tensors of one shape along a new axis.")  # fmt: skip
 injective_op("split", "x", attrs={
-   "indices_or_sections": _IndicesOrSections(doc="how many sections, or where they begin"), "axis": Int(0)},
-   results="*results", infer=joining.split, doc="The parts of a tensor along an axis.")  # fmt: skip
+   "indices_or_sections": _IndicesOrSections(doc="number of sections, or their starts"), "axis": Int(0)},
+   results="*results", infer=joining.split, doc="Splits a tensor along an axis.")  # fmt: skip
 broadcast_op("meshgrid", "*tensors", attrs={"indexing": Str("ij", choices=("ij", "xy"))}, results="*results",
-   flops=0, infer=joining.meshgrid, doc="For each 1-D tensor a grid that repeats it along all other axes.")  # fmt: skip
+   flops=0, infer=joining.meshgrid,
+   doc="Coordinate grids: each 1-D tensor, repeated along all other axes.")  # fmt: skip

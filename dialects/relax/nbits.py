@@ -105,15 +105,15 @@ def products(call: Call, count: Dim) -> Dim:
     return product((2, count, call.x.shape[-1] if call.x.shape else None))
 
 
-_BITS = Int(4, doc="of a code: 2, 4 or 8; those in the lowest bits of a byte come first")
-_BLOCK = Int(32, doc="how many elements of a column have a scale and a zero point in common")
+_BITS = Int(4, doc="bits of a code: 2, 4 or 8; a byte holds the first code in its lowest bits")
+_BLOCK = Int(32, doc="elements of a column with a common scale and zero point")
 
 op("matmul_nbits", "x codes scale zero_point? bias?", attrs={"bits": _BITS, "block_size": _BLOCK}, own=True,
    flops=products, infer=matmul_nbits,
-   doc="x times a matrix that has (codes - zero_point) * scale in its columns, which are codes' rows: "
-       "[columns, blocks, bytes]. Zero points are else half of the codes' range. Sums are of f32.")  # fmt: skip
+   doc="Product of x and a matrix with columns (codes - zero_point) * scale, accumulated in f32. A row of codes "
+       "[columns, blocks, bytes] is a column. Default zero point: half of the codes' range.")  # fmt: skip
 op("matmul_nbits_panels", "x codes scale zero_point? bias?",
-   attrs={"bits": _BITS, "block_size": _BLOCK, "columns": Int(doc="of the result"),
-          "lanes": Int(doc="columns that a vector has"), "rows": Int(1, doc="of x that there are registers for")},
+   attrs={"bits": _BITS, "block_size": _BLOCK, "columns": Int(doc="columns of the result"),
+          "lanes": Int(doc="columns per vector"), "rows": Int(1, doc="rows of x that fit in registers")},
    own=True, flops=products, infer=matmul_nbits_panels,
-   doc="matmul_nbits of codes that are packed as vectors read them: [panels, words, bytes].")  # fmt: skip
+   doc="matmul_nbits of codes packed in the order of vector loads: [panels, words, bytes].")  # fmt: skip

@@ -47,19 +47,19 @@ def dropout(call: Call) -> tuple[TensorInfo, TensorInfo]:
 
 elementwise_op("nn.relu", "x", infer=numeric_unary, doc="max(x, 0).")
 elementwise_op("nn.gelu", "x", flops=5, infer=float_unary, doc="x * (1 + erf(x / sqrt(2))) / 2.")
-elementwise_op("nn.gelu_tanh", "x", flops=9, infer=float_unary, doc="gelu approximated with tanh.")
-elementwise_op("nn.selu", "x", flops=4, infer=float_unary, doc="The self-normalizing exponential linear unit.")
+elementwise_op("nn.gelu_tanh", "x", flops=9, infer=float_unary, doc="Approximation of gelu by tanh.")
+elementwise_op("nn.selu", "x", flops=4, infer=float_unary, doc="Scaled exponential linear unit.")
 elementwise_op("nn.silu", "x", flops=2, infer=float_unary, doc="x * sigmoid(x).")
-elementwise_op("nn.leakyrelu", "data", attrs={"alpha": Float(0.01, doc="the slope below zero")},
-   flops=2, infer=float_unary, doc="data where it is positive, alpha * data elsewhere.")  # fmt: skip
-broadcast_op("nn.prelu", "data alpha", attrs={"axis": Int(1, doc="the axis of alpha")}, flops=2, infer=prelu,
-   doc="data where it is positive, alpha * data elsewhere, with an alpha for each channel.")  # fmt: skip
+elementwise_op("nn.leakyrelu", "data", attrs={"alpha": Float(0.01, doc="slope below zero")},
+   flops=2, infer=float_unary, doc="data where data > 0, else alpha * data.")  # fmt: skip
+broadcast_op("nn.prelu", "data alpha", attrs={"axis": Int(1, doc="axis of alpha")}, flops=2, infer=prelu,
+   doc="data where data > 0, else alpha * data, with an alpha for each channel.")  # fmt: skip
 elementwise_op("nn.softplus", "data", flops=4, infer=softplus,
-   attrs={"beta": Float(1.0), "threshold": Float(20.0, doc="above it the result is data")},
+   attrs={"beta": Float(1.0), "threshold": Float(20.0, doc="data above this value is the result")},
    doc="log(1 + exp(beta * data)) / beta.")  # fmt: skip
 op("nn.softmax", "data", attrs={"axis": Int(-1)}, flops=5, infer=softmax,
-   doc="exp(data), divided by its sum along the axis.")  # fmt: skip
-op("nn.log_softmax", "data", attrs={"axis": Int(-1)}, flops=5, infer=softmax, doc="The logarithm of softmax.")
-elementwise_op("nn.dropout", "data", attrs={"rate": Float(0.5, doc="the share of elements that become 0")},
+   doc="exp(data) / sum(exp(data)) along the axis.")  # fmt: skip
+op("nn.log_softmax", "data", attrs={"axis": Int(-1)}, flops=5, infer=softmax, doc="Logarithm of softmax.")
+elementwise_op("nn.dropout", "data", attrs={"rate": Float(0.5, doc="share of elements set to 0")},
    results="result mask", flops=0, infer=dropout,
-   doc="Some elements set to 0, the others scaled up; also gives the mask.")  # fmt: skip
+   doc="Sets random elements to 0 and scales the others; lowers to the identity. Returns the mask, too.")  # fmt: skip

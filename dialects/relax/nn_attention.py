@@ -124,14 +124,12 @@ def _check_lengths(call: Call, name: str) -> None:
 
 
 _ATTRS = {
-    "scale": Float(None, doc="what the scores are multiplied by; absent: 1 / sqrt(size of a head)"),
+    "scale": Float(None, doc="factor of the scores; default: 1 / sqrt(size of a head)"),
     "causal_mask": Str(
-        None, choices=("TopLeft", "BottomRight"), doc="the corner where the triangle of visible keys starts"
+        None, choices=("TopLeft", "BottomRight"), doc="corner where the triangle of visible keys starts"
     ),
-    "window_size": Int(None, doc="how many keys before its own position a query sees; absent: all"),
-    "blind": Str(
-        "zeros", choices=("zeros", "nan"), doc="what a query gives that sees no key: a softmax of nothing is NaN"
-    ),
+    "window_size": Int(None, doc="number of keys before its position that a query sees; default: all"),
+    "blind": Str("zeros", choices=("zeros", "nan"), doc="result of a query that sees no key; an empty softmax is NaN"),
 }
 
 
@@ -148,10 +146,8 @@ contraction_op("nn.attention_bias", "query key value bias", attrs=_ATTRS, flops=
    doc="Attention with a bias [batch, heads, queries, keys], broadcast and added to the scores.")  # fmt: skip
 contraction_op("nn.attention_cached", "query key value bias? length:scalar", own=True, attrs=_ATTRS,
    flops=attention_cached_work, infer=attention_cached,
-   doc="Attention to the first `length` rows of keys and values [batch, heads, rows, size], as calls keep them "
-       "from one to the next.")  # fmt: skip
+   doc="Attention to the first `length` rows of cached keys and values [batch, heads, rows, size].")  # fmt: skip
 op("nn.attention_var_len", "query key value seqstart_q seqstart_k? max_seqlen_q max_seqlen_k?", attrs=_ATTRS,
    signature="query key value seqstart_q max_seqlen_q seqstart_k max_seqlen_k scale causal_mask window_size blind",
    infer=attention_var_len,
-   doc="Attention over sequences of several lengths, end to end; those of the keys default to the "
-       "queries'.")  # fmt: skip
+   doc="Attention over concatenated sequences. The lengths of keys default to those of queries.")  # fmt: skip

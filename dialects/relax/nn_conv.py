@@ -123,7 +123,7 @@ def _spread(call: Call, dimension: str, size: Dim, window: Window, output_paddin
     return result
 
 
-_PADDING = "one entry, one per dimension, or all befores, then all afters"
+_PADDING = "one entry, one per dimension, or all starts, then all ends"
 
 
 def _row(spatial: str, channels: str, doc: str) -> OpRow:
@@ -133,13 +133,13 @@ def _row(spatial: str, channels: str, doc: str) -> OpRow:
     attrs: dict[str, AttrKind] = {
         "strides": Ints((1,) * count, broadcast=count),
         "padding": Ints((0,) * count, broadcast=count, doc=_PADDING),
-        "output_padding": Ints((0,) * count, broadcast=count, doc="added to the end of the result"),
+        "output_padding": Ints((0,) * count, broadcast=count, doc="elements added at the end of the result"),
         "dilation": Ints((1,) * count, broadcast=count),
         "groups": Int(1),
         "data_layout": Str(data),
         "kernel_layout": Str(kernel),
-        "out_layout": Str(None, doc="absent: as data_layout"),
-        "out_dtype": DType(None, doc="absent: the operands' element type"),
+        "out_layout": Str(None, doc="default: as data_layout"),
+        "out_dtype": DType(None, doc="element type; default: as the operands"),
     }
     if channels == "OI":
         del attrs["output_padding"]

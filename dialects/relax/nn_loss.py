@@ -43,8 +43,8 @@ def _check_weights(call: Call) -> None:
 
 reduction_op("nn.cross_entropy_with_logits", "predictions labels", flops=(2, "predictions"),
    infer=cross_entropy_with_logits,
-   doc="The sum of -predictions * labels, divided by the batch size where there is a batch.")  # fmt: skip
+   doc="Sum of -predictions * labels, divided by the batch size if there is a batch.")  # fmt: skip
 reduction_op("nn.nll_loss", "predictions targets weights?", attrs={
           "reduction": Str("mean", choices=("none", "sum", "mean")),
-          "ignore_index": Int(-100, doc="the target left out")}, flops=(2, "targets"), infer=nll_loss,
+          "ignore_index": Int(-100, doc="target to ignore")}, flops=(2, "targets"), infer=nll_loss,
    doc="Negative log likelihood of each target class, weighted by class, then reduced.")  # fmt: skip

@@ -66,10 +66,10 @@ def pixel_shuffle(call: Call) -> TensorInfo:
     )
 
 
-injective_op("nn.batch_flatten", "data", infer=batch_flatten, view="data", doc="All dimensions but the first made one.")
-injective_op("nn.pad", "data", attrs={"pad_width": Ints(doc="before and after each dimension; negative ones remove"),
+injective_op("nn.batch_flatten", "data", infer=batch_flatten, view="data", doc="Flattens all dimensions but the first.")
+injective_op("nn.pad", "data", attrs={"pad_width": Ints(doc="counts before and after each dimension; negative: crops"),
           "pad_mode": Str("constant", choices=("constant", "reflect", "replicate", "circular")),
           "pad_value": Number(0.0, doc="for mode 'constant'")}, infer=pad,
-   doc="Elements added around the data.")  # fmt: skip
+   doc="Pads data.")  # fmt: skip
 injective_op("nn.pixel_shuffle", "data", attrs={"upscale_factor": Int()}, infer=pixel_shuffle,
-   doc="Channels moved to height and width: (..., C*r*r, H, W) becomes (..., C, H*r, W*r).")  # fmt: skip
+   doc="Moves channels to height and width: (..., C*r*r, H, W) becomes (..., C, H*r, W*r).")  # fmt: skip

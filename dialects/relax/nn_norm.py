@@ -87,23 +87,23 @@ def norm_work(call: Call, count: Dim) -> Dim:
 
 _AFFINE: dict[str, AttrKind] = {
     **_EPSILON,
-    "center": Bool(True, doc="beta is added"),
-    "scale": Bool(True, doc="multiplied by gamma"),
+    "center": Bool(True, doc="if True, adds beta"),
+    "scale": Bool(True, doc="if True, multiplies by gamma"),
 }
-_CHANNEL_AXIS = {"channel_axis": Int(doc="the axis of gamma and beta")}
-_AXES = {"axes": Ints(doc="the axes to normalize over, without the channel axis")}
+_CHANNEL_AXIS = {"channel_axis": Int(doc="axis of gamma and beta")}
+_AXES = {"axes": Ints(doc="normalized axes, without the channel axis")}
 
-op("nn.batch_norm", "data gamma beta moving_mean moving_var", attrs={"axis": Int(doc="the channels"), **_AFFINE,
-          "momentum": Float(0.1, doc="the weight of this batch"),
-          "training": Bool(True, doc="use this batch's mean and variance")},
+op("nn.batch_norm", "data gamma beta moving_mean moving_var", attrs={"axis": Int(doc="axis of the channels"), **_AFFINE,
+          "momentum": Float(0.1, doc="weight of this batch"),
+          "training": Bool(True, doc="if True, uses the mean and variance of this batch")},
    results="result new_mean new_var", flops=norm_work, infer=batch_norm,
-   doc="Normalizes each channel over the batch; also gives the moving mean and variance.")  # fmt: skip
-op("nn.layer_norm", "data gamma beta", attrs={"axes": Ints(doc="the axes to normalize over"), **_AFFINE},
+   doc="Normalizes each channel over the batch; returns the moving mean and variance, too.")  # fmt: skip
+op("nn.layer_norm", "data gamma beta", attrs={"axes": Ints(doc="normalized axes"), **_AFFINE},
    flops=norm_work, infer=layer_norm,
-   doc="Normalizes over the axes; gamma and beta have the data's sizes along them.")  # fmt: skip
+   doc="Normalizes over the axes. gamma and beta have their sizes.")  # fmt: skip
 op("nn.group_norm", "data gamma beta", attrs={"num_groups": Int(), **_CHANNEL_AXIS, **_AXES, **_AFFINE},
    flops=norm_work, infer=group_norm, doc="Normalizes over the axes and the channels of each group.")  # fmt: skip
 op("nn.instance_norm", "data gamma beta", attrs={**_CHANNEL_AXIS, **_AXES, **_AFFINE},
    flops=norm_work, infer=instance_norm, doc="Normalizes each channel over the axes.")  # fmt: skip
-op("nn.rms_norm", "data weight", attrs={"axes": Ints((-1,), doc="the axes to normalize over"), **_EPSILON},
+op("nn.rms_norm", "data weight", attrs={"axes": Ints((-1,), doc="normalized axes"), **_EPSILON},
    flops=4, infer=layer_norm, doc="data / sqrt(mean(data * data) + epsilon) * weight.")  # fmt: skip

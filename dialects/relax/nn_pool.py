@@ -44,13 +44,13 @@ def adaptive_pool(call: Call) -> TensorInfo:
     return TensorInfo(shape_in_layout(layouts["result"], [batch, channels, *sizes]), call.data.dtype)
 
 
-_PADDING = "one entry, one per dimension, or all befores, then all afters"
+_PADDING = "one entry, one per dimension, or all starts, then all ends"
 
 
 def _row(spatial: str, attrs: Mapping[str, AttrKind], doc: str) -> OpRow:
     """Return the columns of pooling over these dimensions, with attributes in addition to the layout attributes."""
     dimensions = f"NC{spatial}"
-    laid_out = {"layout": Str(dimensions), "out_layout": Str(None, doc="absent: as layout")}
+    laid_out = {"layout": Str(dimensions), "out_layout": Str(None, doc="default: as layout")}
     return {
         "doc": doc,
         "attrs": {**attrs, **laid_out},
@@ -67,26 +67,26 @@ def _sliding(spatial: str, doc: str, count_include_pad: bool = False) -> OpRow:
         "strides": Ints((1,) * count, broadcast=count),
         "padding": Ints((0,) * padded, broadcast=padded, doc=_PADDING),
         "dilation": Ints((1,) * count, broadcast=count),
-        "ceil_mode": Bool(False, doc="also a last window that reaches over the end"),
-        "count_include_pad": Bool(count_include_pad, doc="averages count the padding"),
+        "ceil_mode": Bool(False, doc="if True, the last window may extend beyond the end"),
+        "count_include_pad": Bool(count_include_pad, doc="if True, averages include the padding"),
     }
     return {**_row(spatial, attrs, doc), "infer": pool, "flops": pool_work, "windows": (spatial, "pool_size")}
 
 
 def _adaptive(spatial: str, doc: str) -> OpRow:
-    size = Ints(None, broadcast=len(spatial), doc="absent: the data's")
+    size = Ints(None, broadcast=len(spatial), doc="size of the result; default: as data")
     return {**_row(spatial, {"output_size": size}, doc), "infer": adaptive_pool, "flops": (1, "data")}
 
 
-op("nn.avg_pool1d", "data", **_sliding("W", "The mean of each window over W.", True))
-op("nn.avg_pool2d", "data", **_sliding("HW", "The mean of each window over H and W."))
-op("nn.avg_pool3d", "data", **_sliding("DHW", "The mean of each window over D, H and W.", True))
-op("nn.max_pool1d", "data", **_sliding("W", "The maximum of each window over W."))
-op("nn.max_pool2d", "data", **_sliding("HW", "The maximum of each window over H and W."))
-op("nn.max_pool3d", "data", **_sliding("DHW", "The maximum of each window over D, H and W."))
+op("nn.avg_pool1d", "data", **_sliding("W", "Mean of each window over W.", True))
+op("nn.avg_pool2d", "data", **_sliding("HW", "Mean of each window over H and W."))
+op("nn.avg_pool3d", "data", **_sliding("DHW", "Mean of each window over D, H and W.", True))
+op("nn.max_pool1d", "data", **_sliding("W", "Maximum of each window over W."))
+op("nn.max_pool2d", "data", **_sliding("HW", "Maximum of each window over H and W."))
+op("nn.max_pool3d", "data", **_sliding("DHW", "Maximum of each window over D, H and W."))
 op("nn.adaptive_avg_pool1d", "data", **_adaptive("W",
-   "The means of windows over W, chosen so that the result has the given size."))  # fmt: skip
+   "Means of windows over W, as many as output_size."))  # fmt: skip
 op("nn.adaptive_avg_pool2d", "data", **_adaptive("HW",
-   "The means of windows over H and W, chosen so that the result has the given size."))  # fmt: skip
+   "Means of windows over H and W, as many as output_size."))  # fmt: skip
 op("nn.adaptive_avg_pool3d", "data", **_adaptive("DHW",
-   "The means of windows over D, H and W, chosen so that the result has the given size."))  # fmt: skip
+   "Means of windows over D, H and W, as many as output_size."))  # fmt: skip

@@ -84,27 +84,27 @@ def scan(call: Call) -> TensorInfo:
     return TensorInfo(shape, dtype)
 
 
-_KEEPDIMS = Bool(False, doc="keep reduced dimensions, with size 1")
-_AXES = {"axis": Ints(None, doc="the axes to reduce; absent: all of them"), "keepdims": _KEEPDIMS}
-_AXIS = {"axis": Int(None, doc="the axis to search; absent: the flattened tensor"), "keepdims": _KEEPDIMS}
+_KEEPDIMS = Bool(False, doc="if True, reduced dimensions stay, with size 1")
+_AXES = {"axis": Ints(None, doc="reduced axes; default: all"), "keepdims": _KEEPDIMS}
+_AXIS = {"axis": Int(None, doc="reduced axis; default: flatten the tensor first"), "keepdims": _KEEPDIMS}
 _SCAN = {
-    "axis": Int(None, doc="the axis to go along; absent: the flattened tensor"),
-    "dtype": DType(None, doc="the result's element type; absent: as data"),
-    "exclusive": Bool(False, doc="leave each element out of its own result"),
+    "axis": Int(None, doc="axis of the scan; default: flatten the tensor first"),
+    "dtype": DType(None, doc="element type; default: as data"),
+    "exclusive": Bool(False, doc="if True, excludes the element itself"),
 }
 
-reduction_op("sum", "x", attrs=_AXES, infer=any_reduction, doc="The sum over axes; of booleans, whether any is true.")
-reduction_op("prod", "x", attrs=_AXES, infer=any_reduction, doc="The product over axes; of booleans, whether all are.")
-reduction_op("max", "x", attrs=_AXES, infer=any_reduction, doc="The largest element over axes.")
-reduction_op("min", "x", attrs=_AXES, infer=any_reduction, doc="The smallest element over axes.")
-reduction_op("mean", "x", attrs=_AXES, infer=number_reduction, doc="The mean over axes, of x's element type.")
+reduction_op("sum", "x", attrs=_AXES, infer=any_reduction, doc="Sum over axes; logical OR of booleans.")
+reduction_op("prod", "x", attrs=_AXES, infer=any_reduction, doc="Product over axes; logical AND of booleans.")
+reduction_op("max", "x", attrs=_AXES, infer=any_reduction, doc="Maximum over axes.")
+reduction_op("min", "x", attrs=_AXES, infer=any_reduction, doc="Minimum over axes.")
+reduction_op("mean", "x", attrs=_AXES, infer=number_reduction, doc="Mean over axes, in x's element type.")
 reduction_op("std", "x", attrs=_AXES, flops=(4, "x"), infer=number_reduction,
-   doc="The square root of the variance over axes.")  # fmt: skip
+   doc="Standard deviation over axes: the square root of the variance.")  # fmt: skip
 reduction_op("variance", "x", attrs=_AXES, flops=(4, "x"), infer=number_reduction,
-   doc="The mean squared distance to the mean over axes.")  # fmt: skip
+   doc="Variance over axes: the mean squared distance to the mean.")  # fmt: skip
 op("median", "data", attrs=_AXES, results="values indices?", infer=median,
-   doc="The median over axes (the lower of two); over one axis also where it is, as int64.")  # fmt: skip
-reduction_op("argmax", "x", attrs=_AXIS, infer=position_reduction, doc="Where the first largest element is, as int64.")
-reduction_op("argmin", "x", attrs=_AXIS, infer=position_reduction, doc="Where the first smallest element is, as int64.")
-op("cumsum", "data", attrs=_SCAN, flops=1, infer=scan, doc="The sum of each element and all before it.")
-op("cumprod", "data", attrs=_SCAN, flops=1, infer=scan, doc="The product of each element and all before it.")
+   doc="Median over axes (the lower of two). A single axis adds its index, as int64.")  # fmt: skip
+reduction_op("argmax", "x", attrs=_AXIS, infer=position_reduction, doc="Index of the first maximum, as int64.")
+reduction_op("argmin", "x", attrs=_AXIS, infer=position_reduction, doc="Index of the first minimum, as int64.")
+op("cumsum", "data", attrs=_SCAN, flops=1, infer=scan, doc="Cumulative sum along the axis.")
+op("cumprod", "data", attrs=_SCAN, flops=1, infer=scan, doc="Cumulative product along the axis.")

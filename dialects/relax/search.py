@@ -131,28 +131,27 @@ def multinomial_from_uniform(call: Call) -> TensorInfo:
 
 _ORDER = {"axis": Int(-1), "descending": Bool(False)}
 
-broadcast_op("where", "condition x1 x2", infer=where, doc="x1 where the condition is true, else x2; all are broadcast.")
-elementwise_op("clip", "x min:scalar max:scalar", flops=2, infer=clip, doc="x, but not below min and not above max.")
-op("sort", "data", attrs=_ORDER, infer=sort, doc="The elements in order along an axis.")
+broadcast_op("where", "condition x1 x2", infer=where, doc="x1 where the condition is True, else x2, with broadcasting.")
+elementwise_op("clip", "x min:scalar max:scalar", flops=2, infer=clip, doc="Limits x to [min, max].")
+op("sort", "data", attrs=_ORDER, infer=sort, doc="Sorts the elements along an axis.")
 op("argsort", "data", attrs={**_ORDER, "dtype": DType("i32")}, infer=argsort,
-   doc="The positions of the elements in their order along an axis.")  # fmt: skip
+   doc="Indices that sort the elements along an axis.")  # fmt: skip
 op("topk", "data",
-   attrs={"k": Int(1, doc="how many; below 1: all"), "axis": Int(-1),
+   attrs={"k": Int(1, doc="number of elements; less than 1: all"), "axis": Int(-1),
           "ret_type": Str("both", choices=("both", "values", "indices")),
-          "largest": Bool(True, doc="else the smallest ones"),
-          "dtype": DType("i32", doc="the element type of positions")},
+          "largest": Bool(True, doc="if False, selects the smallest elements"),
+          "dtype": DType("i32", doc="element type of the indices")},
    results="result indices?", infer=topk,
-   doc="The k largest elements along an axis in order, and their positions.")  # fmt: skip
+   doc="Selects the k largest elements along an axis, in order, and their indices.")  # fmt: skip
 op("unique", "x sorted:scalar return_index:scalar return_inverse:scalar return_counts:scalar axis?:scalar",
    defaults={"sorted": True, "return_index": False, "return_inverse": False, "return_counts": False},
    results="values *others", infer=unique,
-   doc="The unique elements, or slices along an axis; as constant flags ask, where they first are, which of "
-       "them each element is, and how many there are of each.")  # fmt: skip
-op("nonzero", "x", infer=nonzero, doc="Where elements are not zero: a row for each dimension.")
+   doc="Unique elements, or slices along an axis. Constant flags add first indices, inverse and counts.")  # fmt: skip
+op("nonzero", "x", infer=nonzero, doc="Indices of the nonzero elements, with a row for each dimension.")
 injective_op("bucketize", "input_tensor boundaries",
-   attrs={"out_int32": Bool(False, doc="positions as int32 instead of int64"),
-          "right": Bool(False, doc="an element equal to a boundary goes into the bucket after it")},
-   infer=bucketize, doc="Between which of the sorted boundaries each element is.")  # fmt: skip
+   attrs={"out_int32": Bool(False, doc="if True, indices are int32 instead of int64"),
+          "right": Bool(False, doc="if True, an element equal to a boundary is in the bucket after it")},
+   infer=bucketize, doc="Index of each element's bucket between sorted boundaries.")  # fmt: skip
 op("multinomial_from_uniform", "prob uniform_sample sample_indices", attrs={"dtype": DType("i64")},
    infer=multinomial_from_uniform,
-   doc="For each uniform sample, the class it draws from the row of probabilities that its index names.")  # fmt: skip
+   doc="Class that each uniform sample draws from the row of probabilities at its index.")  # fmt: skip

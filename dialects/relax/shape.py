@@ -100,18 +100,18 @@ def _verify_match_cast(operation: Operation, call: Call) -> None:
 
 
 op("shape_expr", "", attrs={"dims": _ShapeSizes()}, infer=lambda call: ShapeInfo(call.dims), role="literal", own=True,
-   doc="A shape as a value; its sizes are integers and expressions over the function's symbols.")  # fmt: skip
+   doc="Shape with sizes that are integers or expressions over the function's symbols.")  # fmt: skip
 op("prim_value", "", attrs={"value": _SizeText()}, infer=lambda call: ScalarInfo("i64", call.value), role="literal",
-   own=True, doc="The value of a symbolic expression as a 64-bit integer.")  # fmt: skip
+   own=True, doc="Value of a symbolic expression, as a 64-bit integer.")  # fmt: skip
 # Not pure: the check must stay even if the result is unused, and types refer to the symbols that it defines.
 op("match_cast", "value:any", explicit="ty", verify=_verify_match_cast, pure=False, role="shape", view="value",
-   own=True, doc="The value with a more precise type, checked at run time; new symbols get their values.")  # fmt: skip
-op("shape_of", "input", infer=lambda call: ShapeInfo(call.input.shape), role="shape", doc="The shape of a tensor.")
-op("tensor_to_shape", "input", infer=_tensor_to_shape, role="shape", doc="A 1-D int64 tensor as a shape.")
+   own=True, doc="Casts to a more precise type, checked at run time, and defines new symbols.")  # fmt: skip
+op("shape_of", "input", infer=lambda call: ShapeInfo(call.input.shape), role="shape", doc="Shape of a tensor.")
+op("tensor_to_shape", "input", infer=_tensor_to_shape, role="shape", doc="Converts a 1-D int64 tensor to a shape.")
 op("shape_to_tensor", "input:shape", infer=_shape_to_tensor, role="shape", destinations=True,
-   doc="A shape as a 1-D int64 tensor.")  # fmt: skip
+   doc="Converts a shape to a 1-D int64 tensor.")  # fmt: skip
 elementwise_op("scalar_to_tensor", "value:scalar", own=True,
    flops=0, infer=lambda call: TensorInfo((), "i64" if call.value.dtype == "index" else call.value.dtype),
-   doc="A scalar as a 0-D tensor: what a scalar becomes where a tensor is expected.")  # fmt: skip
+   doc="Converts a scalar to a 0-D tensor, also implicitly for operands that must be tensors.")  # fmt: skip
 op("size", "input", infer=lambda call: TensorInfo((), "i64"),
-   doc="The number of elements of a tensor, as a 0-D int64 tensor.")  # fmt: skip
+   doc="Number of elements of a tensor, as a 0-D int64 tensor.")  # fmt: skip

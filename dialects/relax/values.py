@@ -70,12 +70,14 @@ def ints(values: Sequence[int]) -> Attribute:
 
 
 def tensor_info(value: Value) -> TensorInfo:
+    """Return the shape and element type of a value, which must be a tensor."""
     info = decode(value.type)
     assert isinstance(info, TensorInfo), value
     return info
 
 
 def shape_of(value: Value) -> tuple[Dim, ...] | None:
+    """Return the sizes of a tensor, or None if its rank is unknown."""
     return tensor_info(value).shape
 
 
@@ -118,6 +120,7 @@ def same_known_shape(one: Value, other: Value) -> bool:
 
 
 def normal_axis(axis: int, rank: int) -> int:
+    """Return the axis counted from the front. A negative axis counts from the end."""
     return axis % rank if rank else 0
 
 

@@ -61,10 +61,10 @@ def products(call: Call, count: Dim) -> Dim:
 
 
 op("nn.conv2d_winograd", "data weight bias? residual?",
-   attrs={"padding": Ints((0, 0, 0, 0), doc="0 or 1: above, to the left, below, to the right"),
-          "relu": Bool(False, doc="whether what is below zero becomes zero"),
-          "rows": Int(1, doc="tiles that there are registers for"),
-          "tiles": Int(1, doc="tiles that are worked on at once, as many as the cache holds")},
+   attrs={"padding": Ints((0, 0, 0, 0), doc="0 or 1: top, left, bottom, right"),
+          "relu": Bool(False, doc="if True, applies relu to the result"),
+          "rows": Int(1, doc="tiles that fit in registers"),
+          "tiles": Int(1, doc="tiles that fit in the cache, processed together")},
    own=True, flops=products, infer=conv2d_winograd,
-   doc="conv2d of 3x3 taps, of NCHW4c and the like, with a kernel that is transformed: [panels, points of a tile, "
-       "channels, columns]. A number for each column is added, then residual.")  # fmt: skip
+   doc="conv2d of 3x3 taps in layouts like NCHW4c, with a transformed kernel: [panels, points of a tile, channels, "
+       "columns]. Adds bias for each column, then residual.")  # fmt: skip

@@ -115,6 +115,53 @@ def folded(
     return apply(sign, found) if len(found) == len(known) else None
 
 
+# ---- parts of expressions ----
+
+
+def indices_of(node: ast.Subscript) -> Sequence[ast.expr]:
+    """Return the indices in the brackets: `A[i, j]` has two, `A[()]` none."""
+    return node.slice.elts if isinstance(node.slice, ast.Tuple) else (node.slice,)
+
+
+def buffer_name(node: ast.expr) -> str:
+    """Return the name of the buffer in `A[i, j]`, or an empty string for other expressions."""
+    return node.value.id if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) else ""
+
+
+_PARTS: dict[type, Callable[..., Sequence[ast.expr]]] = {
+    ast.BinOp: lambda node: (node.left, node.right),
+    ast.UnaryOp: lambda node: (node.operand,),
+    ast.Call: lambda node: [*node.args, *[each.value for each in node.keywords]] if node.keywords else node.args,
+    ast.Subscript: indices_of,
+    ast.Compare: lambda node: (node.left, *node.comparators),
+    ast.BoolOp: lambda node: node.values,
+    ast.IfExp: lambda node: (node.test, node.body, node.orelse),
+    ast.Dict: lambda node: node.values,
+    ast.Tuple: lambda node: node.elts,
+    ast.List: lambda node: node.elts,
+}
+
+
+def parts_of(node: ast.expr) -> Sequence[ast.expr]:
+    """Return the direct subexpressions, without the names of functions and buffers."""
+    read = _PARTS.get(type(node))
+    return () if read is None else read(node)
+
+
+def parts_within(node: ast.expr) -> list[ast.expr]:
+    """Return an expression and all of its subexpressions."""
+    found = [node]
+    for part in found:  # the list grows
+        if (read := _PARTS.get(type(part))) is not None:
+            found += read(part)
+    return found
+
+
+def names_within(*nodes: ast.expr) -> set[str]:
+    """Return the names in expressions, without the names of functions and buffers."""
+    return {part.id for node in nodes for part in parts_within(node) if isinstance(part, ast.Name)}
+
+
 # ---- statements ----
 
 

@@ -12,7 +12,7 @@ from .declare import declare_intrinsic as declare_intrinsic
 dialect: Dialect
 
 def abs(x: Value, **at: Unpack[At]) -> Value:
-    """Absolute value; the lowest signed integer is its own."""
+    """Absolute value; the lowest signed integer maps to itself."""
 
 def acos(x: Value, **at: Unpack[At]) -> Value:
     """Inverse cosine."""
@@ -30,37 +30,37 @@ def atan(x: Value, **at: Unpack[At]) -> Value:
     """Inverse tangent."""
 
 def atan2(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The angle of the point (x2, x1)."""
+    """Angle of the point (x2, x1)."""
 
 def atanh(x: Value, **at: Unpack[At]) -> Value:
     """Inverse hyperbolic tangent."""
 
 def bitreverse(x: Value, **at: Unpack[At]) -> Value:
-    """The bits in reverse order."""
+    """Reverses the bits."""
 
 def call_extern(func: str, args: Value | Sequence[Value] = ..., *, ty: TypesLike, **at: Unpack[At]) -> Any:
-    """Calls a C function; ty is its result's type, () for none. Numbers are passed as i64, f64 or i1."""
+    """Calls a C function, with numbers as i64, f64 or i1. ty is its result type, () for none."""
 
 def call_packed(func: str, args: Value | Sequence[Value] = ..., *, ty: TypesLike, **at: Unpack[At]) -> Any:
-    """Calls a packed function; ty is its result's type, () for none."""
+    """Calls a packed function. ty is its result type, () for none."""
 
 def call_pure_extern(func: str, args: Value | Sequence[Value] = ..., *, ty: TypesLike, **at: Unpack[At]) -> Any:
-    """Calls a C function that has no effect and reads nothing that changes."""
+    """Calls a C function without side effects that reads only constant memory."""
 
 def cbrt(x: Value, **at: Unpack[At]) -> Value:
     """Cube root."""
 
 def ceil(x: Value, **at: Unpack[At]) -> Value:
-    """The smallest integer not below x."""
+    """Smallest integer >= x."""
 
 def clip(x: Value, min: Value, max: Value, **at: Unpack[At]) -> Value:
-    """The nearest to x in [min, max]."""
+    """Limits x to [min, max]."""
 
 def clz(x: Value, **at: Unpack[At]) -> Value:
-    """How many zeros precede the highest set bit; the width for 0."""
+    """Number of zeros above the highest set bit; the width for 0."""
 
 def copysign(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The magnitude of x1 with the sign of x2."""
+    """Magnitude of x1 with the sign of x2."""
 
 def cos(x: Value, **at: Unpack[At]) -> Value:
     """Cosine."""
@@ -72,19 +72,19 @@ def cospi(x: Value, **at: Unpack[At]) -> Value:
     """cos(pi * x)."""
 
 def ctpop(x: Value, **at: Unpack[At]) -> Value:
-    """popcount, by LLVM's name."""
+    """popcount under its LLVM name."""
 
 def ctz(x: Value, **at: Unpack[At]) -> Value:
-    """How many zeros follow the lowest set bit; the width for 0."""
+    """Number of zeros below the lowest set bit; the width for 0."""
 
 def deg2rad(x: Value, **at: Unpack[At]) -> Value:
-    """Degrees to radians."""
+    """Converts degrees to radians."""
 
 def erf(x: Value, **at: Unpack[At]) -> Value:
-    """The error function."""
+    """Error function."""
 
 def erfc(x: Value, **at: Unpack[At]) -> Value:
-    """1 - erf(x), exact where erf(x) is near 1."""
+    """1 - erf(x), accurate where erf(x) is near 1."""
 
 def exp(x: Value, **at: Unpack[At]) -> Value:
     """e to the power of x."""
@@ -96,55 +96,55 @@ def exp2(x: Value, **at: Unpack[At]) -> Value:
     """2 to the power of x."""
 
 def exp_below(x: Value, **at: Unpack[At]) -> Value:
-    """e to the power of x, which is not above 0; 0 where that is no normal number: for softmax."""
+    """exp(x) for x <= 0, with 0 for subnormal results; for softmax."""
 
 def expm1(x: Value, **at: Unpack[At]) -> Value:
-    """exp(x) - 1, exact near 0."""
+    """exp(x) - 1, accurate near 0."""
 
 def fabs(x: Value, **at: Unpack[At]) -> Value:
     """Absolute value."""
 
 def fdim(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """x1 - x2 where that is positive, else 0; NaN for NaN."""
+    """max(x1 - x2, 0); NaN for NaN."""
 
 def floor(x: Value, **at: Unpack[At]) -> Value:
-    """The largest integer not above x."""
+    """Largest integer <= x."""
 
 def floordiv(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """x1 / x2, rounded down."""
 
 def floormod(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The remainder of x1 / x2 with the sign of x2."""
+    """Remainder of x1 / x2 with the sign of x2."""
 
 def fma(x1: Value, x2: Value, x3: Value, **at: Unpack[At]) -> Value:
     """x1 * x2 + x3, rounded once."""
 
 def fmax(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The larger of both; a NaN counts as missing."""
+    """Maximum; ignores a NaN operand."""
 
 def fmin(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The smaller of both; a NaN counts as missing."""
+    """Minimum; ignores a NaN operand."""
 
 def fmod(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The remainder of x1 / x2 with the sign of x1."""
+    """Remainder of x1 / x2 with the sign of x1."""
 
 def frexp(x: Value, **at: Unpack[At]) -> tuple[Value, Value]:
-    """x as mantissa * 2**exponent, the mantissa's magnitude in [0.5, 1), the exponent an i32."""
+    """x = mantissa * 2**exponent, with |mantissa| in [0.5, 1) and an i32 exponent."""
 
 def fshl(x1: Value, x2: Value, x3: Value, **at: Unpack[At]) -> Value:
-    """The high half of (x1:x2) << (x3 mod width): a rotation where x1 is x2."""
+    """High half of (x1:x2) << (x3 mod width): a rotation if x1 == x2."""
 
 def fshr(x1: Value, x2: Value, x3: Value, **at: Unpack[At]) -> Value:
-    """The low half of (x1:x2) >> (x3 mod width): a rotation where x1 is x2."""
+    """Low half of (x1:x2) >> (x3 mod width): a rotation if x1 == x2."""
 
 def gcd(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The greatest common divisor; gcd(0, 0) is 0."""
+    """Greatest common divisor; gcd(0, 0) is 0."""
 
 def give_object(source: Value, place: Value, **at: Unpack[At]) -> None:
-    """Leaves a reference to an object at the place, for the caller to own."""
+    """Stores a reference to an object at the place. The caller owns the reference."""
 
 def give_tensor(source: Value, place: Value, dtype: DTypeLike, **at: Unpack[At]) -> None:
-    """Leaves a new tensor with a copy of the elements at the place, for the caller to own."""
+    """Stores a new tensor with a copy of the elements at the place. The caller owns the tensor."""
 
 def heaviside(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """0 where x1 < 0, x2 where x1 is 0, else 1; NaN for NaN."""
@@ -153,10 +153,10 @@ def hypot(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """sqrt(x1**2 + x2**2), without overflow."""
 
 def i0(x: Value, **at: Unpack[At]) -> Value:
-    """The modified Bessel function of the first kind, order 0."""
+    """Modified Bessel function of the first kind, order 0."""
 
 def ilogb(x: Value, **at: Unpack[At]) -> Value:
-    """The exponent of x, as an i32."""
+    """Exponent of x, as an i32."""
 
 def isfinite(x: Value, **at: Unpack[At]) -> Value:
     """True where x is neither infinite nor NaN."""
@@ -171,19 +171,19 @@ def isneginf(x: Value, **at: Unpack[At]) -> Value:
     """True where x is negative infinity."""
 
 def isnormal(x: Value, **at: Unpack[At]) -> Value:
-    """True where x is neither zero, subnormal, infinite nor NaN."""
+    """True where x is not zero, subnormal, infinite or NaN."""
 
 def isposinf(x: Value, **at: Unpack[At]) -> Value:
     """True where x is positive infinity."""
 
 def lcm(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The least common multiple; 0 where one is 0."""
+    """Least common multiple; 0 if an operand is 0."""
 
 def ldexp(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """x1 * 2**x2 for an integer x2."""
 
 def lgamma(x: Value, **at: Unpack[At]) -> Value:
-    """The logarithm of the gamma function's absolute value."""
+    """Logarithm of the absolute value of the gamma function."""
 
 def log(x: Value, **at: Unpack[At]) -> Value:
     """Natural logarithm."""
@@ -192,7 +192,7 @@ def log10(x: Value, **at: Unpack[At]) -> Value:
     """Logarithm to base 10."""
 
 def log1p(x: Value, **at: Unpack[At]) -> Value:
-    """log(1 + x), exact near 0."""
+    """log(1 + x), accurate near 0."""
 
 def log2(x: Value, **at: Unpack[At]) -> Value:
     """Logarithm to base 2."""
@@ -204,31 +204,31 @@ def logaddexp2(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """log2(2**x1 + 2**x2), without overflow."""
 
 def logb(x: Value, **at: Unpack[At]) -> Value:
-    """The exponent of x, as a float."""
+    """Exponent of x, as a float."""
 
 def lrint(x: Value, dtype: DTypeLike = ..., **at: Unpack[At]) -> Value:
-    """An integer by the current rounding mode, as an integer."""
+    """x rounded in the current rounding mode, as an integer type."""
 
 def lround(x: Value, dtype: DTypeLike = ..., **at: Unpack[At]) -> Value:
-    """The nearest integer, halves away from zero, as an integer."""
+    """Nearest integer, as an integer type; ties away from zero."""
 
 def modf(x: Value, **at: Unpack[At]) -> tuple[Value, Value]:
-    """x as fraction + integral, both with the sign of x."""
+    """x = fraction + integral, both with the sign of x."""
 
 def nearbyint(x: Value, **at: Unpack[At]) -> Value:
-    """An integer by the current rounding mode."""
+    """x rounded in the current rounding mode."""
 
 def nextafter(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """The next number from x1 towards x2."""
+    """Next number after x1 in the direction of x2."""
 
 def packed(func: str, args: Value | Sequence[Value] = ..., *, ty: TypesLike, **at: Unpack[At]) -> Any:
-    """Calls a packed function with memrefs as tensors; the caller owns the results."""
+    """Calls a packed function, with memrefs passed as tensors. The caller owns the results."""
 
 def place(ty: TypesLike, **at: Unpack[At]) -> Any:
-    """The text, of C, that errors begin with which the function raises."""
+    """C string at the beginning of the function's errors."""
 
 def popcount(x: Value, **at: Unpack[At]) -> Value:
-    """How many bits are set."""
+    """Number of set bits."""
 
 def pow(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """x1 to the power of x2."""
@@ -241,10 +241,10 @@ def prefetch(
     cache: Literal['data', 'instruction'] = ...,
     **at: Unpack[At],
 ) -> None:
-    """Asks for the cache line of an element of a memref, or behind a pointer."""
+    """Prefetches the cache line of a memref's element, or at a pointer."""
 
 def q_multiply_shift(x: Value, y: Value, q: SupportsIndex, s: Value, **at: Unpack[At]) -> Value:
-    """round(x * y * 2**(s - q)), halves up."""
+    """round(x * y * 2**(s - q)), ties up."""
 
 def q_multiply_shift_per_axis(
     x: Value,
@@ -256,55 +256,55 @@ def q_multiply_shift_per_axis(
     is_rshift_required: bool,
     **at: Unpack[At],
 ) -> Value:
-    """round((x << ls) * y * 2**(-rs - q)), halves up."""
+    """round((x << ls) * y * 2**(-rs - q)), ties up."""
 
 def rad2deg(x: Value, **at: Unpack[At]) -> Value:
-    """Radians to degrees."""
+    """Converts radians to degrees."""
 
 def random_key(**at: Unpack[At]) -> Value:
-    """How often the loaded program has asked for one before."""
+    """Number of earlier calls in the loaded program."""
 
 def reciprocal(x: Value, **at: Unpack[At]) -> Value:
     """1 / x."""
 
 def release(value: Value, **at: Unpack[At]) -> None:
-    """Ends the ownership of an object that tir.packed gave."""
+    """Releases an object that tir.packed returned."""
 
 def remainder(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """x1 - n * x2 as in C (n nearest to x1 / x2); numpy's is floormod."""
+    """x1 - n * x2, n nearest to x1 / x2, as in C; numpy.remainder is floormod."""
 
 def remquo(x1: Value, x2: Value, **at: Unpack[At]) -> tuple[Value, Value]:
-    """remainder(x1, x2), and the sign and low bits (three or more) of its n as an i32."""
+    """remainder(x1, x2), and the sign and three or more low bits of its n, as an i32."""
 
 def return_unless_ok(status: ScalarLike, **at: Unpack[At]) -> None:
-    """Ends the function with the status unless it is 0; memory that it holds is given back first."""
+    """Frees the function's memory and returns the status, unless the status is 0."""
 
 def rint(x: Value, **at: Unpack[At]) -> Value:
-    """An integer by the current rounding mode; reports being inexact."""
+    """x rounded in the current rounding mode; sets the inexact flag."""
 
 def round(x: Value, **at: Unpack[At]) -> Value:
-    """The nearest integer, halves to even, as upstream's; C's way is lround."""
+    """Nearest integer; ties to even, unlike C's round."""
 
 def roundeven(x: Value, **at: Unpack[At]) -> Value:
-    """The nearest integer, halves to even."""
+    """Nearest integer; ties to even."""
 
 def rsqrt(x: Value, **at: Unpack[At]) -> Value:
     """1 / sqrt(x)."""
 
 def sadd_sat(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """x1 + x2, kept in the signed range."""
+    """x1 + x2, saturated to the signed range."""
 
 def scalbn(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """x1 * radix**x2 for an integer x2; the radix of IEEE's binary floats is 2."""
+    """x1 * radix**x2 for an integer x2; the radix is 2."""
 
 def sigmoid(x: Value, **at: Unpack[At]) -> Value:
     """1 / (1 + exp(-x))."""
 
 def sign(x: Value, **at: Unpack[At]) -> Value:
-    """-1, 0 or 1 by the sign of x; NaN for NaN."""
+    """Sign of x: -1, 0 or 1; NaN for NaN."""
 
 def signbit(x: Value, **at: Unpack[At]) -> Value:
-    """True where the sign of x is minus, -0 and -NaN included."""
+    """True where the sign bit of x is set, including -0 and -NaN."""
 
 def sin(x: Value, **at: Unpack[At]) -> Value:
     """Sine."""
@@ -319,7 +319,7 @@ def sinpi(x: Value, **at: Unpack[At]) -> Value:
     """sin(pi * x)."""
 
 def spacing(x: Value, **at: Unpack[At]) -> Value:
-    """The distance from x to the next number away from zero."""
+    """Distance from x to the next number away from zero."""
 
 def sqrt(x: Value, **at: Unpack[At]) -> Value:
     """Square root."""
@@ -328,7 +328,7 @@ def square(x: Value, **at: Unpack[At]) -> Value:
     """x * x."""
 
 def ssub_sat(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """x1 - x2, kept in the signed range."""
+    """x1 - x2, saturated to the signed range."""
 
 def tan(x: Value, **at: Unpack[At]) -> Value:
     """Tangent."""
@@ -340,13 +340,13 @@ def tanpi(x: Value, **at: Unpack[At]) -> Value:
     """tan(pi * x)."""
 
 def tgamma(x: Value, **at: Unpack[At]) -> Value:
-    """The gamma function."""
+    """Gamma function."""
 
 def trunc(x: Value, **at: Unpack[At]) -> Value:
-    """x without its fraction."""
+    """Integer part of x."""
 
 def tvm_warp_activemask(dtype: DTypeLike = ..., **at: Unpack[At]) -> Value:
-    """The mask of the warp's active threads."""
+    """Mask of the warp's active threads."""
 
 def tvm_warp_shuffle(
     mask: Value,
@@ -356,7 +356,7 @@ def tvm_warp_shuffle(
     warp_size: SupportsIndex = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The value that lane warp_id gives."""
+    """Value of lane warp_id."""
 
 def tvm_warp_shuffle_down(
     mask: Value,
@@ -366,7 +366,7 @@ def tvm_warp_shuffle_down(
     warp_size: SupportsIndex = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The value that the lane `offset` above gives; the own one where there is none."""
+    """Value of the lane `offset` above; the own value if there is no such lane."""
 
 def tvm_warp_shuffle_up(
     mask: Value,
@@ -376,7 +376,7 @@ def tvm_warp_shuffle_up(
     warp_size: SupportsIndex = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The value that the lane `offset` below gives; the own one where there is none."""
+    """Value of the lane `offset` below; the own value if there is no such lane."""
 
 def tvm_warp_shuffle_xor(
     mask: Value,
@@ -386,10 +386,10 @@ def tvm_warp_shuffle_xor(
     warp_size: SupportsIndex = ...,
     **at: Unpack[At],
 ) -> Value:
-    """The value that the lane with this one's number xor lane_mask gives."""
+    """Value of the lane with index (own index XOR lane_mask)."""
 
 def uadd_sat(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """x1 + x2, kept in the unsigned range."""
+    """x1 + x2, saturated to the unsigned range."""
 
 def usub_sat(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
-    """x1 - x2, kept in the unsigned range."""
+    """x1 - x2, saturated to the unsigned range."""

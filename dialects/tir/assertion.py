@@ -25,6 +25,7 @@ def _assert(call: Call) -> list[Info]:
 
 
 op("assert", "condition:scalar *numbers:scalar",
-   attrs={"message": Str(doc="with {} for each number"), "kind": Str("RuntimeError", doc="a Python exception's name")},
+   attrs={"message": Str(doc="text with {} for each number"),
+          "kind": Str("RuntimeError", doc="name of a Python exception")},
    results="", infer=_assert, role="effect", pure=False,
-   doc="Ends the program with an exception where the condition is false.")  # fmt: skip
+   doc="Raises an exception if the condition is False.")  # fmt: skip

@@ -63,18 +63,18 @@ def _verify_packed(operation: Operation, call: Call) -> None:
             raise OpProblem(f"result ({describe(info)}) is nothing a packed function can return")
 
 
-_EXTERN = {"func": Str(doc="the symbol of the C function")}
-_PACKED = {"func": Str(doc="the global name of the packed function")}
+_EXTERN = {"func": Str(doc="symbol of the C function")}
+_PACKED = {"func": Str(doc="global name of the packed function")}
 
 _NAMES = "func args ty"
 
 op("call_extern", "*args:passed", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES, role="call",
    pure=False, verify=_verify_extern,
-   doc="Calls a C function; ty is its result's type, () for none. Numbers are passed as i64, f64 or i1.")  # fmt: skip
+   doc="Calls a C function, with numbers as i64, f64 or i1. ty is its result type, () for none.")  # fmt: skip
 # Pure in MLIR's sense: memory that the function reads through a pointer must not change.
 op("call_pure_extern", "*args:passed", attrs=_EXTERN, results="result?", explicit="ty", signature=_NAMES, role="call",
    verify=_verify_pure_extern,
-   doc="Calls a C function that has no effect and reads nothing that changes.")  # fmt: skip
+   doc="Calls a C function without side effects that reads only constant memory.")  # fmt: skip
 op("call_packed", "*args:any", attrs=_PACKED, results="result?", explicit="ty", signature=_NAMES, role="call",
    pure=False,
-   verify=_verify_packed, doc="Calls a packed function; ty is its result's type, () for none.")  # fmt: skip
+   verify=_verify_packed, doc="Calls a packed function. ty is its result type, () for none.")  # fmt: skip

@@ -35,4 +35,4 @@ op("prefetch", "address:any *indices:any",
    attrs={"rw": Str("read", choices=("read", "write")), "locality": Int(3, doc="0 (none) to 3 (keep close)"),
           "cache": Str("data", choices=("data", "instruction"))},
    results="", infer=_prefetch, verify=_verify_prefetch, pure=False,
-   doc="Asks for the cache line of an element of a memref, or behind a pointer.")  # fmt: skip
+   doc="Prefetches the cache line of a memref's element, or at a pointer.")  # fmt: skip

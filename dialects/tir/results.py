@@ -38,19 +38,19 @@ def _verify_place(operation: Operation, call: Call) -> None:
         raise OpProblem("gives an address, an !llvm.ptr")
 
 
-op("packed", "*args:any", attrs={"func": Str(doc="the global name of the packed function")}, results="*results",
+op("packed", "*args:any", attrs={"func": Str(doc="global name of the packed function")}, results="*results",
    explicit="ty", signature="func args ty", verify=_verify_packed, pure=False,
-   doc="Calls a packed function with memrefs as tensors; the caller owns the results.")  # fmt: skip
+   doc="Calls a packed function, with memrefs passed as tensors. The caller owns the results.")  # fmt: skip
 op("release", "value:any", results="", infer=_nothing, pure=False,
-   doc="Ends the ownership of an object that tir.packed gave.")  # fmt: skip
-op("give_tensor", "source:any place:any", attrs={"dtype": DType(doc="the element type with its sign")}, results="",
+   doc="Releases an object that tir.packed returned.")  # fmt: skip
+op("give_tensor", "source:any place:any", attrs={"dtype": DType(doc="element type, with signedness")}, results="",
    infer=_nothing, verify=_verify_give_tensor, pure=False,
-   doc="Leaves a new tensor with a copy of the elements at the place, for the caller to own.")  # fmt: skip
+   doc="Stores a new tensor with a copy of the elements at the place. The caller owns the tensor.")  # fmt: skip
 op("give_object", "source:any place:any", results="", infer=_nothing, pure=False,
-   doc="Leaves a reference to an object at the place, for the caller to own.")  # fmt: skip
+   doc="Stores a reference to an object at the place. The caller owns the reference.")  # fmt: skip
 op("return_unless_ok", "status:scalar", results="", infer=_nothing, pure=False,
-   doc="Ends the function with the status unless it is 0; memory that it holds is given back first.")  # fmt: skip
+   doc="Frees the function's memory and returns the status, unless the status is 0.")  # fmt: skip
 op("place", "", results="*text", explicit="ty", signature="ty", verify=_verify_place, pure=False,
-   doc="The text, of C, that errors begin with which the function raises.")  # fmt: skip
+   doc="C string at the beginning of the function's errors.")  # fmt: skip
 op("random_key", infer=lambda call: ScalarInfo("i64"), role="effect", pure=False,
-   doc="How often the loaded program has asked for one before.")  # fmt: skip
+   doc="Number of earlier calls in the loaded program.")  # fmt: skip

@@ -10,8 +10,8 @@ from .dialect import op
 from .infer import with_dtype
 
 _WIDTHS = {
-    "width": Int(32, doc="threads that exchange among themselves"),
-    "warp_size": Int(32, doc="threads in a warp"),
+    "width": Int(32, doc="number of threads in an exchange"),
+    "warp_size": Int(32, doc="number of threads in a warp"),
 }
 
 
@@ -39,12 +39,12 @@ def _activemask(call: Call) -> Info:
 _VALUE = "mask:elementwise value:elementwise"
 
 op("tvm_warp_shuffle", f"{_VALUE} warp_id:elementwise", attrs=_WIDTHS, pure=False, infer=_shuffle,
-   doc="The value that lane warp_id gives.")  # fmt: skip
+   doc="Value of lane warp_id.")  # fmt: skip
 op("tvm_warp_shuffle_up", f"{_VALUE} offset:elementwise", attrs=_WIDTHS, pure=False, infer=_shuffle,
-   doc="The value that the lane `offset` below gives; the own one where there is none.")  # fmt: skip
+   doc="Value of the lane `offset` below; the own value if there is no such lane.")  # fmt: skip
 op("tvm_warp_shuffle_down", f"{_VALUE} offset:elementwise", attrs=_WIDTHS, pure=False, infer=_shuffle,
-   doc="The value that the lane `offset` above gives; the own one where there is none.")  # fmt: skip
+   doc="Value of the lane `offset` above; the own value if there is no such lane.")  # fmt: skip
 op("tvm_warp_shuffle_xor", f"{_VALUE} lane_mask:elementwise", attrs=_WIDTHS, pure=False, infer=_shuffle,
-   doc="The value that the lane with this one's number xor lane_mask gives.")  # fmt: skip
+   doc="Value of the lane with index (own index XOR lane_mask).")  # fmt: skip
 op("tvm_warp_activemask", attrs={"dtype": DType("i32", doc="i64 for warps of 64 threads")}, pure=False,
-   infer=_activemask, doc="The mask of the warp's active threads.")  # fmt: skip
+   infer=_activemask, doc="Mask of the warp's active threads.")  # fmt: skip

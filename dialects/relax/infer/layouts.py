@@ -140,6 +140,7 @@ def _axis(letter: str, size: str, dimensions: str) -> LayoutAxis:
 
 
 def blocked_dimensions(layout: Layout) -> set[str]:
+    """Return the dimensions that the layout splits into blocks."""
     return {axis.dimension for axis in layout.axes if axis.block is not None}
 
 
