@@ -2,19 +2,39 @@
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
 
 from . import codegens as codegens
+from . import devices as devices
+from . import emission as emission
+from . import facts as facts
+from . import front_ends as front_ends
+from . import gpu_targets as gpu_targets
+from . import graph_sizes as graph_sizes
+from . import mlir_operations as mlir_operations
+from . import onnx_export as onnx_export
+from . import parts as parts
+from . import primitives as primitives
+from . import recipes as recipes
 from . import rewriting as rewriting
 from . import rules as rules
 from . import runtime as runtime
 from . import schedules as schedules
+from . import symbols as symbols
 from . import testing as testing
+from . import tuning as tuning
+from .bindings.context import load_dialects as load_dialects
 from .bindings.conversion import Conversion as Conversion
+from .bindings.ir import Operation as Operation
+from .bindings.ir import Value as Value
 from .bindings.mlir import ir as ir
+from .bindings.navigation import made_by as made_by
+from .bindings.navigation import operations_in as operations_in
+from .bindings.navigation import use_count as use_count
 from .bindings.patterns import Pattern as Pattern
 from .bindings.patterns import UPDATED as UPDATED
 from .bindings.patterns import apply_greedy as apply_greedy
 from .bindings.patterns import apply_walk as apply_walk
 from .bindings.patterns import defining_op as defining_op
 from .bindings.rewriting import Decline as Decline
+from .bindings.rewriting import located_error as located_error
 from .compilation.compiling import chosen as chosen
 from .compilation.compiling import compile as compile
 from .compilation.compiling import lower as lower
@@ -55,8 +75,8 @@ from .frontends.onnx.from_onnx import from_onnx as from_onnx
 from .frontends.onnx.registry import register_onnx as register_onnx
 from .frontends.stablehlo.from_stablehlo import from_stablehlo as from_stablehlo
 from .frontends.stablehlo.registry import register_stablehlo as register_stablehlo
-from .frontends.tflite.from_tflite import from_tflite as from_tflite
-from .frontends.tflite.registry import register_tflite as register_tflite
+from .frontends.tflite import from_tflite as from_tflite
+from .frontends.tflite import register_tflite as register_tflite
 from .frontends.torch.from_torch import from_torch as from_torch
 from .frontends.torch.registry import register_torch as register_torch
 from .frontends.tosa.from_tosa import from_tosa as from_tosa
@@ -109,12 +129,14 @@ from .passes.partition.options import CodegenOption as CodegenOption
 from .passes.partition.planning import Planner as Planner
 from .passes.partition.planning import Taken as Taken
 from .passes.partition.planning import register_planner as register_planner
+from .passes.partition.pricing import seconds_of as seconds_of
 from .passes.partition.steps import PartStep as PartStep
 from .passes.partition.steps import Steps as Steps
 from .passes.partition.steps import node_names as node_names
 from .passes.partition.table import explanation as explanation
 from .passes.partition.table import partition_table as partition_table
 from .passes.patterns.rewrite import rewrite as rewrite
+from .passes.recipes.recipe import Recipe as Recipe
 from .passes.relax_convert_layout import ConvertLayout as ConvertLayout
 from .passes.relax_legalize_ops import LegalizeOps as LegalizeOps
 from .passes.relax_partition import Partition as Partition
@@ -126,6 +148,10 @@ from .passes.schedule.registry import ScheduleContext as ScheduleContext
 from .passes.schedule.registry import register_plan as register_plan
 from .passes.schedule.registry import register_schedule as register_schedule
 from .passes.training import optimizers as _optimizers
+from .quantization.quantize import Quantized as Quantized
+from .quantization.quantize import quantize as quantize
+from .quantization.torchao_quantizer import torchao_quantizer as torchao_quantizer
+from .quantization.trainable import Trainable as Trainable
 from .runtime.errors import ArtifactError as ArtifactError
 from .runtime.torch_module import to_torch as to_torch
 from .support.contract import CONTRACT_VERSION as CONTRACT_VERSION
@@ -134,18 +160,22 @@ from .support.errors import OptionError as OptionError
 from .support.errors import RefusalError as RefusalError
 from .support.errors import RelaxError as RelaxError
 from .support.errors import VerificationError as VerificationError
+from .support.external_runtime import CallingRuntime as CallingRuntime
 from .support.external_runtime import ExternalRuntime as ExternalRuntime
 from .support.external_runtime import register_runtime as register_runtime
+from .support.requantization import Requantize as Requantize
 from .targets.core.backend import Backend as Backend
 from .targets.core.backend import ChosenTarget as ChosenTarget
-from .targets.core.backend import Machine as Machine
-from .targets.core.code import CodeOptions as CodeOptions
 from .targets.core.code import find_backend as find_backend
+from .targets.core.code_options import CodeOptions as CodeOptions
+from .targets.core.machine import Machine as Machine
 from .targets.core.registry import Target as Target
 from .targets.core.registry import TargetOption as TargetOption
 from .targets.core.registry import all_targets as all_targets
 from .targets.core.registry import find_target as find_target
 from .targets.core.registry import register_target as register_target
+from .testing.same_bits import same_bits as same_bits
+from relax_mlir_tune import tune as tune
 
 __version__: str
 attrs = _attributes

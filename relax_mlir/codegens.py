@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""External codegens: what takes parts of a model, and runs them. `rx.codegens.Codegen`."""
+"""External codegens, which compile and run parts of a model. `rx.codegens.Codegen`."""
 
 from . import _namespace
 

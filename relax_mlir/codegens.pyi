@@ -12,6 +12,7 @@ from .passes.partition.options import CodegenOption as CodegenOption
 from .passes.partition.planning import Planner as Planner
 from .passes.partition.planning import Taken as Taken
 from .passes.partition.planning import register_planner as register_planner
+from .passes.partition.pricing import seconds_of as seconds_of
 from .passes.partition.steps import PartStep as PartStep
 from .passes.partition.steps import Steps as Steps
 from .passes.partition.steps import node_names as node_names
@@ -19,5 +20,6 @@ from .passes.partition.table import explanation as explanation
 from .passes.partition.table import partition_table as partition_table
 from .passes.relax_run_codegen import RunCodegen as RunCodegen
 from .support.contract import CONTRACT_VERSION as CONTRACT_VERSION
+from .support.external_runtime import CallingRuntime as CallingRuntime
 from .support.external_runtime import ExternalRuntime as ExternalRuntime
 from .support.external_runtime import register_runtime as register_runtime

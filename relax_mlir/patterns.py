@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What patterns of a graph are written with.
+"""Building blocks of graph patterns.
 
 from relax_mlir.patterns import is_const, is_op, wildcard
 
@@ -7,7 +7,7 @@ product = is_op("relax.matmul")(wildcard().named("x"), is_const().named("w"))
 pattern = product.optional(lambda y: is_op("relax.nn.relu")(y))
 """
 
-from . import Pass as _Pass  # noqa: F401  # no other thread imports the packages below meanwhile
+from . import Pass as _Pass  # noqa: F401  # imports the packages below under the lock that other threads wait for
 from .passes.patterns.call_patterns import CallTir, is_call_tir
 from .passes.patterns.match import Refusal, find, match, matches_of, why_not
 from .passes.patterns.matched import Match
@@ -16,11 +16,14 @@ from .passes.patterns.outputs import outputs
 from .passes.patterns.quantized_layers import quantized_conv, quantized_linear
 from .passes.patterns.rewrite import rewrite
 from .passes.patterns.tree import GraphPattern, is_const, wildcard
-from .passes.structures.structure import Structure, structure, structures
+from .passes.structures.prim_funcs import KnownPrimFuncs, remembering
+from .passes.structures.structure import Later, Structure, structure, structures
 
 __all__ = [
     "CallTir",
     "GraphPattern",
+    "KnownPrimFuncs",
+    "Later",
     "Match",
     "Op",
     "Refusal",
@@ -36,6 +39,7 @@ __all__ = [
     "outputs",
     "quantized_conv",
     "quantized_linear",
+    "remembering",
     "rewrite",
     "structure",
     "structures",

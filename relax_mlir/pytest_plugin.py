@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""pytest's plug-in: `pytest --relax-check mynpu` has a test for each case of the conformance kit.
+"""pytest plug-in: `pytest --relax-check mynpu` runs each case of the conformance kit as a test.
 
-pytest imports this in each of its runs, where the package is installed: what is large is imported when it is asked for.
+pytest imports this module in every run if the package is installed. The module therefore imports large modules on
+demand.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--relax-check", action="append", default=[], metavar="NAME", help="test this codegen or target of relax-mlir"
     )
     group.addoption(
-        "--relax-only", action="append", default=[], metavar="CASES", help="of these cases: a name, or a pattern"
+        "--relax-only", action="append", default=[], metavar="CASES", help="run these cases only: a name or a pattern"
     )
 
 
@@ -33,7 +34,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
 
 
 class _Checks(pytest.Collector):
-    """The cases of a codegen or a target."""
+    """Collector of the conformance cases of a codegen or a target."""
 
     def collect(self) -> Iterator[_Check]:
         from .support.errors import RelaxError
@@ -50,7 +51,7 @@ class _Checks(pytest.Collector):
 
 
 class _Check(pytest.Item):
-    """A case."""
+    """Test of one conformance case."""
 
     _subject: Subject
     _case: Case
@@ -66,7 +67,7 @@ class _Check(pytest.Item):
 
         verdict = verdict_of(self._subject, self._case, seed=0)
         if verdict is None:
-            pytest.skip("the operator has no such case: its inference refuses the sizes")
+            pytest.skip("the operator has no such case: shape inference refuses the sizes")
         if verdict.verdict in ("not taken", "refused", "unchecked"):
             pytest.skip(f"{verdict.verdict}: {verdict.reason}")
         if verdict.is_fault:

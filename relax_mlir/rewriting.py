@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rewriting: patterns in Python, drivers that apply them, conversions. `rx.rewriting.apply_greedy`."""
+"""Rewrite patterns in Python, drivers that apply patterns, and conversions. `rx.rewriting.apply_greedy`."""
 
 from . import _namespace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules of operators: their code for a target, derivatives, definitions, layouts. `rx.rules.register_gradient`."""
+"""Rules of operators: code for a target, gradients, definitions, layouts. `rx.rules.register_gradient`."""
 
 from . import _namespace
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What schedules and plans of kernels are made of, and rules that choose them. `rx.schedules.register_plan`."""
+"""Schedules and plans of kernels, with their parts and the rules that choose them. `rx.schedules.register_plan`."""
 
 from . import _namespace
 
