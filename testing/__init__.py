@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Proof that a codegen or a target is right: cases, what runs each in a process of its own, and what is wrong with it.
+"""Conformance tests of codegens and targets: cases, isolated processes for them, and verdicts.
 
-A case is data: a module and its inputs by a seed. `operators/` has cases of each operator, one file a family named as
-its rows, `models/` small models; composites.py makes some of a codegen's own patterns. trial.py runs one, checking.py
-all of them.
+A case is data: a module and its inputs for a seed. `operators/` has cases of each operator, one file per family with
+the name of its rows. `models/` has small models. composites.py makes cases from a codegen's own patterns. trial.py runs
+one case, checking.py all of them.
 """
 
 from __future__ import annotations

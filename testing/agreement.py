@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""When a result is right: how far it may be from the oracle's, by element type and by what the graph does with errors.
+"""Comparison of results: allowed distance from the oracle's, by element type and by the graph's error propagation.
 
-No fixed tolerance fits a random graph: the difference of two nearly equal sums has few digits, and a comparison of
-them none. So the oracle computes the graph several times, with errors of the size that an operator may make put in
-before and after each (`graphs.Noise`). What changes says how well determined each element is.
+No fixed tolerance fits a random graph: the difference of two nearly equal sums has few digits, and a comparison of them
+none. The oracle therefore computes the graph several times, with errors as large as an operator may make before and
+after each operator (`graphs.Noise`). The changes show how well determined each element is.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy
 
-#: The relative error of an operator: some steps of the type (functions have up to four, sums add in another order).
+#: Relative error of an operator: a few units in the last place. Functions have up to four, and sums vary in order.
 STEPS = {"float64": 4e-15, "float32": 1e-6, "float16": 2e-3, "bfloat16": 1.6e-2}
-#: ONNX's attributes and their defaults are float32 for onnxruntime, doubles for the reference evaluator.
+#: ONNX attributes and their defaults are f32 for onnxruntime, but doubles for the reference evaluator.
 ONNX_STEPS = {**STEPS, "float64": 1e-7}
-#: How often noise is put in: an element that can be either of two values shows it in all but 1 of 2^6 cases.
+#: Number of noisy runs. An element that can be either of two values shows both in all but 1 of 2^6 cases.
 SHAKES = 6
-#: The same where something differs: of hundreds of such elements one in 2^6 is too many.
+#: Number of noisy runs if something differs: of hundreds of such elements, one in 2^6 is too many.
 MANY_SHAKES = 40
 _SPREADS = 8.0
 
@@ -27,12 +27,14 @@ _SPREADS = 8.0
 Steps = Mapping[str, float]
 
 
-def difference(actual: Any, expected: Any, shaken: Sequence[Any], steps: Steps = STEPS) -> str:
-    """What is wrong with a result, "" if nothing is; `shaken` are the oracle's with noise."""
+def difference(
+    actual: numpy.ndarray, expected: numpy.ndarray, shaken: Sequence[numpy.ndarray], steps: Steps = STEPS
+) -> str:
+    """Describe the difference of a result, or return "" for none. `shaken` are the oracle's results with noise."""
     if actual.dtype != expected.dtype:
         return f"its element type is {actual.dtype}, not {expected.dtype}"
     if any(each.shape != expected.shape for each in shaken):
-        return ""  # how many elements there are hangs on rounding
+        return ""  # the number of elements depends on rounding
     if actual.shape != expected.shape:
         return f"its shape is {actual.shape}, not {expected.shape}"
     found, wanted = (numpy.asarray(each) for each in (actual, expected))
@@ -48,7 +50,7 @@ def difference(actual: Any, expected: Any, shaken: Sequence[Any], steps: Steps =
     return f"{int((~right).sum())} of {right.size} elements differ, at {at} {found[at]} instead of {wanted[at]}"
 
 
-def _near(found: Any, wanted: Any, shaken: Sequence[Any], steps: Steps) -> Any:
+def _near(found: numpy.ndarray, wanted: numpy.ndarray, shaken: Sequence[numpy.ndarray], steps: Steps) -> numpy.ndarray:
     dtype = shaken[0].dtype
     spread = numpy.zeros(wanted.shape)
     for each in shaken:
@@ -58,14 +60,14 @@ def _near(found: Any, wanted: Any, shaken: Sequence[Any], steps: Steps) -> Any:
     return abs(found - wanted) <= _SPREADS * spread + 4 * step * abs(wanted) + least
 
 
-def _limits(dtype: Any) -> Any:
+def _limits(dtype: numpy.dtype) -> Any:
     import ml_dtypes
 
     return ml_dtypes.finfo(dtype)
 
 
-def _undetermined(wanted: Any, shaken: Sequence[Any]) -> Any:
-    """Integers that change, and floats that are sometimes infinite or no numbers."""
+def _undetermined(wanted: numpy.ndarray, shaken: Sequence[numpy.ndarray]) -> numpy.ndarray:
+    """Return the integers that change, and the floats that are sometimes infinite or NaN."""
     changed = numpy.zeros(wanted.shape, bool)
     for each in shaken:
         if each.dtype.name in STEPS:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The smallest culprit of a wrong result: the part, the pass, or the machine code of a kernel.
+"""Search for the smallest cause of a wrong result: a part, a pass, or the machine code of a kernel.
 
-What each kernel gives (each.py) says where it goes wrong. A rewrite is looked for pass by pass: the module is
-interpreted behind each, the first that gives another result is at fault. So is a kernel that is wrong by itself: it is
-lowered alone, pass by pass; where all of these are right, what makes machine code of it is wrong. A part of a codegen
-is a black box: each pattern that matched becomes a part of its own, and the one that stays wrong is the culprit; where
-all are right alone, the part as a whole is.
+The results of each kernel (each.py) show where the program goes wrong. For a rewrite, the module is interpreted after
+each pass, and the first pass that changes the result is the cause. A kernel that is wrong by itself is lowered
+separately, pass by pass. If all passes are right, its machine code is wrong. A part of a codegen is a black box. Each
+matched pattern becomes a part of its own, and the wrong one is the cause. If all are right separately, the whole part
+is the cause.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ..bindings.navigation import functions_in, is_private, operations_in, symbo
 from ..compilation.observing import of_graph_and_kernels
 from ..compilation.options import CompileOptions
 from ..frontends.module import Module
-from ..interpreter.machine import Machine
+from ..interpreter.execution import Machine
 from ..passes.core.external import external_modules, is_external
 from ..passes.core.pipeline import Pipeline
 from ..passes.core.stages import Stages
@@ -36,21 +36,21 @@ from .verdicts import error_of
 if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
 
-#: Told of what is being tried.
+#: Callback for progress texts.
 Say = Callable[[str], None]
 
 
 class Culprit(NamedTuple):
-    """What is wrong: `kind` is "part", "pass" or "code"."""
+    """Cause of a wrong result. `kind` is "part", "pass" or "code"."""
 
     kind: str
-    #: The part with its codegen, the pass with its stage, the kernel.
+    #: The part with its codegen, the pass with its stage, or the kernel.
     name: str
     nodes: tuple[str, ...]
     operators: tuple[str, ...]
-    #: How far it is off.
+    #: Largest absolute error.
     error: float
-    #: What shows it: a module whose "main" is called with `inputs`; `expected` is right.
+    #: Reproducer: "main" of `module` called with `inputs` should return `expected`.
     module: Module | None
     inputs: tuple[Any, ...]
     expected: tuple[Any, ...]
@@ -63,14 +63,14 @@ class Culprit(NamedTuple):
 
 def bisect(
     module: Module,
-    arguments: Sequence[Any],
+    arguments: Sequence[object],
     *,
     target: str = "llvm",
     partition: Wanted = (),
     tolerance: float | None = None,
     say: Say = lambda text: None,
 ) -> Culprit | None:
-    """What makes the result of "main" wrong for these arguments; None where nothing is."""
+    """Find the cause of a wrong result of "main" for these arguments. Return None if nothing is wrong."""
     search = _Bisection(module, arguments, target, partition, tolerance, say)
     say("what each kernel and part gives")
     wrong = search.first_wrong()
@@ -103,7 +103,7 @@ class _Bisection:
     def __init__(
         self,
         module: Module,
-        arguments: Sequence[Any],
+        arguments: Sequence[object],
         target: str,
         partition: Wanted,
         tolerance: float | None,
@@ -119,7 +119,7 @@ class _Bisection:
         return first_wrong(list(compared(self._values, self._values.of_model(), self._tolerance)))
 
     def rewrite(self, wrong: Observed) -> Culprit | None:
-        """The pass behind which the graph gives another result."""
+        """Return the pass after which the graph gives another result."""
         expected = Machine(self._module.operation).call("main", self._arguments)
         current = self._module.copy()
         for name, run in _passes(self._of_graph):
@@ -134,7 +134,7 @@ class _Bisection:
         return None
 
     def kernel(self, wrong: Observed) -> Culprit:
-        """The pass that makes a kernel wrong, or what makes code of it; a part as a whole."""
+        """Return the pass that makes a kernel wrong, or its machine code. A part is reported as a whole."""
         error = wrong.isolated.absolute if wrong.isolated is not None else wrong.accumulated.absolute
         part, is_part, _ = wrong.name.partition("::")
         lowered, inputs, expected = self._alone(wrong)
@@ -149,13 +149,16 @@ class _Bisection:
                 break
             found = _interpreted(current, inputs)
             if found is None:
-                break  # from here on it is host code
+                break  # from here on the module is host code
             if self._is_far(found, expected):
                 return Culprit("pass", name, wrong.nodes, wrong.operators, error, lowered, inputs, expected)
         return Culprit("code", wrong.name, wrong.nodes, wrong.operators, error, lowered, inputs, expected)
 
     def _alone(self, wrong: Observed) -> tuple[Module, tuple[Any, ...], tuple[Any, ...]]:
-        """A kernel or part as a module, with its inputs and what it should give; all of it where it needs more."""
+        """Return a kernel or part as a module, its inputs and expected results.
+
+        Return the whole module if necessary.
+        """
         lowered = Module.of(self._values.lowered)
         for function in list(functions_in(lowered.operation)):
             if symbol_name(function) != "main" and not is_private(function):
@@ -173,7 +176,7 @@ class _Bisection:
 
 
 def _erase_uncalled_parts(module: Module) -> None:
-    """Erase external modules of which no function is called: symbol-dce keeps them, as their symbols are public."""
+    """Erase external modules without calls. symbol-dce keeps them because their symbols are public."""
     called = {
         ir.SymbolRefAttr(op.attributes["func"]).value[0]
         for op in operations_in(module.operation, is_external)
@@ -185,7 +188,7 @@ def _erase_uncalled_parts(module: Module) -> None:
 
 
 def _passes(stages: Stages) -> Iterator[tuple[str, Callable[[Module], None]]]:
-    """Each pass with its stage's name, without those that make code of parts."""
+    """Yield each pass with its stage's name, without passes that compile parts."""
     for stage in stages:
         for each_pass in stage.passes:
             if isinstance(each_pass, RunCodegen):
@@ -196,8 +199,8 @@ def _passes(stages: Stages) -> Iterator[tuple[str, Callable[[Module], None]]]:
             yield f"{name} (stage {stage.name})", run
 
 
-def _interpreted(module: Module, arguments: Sequence[Any]) -> list[Any] | None:
-    """The results; None where the interpreter does not run what is there."""
+def _interpreted(module: Module, arguments: Sequence[object]) -> list[Any] | None:
+    """Return the results, or None if the interpreter cannot run the module."""
     try:
         return Machine(module.operation).call("main", [numpy.array(each) for each in arguments])
     except RelaxError:

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# ruff: noqa: E501  # a table of one line per row reads best
-"""Modules of trees: what their operators can read is looked for, then they are built."""
+"""Modules of trees: a search for operands that the operators accept, and the build."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
 
@@ -28,18 +27,21 @@ from .fitting import Elements, Reading, readings, shapes_read
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: How far from what fits first, in total.
+_Size = TypeVar("_Size")
+
+#: Largest total distance from the first accepted choices.
 _FARTHEST = 12
 
 
 class Search:
-    """Looks for what the operators of a tree can read, by building them in a module that is thrown away: at most so
-    many of them.
+    """Search for operands and attributes that the operators of a tree accept.
+
+    The operators are built in a temporary module, `most_steps` of them at most.
     """
 
     def __init__(self, tree: Tree, most_steps: int, variant: Variant = PLAIN) -> None:
         self._tree, self._left, self._variant = tree, most_steps, variant
-        #: How many calls each operator refused, and what it said of the last one.
+        #: Refused calls per operator, and the message of the last one.
         self.refused: dict[str, tuple[int, str]] = {}
         self._module = Module()
         with self._module.function("main", []) as function:
@@ -49,12 +51,12 @@ class Search:
         self._results: dict[Made, list[Value]] = {}
 
     def found(self) -> Iterator[Mapping[Made, Reading]]:
-        """How all operators can be called: first as each accepts it first, then one of them in its second way."""
+        """Yield combinations of accepted calls, beginning with the first choice of each operator."""
         for far in range(_FARTHEST):
             yield from self._ways(0, {}, far)
 
     def _ways(self, place: int, called: Mapping[Made, Reading], far: int) -> Iterator[Mapping[Made, Reading]]:
-        """Of the operators from this one on, so far in total from what fits first, with the choices for those before."""
+        """Yield choices for the operators from `place` on, at a total distance of `far` from the first choices."""
         if place == len(self._tree.operators):
             if far == 0:
                 yield called
@@ -67,7 +69,7 @@ class Search:
                 return
 
     def accepted(self, operator: Made) -> Iterator[Reading]:
-        """The ways in which an operator can be called; it is built when one is given."""
+        """Yield the accepted calls of an operator. The operator is built when a call is yielded."""
         kept = dict(self._values)
         known = {name: [self._info(node) for node in nodes] for name, nodes in (operator.operands or {}).items()}
         has_others = operator.operands is None or operator.is_open
@@ -82,11 +84,11 @@ class Search:
             self._values = dict(kept)
 
     def take(self, operator: Made, reading: Reading) -> None:
-        """Builds an operator that was accepted."""
+        """Build an operator with an accepted call."""
         self._is_built(operator, reading)
 
     def _wanted(self, operator: Made) -> list[tuple[int, ...]]:
-        """The shapes that operators of the tree want to read of this one."""
+        """Return the shapes in which operators of the tree read this one."""
         return [
             shape
             for other in self._tree.operators
@@ -133,14 +135,14 @@ class Search:
 
 
 class Building:
-    """Module of a tree whose operators are called in the ways that a search found."""
+    """Module of a tree with its operators called as a search has found."""
 
     def __init__(
         self, tree: Tree, called: Mapping[Made, Reading], random: numpy.random.Generator, variant: Variant = PLAIN
     ) -> None:
         self._tree, self._called, self._random, self._variant = tree, called, random, variant
-        self._inputs: dict[Any, tuple[Node | None, Elements]] = {}
-        self._constants: dict[Any, ndarray] = {}
+        self._inputs: dict[object, tuple[Node | None, Elements]] = {}
+        self._constants: dict[object, ndarray] = {}
         for operator, reading in called.items():
             for name, each in _operands(operator, reading).items():
                 for place, (node, elements) in enumerate(each):
@@ -166,7 +168,7 @@ class Building:
         }
         module = Module()
         with module.function("main", infos) as f:
-            values: dict[Any, Value] = dict(zip(self._inputs, f, strict=True))
+            values: dict[object, Value] = dict(zip(self._inputs, f, strict=True))
             values.update((key, const(array)) for key, array in self._constants.items())
             results: dict[Made, list[Value]] = {}
             for operator in self._tree.operators:
@@ -192,7 +194,9 @@ class Building:
             found.append(elements_of(node, elements._replace(shape=shape), self._random, self._variant))
         return found
 
-    def _results(self, operator: Made, values: Mapping[Any, Value], results: Mapping[Made, list[Value]]) -> list[Value]:
+    def _results(
+        self, operator: Made, values: Mapping[object, Value], results: Mapping[Made, list[Value]]
+    ) -> list[Value]:
         reading = self._called[operator]
         operands = {
             name: [
@@ -205,8 +209,8 @@ class Building:
         return built(operator.op, operands, attributes_of(operator, reading) or {})
 
 
-def _with_size(shape: Sequence[int], batch: int | None, size: Any) -> tuple[Any, ...]:
-    """Return a shape whose first size is another one if it is the batch."""
+def _with_size(shape: Sequence[int], batch: int | None, size: _Size) -> tuple[int | _Size, ...]:
+    """Return a shape with another first size if that is the batch."""
     return (size, *shape[1:]) if batch is not None and shape and shape[0] == batch else tuple(shape)
 
 
@@ -229,7 +233,7 @@ def values_of(part: Part, results: Mapping[Made, Sequence[Value]]) -> Value:
 
 
 def _operands(operator: Made, reading: Reading) -> dict[str, list[tuple[Node | None, Elements | None]]]:
-    """Each operand's values: the tree's node, or None for one of which it says nothing, with what it is made of."""
+    """Return each operand's values: the tree's node, or None if unspecified, and the elements to create."""
     stated = operator.operands or {}
     return {
         name: list(zip(stated.get(name, [None] * len(elements)), elements, strict=True))
@@ -246,7 +250,7 @@ def elements_of(node: Node | None, elements: Elements, random: numpy.random.Gene
 
 
 def attributes_of(operator: Made, reading: Reading) -> dict[str, Any] | None:
-    """With those that the pattern states; None where it wants others."""
+    """Return the attributes with the pattern's, or None if the pattern refuses them."""
     rows, found = find_op(operator.op).attrs, dict(reading.attributes)
     for name, wanted in operator.attributes:
         if not callable(wanted):
@@ -262,7 +266,7 @@ def attributes_of(operator: Made, reading: Reading) -> dict[str, Any] | None:
 
 
 def built(op: str, operands: Mapping[str, Sequence[Value]], attributes: Mapping[str, Any]) -> list[Value]:
-    """The operator's results."""
+    """Build an operator and return its results."""
     definition = find_op(op)
     several = {each.name for each in definition.operands if each.arity == "variadic"}
     given = {name: list(each) if name in several else each[0] for name, each in operands.items() if each}

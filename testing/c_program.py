@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A module as a program in C, which the system's compiler has made: called like that of an executable."""
+"""A module as a C program, compiled by the system's compiler and called like an executable."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ from ..targets.core.registry import libraries_of, parse_target
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: What it says of its own text is an error.
+#: Warnings in the generated text are errors.
 _FLAGS = "-O1 -pedantic -Wall -Wextra -Werror".split()
 
 
 class CProgram:
-    """The function "main" of a module."""
+    """The function "main" of a module as a C program."""
 
     def __init__(self, module: Module, target: str, calls: Sequence[Sequence[ndarray]]) -> None:
-        """It is called with arguments as large as these at most: its memory has their size."""
+        """Compile the program for arguments of these sizes at most, because its memory is static."""
         self._inputs, self._outputs = _tensors(module)
         sizes = [self._sizes(arguments) for arguments in calls]
         bounds = {name: f"0..{max(each[name] for each in sizes)}" for name in (sizes[0] if sizes else ())}
@@ -45,7 +45,7 @@ class CProgram:
         self._numbers = count()
 
     def __call__(self, arguments: Sequence[ndarray]) -> list[ndarray]:
-        """The results; raises what an assertion says."""
+        """Return the results. Raise the exception of a failed assertion."""
         sizes = self._sizes(arguments)
         results = [self._unwritten(info, sizes) for info in self._outputs]
         passed = [*map(ctypes.c_int64, sizes.values()), *(_address(array) for array in (*arguments, *results))]
@@ -57,7 +57,7 @@ class CProgram:
         return results
 
     def _sizes(self, arguments: Sequence[ndarray]) -> dict[str, int]:
-        """The numbers of dynamic sizes, in the order in which a call takes them."""
+        """Return the numbers of dynamic sizes, in the order of a call's parameters."""
         found: dict[str, int] = {}
         for info, array in zip(self._inputs, arguments, strict=True):
             for size, number in zip(_dims(info), array.shape, strict=True):
@@ -66,7 +66,7 @@ class CProgram:
         return found
 
     def _unwritten(self, info: TensorInfo, sizes: Mapping[str, int]) -> ndarray:
-        """By turns behind and before a forbidden page, filled with what no result should have."""
+        """Return memory before or after a forbidden page, filled with a pattern that no result should have."""
         shape = [size.evaluate(dict(sizes)) if isinstance(size, SymExpr) else size for size in _dims(info)]
         element = stored(info.dtype)
         filled = numpy.full(prod(shape) * element.itemsize, 0xA5, "uint8").view(element).reshape(shape)
@@ -84,8 +84,10 @@ class CProgram:
 
 @cache
 def load_functions(libraries: tuple[str, ...]) -> None:
-    """Load the C functions that programs of a target call, for all of this process: libraries, and C sources, which
-    are compiled."""
+    """Load the C functions that programs of a target call: libraries, and C sources to compile.
+
+    They stay loaded in this process.
+    """
     for each in libraries:
         if each.endswith(".c"):
             load_library({"functions.c": f'#include "{each}"\n'}, find_compiler(), ("-O1",), mode=ctypes.RTLD_GLOBAL)
@@ -94,19 +96,19 @@ def load_functions(libraries: tuple[str, ...]) -> None:
 
 
 def _tensors(module: Module) -> tuple[list[TensorInfo], list[TensorInfo]]:
-    """What "main" takes and gives."""
+    """Return the parameter and result types of "main"."""
     (main,) = (each for each in functions_in(module.operation) if symbol_name(each) == "main")
     type_ = function_type_of(main)
     infos: list[list[Any]] = [[decode(each) for each in types] for types in (type_.inputs, type_.results)]
     if not all(isinstance(info, TensorInfo) for each in infos for info in each):
-        raise RefusalError("of programs in C the kit calls those of tensors alone")
+        raise RefusalError("C programs are called with tensors only")
     return infos[0], infos[1]
 
 
 def _dims(info: TensorInfo) -> list[Size]:
-    """Raises RefusalError where one is not known even as a symbol: then a call does not tell it."""
+    """Return the sizes. Raise RefusalError if one has no symbol, because a call does not determine it."""
     if info.shape is None or None in info.shape:
-        raise RefusalError("of programs in C the kit calls those whose results' sizes hang on arguments' sizes alone")
+        raise RefusalError("C programs are called only if result sizes depend only on argument sizes")
     return [size for size in info.shape if size is not None]
 
 

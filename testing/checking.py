@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`rx.testing.check("mynpu")`: all cases of a codegen or a target, each in a process that may die."""
+"""Conformance check of a codegen or a target, `rx.testing.check("mynpu")`: all cases, each in its own process."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..compilation.compiling import lower
 from ..dialects.core.infos import tensor
 from ..frontends.module import Module
-from ..passes.partition.codegen import all_codegens
+from ..passes.partition.codegen import all_codegens, find_codegen
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from ..targets.core.registry import all_targets
@@ -25,13 +25,16 @@ from .every_model import all_models
 from .fitting import all_rows
 from .kept_cases import keep_case, kept_case
 from .random_graphs import cases as random_graphs
+from .recipe_cases import cases_of_recipe
 from .report import Report
 from .trial import CHECKED, WITHOUT_MEMORY, Subject, makes_sources, tried
 from .verdicts import Verdict
 
-#: Told of each verdict at once: the verdict, how many cases are done, of how many.
+#: Callback for each verdict, with the number of finished cases and of all cases.
 Progress = Callable[[Verdict, int, int], None]
 _PATIENCE = 60.0
+#: Factor of the time limit with `same_bits`: a case has this many programs.
+_PROGRAMS = 8
 
 
 def check(
@@ -48,23 +51,38 @@ def check(
     seconds: float | None = None,
     tolerance: float | None = None,
     timed: bool = False,
+    same_bits: bool = False,
+    schedules: int = 0,
     keep: str | None = None,
     cases: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> Report:
-    """Prove a codegen, or a target, right on all cases, or say what is wrong.
+    """Check a codegen or a target on all cases. Return a report of the verdicts.
 
-    A codegen is checked with a target for the rest of the program, `target`, llvm without it. The codegen `c` and the
-    target `c` have one name: the codegen is meant, `check("c", target="c")` checks the target.
-    `only` has patterns of cases' names ("relax.nn.conv2d*"), `groups` some of composites, operators, models and graphs;
-    of these a `share` is drawn, 0.1 of them, by the number `draw`.
-    Each case runs in a process of its own, `jobs` at once, for at most `limit` seconds; after `seconds` no more are
-    begun. Results are compared with the reference's: they may differ by what rounding explains, and by `tolerance`
-    times the largest number of a result. What a codegen does not take is no fault.
-    The case of each fault is written into a folder of its own below `keep`: module, inputs, expected results. `cases`
-    are such folders, whose cases are run in the place of all others.
+    A codegen is checked with `target` (llvm by default) for the rest of the program. There is both a codegen `c` and a
+    target `c`. `check("c")` means the codegen, `check("c", target="c")` the target.
+
+    `only` has patterns of case names ("relax.nn.conv2d*"). `groups` are some of composites, recipes, operators,
+    models and graphs. A `share` of the cases, such as 0.1, is drawn by the number `draw`.
+
+    Each case runs in its own process, `jobs` at once, for at most `limit` seconds, with `same_bits` for eight times
+    that. After `seconds` no more cases start. Results are compared with the reference's. They may differ by rounding,
+    and by `tolerance` times the largest number of a result. An operator that a codegen does not take is no fault.
+
+    With `same_bits`, the check compares bits instead of the reference: of repeated calls, other numbers of threads,
+    code for other CPUs, and other batches. A codegen has to declare `same_bits`. `schedules` is the number of random
+    schedules of each kernel that are compared as well, for llvm and its children. They are drawn by `seed`.
+
+    With `keep`, the case of each fault is written to its own folder: module, inputs, expected results. `cases` are such
+    folders, which are run instead of all other cases.
     """
-    subject = subject_of(name, target)._replace(tolerance=tolerance, is_timed=timed)
+    if schedules and not same_bits:
+        raise OptionError("schedules are compared with same_bits=True only")
+    subject = subject_of(name, target)._replace(
+        tolerance=tolerance, is_timed=timed, compares_bits=same_bits, schedule_count=schedules
+    )
+    if same_bits:
+        _check_declared(subject)
     chosen = [kept_case(path) for path in cases] if cases else _drawn(subject, groups, list(only), share, draw)
     run = _CheckRun(subject, seed, limit, keep, progress)
     return Report(subject, seed, list(run.verdicts(chosen, jobs, seconds)))
@@ -85,7 +103,7 @@ def subject_of(name: str, target: str | None = None) -> Subject:
         return Subject(name, target=name)
     if plain in codegens:
         if target is not None and makes_sources(target):
-            raise OptionError(f"target '{target}' makes source files, which no codegen takes parts of")
+            raise OptionError(f"target '{target}' generates source files, which codegens do not support")
         return Subject(name, target or "llvm", codegens=(name,))
     if plain in targets:
         return Subject(name, target=name)
@@ -93,8 +111,19 @@ def subject_of(name: str, target: str | None = None) -> Subject:
     raise OptionError(f"no codegen or target '{name}'{suggest(name, [*codegens, *targets])}; there are {listed}")
 
 
+def _check_declared(subject: Subject) -> None:
+    """Raise OptionError for a codegen that does not declare `same_bits`."""
+    for name in subject.codegens:
+        plain = name.partition("{")[0]
+        if not find_codegen(plain).same_bits:
+            raise OptionError(
+                f"codegen '{plain}' does not declare same_bits: set `same_bits = True` in its class if its results do "
+                "not depend on threads and batches"
+            )
+
+
 def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
-    """The cases for a codegen or a target, in the order in which they are run."""
+    """Return the cases for a codegen or a target in the order of execution."""
     chosen = list(groups) or list(GROUPS)
     for group in chosen:
         if group not in GROUPS:
@@ -102,6 +131,7 @@ def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
     found = {
         "operators": _operators,
         "composites": _composites,
+        "recipes": cases_of_recipe,
         "models": lambda _: (each.case for each in all_models()),
         "graphs": lambda _: random_graphs(),
     }
@@ -121,20 +151,25 @@ def _operators(subject: Subject) -> Iterator[Case]:
 
 
 def is_chosen(case: Case, patterns: Sequence[str]) -> bool:
-    """Whether one of the patterns is its name, or an operator, pattern or model."""
+    """Check whether a pattern matches the case's name, or its operator, pattern or model."""
     names = (case.name, case.subject, case.name.removeprefix("relax."), case.subject.removeprefix("relax."))
     return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns for name in names)
 
 
 class _CheckRun(NamedTuple):
-    """One check of a subject: what its cases are run with."""
+    """One check of a subject, with the settings for its cases."""
 
     subject: Subject
     seed: int
     limit: float
-    #: The folder below which the cases of faults are kept.
+    #: Folder for the cases of faults.
     keep: str | None
     progress: Progress | None
+
+    @property
+    def _limit(self) -> float:
+        programs = _PROGRAMS + self.subject.schedule_count if self.subject.compares_bits else 1
+        return self.limit * programs
 
     def verdicts(self, cases: Sequence[Case], jobs: int | None, seconds: float | None) -> Iterator[Verdict]:
         """Run the cases, each in a process that may die, and return their verdicts as they come."""
@@ -144,7 +179,7 @@ class _CheckRun(NamedTuple):
         queue = iter([(index,) for index in range(len(cases))])
         for (index,), verdict in isolated.run(
             lambda index: tried(self.subject, cases[index], self.seed),
-            *(queue, jobs or len(os.sched_getaffinity(0)), end, self.limit, _died),
+            *(queue, jobs or len(os.sched_getaffinity(0)), end, self._limit, _died),
         ):
             done += 1
             if verdict is None:
@@ -155,7 +190,7 @@ class _CheckRun(NamedTuple):
             yield told
 
     def _told(self, verdict: Verdict, case: Case) -> Verdict:
-        """Return the verdict with its case's name; a fault's case is kept."""
+        """Return the verdict with its case's name, and keep the case of a fault."""
         named = _named(verdict, case)
         if self.keep is None or not named.is_fault:
             return named
@@ -164,7 +199,7 @@ class _CheckRun(NamedTuple):
 
 
 def verdict_of(subject: Subject, case: Case, seed: int, limit: float = _PATIENCE) -> Verdict | None:
-    """What comes of one case, in a process of its own; None where there is no such case."""
+    """Run one case in its own process. Return None if there is no such case."""
     _preload(subject.target)
     verdict = isolated.alone(lambda: tried(subject, case, seed), limit, _died)
     return None if verdict is None else _named(verdict, case)
@@ -172,7 +207,7 @@ def verdict_of(subject: Subject, case: Case, seed: int, limit: float = _PATIENCE
 
 @cache
 def _preload(target: str) -> None:
-    """Imports what compiles, so that no process of a case has to."""
+    """Import the compiler, so that the processes of cases do not have to."""
     module = Module()
     with module.function("main", {"x": tensor((2,))}) as f:
         f.returns(*f)
@@ -184,7 +219,7 @@ def _named(verdict: Verdict, case: Case) -> Verdict:
 
 
 def _died(cause: str, phase: int) -> Verdict:
-    """Of a case whose name is not known here."""
+    """Return the verdict of a process that died. The caller adds the case's name."""
     if phase == WITHOUT_MEMORY:
         return Verdict("", "", "no memory", f"without memory, {cause}")
     if phase != CHECKED:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases of a codegen's own patterns: modules that they match, made from the patterns themselves.
+"""Cases of a codegen's own patterns: modules that match the patterns, built from the patterns.
 
-pattern_trees.py writes a pattern out, each alternative once. Its values are made one after the other: inputs and
-constants get shapes and element types from the rows of the operator that reads them (fitting.py), until each
-operator accepts what it reads, and the pattern with its check matches the module.
+pattern_trees.py expands a pattern into trees, each alternative once. Values are created one after the other. Inputs and
+constants take shapes and element types from rows of the operators that read them (fitting.py). The search ends when
+each operator accepts its operands, and the pattern with its check matches the module.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .core.variants import PLAIN, VARIANTS, Variant
 from .fitting import Reading, rows_of
 from .pattern_trees import names_an_operator, trees
 
-#: How much is tried for a tree: operators that are built, and modules that are held against the pattern.
+#: Limits per tree: operators built, and modules compared with the pattern.
 _MOST_STEPS, _MOST_MODULES = 1500, 40
-#: The same for others of a pattern's trees, where it is asked whether there is any module.
+#: Limit for the other trees of a pattern, when any module would do.
 _FEW_STEPS = 200
 
 
 class _Found(NamedTuple):
-    """A module that the pattern matches: how its operators are called, and the kind of its constants."""
+    """Operator calls of a module that the pattern matches, and the kind of its constants."""
 
     called: Mapping[Made, Reading]
     has_zero_points: bool
@@ -45,18 +45,23 @@ class _Found(NamedTuple):
 
 
 def cases_of(codegen: type[Codegen]) -> Iterator[Case]:
-    """Return the cases of a codegen's patterns, each alternative of a pattern in all variants.
+    """Yield the cases of a codegen's patterns, each alternative in all variants.
 
-    A pattern that is one operator with any operands is left to the cases of operators, if that operator has rows.
+    A pattern of one operator with any operands is left to the cases of operators, if that operator has rows.
     """
     for composite in codegen.composites():
         if names_an_operator(composite.pattern) and all(rows_of(name) for name in composite.heads):
             continue
-        found = list(trees(composite.pattern)) or [Tree([], [])]
-        for number, tree in enumerate(found):
-            modules = _TreeModules(composite, tree, found[1:] if number == 0 else None)
-            for variant in VARIANTS if tree.operators else (PLAIN,):
-                yield _case(modules, variant)
+        yield from cases_of_pattern(composite)
+
+
+def cases_of_pattern(composite: Composite, variants: Sequence[Variant] = VARIANTS) -> Iterator[Case]:
+    """Yield the cases of one pattern, each alternative in all variants."""
+    found = list(trees(composite.pattern)) or [Tree([], [])]
+    for number, tree in enumerate(found):
+        modules = _TreeModules(composite, tree, found[1:] if number == 0 else None)
+        for variant in variants if tree.operators else (PLAIN,):
+            yield _case(modules, variant)
 
 
 def _case(modules: _TreeModules, variant: Variant) -> Case:
@@ -65,18 +70,18 @@ def _case(modules: _TreeModules, variant: Variant) -> Case:
 
 
 class _TreeModules:
-    """Modules of one of a pattern's trees. The first tree has the others: it says so where none has a module."""
+    """Modules of one of a pattern's trees. The first tree has the others, and reports if none has a module."""
 
     def __init__(self, composite: Composite, tree: Tree, others: Sequence[Tree] | None) -> None:
         self.composite, self.tree, self._others = composite, tree, others
-        #: How the operators of the plain module are called, once it has been looked for; None where there is none.
+        #: Operator calls of the plain module after the search, or None if there is none.
         self._plain: _Found | None = None
         self._tried: str | None = None
 
     def made(self, variant: Variant, name: str, seed: int) -> Setup:
-        """Return the module of a variant. Raise RelaxError where there is none, or where none can be made.
+        """Return the module of a variant. Raise RelaxError if there is none, or if none could be built.
 
-        A case has the same module and arrays whichever cases were made before: searches have numbers of their own.
+        Searches have their own random numbers, so that a case has the same module and arrays in any order of cases.
         """
         if self._tried is None:
             self._plain, self._tried = self._first_matched(self.tree, PLAIN)
@@ -97,9 +102,12 @@ class _TreeModules:
         return all(self._first_matched(each, PLAIN, _FEW_STEPS)[0] is None for each in self._others)
 
     def _first_matched(self, tree: Tree, variant: Variant, most_steps: int = _MOST_STEPS) -> tuple[_Found | None, str]:
-        """Return how operators are called in a module that the pattern matches, or None and what was tried."""
+        """Return the operator calls of a module that the pattern matches, or None and a description of the attempts."""
         if not tree.operators:
-            return None, f"modules are made of operators, and the pattern is {shortened(str(self.composite.pattern))}"
+            return (
+                None,
+                f"modules are built from operators, but the pattern is {shortened(str(self.composite.pattern))}",
+            )
         search, random, refused = Search(tree, most_steps, variant), seeded(tree.name, 0), (0, "")
         for called in itertools.islice(search.found(), _MOST_MODULES):
             for has_zero_points in (True, False):
@@ -114,7 +122,7 @@ class _TreeModules:
 def _is_matched(composite: Composite, operation: Operation) -> bool:
     try:
         return next(composite.matches(operation), None) is not None
-    except RelaxError as error:  # its check's own
+    except RelaxError as error:  # raised by the pattern's check
         raise Unmade(error.message) from None
 
 
@@ -126,7 +134,7 @@ def _refusal(composite: Composite, operation: Operation) -> str:
 
 
 def _tried(search: Search, count: int, refusal: str) -> str:
-    """Describe a search that found nothing: what refused the modules, or the calls of which no module was made."""
+    """Describe a failed search: refusals of modules, or refused calls if there was no module."""
     if count:
         return f"the pattern or its check refused {counted(count, 'module')}, the last one with: {refusal}"
     lines = (
@@ -137,7 +145,7 @@ def _tried(search: Search, count: int, refusal: str) -> str:
 
 
 def _last(module: Module, tree: Tree) -> Operation:
-    """The operation that gives the root."""
+    """Return the operation that computes the root."""
     wanted = tree.operators[-1].op
     (main,) = functions_in(module.operation)
     return [each for each in operations_in(main) if each.name == wanted][-1]

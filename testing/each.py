@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The first wrong tensor: what each kernel and part of a program gives, beside the reference or another program.
+"""Search for the first wrong tensor: results of each kernel and part, compared with the reference or another program.
 
-A kernel is called alone with right inputs: its own error, *isolated*, is told apart from the one that its value has in
-the program, *accumulated*. What it is defined as, the graph as it was lowered up to there, is interpreted: where that
-is another value than the model's, or the other program's, a rewrite is at fault.
+A kernel called separately with right inputs shows its own error (*isolated*). Its value in the program has the
+*accumulated* error. The kernel's definition, the graph as lowered so far, is interpreted. If the definition differs
+from the model, or from the other program, a rewrite is at fault.
 """
 
 from __future__ import annotations
@@ -20,43 +20,43 @@ from ..frontends.module import Module
 from ..support.errors import OptionError
 from ..support.registry import table
 from ..support.suggest import counted
-from ..targets.core.code import USUAL_LEVEL
-from .program_values import RESULTS, Arrays, ByNode, ProgramValues
+from ..targets.core.code_options import USUAL_LEVEL
+from .program_values import RESULTS, Arrays, ByNode, ProgramValues, called_name
 from .verdicts import Error, error_of
 
 if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
 
-#: What can be wrong.
+#: Descriptions of faults.
 REWRITTEN = "a rewrite of the graph, or a rule, gives another value than the model"
 ACCUMULATED = "accumulated: its inputs are wrong already"
 OWN = "its code gives another value than its definition, for the same inputs"
 IN_PROGRAM = "it is wrong in the program"
 _COARSE = 0.1
-#: How far a value may be, relative to its largest number, by element type.
+#: Allowed error relative to a value's largest number, by element type.
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 2e-2, "bfloat16": 1e-1}
 
 
 class Observed(NamedTuple):
-    """What a kernel or a part gives."""
+    """Errors of a kernel's or a part's results."""
 
-    #: The model's nodes, the last one is what it gives.
+    #: Nodes of the model. The last one is the result.
     nodes: tuple[str, ...]
-    #: The function or part.
+    #: Name of the function or part.
     name: str
     operators: tuple[str, ...]
-    #: Of the program's value, beside the model's or the other program's; its definition's where they have none.
+    #: Error of the program's value against the model, the other program, or else the definition.
     accumulated: Error
-    #: Of the kernel with right inputs; None where it cannot be called alone.
+    #: Error of the kernel with right inputs, or None if it cannot be called separately.
     isolated: Error | None
-    #: Of its definition, beside the model or the other program; None where that has no such value.
+    #: Error of the definition against the model or the other program, or None if they lack the value.
     rewritten: Error | None
-    #: What is wrong; "" for nothing.
+    #: Description of the fault, or "".
     problem: str = ""
-    #: What it is given where all is right, and what it should give then.
+    #: Right inputs of the kernel, and the expected results.
     inputs: tuple[Any, ...] = ()
     expected: tuple[Any, ...] = ()
-    #: Which of the program's calls it is.
+    #: Index of the call in the program.
     place: int = 0
 
 
@@ -69,7 +69,7 @@ def each(
     opt_level: int = USUAL_LEVEL,
     tolerance: float | None = None,
 ) -> list[Observed]:
-    """What each kernel and part of the module's "main" gives for these arguments, in the program's order."""
+    """Return the errors of each kernel and part of the module's "main" for these arguments, in program order."""
     values = observed(module, arguments, target=target, partition=partition, opt_level=opt_level)
     return list(compared(values, values.of_model(), tolerance))
 
@@ -77,7 +77,7 @@ def each(
 def observed(
     module: Module, arguments: Sequence[Any], *, target: str, partition: Wanted, opt_level: int = USUAL_LEVEL
 ) -> ProgramValues:
-    """The values of the module's "main"."""
+    """Compile the module and return the values of its "main"."""
     program = compile(module, target, partition=partition, opt_level=opt_level, cache=False, observe=True)
     if "main" not in program:
         raise OptionError("the module has no function 'main'")
@@ -85,23 +85,23 @@ def observed(
 
 
 def compared(values: ProgramValues, other: ByNode, tolerance: float | None, by: str = "") -> Iterator[Observed]:
-    """Each value of a program, beside those of the model, or of another program of the name `by`."""
+    """Yield the errors of a program's values against the model, or another program of the name `by`."""
     (found, _), (right, given, results) = values.found(), values.right()
     known_results = next(iter(other.get(RESULTS, ())), None)
     is_same = known_results is not None and not is_far(results, known_results, tolerance)
     for place, (call, nodes) in enumerate(zip(values.calls, values.nodes, strict=True)):
         wanted, inputs = right[place], given[place]
         if wanted is None:
-            continue  # it was not reached
+            continue  # the call was not reached
         of_node = other.get(nodes[-1], ()) if nodes else ()
         alike = [each for each in of_node if _is_alike(each, wanted)]
         known = min(alike, key=lambda each: error_of(wanted, each).absolute, default=None)
         if known is not None and is_same and len(of_node) > 1 and is_far(wanted, known, tolerance):
-            known = None  # several have this name, and what is returned is the same: this one is another value
+            known = None  # Several nodes have this name and the results agree, so this one is another value.
         isolated, refused = values.alone(place, inputs)
         problem = _problem(found[place], isolated, wanted, known, tolerance, by, refused)
         yield Observed(
-            nodes, _name(call), _operators(call), error_of(found[place], wanted if known is None else known),
+            nodes, called_name(call), _operators(call), error_of(found[place], wanted if known is None else known),
             None if isolated is None else error_of(isolated, wanted),
             None if known is None else error_of(wanted, known), problem, inputs, tuple(wanted), place,
         )  # fmt: skip
@@ -117,7 +117,7 @@ def _problem(
     refused: str,
 ) -> str:
     if known is not None and is_far(wanted, known, tolerance):
-        return f"{by} gives another value than what this is defined as" if by else REWRITTEN
+        return f"{by} gives another value than the definition" if by else REWRITTEN
     if isolated is not None and is_far(isolated, wanted, tolerance):
         return OWN
     if refused:
@@ -128,18 +128,18 @@ def _problem(
 
 
 def first_wrong(values: Sequence[Observed]) -> Observed | None:
-    """The first value that is wrong by itself; or, where each is right alone, the first that has become so."""
+    """Return the first value that is wrong by itself, or else the first with an accumulated error."""
     return next((each for each in values if each.problem and each.problem != ACCUMULATED), None) or next(
         (each for each in values if each.problem), None
     )
 
 
 def is_far(found: Arrays, wanted: Arrays, tolerance: float | None) -> bool:
-    """Whether values are further from what they should be than right code gets."""
+    """Check whether values exceed the tolerance of right code."""
     return len(found) != len(wanted) or any(_is_far(*pair, tolerance) for pair in zip(found, wanted, strict=True))
 
 
-def _is_far(found: Any, wanted: Any, tolerance: float | None) -> bool:
+def _is_far(found: numpy.ndarray, wanted: numpy.ndarray, tolerance: float | None) -> bool:
     if found.shape != wanted.shape or found.dtype != wanted.dtype:
         return True
     if wanted.dtype.kind in "biu":
@@ -152,18 +152,10 @@ def _is_far(found: Any, wanted: Any, tolerance: float | None) -> bool:
 
 
 def _is_alike(one: Arrays, other: Arrays) -> bool:
-    """Whether they are arrays of the same sizes and types."""
+    """Check whether two lists have arrays of the same sizes and types."""
     kinds = ([(a.shape, a.dtype) for a in arrays if isinstance(a, numpy.ndarray)] for arrays in (one, other))
     first, second = kinds
     return first == second and len(first) == len(one)
-
-
-def _name(call: Operation) -> str:
-    """The function, of a part with its module: `part::function`."""
-    if "func" not in call.attributes:
-        return call.name
-    found = call.attributes["func"].value
-    return found if isinstance(found, str) else "::".join(found)
 
 
 def _operators(call: Operation) -> tuple[str, ...]:
@@ -171,21 +163,21 @@ def _operators(call: Operation) -> tuple[str, ...]:
 
 
 def report(values: Sequence[Observed]) -> str:
-    """A line for each value, and what is wrong at its end."""
+    """Return a table with a line per value, which ends with its fault."""
     rows: list[Sequence[str]] = [("node", "kernel or part", "isolated", "accumulated", "")]
     rows += [(*cells(value), value.problem) for value in values]
     return table(*rows) + "\n"
 
 
 def cells(value: Observed) -> tuple[str, str, str, str]:
-    """Node, kernel and errors, as text."""
+    """Return node, kernel and errors as text."""
     errors = ("-" if error is None else f"{error.absolute:.3g}" for error in (value.isolated, value.accumulated))
     isolated, accumulated = errors
     return value.nodes[-1] if value.nodes else "-", value.name, isolated, accumulated
 
 
 def counts(values: Sequence[Observed], other: ByNode, by: str) -> str:
-    """How many values both have; the others are no errors."""
+    """Count the values that both programs have. The others are no errors."""
     both = sum(each.rewritten is not None for each in values)
     rest = len(set(other) - {RESULTS} - {each.nodes[-1] for each in values if each.nodes})
     return f"{counted(both, 'value')} of both, {len(values) - both} of this program alone, {rest} of {by} alone\n"

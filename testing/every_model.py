@@ -11,7 +11,7 @@ from .core.networks import Model
 
 
 def all_models() -> list[Model]:
-    """In the order in which files and definitions stand."""
+    """Return the models in the order of files and definitions."""
     names = [each.name for each in pkgutil.iter_modules(models.__path__)]
     modules = (importlib.import_module(f"{models.__name__}.{name}") for name in names)
     return [each for module in modules for each in vars(module).values() if isinstance(each, Model)]

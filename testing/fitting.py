@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an operator can read besides values that are there: shapes, element types and attributes, from its rows."""
+"""Possible calls of an operator on existing values: shapes, element types and attributes from its rows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .core.rows import CLASSES, OperandText, Row
 from .core.variants import Sizes
 from .guessed_rows import guessed_rows
 
-#: Operands by name: what is known of each value, None where nothing is.
+#: Known values of operands by name. None is an unknown value.
 Known = Mapping[str, Sequence[TensorInfo | None]]
 
 
 class Elements(NamedTuple):
-    """Of an input or a constant."""
+    """Elements of an input or a constant."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -30,7 +30,7 @@ class Elements(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """How an operator is called: operands that are not known by name, attributes with scalars and shapes."""
+    """A call of an operator: unknown operands by name, and attributes with scalars and shapes."""
 
     operands: Mapping[str, Sequence[Elements | None]]
     attributes: Mapping[str, Any]
@@ -38,12 +38,12 @@ class Reading(NamedTuple):
 
 @cache
 def rows_of(op: str) -> tuple[Row, ...]:
-    """The rows of an operator, by its full name."""
+    """Return the rows of an operator by its full name."""
     return tuple(each for each in all_rows() if each.op == op)
 
 
 def all_rows(families: Sequence[str] = ()) -> tuple[Row, ...]:
-    """Of all families of operators, or of some."""
+    """Return the rows of all families of operators, or of some."""
     chosen = families or [each.name for each in pkgutil.iter_modules(operators.__path__)]
     modules = (importlib.import_module(f"{operators.__name__}.{family}") for family in chosen)
     return tuple(row for module in modules for row in module.ROWS)
@@ -52,10 +52,10 @@ def all_rows(families: Sequence[str] = ()) -> tuple[Row, ...]:
 def readings(
     op: str, known: Known, has_others: bool, sizes: Sizes, wanted: Sequence[tuple[int, ...]] = ()
 ) -> Iterator[Reading]:
-    """Return the ways in which an operator can be called, in the order in which they are tried.
+    """Yield possible calls of an operator, in the order of trying.
 
-    Calls come first that give one of the shapes that are wanted, as far as the result is as large as the operands.
-    `has_others`: with operands of which `known` says nothing. An operator without rows gets guessed ones.
+    Calls with a wanted result shape come first, if results are as large as operands. `has_others` allows operands that
+    `known` lacks. An operator without rows gets guessed ones.
     """
     definition = find_op(op)
     for row in rows_of(op) or guessed_rows(op):
@@ -77,7 +77,7 @@ class _Call(NamedTuple):
 
     @staticmethod
     def of(definition: OpDef, row: Row, known: Known, has_others: bool, sizes: Sizes) -> _Call | None:
-        """Return a row's operands by name, or None where the row has other operands than are wanted."""
+        """Return a row's operands by name, or None if the row has other operands."""
         tensors: dict[str, Sequence[OperandText]] = {}
         shapes: dict[str, OperandText] = {}
         for operand, given in zip(definition.operands, row.operands, strict=False):
@@ -96,7 +96,7 @@ class _Call(NamedTuple):
         return _Call(row, tensors, shapes, known, sizes)
 
     def readings(self, dtype: str, wanted: Sequence[tuple[int, ...]]) -> Iterator[Reading]:
-        """Those of an element type."""
+        """Yield the calls with an element type."""
         types = [self._dtype(text, dtype) for _, text, _ in self._values()]
         if any(
             info is not None and info.dtype != each for (_, _, info), each in zip(self._values(), types, strict=True)
@@ -121,7 +121,7 @@ class _Call(NamedTuple):
         return dtype if text.dtype == first else CLASSES[text.dtype][0]
 
     def _shapes(self, wanted: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[tuple[int, ...]], Mapping[str, int]]]:
-        """Of each value, with the sizes of letters: as the row says, then any that might do."""
+        """Yield the shapes of all values and the sizes of letters: first by the row, then any plausible ones."""
         values, letters = list(self._values()), self.sizes.letters
         texts = [text for _, text, _ in values]
         known = [info.shape for _, _, info in values if info is not None and info.shape is not None]
@@ -144,7 +144,7 @@ class _Call(NamedTuple):
 
 
 def shapes_read(op: str, name: str, letters: Mapping[str, int]) -> list[tuple[int, ...]]:
-    """Return the shapes that an operand has in rows of the operator, each once."""
+    """Return the distinct shapes of an operand in rows of the operator."""
     place = next(number for number, each in enumerate(find_op(op).operands) if each.name == name)
     found = (listed(row.operands[place]) for row in rows_of(op) if place < len(row.operands))
     return list(dict.fromkeys(_numbers(texts[0].shape(letters)) for texts in found if texts and texts[0].dtype))
@@ -156,14 +156,14 @@ def _types(row: Row) -> Sequence[str]:
 
 
 def listed(operand: OperandText | tuple[OperandText, ...] | None) -> Sequence[OperandText]:
-    """One, several or none."""
+    """Return an operand's texts as a sequence, empty for an absent operand."""
     return () if operand is None else (operand,) if isinstance(operand, OperandText) else operand
 
 
 def _unified(
     pairs: Sequence[tuple[OperandText, Sequence[Any] | None]], letters: Mapping[str, int]
 ) -> dict[str, int] | None:
-    """Return the sizes of letters where operands have these shapes, or None where the shapes do not fit."""
+    """Return the sizes of letters for operands of these shapes, or None if the shapes do not fit."""
     found: dict[str, int] = {}
     for text, shape in pairs:
         if shape is None or len(shape) != len(text.sizes):
@@ -180,7 +180,7 @@ def _numbers(shape: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _broadcast(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """Shapes that are broadcast to it: of channels, of the last dimension, of a number."""
+    """Yield shapes that broadcast to a shape: of channels, of the last dimension, of a scalar."""
     if len(shape) > 2:
         rest = (1,) * (len(shape) - 2)
         yield (1, shape[1], *rest)

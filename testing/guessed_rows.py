@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows of operators that have none in testing/operators, such as those of other packages.
+"""Guessed rows for operators without rows in testing/operators, such as operators of other packages.
 
-The operator's own inference says which of the calls it accepts. Rows whose operands have one element type come first,
-then rows of two types, then the rest.
+The operator's inference decides which calls are valid. Rows with one element type for all operands come first, then
+rows of two types, then the rest.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from ..dialects.core.dialect import find_op
 from ..dialects.core.opdef import OperandDef
 from .core.rows import OperandText, Row
 
-#: Element types in the order in which they are tried.
+#: Element types in the order of trying.
 TYPES = ("f32", "i8", "ui8", "i32", "i64", "f16", "i1", "bf16", "f64", "i16", "ui16", "ui32", "ui64", "i4")
-#: Types that operands of different types have.
+#: Types for operands of different types.
 _MIXED = TYPES[:7]
-#: Sizes of the first operand, the second one, and all others. The last size stands for all operands beyond.
+#: Sizes of the first operand, the second one, and all others. The last entry applies to all further operands.
 _SIZES = (
     (("n", "m"),),
     (("n", "m"), ()),
@@ -28,7 +28,7 @@ _SIZES = (
     (("n", "k"), ("m", "k"), ("m",)),
     (("n", "4", "h", "w"), ("6", "4", "3", "3"), ("6",)),
 )
-#: With more operands there are too many combinations of types to try.
+#: With more operands there are too many combinations of types.
 _MOST_MIXED_OPERANDS = 4
 
 
@@ -36,7 +36,7 @@ _MOST_MIXED_OPERANDS = 4
 def guessed_rows(op: str) -> tuple[Row, ...]:
     """Return rows for an operator by its full name, with its optional operands absent, then present.
 
-    There are none for an operator that reads scalars or objects: no array can be passed for them.
+    Operators on scalars or objects have no rows, because no array can be passed for these.
     """
     operands = find_op(op).operands
     if any(each.kind in ("scalar", "elementwise", "object") for each in operands):

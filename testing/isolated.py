@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Work in forked processes: what one dies of is an outcome like any other, and the next one goes on behind it."""
+"""Execution of work in forked processes. A crash is an outcome like any other, and the next case continues."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ import traceback
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
-#: Told of how a process ended (by which signal or exit code, or because it took too long), and in which phase.
+#: Callback for the death of a process: its signal, exit code or timeout, and the phase.
 Died = Callable[[str, int], Any]
-_CASES_OF_A_PROCESS = 200  # its memory grows: guarded arrays and loaded code stay
+_CASES_OF_A_PROCESS = 200  # memory grows: guarded arrays and loaded code are never freed
 
 
 _phase = mmap.mmap(-1, 1)
 
 
 def enter(phase: int) -> None:
-    """Notes what the process does now, for the case that it dies of it."""
+    """Record the phase of this process, in case it dies."""
     _phase[0] = phase
 
 
 class _Worker:
-    """A process that runs cases which it is sent."""
+    """A process that runs the cases sent to it."""
 
     def __init__(self, function: Callable[..., Any]):
         global _phase
@@ -53,7 +53,10 @@ class _Worker:
         _send(self._orders, arguments)
 
     def end(self, *, killed: bool = True) -> int:
-        """The exit code. One that waits for orders does not see their end: workers forked later hold the pipe, too."""
+        """Return the exit code.
+
+        A worker that waits for orders does not see their end, because workers forked later share the pipe.
+        """
         if killed:
             os.kill(self.process, signal.SIGKILL)
         os.close(self._orders)
@@ -69,7 +72,7 @@ def run(
     patience_s: float,
     died: Died,
 ) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Arguments and what the function gave for them, as they come, until the queue or the time is up."""
+    """Yield arguments and results as they arrive, until the queue or the time is up."""
     workers: dict[int, _Worker] = {}
 
     def feed(worker: _Worker | None) -> None:
@@ -106,16 +109,16 @@ def run(
 
 
 def alone(function: Callable[[], Any], patience_s: float, died: Died) -> Any:
-    """What the function gives, in a process of its own."""
+    """Return the function's result, computed in a process of its own."""
     ((_, outcome),) = run(lambda *_: function(), iter([((),)]), 1, None, patience_s, died)
     return outcome
 
 
 def _serve(function: Callable[..., Any], orders: int, results: int) -> NoReturn:
-    """The rest of a child's life."""
+    """Run cases in the child process until there are no more."""
     try:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-        # What a crash writes of itself would hide what is reported of it.
+        # Crash messages on stderr would hide the report.
         silent = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silent, 2)
         for number in (signal.SIGSEGV, signal.SIGBUS, signal.SIGABRT, signal.SIGFPE):
@@ -146,7 +149,7 @@ def _receive(descriptor: int) -> tuple[bool, Any]:
     data = _read(descriptor, struct.unpack("<q", head)[0])
     value = pickle.loads(data)
     if isinstance(value, tuple) and len(value) == 2 and value[0] is False:
-        raise RuntimeError(f"what runs cases has failed itself:\n{value[1]}")
+        raise RuntimeError(f"the case runner failed:\n{value[1]}")
     return True, value[1] if isinstance(value, tuple) and len(value) == 2 and value[0] is True else value
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases of faults as files: the module, the inputs of its calls, the expected results, and the command that runs them.
+"""Cases of faults as files: the module, inputs and expected results of its calls, and a command to run the case.
 
 A kept case is a folder: `case.mlir`, `inputs.npz` by the names of main's parameters, and `expected.npz`. Further calls
 of the same module are `inputs_1.npz`, `expected_1.npz` and so on.
@@ -22,8 +22,8 @@ from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo
 from ..dialects.relax.function_attributes import argument_names
 from ..frontends.module import Module
+from ..interpreter.execution import Machine
 from ..interpreter.held_values import stored
-from ..interpreter.machine import Machine
 from ..support.array_files import write_npz
 from ..support.errors import OptionError, RelaxError
 from ..support.files import write_whole
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .trial import Subject
 
 _MODULE = "case.mlir"
-#: The group of kept cases: they are run only when they are named.
+#: Group of kept cases, which run only if named.
 KEPT = "kept"
 
 
@@ -49,12 +49,12 @@ class Kept(NamedTuple):
 
 
 def keep_case(subject: Subject, case: Case, seed: int, folder: str, limit: float) -> Kept:
-    """Write a case into a folder of its own below `folder`, in a process of its own: its reference may crash.
+    """Write a case into its own folder below `folder`. Its reference may crash, so this happens in another process.
 
-    Raise OptionError where the files cannot be written.
+    Raise OptionError if the files cannot be written.
     """
     path = os.path.join(folder, re.sub(r"[^\w.-]+", "_", case.name).strip("_"))
-    # A reference that ends the process leaves a case without expected results.
+    # If the reference crashes, the case has no expected results.
     problem = isolated.alone(lambda: _write(case, seed, path), limit, lambda cause, phase: "")
     if problem or not os.path.exists(os.path.join(path, _MODULE)):
         raise OptionError(f"cannot keep the case '{case.name}' in '{folder}': {problem or 'it cannot be made again'}")
@@ -62,7 +62,7 @@ def keep_case(subject: Subject, case: Case, seed: int, folder: str, limit: float
 
 
 def kept_case(path: str) -> Case:
-    """Return the case in a folder that `keep_case` wrote; its files may have been edited. Raise OptionError."""
+    """Read the case in a folder of `keep_case`, with files that may have been edited. Raise OptionError."""
     source = Path(path, _MODULE)
     try:
         module = Module.parse(source.read_text(encoding="utf-8"), str(source))
@@ -78,7 +78,7 @@ def kept_case(path: str) -> Case:
 
 
 def _write(case: Case, seed: int, path: str) -> str:
-    """Write the files; return a message where that fails."""
+    """Write the files. Return a message if that fails."""
     try:
         setup = case.make(seed)
         os.makedirs(path, exist_ok=True)
@@ -110,11 +110,11 @@ def _files(path: str) -> Iterator[Path]:
 
 
 def _read_arguments(file: Path, main: Operation) -> Iterator[ndarray]:
-    """Return a call's arguments. NumPy gives types that it does not know, such as bfloat16, as raw bytes."""
+    """Return a call's arguments. NumPy returns types that it does not know, such as bfloat16, as raw bytes."""
     try:
         with numpy.load(file, allow_pickle=False) as arrays:
             found = {name: arrays[name] for name in arrays.files}
-    except Exception as error:  # numpy and zipfile raise whatever they stumble over in a file
+    except Exception as error:  # NumPy and zipfile raise various exceptions for broken files
         raise OptionError(f"cannot read '{file}': {error}") from None
     for name, value in zip(argument_names(main), body_of(main).arguments, strict=True):
         if name not in found:
@@ -129,4 +129,6 @@ def _command(subject: Subject, path: str) -> str:
     default = "llvm" if subject.codegens else subject.name
     target = [] if subject.target == default else [f"--target={subject.target}"]
     tolerance = [] if subject.tolerance is None else [f"--tolerance={subject.tolerance}"]
-    return shlex.join([*words, *target, *tolerance, f"--case={path}"])
+    bits = ["--same-bits"] if subject.compares_bits else []
+    bits += [f"--schedules={subject.schedule_count}"] if subject.schedule_count else []
+    return shlex.join([*words, *target, *tolerance, *bits, f"--case={path}"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The errors that right code makes: put in while a module is interpreted, they show how well determined results are."""
+"""Rounding errors that right code makes. Added during interpretation, they show how well determined results are."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..bindings.ir import Operation
 from ..bindings.navigation import made_by
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo, is_float
-from ..interpreter.held_values import stored
+from ..interpreter.held_values import HeldValue, stored
 from ..interpreter.sites import Frame, Step
 from .agreement import STEPS
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: What these do (moves, comparisons) brings no errors in. floor and the like do what they do exactly, but an argument
-#: that is nearly an integer may fall on either side: what comes before them has got its errors.
+#: Operators that add no errors (moves, comparisons). floor and the like are exact, but an argument that is nearly an
+#: integer may fall on either side. Earlier operators have already added that error.
 EXACT = frozenset(
     f"relax.{name}"
     for name in "abs negative ceil floor round trunc sign isnan isinf isfinite equal not_equal less less_equal greater "
@@ -33,25 +33,26 @@ EXACT = frozenset(
     "dynamic_strided_slice reverse_sequence index_put bucketize median eye_like vision.roi_pool full zeros ones "
     "arange eye layout_transform match_cast tensor_to_shape scalar_to_tensor".split()
 )
-#: These subtract from 1 or add to it: their errors are relative to that.
+#: Operators that subtract from 1 or add to 1. Their errors are relative to 1.
 BY_ONE = frozenset(
     f"relax.{name}"
     for name in "nn.selu nn.softplus log_add_exp nn.log_softmax sigmoid nn.silu nn.gelu nn.gelu_tanh".split()
 )
-#: Their errors are relative to the result's largest element.
+#: Operators with errors relative to the result's largest element.
 BY_LARGEST = frozenset("relax.image.resize2d relax.image.grid_sample relax.vision.roi_align".split())
-#: Operands that say sizes, scales and bounds, which nobody rounds: by the operator, their places.
+#: Positions of operands that are sizes, scales and bounds, by operator. They are never rounded.
 FIXED: Mapping[str, frozenset[int]] = {
     "relax.image.resize2d": frozenset({1, 2}), "relax.image.resize3d": frozenset({1, 2}),
     "relax.clip": frozenset({1, 2}), "relax.quantize": frozenset({1, 2}), "relax.dequantize": frozenset({1, 2}),
+    "relax.requantize": frozenset({1, 2, 3}),
 }  # fmt: skip
 
 
-#: Which integer these give for NaN is not defined.
+#: Operators with an undefined integer result for NaN.
 TO_INTEGERS = frozenset({"relax.quantize", "relax.astype"})
 
 
-#: NaN and infinities may change any of their results: where others are in an order, neighbours by weights of 0.
+#: Operators in which NaN and infinity may change any result, by order or by neighbours with weight 0.
 FAR_REACHING = frozenset(
     f"relax.{name}"
     for name in "sort argsort topk argmax argmin bucketize image.resize2d image.resize3d image.grid_sample "
@@ -61,9 +62,9 @@ _SPECIAL = (numpy.nan, numpy.inf, -numpy.inf, 0.0, 1.0, -1.0)
 
 
 class Noise:
-    """Relative errors of the size that an operator may make, on what it gets and gives.
+    """Relative errors as large as an operator may make, on its operands and results.
 
-    Of operators that are `deviating` other numbers may come where they get or give NaN or infinities.
+    For `deviating` operators, NaN and infinity in operands or results allow any result.
     """
 
     def __init__(self, seed: int, deviating: Container[str] = ()) -> None:
@@ -71,7 +72,7 @@ class Noise:
         self._deviating = deviating
 
     def around(self, operation: Operation, run: Step) -> Step:
-        """The step of an operator, with errors."""
+        """Return the step of an operator with errors."""
         name = operation.name
         types = (
             [decode(value.type) for value in operation.operands],
@@ -86,9 +87,9 @@ class Noise:
             return run
         fixed = FIXED.get(name, frozenset())
         if name in TO_INTEGERS and made_by(operation.operands[0]) is None:
-            fixed = fixed | {0}  # halves in what a program is given are halves
+            fixed = fixed | {0}  # halves in the program's inputs are exact
 
-        def noisy(frame: Frame, *given: Any) -> Any:
+        def noisy(frame: Frame, *given: Any) -> list[HeldValue]:
             shaken = (
                 value if index in fixed else self._shaken(value, dtype)
                 for index, (value, dtype) in enumerate(zip(given, operands, strict=True))
@@ -103,9 +104,9 @@ class Noise:
         return noisy
 
     def _with_any_for_nan(self, run: Step) -> Step:
-        """A step with another integer each time for what is NaN."""
+        """Return a step with a random integer for each NaN."""
 
-        def with_any(frame: Frame, x: Any, *others: Any) -> Any:
+        def with_any(frame: Frame, x: ndarray, *others: HeldValue) -> ndarray:
             (found,) = listed if type(listed := run(frame, x, *others)) is list else [listed]
             some = self._random.integers(0, 2, numpy.shape(x)).astype(found.dtype)
             return numpy.where(numpy.isnan(numpy.asarray(x, "float64")), some, found)
@@ -113,11 +114,12 @@ class Noise:
         return with_any
 
     def _with_any_for_special(self, run: Step, is_whole: bool) -> Step:
-        """A step with another number each time for what is NaN or infinite, or made of an element that is; `is_whole`:
-        where one element is.
+        """Return a step with random numbers where an element or its operands are NaN or infinite.
+
+        With `is_whole`, one such element makes all results random.
         """
 
-        def with_any(frame: Frame, *given: Any) -> Any:
+        def with_any(frame: Frame, *given: HeldValue) -> list[ndarray]:
             found = run(frame, *given)
             operands = [numpy.asarray(each, "float64") for each in given if isinstance(each, numpy.ndarray)]
             return [
@@ -134,7 +136,7 @@ class Noise:
         among = _SPECIAL if found.dtype.name in STEPS else [0, 1]
         return numpy.where(is_special, self._random.choice(among, found.shape).astype(found.dtype), found)
 
-    def _shaken(self, value: Any, dtype: str, unit: float = 0.0) -> Any:
+    def _shaken(self, value: ndarray, dtype: str, unit: float = 0.0) -> ndarray:
         step = STEPS.get(stored(dtype).name, 0.0) if dtype else 0.0
         if not step:
             return value
@@ -149,8 +151,8 @@ def _element(info: object) -> str:
     return info.dtype if isinstance(info, TensorInfo) else ""
 
 
-def _unit(name: str, result: Any, dtype: str) -> float:
-    """What errors are relative to, in addition to the element itself."""
+def _unit(name: str, result: ndarray, dtype: str) -> float:
+    """Return the absolute unit of errors, in addition to the element itself."""
     if name in BY_ONE:
         return 1.0
     if name not in BY_LARGEST or stored(dtype).name not in STEPS:
@@ -159,8 +161,8 @@ def _unit(name: str, result: Any, dtype: str) -> float:
     return float(abs(wide[numpy.isfinite(wide)]).max(initial=0.0))
 
 
-def _underflow(wide: ndarray, dtype: str) -> Any:
-    """The error of each element where some are subnormal: another order of products has other zeros among them."""
+def _underflow(wide: ndarray, dtype: str) -> ndarray | float:
+    """Return an absolute error if some elements are subnormal: another order of products underflows elsewhere."""
     import ml_dtypes
 
     tiny = float(ml_dtypes.finfo(stored(dtype)).tiny)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reports as pages of HTML: the support table that the author of a codegen can publish, the values of a program."""
+"""HTML pages of reports: the support table of a codegen for its users, and the values of a program."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ tr:nth-child(even) { background: #8881; } .fault { color: #b00020; } .right { co
 
 
 def page(report: Report) -> str:
-    """All of it, in one file."""
+    """Return the report as one HTML file."""
     head, *rows = report.support_rows()
     kinds = ["fault" if row[4] != "0" else "right" if row[2] != "0" else "" for row in rows]
     faults = "".join(
@@ -40,7 +40,7 @@ def _again(verdict: Verdict) -> str:
 
 
 def page_of_values(name: str, by: str, values: Sequence[Observed]) -> str:
-    """What each kernel and part gives: right, wrong because its inputs are, or wrong."""
+    """Return a page with the result of each kernel and part: right, accumulated error, or fault."""
     head = ("node", "kernel or part", "error with right inputs", "error in the program", "")
     rows = [(*cells(each), each.problem) for each in values]
     kinds = [
@@ -51,7 +51,7 @@ def page_of_values(name: str, by: str, values: Sequence[Observed]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], kinds: Sequence[str]) -> str:
-    """Each row is coloured by its kind."""
+    """Return an HTML table with rows coloured by kind."""
     lines = [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
     for row, kind in zip(rows, kinds, strict=True):
         lines.append(f"<tr class='{kind}'>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>")

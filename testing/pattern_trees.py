@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Patterns as trees without alternatives: each is one graph that the pattern could match."""
+"""Expansion of patterns into trees without alternatives, each a graph that the pattern could match."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from ..passes.patterns.tree import Condition, Const, Either, GraphPattern, OfTyp
 from ..support.errors import RelaxError
 from .core.trees import Leaf, Made, Node, Part, Tree
 
-#: How many trees a pattern has at most.
+#: Most trees per pattern.
 _MOST_TREES = 32
-#: What is tried for a number of which a pattern has only a test.
+#: Numbers to try if a pattern has only a test.
 _NUMBERS = (0.0, 1.0, float("-inf"), -1.0, 0.5, 2.0, float("inf"))
-#: How often a pattern that may be repeated is, beyond the least.
+#: Most repetitions of a repeated pattern beyond the least number.
 _MOST_REPEATED = 2
 
 
 def names_an_operator(pattern: GraphPattern) -> bool:
-    """Whether it is one operator, whatever it reads."""
+    """Check whether a pattern is a single operator with any operands."""
     while isinstance(pattern, Condition):
         pattern = pattern.inner
     return isinstance(pattern, Op) and not isinstance(pattern, CallTir) and pattern.operands is None
 
 
 def trees(pattern: GraphPattern) -> Iterator[Tree]:
-    """Each alternative is in one of them at least, as far as their number allows."""
+    """Yield trees such that each alternative is in at least one, within the limit."""
     pending: deque[tuple[int, ...]] = deque([()])
     names, count = {""}, 0
     while pending and count < _MOST_TREES:
@@ -54,8 +54,10 @@ class _NotWritable(RelaxError):
 
 
 class _Writer:
-    """Writes a pattern out; of alternatives it takes those that are stated, in the order in which it comes to them,
-    then always the first."""
+    """Expansion of a pattern by stated choices.
+
+    Alternatives take the stated choices in order of occurrence, then always the first one.
+    """
 
     def __init__(self, stated: tuple[int, ...]) -> None:
         self.operators: list[Made] = []
@@ -63,13 +65,13 @@ class _Writer:
         self._nodes: dict[GraphPattern, Node] = {}
 
     def others(self) -> Iterator[tuple[int, ...]]:
-        """What else can be stated: another alternative, once, than the first ones behind what is stated here."""
+        """Yield further choices: a single other alternative behind the stated ones."""
         for place in range(len(self._stated), len(self._counts)):
             for choice in range(1, self._counts[place]):
                 yield (*self._taken[:place], choice)
 
     def node(self, pattern: GraphPattern) -> Node:
-        """A pattern that stands in two places is one value."""
+        """Return the node of a pattern. A pattern used twice is one value."""
         if pattern not in self._nodes:
             self._nodes[pattern] = self._written(pattern)
         return self._nodes[pattern]
@@ -129,4 +131,4 @@ def _number(pattern: Filled) -> float:
     for number in _NUMBERS:
         if pattern.test(number, "f32"):
             return number
-    raise _NotWritable(f"no number is known that {pattern} takes")
+    raise _NotWritable(f"no number is known that satisfies {pattern}")

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the kernels and parts of a program give: in a call of it, alone for right inputs, and by their definitions."""
+"""Values of a program's kernels and parts: within a call, called separately with right inputs, and by definition."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy
 from ..bindings.ir import Operation
 from ..bindings.navigation import functions_in, symbol_name
 from ..compilation.observing import LOWERED, MODEL, definitions_of
-from ..interpreter.machine import Machine
+from ..interpreter.execution import Machine
 from ..interpreter.reference import Reference
 from ..interpreter.sites import Frame, Step
 from ..passes.relax_observe import nodes_of, observed_calls, observed_name, observed_places, passed_operands
@@ -20,21 +21,23 @@ from ..runtime.arrays import tensor, to_numpy
 from ..runtime.manifest import parse_signature
 from ..support.errors import OptionError, RelaxError
 
-#: The arrays that a call gives.
+#: Arrays that a call returns.
 Arrays = Sequence[Any]
-#: What a model gives, by its nodes; several operators may have one name, a line of a program for instance.
+#: Values of a model by node. Several operators may share a name, for example a line of a program.
 ByNode = Mapping[str, Sequence[Arrays]]
-#: Where that has what the function returns.
+#: Key of the function's results.
 RESULTS = ""
 _MOST_WORDS = 200
 
 
 class ProgramValues:
-    """The values of one function, for arguments as a program takes them."""
+    """Values of one function for arguments as a program takes them."""
 
-    def __init__(self, program: Executable, function: str, arguments: Sequence[Any], name: str = "the program") -> None:
-        """Raises RelaxError for a program that was compiled without `observe`."""
-        program.signature(function)  # there is such a function
+    def __init__(
+        self, program: Executable, function: str, arguments: Sequence[object], name: str = "the program"
+    ) -> None:
+        """Raise RelaxError if the program was compiled without `observe`."""
+        program.signature(function)  # raises if there is no such function
         if program.definitions is None:
             raise OptionError(
                 f"{name} does not show its values: compile it with --observe, or rx.compile(observe=True)"
@@ -48,31 +51,37 @@ class ProgramValues:
             raise OptionError(f"{name} shows no values of function '{function}', only of those of the model")
         self.calls = observed_calls(main)
         self.nodes = [tuple(nodes_of(each)) for each in self.calls]
+        #: Names of the kernels and parts, and the number of calls per node.
+        self.names = [called_name(each) for each in self.calls]
+        self.counts = Counter(each[-1] for each in self.nodes if each)
 
     # ---- the program ----
 
     def found(self) -> tuple[list[Arrays], Arrays]:
-        """What the calls of kernels and parts give in a call of the program, and what the program returns."""
+        """Return the values of all kernels and parts in a call of the program, and the program's results."""
         try:
             values = self._called(observed_name(self._function), self._arguments)
-        except Exception as error:  # whatever the program and the functions that it calls raise
+        except Exception as error:  # the program and functions that it calls may raise anything
             raise RelaxError(f"{self.name}: {self._function} failed: {type(error).__name__}: {error}") from error
         counts = [len(observed_places(call)) for call in self.calls]
         results, behind = values[: len(values) - sum(counts)], iter(values[len(values) - sum(counts) :])
         return [[next(behind) for _ in range(count)] for count in counts], results
 
-    def alone(self, place: int, inputs: Sequence[Any]) -> tuple[Arrays | None, str]:
-        """What one of them gives for these inputs; or what it raises, or nothing where it cannot be called alone."""
+    def alone(self, place: int, inputs: Sequence[object]) -> tuple[Arrays | None, str]:
+        """Return the results of one call for these inputs, or None and the error.
+
+        The error is empty if it cannot be called.
+        """
         name = observed_name(self._function, place)
         if name not in self._program:
             return None, ""
         try:
             return self._called(name, inputs), ""
-        except Exception as error:  # what a part raises is what is wrong with it
+        except Exception as error:  # an exception of a part is its fault
             return None, f"it raises {type(error).__name__}: {' '.join(str(error).split())[:_MOST_WORDS]}"
 
     def by_node(self) -> ByNode:
-        """What the program gives, by the nodes that it is of."""
+        """Return the program's values by node."""
         every, results = self.found()
         found: dict[str, list[Arrays]] = {RESULTS: [results]}
         for nodes, values in zip(self.nodes, every, strict=True):
@@ -80,9 +89,9 @@ class ProgramValues:
                 found.setdefault(nodes[-1], []).append(values)
         return found
 
-    def _called(self, name: str, arguments: Sequence[Any]) -> list[Any]:
+    def _called(self, name: str, arguments: Sequence[object]) -> list[Any]:
         outputs = parse_signature(self._program.signature(name)).outputs
-        returned = self._program.copying()[name].packed(*map(_passed, arguments))
+        returned = self._program.copying()[name].packed(*map(passed_argument, arguments))
         listed = [returned] if len(outputs) == 1 else list(returned or ())
         return [
             each if each is None else to_numpy(each, output.holds or None)
@@ -92,7 +101,7 @@ class ProgramValues:
     # ---- the reference ----
 
     def of_model(self) -> ByNode:
-        """What the model's nodes give."""
+        """Return the values of the model's nodes."""
         found: dict[str, list[Arrays]] = {}
 
         def around(operation: Operation, run: Step) -> Step:
@@ -110,8 +119,9 @@ class ProgramValues:
         return {**found, RESULTS: [results]}
 
     def right(self) -> tuple[list[Arrays | None], list[tuple[Any, ...]], Arrays]:
-        """What the calls give by their definitions, the inputs that they are given so, and what is returned. A call
-        that is not reached gives nothing.
+        """Return the calls' values by definition, their inputs, and the results.
+
+        A call that is not reached has None.
         """
         places = {call: index for index, call in enumerate(self.calls)}
         results: list[Any] = [None] * len(self.calls)
@@ -138,30 +148,40 @@ class ProgramValues:
         return results, given, returned
 
     def _sizes_alone(self, place: int, count: int) -> list[Any]:
-        """The sizes that a call alone is told by arrays, behind what it is passed."""
+        """Return the sizes that a separate call takes as additional arrays."""
         name = observed_name(self._function, place)
         inputs = parse_signature(self._program.signature(name)).inputs if name in self._program else ()
         return [each.shape[0] for each in inputs[count:]]
 
     def _interpreted(self, module: Operation, around: Callable[[Operation, Step], Step]) -> Arrays:
         function = Reference(Machine(module, around=around))[self._function]
-        return _flat(function(*map(_copied, self._arguments)))
+        return flat_results(function(*map(_copied, self._arguments)))
 
 
-def _flat(returned: Any) -> list[Any]:
+def called_name(call: Operation) -> str:
+    """Return the function's name, for a part with its module: `part::function`."""
+    if "func" not in call.attributes:
+        return call.name
+    found = call.attributes["func"].value
+    return found if isinstance(found, str) else "::".join(found)
+
+
+def flat_results(returned: Any) -> list[Any]:
+    """Return the results of a call, which may be nested lists, as one list."""
     if isinstance(returned, (list, tuple)):
-        return [array for each in returned for array in _flat(each)]
+        return [array for each in returned for array in flat_results(each)]
     return [returned]
 
 
-def _passed(value: Any) -> Any:
+def passed_argument(value: object) -> object:
+    """Return an argument for a call: a copy of each array."""
     if isinstance(value, (list, tuple)):
-        return list(map(_passed, value))
+        return list(map(passed_argument, value))
     return tensor(_copied(value)) if hasattr(value, "__dlpack__") else value
 
 
 def _copied(value: Any) -> Any:
-    """Arrays of their own: calls may write to them."""
+    """Copy arrays, because calls may write to them."""
     if isinstance(value, (list, tuple)):
         return list(map(_copied, value))
     return numpy.array(to_numpy(value), order="C") if hasattr(value, "__dlpack__") else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random graphs: operators one after the other; each reads what is there, and new inputs as its rows say."""
+"""Random graphs: a sequence of operators on earlier values and on new inputs from their rows."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from .core.rows import CLASSES, Row
 from .core.trees import Leaf, Made, Node, Tree
 from .fitting import Reading, all_rows, listed
 
-#: How many graphs there are, and how many operators one of them has.
+#: Number of graphs, and fewest and most operators of a graph.
 _COUNT, _LEAST, _MOST = 60, 3, 9
-#: How often another operator is tried in the place of one that reads nothing of what is there, and in how many ways.
+#: Most attempts to add an operator, and most calls tried.
 _PATIENCE, _MOST_STEPS = 60, 4000
-#: Of the ways in which an operator can read a value, one of the first so many.
+#: One of the first six valid calls is chosen.
 _WAYS = 6
-#: Families of operators that have results for all numbers, special ones too.
+#: Families of operators that are defined for all numbers, including special ones.
 _FAMILIES = "elementwise linear_algebra manipulate nn_activation nn_conv nn_misc nn_norm nn_pool reduction".split()
 _SHARE_ALIKE, _SHARE_ALL = 0.4, 0.25
 
 
 def cases() -> Iterator[Case]:
-    """Each seed has others."""
+    """Yield the random graphs. They differ by seed."""
     for number in range(_COUNT):
         yield _case(f"graph {number}")
 
@@ -58,13 +58,13 @@ def _drawn(random: numpy.random.Generator) -> Setup:
 
 
 def _takes_any(row: Row) -> bool:
-    """Whether the first operand may be whatever another operator gives."""
+    """Check whether the first operand may be any operator's result."""
     texts = listed(row.operands[0]) if row.operands else ()
     return bool(texts) and 0 not in row.given and texts[0].dtype in CLASSES and not texts[0].low
 
 
 def _operator(row: Row, tree: Tree, random: numpy.random.Generator) -> Made:
-    """One that reads one of the last values, and sometimes two of them."""
+    """Return an operator on one of the last values, and sometimes on two."""
     operands: dict[str, tuple[Node, ...]] = {}
     for place, (operand, given) in enumerate(zip(find_op(row.op).operands, row.operands, strict=False)):
         texts = listed(given)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a check has found: as a table, JSON, and beside an older one."""
+"""Reports of checks: tables, JSON, and comparison with an older report."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FORMAT_VERSION = 1
 
 
 class Report:
-    """The verdicts of a codegen's or a target's cases."""
+    """Verdicts of the cases of a codegen or a target."""
 
     def __init__(self, subject: Subject, seed: int, verdicts: Sequence[Verdict]) -> None:
         self.subject = subject
@@ -28,12 +28,12 @@ class Report:
 
     @property
     def faults(self) -> list[Verdict]:
-        """What is wrong, the worst first."""
+        """The faults, the worst first."""
         return [each for each in self.verdicts if each.is_fault]
 
     @property
     def is_right(self) -> bool:
-        """Whether there is something that was checked, and no fault."""
+        """Check that a case is right and none is a fault."""
         return not self.faults and any(each.verdict == "right" for each in self.verdicts)
 
     def __str__(self) -> str:
@@ -43,17 +43,18 @@ class Report:
         return f"<check of {self.subject.name}: {self.summary()}>"
 
     def summary(self) -> str:
-        """One line: how many cases there are of each verdict."""
+        """Return a line with the number of cases per verdict."""
         counts = Counter(each.verdict for each in self.verdicts)
         parts = [f"{counts[verdict]} {verdict}" for verdict in reversed(VERDICTS) if counts[verdict]]
         return f"{self.subject.name}: {len(self.verdicts)} cases: {', '.join(parts)} (seed {self.seed})"
 
     def support_rows(self) -> list[Sequence[str]]:
-        """A row for each operator, pattern and model: how many cases are taken and right, how far they are off."""
+        """Return a row per operator, pattern and model: cases taken and right, and the errors."""
         subjects: dict[str, list[Verdict]] = {}
         for each in sorted(self.verdicts, key=lambda each: each.case):
             subjects.setdefault(each.case.partition(" ")[0], []).append(each)
-        # A target takes all cases: the column counts those in which its own rules took an operator or a kernel.
+        # A target takes all cases. The column counts cases in which the target's own rules took an operator or a
+        # kernel.
         taken = "own rules" if self.subject.name == self.subject.target else "not taken"
         rows: list[Sequence[str]] = [
             ("", "cases", "right", taken, "wrong", "deviates", "types", "largest error", "time")
@@ -61,7 +62,7 @@ class Report:
         return rows + [_row(name, found, taken) for name, found in subjects.items()]
 
     def support_table(self) -> str:
-        """The rows as text."""
+        """Return the rows as text."""
         return table(*self.support_rows())
 
     def _problems(self) -> list[str]:
@@ -71,7 +72,7 @@ class Report:
         return lines + [f"\n{verdict} ({count}): {reason}" for (verdict, reason), count in counts.most_common()]
 
     def to_json(self) -> str:
-        """All verdicts, to be kept and compared with (`--baseline`)."""
+        """Return all verdicts as JSON, for comparison with `--baseline`."""
         rows = [each._asdict() | {"error": each.error and each.error._asdict()} for each in self.verdicts]
         return json.dumps(
             {"format": FORMAT_VERSION, "version": VERSION, "subject": self.subject.name, "target": self.subject.target,
@@ -80,7 +81,7 @@ class Report:
 
     @staticmethod
     def from_json(text: str) -> Report:
-        """The report that `to_json` wrote. Raises OptionError for anything else."""
+        """Parse a report of `to_json`. Raise OptionError for anything else."""
         try:
             data: Mapping[str, Any] = json.loads(text)
             verdicts = [
@@ -91,7 +92,7 @@ class Report:
             raise OptionError(f"this is no report of relax-check: {error}") from None
 
     def worse_than(self, older: Report) -> list[str]:
-        """What has got worse since: cases that are faults now and were none, and those that are not taken any more."""
+        """Describe regressions: new faults, and cases that are no longer taken."""
         before = {each.case: each for each in older.verdicts}
         lines = []
         for each in self.verdicts:
@@ -104,14 +105,14 @@ class Report:
 
 
 def _fault(verdict: Verdict) -> str:
-    """Return the lines of a fault: what is wrong, and the command that runs its case again."""
+    """Return the lines of a fault: its description, and the command that runs its case again."""
     call = f"call {verdict.call + 1}: " if verdict.call else ""
     again = f"\n  again: {verdict.again}" if verdict.again else ""
     return f"\n{verdict.verdict}: {verdict.case}: {call}{verdict.reason}{again}"
 
 
 def type_of(verdict: Verdict) -> str:
-    """The element type that a case of an operator is about; empty where it takes none."""
+    """Return the element type of an operator's case, or an empty text."""
     _, _, rest = verdict.case.partition(" ")
     word = rest.partition(" ")[0]
     return word if word in DTYPE_BY_NAME.values() else ""

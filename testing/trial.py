@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One case: compiled, called, and compared with the reference."""
+"""Trial of one case: compiled, called, and compared with the reference."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
 from ..bindings.navigation import operations_in
 from ..compilation.compiling import compile, lower
 from ..compilation.options import CompileOptions
-from ..interpreter.machine import Machine
+from ..interpreter.execution import Machine
 from ..passes.core.journal import Journal
 from ..passes.core.stages import Stages
 from ..passes.partition.codegen import find_codegen
@@ -29,9 +29,11 @@ from ..targets.core.backend import Backend
 from ..targets.core.code import find_backend
 from . import isolated
 from .agreement import MANY_SHAKES, SHAKES
+from .bit_variants import compare_bits
 from .c_program import CProgram
 from .core.cases import Case, Setup, Unmade
 from .noise import Noise
+from .schedule_variants import Draws
 from .usage import (
     Program,
     are_same,
@@ -43,7 +45,10 @@ from .usage import (
 )
 from .verdicts import Error, Verdict, error_of, problem
 
-#: What a process is at when it dies of it.
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: Phases of a process, for the report if it dies.
 REFERENCE, CHECKED, WITHOUT_MEMORY = 0, 1, 2
 _REPEATS = 3
 _TIMED = 5
@@ -51,25 +56,29 @@ _MOST_WORDS = 300
 
 
 class Subject(NamedTuple):
-    """What is checked: a codegen, or a target."""
+    """Subject of a check: a codegen, or a target."""
 
     name: str
     target: str = "llvm"
     codegens: tuple[str, ...] = ()
-    #: How far results may be, relative to a result's largest number, beyond what rounding explains.
+    #: Allowed error beyond rounding, relative to a result's largest number.
     tolerance: float | None = None
-    #: Whether times are measured beside the target alone.
+    #: True if times are compared with the target without codegens.
     is_timed: bool = False
+    #: True if bits are compared with variants, instead of results with the reference.
+    compares_bits: bool = False
+    #: Random schedules of each kernel that are compared by bits as well.
+    schedule_count: int = 0
 
 
 def makes_sources(target: str) -> bool:
-    """Whether a target makes source files, no programs that can be loaded."""
+    """Check whether a target only makes source files, which cannot be loaded."""
     backend = find_backend(target.partition("{")[0])
     return type(backend).sources is not Backend.sources and not backend.makes_both
 
 
 def tried(subject: Subject, case: Case, seed: int) -> Verdict | None:
-    """What came of a case; None where there is no such case. A crash ends the process that this runs in."""
+    """Run a case. Return None if there is no such case. A crash ends the process."""
     isolated.enter(REFERENCE)
     try:
         made = case.make(seed)
@@ -78,17 +87,17 @@ def tried(subject: Subject, case: Case, seed: int) -> Verdict | None:
     except RelaxError:
         return None
     isolated.enter(CHECKED)
-    # What parts leave unwritten, or write that is not theirs, is an error then.
+    # Unwritten results of parts, and writes outside of them, are then errors.
     os.environ[WATCH_PARTS] = "1"
-    return _Trial(subject, case, made).verdict()
+    return _Trial(subject, case, made, seed).verdict()
 
 
 class _Trial:
-    def __init__(self, subject: Subject, case: Case, made: Setup) -> None:
-        self._subject, self._case, self._made = subject, case, made
+    def __init__(self, subject: Subject, case: Case, made: Setup, seed: int) -> None:
+        self._subject, self._case, self._made, self._seed = subject, case, made, seed
         self._journal = Journal()
         self._facts: dict[str, Any] = {}
-        #: What its codegens declare of operators in the module, and whether a result shows it.
+        #: Declared deviations of operators in the module, and a flag for results that show one.
         self._declared = _declared(subject, made)
         self._deviates = False
 
@@ -110,10 +119,29 @@ class _Trial:
                 return self._verdict("not taken", _why_not(self._journal.facts))
         else:
             self._facts = {"taken": _own_rules(self._journal.facts, self._subject.target)}
-        return self._called(executable)
+        return self._with_bits(executable) if self._subject.compares_bits else self._called(executable)
+
+    def _with_bits(self, program: Program) -> Verdict:
+        """Compare the bits of the program for other numbers of threads, CPUs, batches and schedules."""
+        is_target, draws = not self._subject.codegens, Draws(self._subject.schedule_count, self._seed)
+        try:
+            found = compare_bits(
+                self._subject.target, self._made, program, self._variant, is_target=is_target, draws=draws
+            )
+        except RelaxError as error:
+            return self._verdict("refused", _words(error))
+        except Exception as error:  # a bug, of whatever kind
+            return self._verdict("error", f"{type(error).__name__} in a variant: {_words(error)}")
+        if found.problem:
+            return self._verdict("other bits", found.problem)._replace(call=found.call)
+        return self._verdict("right", "; ".join(found.notes))
+
+    def _variant(self, target: str, sizes: Mapping[str, int]) -> Program:
+        partition = list(self._subject.codegens)
+        return compile(self._made.module, target, partition=partition, bind=dict(sizes), cache=False, jobs=1)
 
     def _is_matched(self) -> bool:
-        """Whether a codegen is offered a part, or may be: what has none need not be compiled to say so."""
+        """Check whether a codegen is offered a part. Without one the case need not be compiled."""
         options = CompileOptions(self._subject.target, partition=self._subject.codegens)
         stages = _without_code(options.stages())
         last = [name for name in stages.names if name.startswith("partition")][-1]
@@ -121,7 +149,7 @@ class _Trial:
         try:
             with seen.recording():
                 lower(self._made.module, self._subject.target, pipeline=stages.until(last))
-        except Exception:  # compiling says what is wrong
+        except Exception:  # compiling reports the problem
             return True
         if any(fact["kind"] == "partition" and fact["parts"] for fact in seen.facts):
             return True
@@ -132,13 +160,14 @@ class _Trial:
         module, target = self._made.module, self._subject.target
         if makes_sources(target):
             with self._journal.recording():
-                return CProgram(module, target, self._made.calls)
+                batch = self._made.batch
+            return CProgram(module, target, [*self._made.calls, *([] if batch is None else [batch.arguments])])
         found = compile(module, target, partition=list(codegens), journal=self._journal, cache=False, jobs=1)
         found.threads = 2
         return found
 
     def _has_no_result(self) -> bool:
-        """Whether the operators have no result for what they are given, by the reference, too: an image of nothing."""
+        """Check whether the operators are undefined for the inputs by the reference as well, such as an empty image."""
         isolated.enter(REFERENCE)
         for arguments in self._made.calls:
             try:
@@ -158,7 +187,7 @@ class _Trial:
                 wanted.append((number, arguments, self._reference(arguments)))
             except RefusalError as error:
                 return self._verdict("unchecked", _words(error))
-            except Exception as error:  # no result is defined, or a fault of its own: other calls are checked
+            except Exception as error:  # undefined results, or a fault of the reference: other calls are still checked
                 if not wanted:
                     return self._without_result(program, arguments, error)
         isolated.enter(CHECKED)
@@ -172,8 +201,8 @@ class _Trial:
             return self._verdict("deviates", "; ".join(dict.fromkeys(self._declared.values())), worst)
         return self._with_times(self._verdict("right", error=worst), program)
 
-    def _without_result(self, program: Program, arguments: Sequence[Any], error: Exception) -> Verdict:
-        """The program is right that says the same."""
+    def _without_result(self, program: Program, arguments: Sequence[ndarray], error: Exception) -> Verdict:
+        """Return "right" if the program raises the reference's error."""
         isolated.enter(CHECKED)
         try:
             called(program, [guarded(array, at_end=True) for array in arguments])
@@ -182,19 +211,19 @@ class _Trial:
                 return self._verdict("right", _words(error))
         return self._verdict("unchecked", f"the reference fails: {type(error).__name__}: {_words(error)}")
 
-    def _reference(self, arguments: Sequence[Any], noise: Noise | None = None) -> list[Any]:
+    def _reference(self, arguments: Sequence[ndarray], noise: Noise | None = None) -> list[Any]:
         machine = Machine(self._made.module.operation, around=None if noise is None else noise.around)
         return machine.call("main", list(arguments))
 
     def _compared(
-        self, program: Program, arguments: Sequence[Any], expected: list[Any]
+        self, program: Program, arguments: Sequence[ndarray], expected: list[ndarray]
     ) -> tuple[Verdict | None, Error]:
-        first: list[Any] = []
+        first: list[ndarray] = []
         for number in range(_REPEATS):
             placed = [guarded(array, at_end=number % 2 == 0) for array in arguments]
             try:
                 found = called(program, placed, PATTERNS[number % 2])
-            except Exception as error:  # whatever a program raises here, the reference has a result
+            except Exception as error:  # the reference has a result, so any exception is an error
                 return self._verdict("error", f"{type(error).__name__}: {_words(error)}"), Error()
             changed = next(filter(None, map(change_of, arguments, placed)), "")
             if changed:
@@ -210,8 +239,8 @@ class _Trial:
                 return self._verdict("wrong" if different else "unsteady", reason), Error()
         return self._used(program, arguments, first), error_of(first, expected)
 
-    def _used(self, program: Program, arguments: Sequence[Any], first: Sequence[Any]) -> Verdict | None:
-        """What is wrong with a model's program that gives the right results."""
+    def _used(self, program: Program, arguments: Sequence[ndarray], first: Sequence[ndarray]) -> Verdict | None:
+        """Check further use of a model's program that gives the right results. Return a verdict for a fault."""
         if self._case.group != "models" or isinstance(program, CProgram):
             return None
         try:
@@ -228,11 +257,11 @@ class _Trial:
             fault = fault_without_memory(program, arguments, first)
             isolated.enter(CHECKED)
             return self._verdict("no memory", f"without memory, {fault}") if fault else None
-        except Exception as error:  # whatever a program raises here, it has had results before
+        except Exception as error:  # earlier calls had results, so any exception is an error
             return self._verdict("error", f"{type(error).__name__}: {_words(error)}")
 
-    def _different(self, arguments: Sequence[Any], found: list[Any], expected: list[Any]) -> str:
-        """What is wrong with results, "" for nothing, or nothing but what is declared."""
+    def _different(self, arguments: Sequence[ndarray], found: list[ndarray], expected: list[ndarray]) -> str:
+        """Describe wrong results, or return "" if there is nothing beyond declared deviations."""
         different = self._beyond_noise(arguments, found, expected)
         if different and self._declared and not self._beyond_noise(arguments, found, expected, self._declared):
             self._deviates = True
@@ -240,7 +269,11 @@ class _Trial:
         return different
 
     def _beyond_noise(
-        self, arguments: Sequence[Any], found: list[Any], expected: list[Any], deviating: Container[str] = ()
+        self,
+        arguments: Sequence[ndarray],
+        found: list[ndarray],
+        expected: list[ndarray],
+        deviating: Container[str] = (),
     ) -> str:
         different = ""
         for count in (SHAKES, MANY_SHAKES):
@@ -259,7 +292,7 @@ class _Trial:
         return verdict._replace(seconds=self._timed(program), target_seconds=self._timed(alone))
 
     def _timed(self, program: Program) -> float | None:
-        """The shortest of some calls."""
+        """Return the shortest time of some calls."""
         if isinstance(program, CProgram):
             return None
         run = program.ready("main", *map(tensor, map(numpy.array, self._made.calls[0])))
@@ -275,13 +308,13 @@ class _Trial:
 
 
 def _declared(subject: Subject, made: Setup) -> dict[str, str]:
-    """Why operators of a module may give other results for special values, by name."""
+    """Return the declared reasons for deviations on special values, by operator."""
     names = {operation.name for operation in operations_in(made.module.operation)}
     codegens = [find_codegen(each.partition("{")[0]) for each in subject.codegens]
     return {name: why for each in codegens for name, why in each.deviations.items() if name in names}
 
 
-def _taken(facts: Sequence[Any]) -> dict[str, Any]:
+def _taken(facts: Sequence[Mapping[str, Any]]) -> dict[str, object]:
     given = [fact for fact in facts if fact["kind"] == "partition"]
     made = {fact["name"]: fact for fact in facts if fact["kind"] == "external"}
     parts = [(fact, name) for fact in given for name in fact["parts"] if not made.get(name, {}).get("reason")]
@@ -291,12 +324,12 @@ def _taken(facts: Sequence[Any]) -> dict[str, Any]:
     return {"taken": taken, "operators": max((fact["operators"] for fact in given), default=0), "bytes_across": across}
 
 
-def _own_rules(facts: Sequence[Any], target: str) -> int:
-    """Return how many operators and kernels the target's own rules took, and not those of its parents."""
+def _own_rules(facts: Sequence[Mapping[str, Any]], target: str) -> int:
+    """Count the operators and kernels that the target's own rules took, without its parents' rules."""
     name = target.partition("{")[0]
     places = {each.place for each in all_schedules(name) if each.target == name}
     plans = {each.name for each in plan_rules(name) if each.target == name}
-    is_own: dict[str, Callable[[Any], bool]] = {
+    is_own: dict[str, Callable[[Mapping[str, Any]], bool]] = {
         "legalized": lambda fact: fact["target"] == name,
         "schedule": lambda fact: fact["place"] in places,
         "loops": lambda fact: fact["plan"] in plans,
@@ -304,14 +337,17 @@ def _own_rules(facts: Sequence[Any], target: str) -> int:
     return sum(fact["kind"] in is_own and is_own[fact["kind"]](fact) for fact in facts)
 
 
-def _failure_of_compile(facts: Sequence[Any]) -> str:
-    """Return what a codegen's `compile` raised that is no refusal, or an empty text. The target takes the part over."""
+def _failure_of_compile(facts: Sequence[Mapping[str, Any]]) -> str:
+    """Return an exception of a codegen's `compile` other than a refusal, or "".
+
+    The target computes the part instead.
+    """
     failed = (fact["reason"] for fact in facts if fact["kind"] == "external" and fact["verb"] != "declined")
     return " ".join(next(failed, "").split())[:_MOST_WORDS]
 
 
 def _without_code(stages: Stages) -> Stages:
-    """The stages, without what makes code of parts."""
+    """Return the stages without passes that compile parts."""
     kept = (
         replace(stage, passes=tuple(each for each in stage.passes if not isinstance(each, RunCodegen)))
         for stage in stages.stages
@@ -319,7 +355,7 @@ def _without_code(stages: Stages) -> Stages:
     return replace(stages, stages=tuple(kept))
 
 
-def _why_not(facts: Sequence[Any]) -> str:
+def _why_not(facts: Sequence[Mapping[str, Any]]) -> str:
     declined = [fact["reason"] for fact in facts if fact["kind"] == "external" and fact["reason"]]
     kept = [f"{fact['operator']}: {fact['reason']}" for fact in facts if fact["kind"] == "kept"]
     return "; ".join(dict.fromkeys([*declined, *kept]))[:_MOST_WORDS]

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How programs are used: with more threads and fewer, two at once, saved and loaded, with wrong arguments, often, and
-where there is no memory."""
+"""Checks of programs in use.
+
+They cover thread counts, concurrent calls, save and load, wrong arguments, leaks, and missing memory.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +31,18 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 Program: TypeAlias = "Executable | CProgram"
-#: How often each of two programs is called while the other is.
+#: Calls of each program while another one is called.
 _TURNS = 4
-#: What a leak is: in each of so many rounds of calls but the first the process grows by this many bytes a call.
+#: Definition of a leak: in each round of calls but the first, the process grows by this many bytes per call.
 _ROUNDS, _LEAKED = 4, 256
-#: A round takes about so many seconds, and has at least and at most so many calls.
+#: Seconds per round, and fewest and most calls per round.
 _ROUND_S, _FEWEST, _MOST = 0.2, 20, 200
-#: What is left to a process that is to have no memory, in bytes: Python's own objects come in pieces of 1 MiB.
+#: Bytes left to a process without memory. Python allocates its objects in pieces of 1 MiB.
 _LEFT = 4 << 20
 
 
 def called(program: Program, arrays: Sequence[ndarray], pattern: bytes = PATTERNS[0]) -> list[ndarray]:
-    """The results of "main"; where it runs on the CPU they are next to forbidden pages and held the pattern before."""
+    """Call "main". On the CPU, results are next to forbidden pages, and contain the pattern before the call."""
     if isinstance(program, CProgram):
         return program(arrays)
     with guarded_results(pattern) if program.device == "cpu" else nullcontext():
@@ -50,12 +52,12 @@ def called(program: Program, arrays: Sequence[ndarray], pattern: bytes = PATTERN
 
 
 def are_same(one: Sequence[ndarray], other: Sequence[ndarray]) -> bool:
-    """Whether all bits are equal."""
+    """Check whether all bits are equal."""
     return all(a.shape == b.shape and a.tobytes() == b.tobytes() for a, b in zip(one, other, strict=True))
 
 
 def change_in_use(executable: Executable, arguments: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
-    """When a call gives other bits than these, which it gives with two threads; "" for never."""
+    """Describe a use in which a call gives other bits than expected, or return ""."""
     placed = [guarded(array, at_end=True) for array in arguments]
     again = _loaded(executable)
     return (
@@ -94,7 +96,7 @@ def _of_two_at_once(programs: Sequence[Executable], placed: Sequence[ndarray], e
                 found.append(called(program, placed))
             return all(are_same(each, expected) for each in found)
         except Exception:
-            together.abort()  # the other would wait for ever
+            together.abort()  # the other thread would wait forever
             raise
 
     with ThreadPoolExecutor(len(programs)) as pool:
@@ -102,16 +104,16 @@ def _of_two_at_once(programs: Sequence[Executable], placed: Sequence[ndarray], e
 
 
 def wrong_argument_taken(executable: Executable, arguments: Sequence[ndarray]) -> str:
-    """Which wrong arguments a call takes, of those made of right ones; "" where it refuses all."""
+    """Describe a wrong argument that a call accepts, or return ""."""
     for what, wrong in _wrong(arguments):
-        with suppress(Exception):  # whatever it is that says so
+        with suppress(Exception):  # any exception is a refusal
             called(executable, wrong)
             return f"it takes {what}"
     return ""
 
 
 def _wrong(arguments: Sequence[ndarray]) -> Iterator[tuple[str, list[Any]]]:
-    """Arguments that no call may take, and what is wrong with them."""
+    """Yield arguments that every call must refuse, and descriptions."""
     for place, array in enumerate(arguments):
         other = "float64" if array.dtype == numpy.float32 else "float32"
         before, after = arguments[:place], arguments[place + 1 :]
@@ -125,7 +127,7 @@ def _wrong(arguments: Sequence[ndarray]) -> Iterator[tuple[str, list[Any]]]:
 
 
 def memory_leaked(executable: Executable, arguments: Sequence[ndarray]) -> int:
-    """How many bytes a call leaves behind, steadily; 0 where that is too little to tell, or now and then."""
+    """Return the bytes that each call leaks. 0 if they are too few or irregular."""
     run = executable.ready("main", *map(tensor, map(numpy.array, arguments)))
     page = _page(executable)
     taken = 0 if page is None else page.bytes_taken
@@ -150,23 +152,23 @@ def _run_often(run: Callable[[], object], calls: int) -> None:
 
 
 def _resident() -> int:
-    """Bytes of memory that the process has touched and not given back."""
+    """Return the bytes of resident memory of the process."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def fault_without_memory(executable: Executable, arguments: Sequence[ndarray], expected: Sequence[ndarray]) -> str:
-    """What a call does, where there is no memory, but raise MemoryError or give its results; "" for nothing."""
+    """Describe a call's behaviour without memory unless it raises MemoryError or succeeds. Return "" if it does."""
     placed = [guarded(array, at_end=True) for array in arguments]
     for limit in _LIMITS if _page(executable) is None else (_full_device,):
         again = _loaded(executable)
-        function = again.copying()["main"]  # its code is loaded, and its arena is not
+        function = again.copying()["main"]  # the code is loaded, but the arena is not
         tensors = list(map(tensor, placed))
         try:
             with limit(again):
                 found = function(*tensors)
         except MemoryError:
             pass
-        except Exception as error:  # whatever a program raises
+        except Exception as error:  # programs may raise anything
             return f"it raises {type(error).__name__}, not MemoryError: {error}"
         else:
             listed = found if isinstance(found, (list, tuple)) else [found]
@@ -178,7 +180,7 @@ def fault_without_memory(executable: Executable, arguments: Sequence[ndarray], e
 
 
 def _page(executable: Executable) -> Page | None:
-    """The memory of the device that a program runs on, where programs share it out."""
+    """Return the device memory that programs share, or None."""
     program = executable._on_device
     return program.page if isinstance(program, PagedProgram) else None
 

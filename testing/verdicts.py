@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What comes of a case, and how far results are from what is right."""
+"""Verdicts of cases, and errors of results."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
@@ -13,44 +13,43 @@ from . import agreement
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: The worst first. Those before "refused" are faults of what is checked; not taken is fine, wrong is not.
+#: The worst first. Verdicts before "deviates" are faults of the subject. "not taken" is acceptable, "wrong" is not.
 VERDICTS = (
-    "crash", "hang", "wrong", "unsteady", "error", "no memory", "leak", "deviates", "refused", "not taken", "unchecked",
-    "right",
+    "crash", "hang", "wrong", "unsteady", "other bits", "error", "no memory", "leak", "deviates", "refused",
+    "not taken", "unchecked", "right",
 )  # fmt: skip
 FAULTS = frozenset(VERDICTS[: VERDICTS.index("deviates")])
 
 
 class Error(NamedTuple):
-    """How far results are from the reference's, at most."""
+    """Largest errors of results against the reference."""
 
     absolute: float = 0.0
-    #: In units of the last place of the element type.
+    #: Error in units in the last place of the element type.
     ulp: float = 0.0
-    #: The signal's power over the error's, in decibels; None where there is no error, or no signal.
+    #: Signal-to-noise ratio in decibels, or None without error or signal.
     snr: float | None = None
 
 
 class Verdict(NamedTuple):
-    """What came of a case."""
+    """Verdict of a case."""
 
     case: str
     group: str
     verdict: str
     reason: str = ""
     error: Error | None = None
-    #: How many operators went to the codegen, of how many. Of a target: how many operators and kernels its own rules
-    #: and schedules took.
+    #: Number of operators that the codegen took. For a target: operators and kernels that its own rules took.
     taken: int = 0
     operators: int = 0
-    #: What crosses into and out of parts in a call.
+    #: Bytes into and out of parts per call.
     bytes_across: int | None = None
     seconds: float | None = None
-    #: The same by the target alone.
+    #: Seconds of the target without codegens.
     target_seconds: float | None = None
-    #: The call in which a fault showed, counted from 0; None where no call was reached.
+    #: Index of the call that showed a fault, or None if no call was reached.
     call: int | None = None
-    #: The folder that holds the fault's case, and the command that runs it again; empty where no case is kept.
+    #: Folder of a fault's case and the command to run it again. Empty if the case is not kept.
     kept: str = ""
     again: str = ""
 
@@ -60,7 +59,7 @@ class Verdict(NamedTuple):
 
 
 def error_of(actual: Sequence[ndarray], expected: Sequence[ndarray]) -> Error:
-    """Over all results of a call that have the right sizes."""
+    """Return the largest errors over all results of a call with the right sizes."""
     found = [_error(*pair) for pair in zip(actual, expected, strict=True) if pair[0].shape == pair[1].shape]
     known = [each.snr for each in found if each.snr is not None]
     return Error(
@@ -83,8 +82,8 @@ def _error(actual: ndarray, expected: ndarray) -> Error:
         return Error(float(gap.max(initial=0.0)), float((gap / spacing).max(initial=0.0)), snr)
 
 
-def _spacing(values: ndarray, dtype: Any) -> ndarray:
-    """The distance to the next number of an element type."""
+def _spacing(values: ndarray, dtype: numpy.dtype) -> ndarray:
+    """Return the distance to the next number of an element type."""
     import ml_dtypes
 
     limits = ml_dtypes.finfo(dtype)
@@ -95,7 +94,7 @@ def _spacing(values: ndarray, dtype: Any) -> ndarray:
 def problem(
     actual: Sequence[ndarray], expected: Sequence[ndarray], shaken: Sequence[Sequence[ndarray]], tolerance: float | None
 ) -> str:
-    """What is wrong with a call's results, empty if nothing is: `shaken` are the reference's with noise.
+    """Describe wrong results of a call, or return "". `shaken` are the reference's results with noise.
 
     With a tolerance, results may be that far away, relative to the largest number of a result.
     """

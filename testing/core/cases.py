@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases: what is compiled and what it is called with, made when they are run."""
+"""Cases: a module and arguments of calls, created when the case is run."""
 
 from __future__ import annotations
 
@@ -17,28 +17,49 @@ from ...support.errors import RelaxError
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: The groups of cases, in the order in which they are run.
-GROUPS = ("composites", "operators", "models", "graphs")
+#: Groups of cases in the order of execution.
+GROUPS = ("composites", "recipes", "operators", "models", "graphs")
 
 
 class Unmade(RelaxError):
-    """There should be such a case, but it could not be made."""
+    """Raised if a case should exist but could not be created."""
+
+
+class Batch(NamedTuple):
+    """Batch of rows that do not depend on each other, as arguments of main."""
+
+    #: Name of the dynamic size.
+    size: str
+    row_count: int
+    arguments: Sequence[ndarray]
+    #: Dimension of each argument and of each result that has the size, or None.
+    axes: tuple[int | None, ...]
+    result_axes: tuple[int | None, ...]
+
+    def rows(self, rows: range) -> list[ndarray]:
+        """Return the arguments for some of the rows."""
+        pairs = zip(self.arguments, self.axes, strict=True)
+        return [each if axis is None else numpy.take(each, list(rows), axis=axis) for each, axis in pairs]
 
 
 class Setup(NamedTuple):
-    """What a case is made of."""
+    """Module and calls of a case."""
 
     module: Module
-    #: For each call the arguments of main.
+    #: Arguments of main per call.
     calls: Sequence[Sequence[ndarray]]
+    #: Batch that any division into calls gives the same results for.
+    batch: Batch | None = None
+    #: Reason why results depend on the whole batch, or "".
+    whole_batch: str = ""
 
 
 class Case(NamedTuple):
-    """`name` begins with the operator, the pattern or the model: "relax.nn.conv2d f32 strides empty"."""
+    """A case. `name` begins with the operator, the pattern or the model: "relax.nn.conv2d f32 strides empty"."""
 
     name: str
     group: str
-    #: Makes the module and its inputs, by a seed. It raises RelaxError where there is no such case.
+    #: Create the module and its inputs for a seed. Raises RelaxError if there is no such case.
     make: Callable[[int], Setup]
 
     @property
@@ -48,13 +69,15 @@ class Case(NamedTuple):
 
 
 class Range(NamedTuple):
-    """What an argument's elements are drawn from: integers from `low` to below `high`, floats between them. With
-    neither, floats are normal and integers any small ones."""
+    """Range of an argument's elements: integers from `low` to below `high`, or floats between them.
+
+    Without bounds, floats are normally distributed and integers are small.
+    """
 
     low: float | None = None
     high: float | None = None
     is_sorted: bool = False
-    #: Whether infinities, NaN, zeros of both signs and the largest numbers are among the floats.
+    #: True if floats include infinities, NaN, zeros of both signs and the largest numbers.
     has_special: bool = False
 
 
@@ -65,12 +88,12 @@ _SHARE_SPECIAL = 0.3
 
 
 def seeded(name: str, seed: int) -> numpy.random.Generator:
-    """Random numbers of a case, the same in each run."""
+    """Return a random generator for a case, equal in each run."""
     return numpy.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
 def drawn(random: numpy.random.Generator, dtype: str, shape: Sequence[int], among: Range = ANY) -> ndarray:
-    """An array of random elements."""
+    """Return an array of random elements."""
     element = stored(dtype)
     if is_bool(dtype):
         return random.random(shape) < 0.5

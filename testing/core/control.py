@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops and branches of models, as scf's operations over tensors. What is carried keeps its type."""
+"""Loops and branches of models as scf operations on tensors. Carried values keep their types."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ...bindings.ir import Block, Value
 from ...bindings.mlir import ir
 from ...emit.numbers import constant
 
-#: States to states: of a branch, of a turn.
+#: Callable from states to states: a branch, or an iteration.
 Step = Callable[..., Sequence[Value]]
 
 
 def counted(count: Value, step: Step, *states: Value) -> list[Value]:
-    """The states after so many turns, a 0-D tensor of i64: `step(index, *states)`, the index is such a tensor."""
+    """Return the states after `count` iterations of `step(index, *states)`. Count and index are 0-D tensors of i64."""
     i64 = ir.IntegerType.get_signless(64)
     bounds = [constant(0, i64).value, _scalar(count), constant(1, i64).value]
     types = [state.type for state in states]
@@ -27,7 +27,7 @@ def counted(count: Value, step: Step, *states: Value) -> list[Value]:
 
 
 def repeated(goes_on: Callable[..., Value], step: Step, *states: Value) -> list[Value]:
-    """The states once `goes_on(*states)`, a 0-D tensor of i1, does not hold."""
+    """Iterate while `goes_on(*states)`, a 0-D tensor of i1, is true. Return the states."""
     types = [state.type for state in states]
     made = ir.Operation.create("scf.while", results=types, operands=list(states), regions=2)
     before, after = (region.blocks.append(*types) for region in made.regions)
@@ -39,7 +39,10 @@ def repeated(goes_on: Callable[..., Value], step: Step, *states: Value) -> list[
 
 
 def either(condition: Value, then: Step, otherwise: Step, types: Sequence[Value]) -> list[Value]:
-    """What one of both gives, of the types of these values; the condition is a 0-D tensor of i1."""
+    """Return the results of one of two branches, with the types of these values.
+
+    The condition is a 0-D tensor of i1.
+    """
     results = [value.type for value in types]
     made = ir.Operation.create("scf.if", results=results, operands=[_scalar(condition)], regions=2)
     for region, branch in zip(made.regions, (then, otherwise), strict=True):

@@ -3,19 +3,19 @@
 
     row("nn.conv2d", "n,4,h,w:F 6,4,3,3:F", "strided", strides=(2, 2))
 
-An operand is its sizes and its elements: numbers, and letters for sizes that vary from case to case (LETTERS), or
-expressions of both (`2*n`), then an element type or a class of them: F floats, I integers, N both, A these and
-booleans, R floats without infinities and NaN, where these may meet a 0 that is padding or masks, or may not; operands
-of one class have one type. Behind it may stand what they are drawn from: `:F[0,1]` between two
-numbers, `:i64[0,n]` too (n is a size), `^` sorted, `!` constant in all cases. `(a:F b:F)` are the tensors of a variadic
-operand, `-` is an optional one that is absent, `shape(n,2)` a shape, `=0.5:F` a number as a 0-D constant. Scalars are
-attributes. `given={1: ...}` are the elements of the operand with this number.
+An operand is written as its sizes and an element type. Sizes are numbers, letters that vary from case to case
+(LETTERS), or expressions (`2*n`). The element type may be a class: F floats, I integers, N both, A both and booleans. R
+is for floats without infinities and NaN, in operators where these may or may not meet a 0 of padding or masks. Operands
+of one class have one type. A range may follow: `:F[0,1]` between two numbers, `:i64[0,n]` with a size, `^` sorted, `!`
+constant in all cases. `(a:F b:F)` are the tensors of a variadic operand, `-` is an absent optional operand,
+`shape(n,2)` a shape, `=0.5:F` a number as a 0-D constant. Scalars are attributes. `given={1: ...}` are the elements of
+the operand with this index.
 
-Of each row there are cases with known sizes, for each element type of its classes, and of the first type cases with
-run-time sizes, with sizes of 0, 1 and many, special values, and with the first operand constant or all others. A row
-with a name is about its attributes: it has the first type of floats and of integers, and run-time sizes. With run-time
-sizes there are several calls: usual ones, special values, sizes of 1 and 0. Where an operator's own inference refuses
-the sizes, or no element is in bounds, there is no such case.
+Each row has cases with static sizes for each element type of its classes. For the first type there are also cases with
+run-time sizes, sizes of 0, 1 and many, and special values. Two more cases have a constant first operand, and constants
+for all other operands. A row with a name tests its attributes. It has the first float and the first integer type, and
+run-time sizes. Cases with run-time sizes have several calls: usual sizes, special values, sizes of 1 and 0. If the
+operator's inference refuses the sizes, or no element is in bounds, the case does not exist.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -37,7 +37,10 @@ from ...interpreter.held_values import stored
 from ...support.errors import RelaxError
 from .cases import Case, Range, Setup, drawn, seeded
 
-#: The sizes of letters in usual cases.
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+#: Sizes of letters in usual cases.
 LETTERS = {"n": 3, "m": 5, "k": 8, "h": 9, "w": 7, "d": 6, "b": 2}
 MANY = {"n": 33, "m": 67, "k": 64, "h": 40, "w": 37, "d": 17, "b": 3}
 CLASSES: dict[str, tuple[str, ...]] = {
@@ -47,7 +50,7 @@ CLASSES: dict[str, tuple[str, ...]] = {
 }
 CLASSES["N"] = (*CLASSES["F"], *CLASSES["I"])
 CLASSES["A"] = (*CLASSES["N"], "i1")
-#: How far from 0 elements are that are drawn from a wide range.
+#: Distance from 0 of elements with a wide range.
 _FAR_FLOAT, _FAR_INTEGER = 100.0, 10_000.0
 #: Classes that begin with floats.
 _FLOATING = ("F", "N", "A")
@@ -55,7 +58,7 @@ _FLOATING = ("F", "N", "A")
 
 @dataclass(frozen=True)
 class OperandText:
-    """`sizes` as they are written; a shape has no elements."""
+    """Text of an operand. `sizes` are as written. A shape has no element type."""
 
     sizes: tuple[str, ...]
     dtype: str = ""
@@ -63,26 +66,26 @@ class OperandText:
     high: str = ""
     is_sorted: bool = False
     is_constant: bool = False
-    #: The number that it is.
+    #: Value of a constant number.
     number: str = ""
 
     def shape(self, sizes: Mapping[str, int] | None) -> tuple[Size, ...]:
-        """With the letters' numbers, or with the letters as symbols."""
+        """Return the shape with the letters' numbers, or with symbols."""
         return tuple(_size(size, sizes) for size in self.sizes)
 
     def numbers(self, sizes: Mapping[str, int]) -> list[int]:
-        """The shape with the letters' numbers."""
+        """Return the shape with the letters' numbers."""
         return [_size(size, sizes) for size in self.sizes]
 
 
 class Row(NamedTuple):
-    """What is known of an operator's cases. An operand is one, several, or none."""
+    """Test-case row of an operator. An operand is required, variadic or absent."""
 
     op: str
     operands: tuple[OperandText | tuple[OperandText, ...] | None, ...]
     name: str
     attributes: Mapping[str, Any]
-    #: The elements of operands, by their numbers.
+    #: Elements of operands, by their index.
     given: Mapping[int, Sequence[Any]]
 
     def __str__(self) -> str:
@@ -98,12 +101,12 @@ _TOKEN = re.compile(
 def row(
     op: str, operands: str, name: str = "", *, given: Mapping[int, Sequence[Any]] | None = None, **attributes: Any
 ) -> Row:
-    """A row of an operator of relax."""
+    """Return a row of a relax operator."""
     return Row(f"relax.{op}", tuple(operands_of(operands)), name, attributes, given or {})
 
 
 def operands_of(text: str) -> list[Any]:
-    """Operands as they are written: one, several, or none."""
+    """Parse operands: single, variadic, or absent."""
     found: list[Any] = []
     several: list[OperandText] | None = None
     for token in _TOKEN.finditer(text):
@@ -131,18 +134,18 @@ def _operand(token: re.Match[str]) -> OperandText:
 
 
 class _Variant(NamedTuple):
-    """What differs from case to case of a row."""
+    """Differences between cases of a row."""
 
     name: str = ""
     sizes: Mapping[str, int] = LETTERS
     is_dynamic: bool = False
     has_special: bool = False
-    #: Whether tensors are constants: the first one, and the others.
+    #: Flags for constant tensors: the first one, and the others.
     constants: tuple[bool, bool] = (False, False)
 
 
 def cases_of(row: Row) -> Iterator[Case]:
-    """All cases of a row."""
+    """Yield all cases of a row."""
     types = _types(row)
     for dtype in types:
         yield _case(row, dtype, _Variant())
@@ -150,8 +153,13 @@ def cases_of(row: Row) -> Iterator[Case]:
         yield _case(row, types[0], variant)
 
 
+def case_with_constants(row: Row) -> Case:
+    """Return the case of a row with the first element type, where all operands but the first are constants."""
+    return _case(row, _types(row)[0], _Variant("constants", constants=(False, True)))
+
+
 def _types(row: Row) -> tuple[str, ...]:
-    """Those of the first class; else of the first tensor."""
+    """Return the element types of the first class, or else of the first tensor."""
     tensors = [each for each in _flat(row) if each.dtype]
     found = next((CLASSES[each.dtype] for each in tensors if each.dtype in CLASSES), None)
     if found is None:
@@ -160,7 +168,7 @@ def _types(row: Row) -> tuple[str, ...]:
 
 
 def _variants(row: Row) -> Iterator[_Variant]:
-    """Of the first element type of each class."""
+    """Yield the variants for the first element type."""
     flat = _flat(row)
     letters = _letters(flat)
     if letters:
@@ -180,7 +188,7 @@ def _variants(row: Row) -> Iterator[_Variant]:
 
 
 def _letters(flat: Collection[OperandText]) -> list[str]:
-    """The letters of sizes, each once."""
+    """Return the distinct letters of sizes."""
     return list(dict.fromkeys(letter for each in flat for size in each.sizes for letter in re.findall("[a-z]", size)))
 
 
@@ -217,8 +225,10 @@ def _made(row: Row, dtype: str, variant: _Variant, random: numpy.random.Generato
     return Setup(module, calls)
 
 
-def _other_calls(row: Row, dtype: str, random: numpy.random.Generator, constants: Collection[int]) -> Iterator[Any]:
-    """With special values, and other sizes if a module of them can be built."""
+def _other_calls(
+    row: Row, dtype: str, random: numpy.random.Generator, constants: Collection[int]
+) -> Iterator[list[ndarray]]:
+    """Yield calls with special values, and with other sizes if a module of these sizes can be built."""
     flat = _flat(row)
     letters = _letters(flat)
     usual, empty = _Variant(has_special=True), ({**LETTERS, letter: 0} for letter in (letters[0], letters[-1]))
@@ -233,15 +243,15 @@ def _other_calls(row: Row, dtype: str, random: numpy.random.Generator, constants
 
 def _arguments(
     flat: Sequence[OperandText], sizes: Mapping[str, int], arrays: Sequence[Any], constants: Collection[int]
-) -> list[Any]:
-    """Of a function with run-time sizes."""
+) -> list[ndarray]:
+    """Return the arguments of a function with run-time sizes."""
     found = [array for number, array in enumerate(arrays) if flat[number].dtype and number not in constants]
     missing = _undeclared(flat, constants)
     return found + ([numpy.zeros([sizes[letter] for letter in missing], "int8")] if missing else [])
 
 
 def _undeclared(flat: Sequence[OperandText], constants: Collection[int]) -> list[str]:
-    """Letters that are no size of an input: a further one has them."""
+    """Return the letters that are no size of an input. An additional input has them."""
     declared = {
         size for number, each in enumerate(flat) if each.dtype and number not in constants for size in each.sizes
     }
@@ -277,7 +287,7 @@ def _module(
 
 
 def _dtype(operand: OperandText, row: Row, dtype: str) -> str:
-    """Operands of the row's first class have the case's type, those of another class the first one of that."""
+    """Return an operand's element type: the case's for the row's first class, the first type of any other class."""
     if operand.dtype not in CLASSES:
         return operand.dtype
     first = next(each.dtype for each in _flat(row) if each.dtype in CLASSES)
@@ -285,7 +295,7 @@ def _dtype(operand: OperandText, row: Row, dtype: str) -> str:
 
 
 def _arrays(row: Row, dtype: str, variant: _Variant, random: numpy.random.Generator) -> list[Any]:
-    """The elements of each operand; None for a shape."""
+    """Return the elements of each operand, None for a shape."""
     found: list[Any] = []
     for number, operand in enumerate(_flat(row)):
         element = _dtype(operand, row, dtype)
@@ -307,8 +317,8 @@ def array_of(
     random: numpy.random.Generator,
     has_special: bool = False,
     is_far: bool = False,
-) -> Any:
-    """Return an operand's elements. Raise RelaxError where no element is in bounds."""
+) -> ndarray:
+    """Return an operand's elements. Raise RelaxError if no element is in bounds."""
     if operand.number:
         return numpy.full(shape, float(operand.number)).astype(stored(element))
     low, high = (_bound(text, sizes) for text in (operand.low, operand.high))
@@ -321,7 +331,7 @@ def array_of(
 
 
 def _far(element: str) -> tuple[float, float]:
-    """Return the range of elements that are far from 0, and whose sums and products most targets still hold."""
+    """Return a range far from 0 with sums and products that most targets can represent."""
     dtype = stored(element)
     if dtype.kind not in "iu":
         return -_FAR_FLOAT, _FAR_FLOAT
@@ -334,7 +344,7 @@ def _bound(text: str, sizes: Mapping[str, int]) -> float | None:
 
 
 def _size(text: str, sizes: Mapping[str, int] | None) -> Any:
-    """Of text; as an expression where letters have no numbers."""
+    """Parse a size. Without numbers for letters it is an expression."""
     found = parse(text)
     return found.evaluate(dict(sizes)) if sizes is not None and isinstance(found, SymExpr) else found
 
@@ -344,5 +354,5 @@ def _results(made: Any) -> list[Any]:
 
 
 def _as_result(value: Any) -> Any:
-    """Shapes as tensors."""
+    """Convert shapes to tensors."""
     return find_op("relax.shape_to_tensor")(value) if isinstance(decode(value.type), ShapeInfo) else value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graphs of operators of which shapes, element types and attributes are not known yet."""
+"""Graphs of operators with undetermined shapes, element types and attributes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Node:
 
 @dataclass(eq=False)
 class Leaf(Node):
-    """An input, or a constant, which may have to be a number everywhere."""
+    """An input or a constant, possibly a required number everywhere."""
 
     is_constant: bool = False
     number: float | None = None
@@ -33,7 +33,7 @@ class Leaf(Node):
 
 @dataclass(eq=False)
 class Made(Node):
-    """What an operator gives. `operands` is None where the pattern says nothing of them."""
+    """Result of an operator. `operands` is None if the pattern does not state them."""
 
     op: str = ""
     operands: dict[str, tuple[Node, ...]] | None = None
@@ -51,7 +51,7 @@ class Part(Node):
 
 @dataclass(eq=False)
 class Tree:
-    """`operators` in an order in which they can be made; what is returned."""
+    """Operators in topological order, and the returned values."""
 
     operators: list[Made]
     results: list[Node]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Variants of the modules that are made for a codegen's patterns: other sizes, dynamic sizes, other elements."""
+"""Variants of modules for a codegen's patterns: other sizes, dynamic sizes, other elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Shape = tuple[int, ...]
 
 
 class Sizes(NamedTuple):
-    """Sizes of the letters in rows, and shapes for inputs that any shape fits."""
+    """Sizes of letters in rows, and shapes for unconstrained inputs."""
 
     letters: Mapping[str, int]
     shapes: tuple[Shape, ...]
@@ -24,17 +24,17 @@ _MANY = Sizes(MANY, ((3, 4, 40, 37), (33, 67), (33, 64), (64, 67), (6, 4, 3, 3),
 
 
 class Variant(NamedTuple):
-    """One variant; the plain one has no name."""
+    """One variant. The plain one has no name."""
 
     name: str = ""
     sizes: Sizes = USUAL
-    #: Whether the first size of the inputs is dynamic.
+    #: True if the first size of the inputs is dynamic.
     is_dynamic: bool = False
-    #: Whether infinities, NaN and the largest numbers are among the inputs' floats.
+    #: True if floats of inputs include infinities, NaN and the largest numbers.
     has_special: bool = False
-    #: Whether the zero points of quantized constants are other numbers than 0: many devices have none for weights.
+    #: True if zero points of quantized constants differ from 0. Many devices have none for weights.
     has_zero_points: bool = True
-    #: Whether elements are far from 0: beyond the bounds of activations, up to the limits of integers of 8 bits.
+    #: True if elements are far from 0: beyond the bounds of activations, up to the limits of 8-bit integers.
     is_far: bool = False
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Branches and loops that the data decide."""
+"""Models with data-dependent branches and loops."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from ..core.control import counted, either, repeated
 from ..core.networks import Weights, model
 
 
-@model("branches", "rows,6:f32", rows=(3, 1))
+@model("branches", "rows,6:f32", rows=(3, 1), whole_batch="the branch depends on the mean of all rows")
 def branches(w: Weights, x: Value) -> Value:
-    """One of two layers, by the mean."""
+    """Apply one of two layers, depending on the mean."""
     one, other = w(6, 6), w(6, 6)
     (y,) = either(
         relax.greater(relax.mean(x), relax.const(0.0)),
@@ -22,9 +22,9 @@ def branches(w: Weights, x: Value) -> Value:
     return relax.nn.softmax(relax.add(x, y))
 
 
-@model("until_small", "rows,4:f32[1,9]", rows=(3, 1))
+@model("until_small", "rows,4:f32[1,9]", rows=(3, 1), whole_batch="the loop ends when all rows are small")
 def until_small(w: Weights, x: Value) -> tuple[Value, Value]:
-    """Steps until a norm is small, at most 20 of them."""
+    """Iterate until a norm is small, at most 20 times."""
     matrix = relax.multiply(w(4, 4), relax.const(0.5))
 
     def goes_on(x: Value, steps: Value) -> Value:
@@ -42,7 +42,7 @@ def until_small(w: Weights, x: Value) -> tuple[Value, Value]:
 
 @model("greedy_decoding", "batch:i64[0,12] :i64[0,6]", batch=(3, 1))
 def greedy_decoding(w: Weights, first: Value, count: Value) -> tuple[Value, Value]:
-    """Each turn takes the best next word; a branch inside of the loop forgets the state at every other step."""
+    """Take the best next word in each iteration. A nested branch resets the state at every other step."""
     words, onward, out = w(12, 8), w(8, 8), w(8, 12)
 
     def step(index: Value, ids: Value, state: Value) -> list[Value]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Networks of convolutions."""
+"""Convolutional networks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..core.networks import Weights, model
 
 
 def conv(w: Weights, x: Value, channels: int, outputs: int, taps: int = 3, **attributes: Any) -> Value:
-    """A convolution with a bias."""
+    """Apply a convolution with a bias."""
     attributes.setdefault("padding", taps // 2)
     groups = attributes.get("groups", 1)
     made = relax.nn.conv2d(x, w(outputs, channels // groups, taps, taps), **attributes)
@@ -19,7 +19,7 @@ def conv(w: Weights, x: Value, channels: int, outputs: int, taps: int = 3, **att
 
 
 def normed(w: Weights, x: Value, channels: int) -> Value:
-    """A batch norm, as after training."""
+    """Apply a batch norm with statistics of a trained model."""
     made = relax.nn.batch_norm(
         x, w.positive(channels), w(channels), w(channels), w.positive(channels), axis=1, training=False
     )
@@ -31,7 +31,7 @@ def conv_normed(w: Weights, x: Value, channels: int, outputs: int, taps: int = 3
 
 
 def classified(w: Weights, x: Value, channels: int, classes: int = 10) -> Value:
-    """The mean of each channel, and a linear layer."""
+    """Apply a linear layer to the mean of each channel."""
     return relax.add(relax.matmul(relax.mean(x, axis=[2, 3]), w(channels, classes)), w(classes))
 
 
@@ -50,7 +50,7 @@ def resnet(w: Weights, x: Value) -> Value:
 
 @model("mobilenet", "1,3,16,16:f32")
 def mobilenet(w: Weights, x: Value) -> Value:
-    """Inverted residuals: wider, by channel, narrower."""
+    """Inverted residuals: pointwise expansion, depthwise convolution, pointwise projection."""
     x = relax.clip(conv_normed(w, x, 3, 8, strides=2), min=0, max=6)
     for stride in (1, 2):
         y = relax.clip(conv_normed(w, x, 8, 24, 1), min=0, max=6)
@@ -107,7 +107,7 @@ def conv_last(x: Value, kernel: Value, strides: int = 1) -> Value:
 
 @model("channels_last", "batch,9,9,4:f32", batch=(2, 1))
 def channels_last(w: Weights, x: Value) -> Value:
-    """As TensorFlow has them."""
+    """Channels-last layouts, as in TensorFlow."""
     x = conv_last(relax.nn.pad(x, (0, 0, 1, 1, 1, 1, 0, 0)), w(3, 3, 4, 8), strides=2)
     x = conv_last(relax.nn.relu(relax.add(x, w(8))), w(1, 1, 8, 6))
     x = relax.nn.max_pool2d(x, pool_size=2, strides=1, layout="NHWC")
@@ -128,7 +128,7 @@ def audio(w: Weights, x: Value) -> Value:
 
 @model("autoencoder", "3,1,12,12:f32[0,1]")
 def autoencoder(w: Weights, x: Value) -> tuple[Value, Value]:
-    """The code, too."""
+    """Autoencoder that also returns the code."""
     code = relax.nn.leakyrelu(conv(w, x, 1, 6, strides=2), alpha=0.1)
     code = relax.tanh(conv(w, code, 6, 4, strides=2))
     y = relax.nn.relu(relax.nn.conv2d_transpose(code, w(4, 6, 4, 4), strides=2, padding=1))
@@ -138,7 +138,7 @@ def autoencoder(w: Weights, x: Value) -> tuple[Value, Value]:
 
 @model("upsampling", "batch,4,5,6:f32", batch=(1, 2))
 def upsampling(w: Weights, x: Value) -> Value:
-    """By interpolation and by pixel shuffle."""
+    """Upsampling by interpolation and by pixel shuffle."""
     wide = relax.image.resize2d(x, (10, 12), method="linear", coordinate_transformation_mode="half_pixel")
     shuffled = relax.nn.pixel_shuffle(conv(w, x, 4, 16), upscale_factor=2)
     return conv(w, relax.nn.prelu(relax.add(wide, shuffled), w(4), axis=1), 4, 3)
@@ -158,7 +158,7 @@ def group_normed(w: Weights, x: Value, channels: int, groups: int) -> Value:
 
 @model("diffusion", "batch,4,6,6:f32 batch:f32[0,1]", batch=(2, 1))
 def diffusion(w: Weights, x: Value, time: Value) -> Value:
-    """A residual block that knows the time, and attention over pixels."""
+    """A residual block conditioned on the time, and attention over pixels."""
     angles = relax.multiply(relax.expand_dims(time, [1]), w(1, 4))
     known = relax.concat([relax.sin(angles), relax.cos(angles)], axis=1)
     known = relax.matmul(relax.nn.silu(relax.matmul(known, w(8, 8))), w(8, 8))
@@ -175,7 +175,7 @@ def diffusion(w: Weights, x: Value, time: Value) -> Value:
 
 @model("trunk", "batch,3,10,10:f32", batch=(2, 1))
 def trunk(w: Weights, x: Value) -> tuple[Value, ...]:
-    """What several results have in common."""
+    """Several results with a common trunk."""
     shared = relax.nn.relu(conv_normed(w, x, 3, 8, strides=2))
     classes = relax.nn.softmax(classified(w, shared, 8))
     boxes = relax.exp(conv(w, shared, 8, 4, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Boxes: how many there are is known at run time only."""
+"""Detection models, in which the number of boxes is known only at run time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PLACES, _CLASSES = 16, 3
 
 @model("detector", "1,3,8,8:f32")
 def detector(w: Weights, x: Value) -> tuple[Value, ...]:
-    """A head for boxes and classes over a grid, and what is left of its boxes."""
+    """A head for boxes and classes over a grid, and the boxes left after suppression."""
     x = relax.nn.relu(relax.nn.conv2d(x, w(8, 3, 3, 3), strides=2, padding=1))
     maps = relax.nn.conv2d(x, w(4 + _CLASSES, 8, 1, 1))
     places = relax.permute_dims(relax.reshape(maps, (1, 4 + _CLASSES, _PLACES)), (0, 2, 1))
@@ -35,7 +35,7 @@ def detector(w: Weights, x: Value) -> tuple[Value, ...]:
 
 @model("regions", "1,4,12,12:f32")
 def regions(w: Weights, x: Value) -> tuple[Value, Value]:
-    """A second stage: features of known regions, by interpolation."""
+    """A second stage: features of given regions, by interpolation."""
     x = relax.nn.relu(relax.nn.conv2d(x, w(6, 4, 3, 3), padding=1))
     rois = numpy.array([[0, 1, 1, 8, 9], [0, 0, 2, 11, 7], [0, 4, 4, 6, 6]], "float32")
     found = relax.vision.roi_align(x, relax.const(rois), pooled_size=(3, 3), spatial_scale=1.0, sample_ratio=2)
@@ -45,7 +45,7 @@ def regions(w: Weights, x: Value) -> tuple[Value, Value]:
 
 @model("chosen_rows", "rows,6:f32", rows=(8, 3))
 def chosen_rows(w: Weights, x: Value) -> tuple[Value, Value]:
-    """Rows with a positive score, as many as there are, and a layer for them."""
+    """Rows with a positive score, in a dynamic number, and a layer for them."""
     scores = relax.matmul(x, w(6))
     places = relax.squeeze(relax.nonzero(relax.greater(scores, relax.const(0.0))), axis=[0])
     return relax.nn.relu(relax.matmul(relax.take(x, places, axis=0), w(6, 4))), places

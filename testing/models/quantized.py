@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Integers, in the place of floats and of their own; halves."""
+"""Models with integers, quantized or plain, and with half floats."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def zero(number: int = 0, dtype: str = "int8") -> Value:
 
 
 def through(x: Value, step: float = 0.05, at: int = 0, dtype: str = "i8") -> Value:
-    """Quantized and back."""
+    """Quantize and dequantize."""
     zero_point = zero(at, "uint8" if dtype == "ui8" else "int8")
     codes = relax.quantize(x, scale(step), zero_point, out_dtype=dtype)
     return relax.dequantize(codes, scale(step), zero_point)
 
 
 def weights_of(w: Weights, *shape: int, axis: int = 0) -> Value:
-    """A constant of integers, with a scale for each output."""
+    """Return a constant of integers, with a scale per output."""
     count = shape[axis]
     codes, scales = w(*shape, dtype="i8", among=_CODES), w(count, among=Range(0.001, 0.004))
     return relax.dequantize(codes, scales, relax.const(numpy.zeros(count, "int8")), axis=axis)
@@ -61,9 +61,12 @@ def qdq_transformer(w: Weights, x: Value) -> Value:
     return relax.add(x, relax.matmul(through(y, 0.02), weights_of(w, 32, 16, axis=1)))
 
 
-@model("dynamic_quantization", "rows,16:f32", rows=(4, 1))
+@model(
+    "dynamic_quantization", "rows,16:f32", rows=(4, 1),
+    whole_batch="ONNX computes the scale from all rows",
+)  # fmt: skip
 def dynamic_quantization(w: Weights, x: Value) -> Value:
-    """The scale is that of the input."""
+    """Quantization with a scale computed from the input."""
     step = relax.add(relax.divide(relax.max(relax.abs(x)), relax.const(127.0)), relax.const(1e-6))
     codes = relax.quantize(x, step, zero(), out_dtype="i8")
     total = relax.matmul(codes, w(16, 12, dtype="i8", among=_CODES), out_dtype="i32")
@@ -73,7 +76,7 @@ def dynamic_quantization(w: Weights, x: Value) -> Value:
 
 @model("four_bits", "rows,64:f32", rows=(1, 5))
 def four_bits(w: Weights, x: Value) -> Value:
-    """Blocks of 32 codes have a scale, those of the second product a zero point."""
+    """Products with 4-bit weights: one scale per block of 32 codes, and zero points in the second product."""
     codes = Range(0, 256)
     y = relax.matmul_nbits(x, w(32, 2, 16, dtype="ui8", among=codes), w(32, 2, among=Range(0.01, 0.05)))
     zeros = w(24, 1, dtype="ui8", among=Range(0, 16))
@@ -85,7 +88,7 @@ def four_bits(w: Weights, x: Value) -> Value:
 
 @model("mixed_precision", "batch,3,8,8:f32", batch=(2, 1))
 def mixed_precision(w: Weights, x: Value) -> Value:
-    """A convolution in f16, a matrix in bf16, the rest in f32."""
+    """A convolution in f16, a matrix product in bf16, the rest in f32."""
     y = relax.nn.conv2d(relax.astype(x, "float16"), w(8, 3, 3, 3, dtype="f16"), padding=1)
     y = relax.nn.relu(relax.add(y, w(8, 1, 1, dtype="f16")))
     y = relax.mean(relax.astype(y, "float32"), axis=[2, 3])
@@ -96,7 +99,7 @@ def mixed_precision(w: Weights, x: Value) -> Value:
 
 @model("halves", "length,16:f16", length=(3, 6))
 def halves(w: Weights, x: Value) -> Value:
-    """All of it in f16."""
+    """A model completely in f16."""
     y = relax.nn.rms_norm(x, w.positive(16, dtype="f16"))
     gated = relax.multiply(
         relax.nn.silu(relax.matmul(y, w(16, 24, dtype="f16"))), relax.matmul(y, w(16, 24, dtype="f16"))
@@ -106,7 +109,7 @@ def halves(w: Weights, x: Value) -> Value:
 
 @model("integers", "batch,6,8:i32 batch,8:i64[0,8]", batch=(2, 1))
 def integers(w: Weights, x: Value, places: Value) -> tuple[Value, ...]:
-    """Nothing but integers and truth values."""
+    """Integers and booleans only."""
     y = relax.matmul(x, w(8, 8, dtype="i32"))
     y = relax.where(relax.greater(y, relax.const(0, "int32")), relax.right_shift(y, relax.const(1, "int32")), y)
     y = relax.bitwise_xor(relax.floor_mod(y, relax.const(7, "int32")), relax.const(3, "int32"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Networks with a state, as loops and unrolled."""
+"""Recurrent networks, as loops and unrolled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def lstm_step(x: Value, hidden: Value, cell: Value, into: Value, onward: Value, 
 
 @model("lstm", "steps,batch,6:f32 batch,5:f32 batch,5:f32 :i64[0,3]", steps=(5, 3), batch=(2, 1))
 def lstm(w: Weights, x: Value, hidden: Value, cell: Value, count: Value) -> tuple[Value, ...]:
-    """A loop; how many steps are taken is an input."""
+    """A loop with the number of steps as an input."""
     weights = w(6, 20), w(5, 20), w(20)
 
     def step(index: Value, hidden: Value, cell: Value) -> tuple[Value, Value]:
@@ -30,7 +30,7 @@ def lstm(w: Weights, x: Value, hidden: Value, cell: Value, count: Value) -> tupl
 
 @model("lstm_unrolled", "batch,4,6:f32", batch=(2, 1))
 def lstm_unrolled(w: Weights, x: Value) -> Value:
-    """All hidden states, of both directions."""
+    """Unrolled LSTM that returns all hidden states of both directions."""
     found = []
     for direction in (1, -1):
         weights = w(6, 20), w(5, 20), w(20)
@@ -64,7 +64,7 @@ def gru(w: Weights, x: Value) -> Value:
 
 @model("mamba", "batch,6,8:f32", batch=(2, 1))
 def mamba(w: Weights, x: Value) -> Value:
-    """A selective scan: what a state keeps of itself depends on the input. Six steps, unrolled."""
+    """A selective scan, in which the state's decay depends on the input. Six steps, unrolled."""
     gate, x = relax.split(relax.matmul(x, w(8, 16)), 2, axis=2)
     x = relax.nn.conv1d(relax.permute_dims(x, (0, 2, 1)), w(8, 1, 3), padding=[2, 0], groups=8)
     x = relax.nn.silu(relax.permute_dims(x, (0, 2, 1)))
@@ -86,7 +86,7 @@ def mamba(w: Weights, x: Value) -> Value:
 
 @model("linear_recurrence", "batch,length,4:f32[0.1,0.9]", batch=(1, 2), length=(5, 9))
 def linear_recurrence(w: Weights, x: Value) -> Value:
-    """By sums and products along time."""
+    """Linear recurrence by cumulative sums and products along time."""
     decay = relax.cumprod(x, axis=1)
     total = relax.cumsum(relax.divide(relax.matmul(x, w(4, 4)), decay), axis=1)
     return relax.multiply(decay, total)

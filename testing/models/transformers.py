@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention and what stands around it."""
+"""Transformers: attention and the layers around it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def attended(
     memory_sizes: Sequence[Any] = (),
     **how: Any,
 ) -> Value:
-    """Attention of x to itself, or to what another network gives."""
+    """Apply attention of x to itself, or to the output of another network."""
     read, read_sizes = (x, sizes) if memory is None else (memory, memory_sizes)
     query = heads_of(linear(w, x, _WIDTH, _WIDTH), sizes)
     key, value = (heads_of(linear(w, read, _WIDTH, _WIDTH), read_sizes) for _ in range(2))
@@ -49,7 +49,7 @@ def fed_forward(w: Weights, x: Value) -> Value:
 
 @model("vit", "batch,3,12,12:f32", batch=(1, 3))
 def vit(w: Weights, x: Value) -> Value:
-    """Patches, a token for the class, a layer."""
+    """Vision transformer: patches, a class token, a layer."""
     patches = relax.nn.conv2d(x, w(_WIDTH, 3, 4, 4), strides=4)
     patches = relax.permute_dims(relax.reshape(patches, (_BATCH, _WIDTH, 9)), (0, 2, 1))
     token = relax.broadcast_to(w(1, 1, _WIDTH), (_BATCH, 1, _WIDTH))
@@ -62,7 +62,7 @@ def vit(w: Weights, x: Value) -> Value:
 
 @model("bert", "batch,length:i64[0,20] batch,length:i64[0,2]", batch=(2, 1), length=(7, 12))
 def bert(w: Weights, ids: Value, mask: Value) -> tuple[Value, Value]:
-    """An encoder's layer over words, of which some are masked."""
+    """Encoder layer over words, with a mask."""
     positions = relax.strided_slice(w(16, _WIDTH), axes=[0], begin=[0], end=[_LENGTH])
     x = layer_normed(w, relax.add(relax.take(w(20, _WIDTH), ids, axis=0), positions))
     hidden = relax.where(relax.equal(mask, relax.const(0)), relax.const(-1e4), relax.const(0.0))
@@ -75,7 +75,7 @@ def bert(w: Weights, ids: Value, mask: Value) -> tuple[Value, Value]:
 
 @model("gpt", "1,length:i64[0,20] 1,past,2,8:f32 1,past,2,8:f32", length=(1, 4), past=(5, 0))
 def gpt(w: Weights, ids: Value, keys: Value, values: Value) -> tuple[Value, ...]:
-    """A decoder that reads keys and values of earlier words, and hands on all of them."""
+    """Decoder that reads keys and values of earlier words, and returns all of them."""
     sizes = (1, _LENGTH)
     x = relax.take(w(20, _WIDTH), ids, axis=0)
     y = layer_normed(w, x)
@@ -88,7 +88,7 @@ def gpt(w: Weights, ids: Value, keys: Value, values: Value) -> tuple[Value, ...]
 
 
 def rotated(x: Value, positions: Value, half: int) -> Value:
-    """Rotary embedding: halves of each head are turned by an angle that grows with the position."""
+    """Apply a rotary embedding, which rotates the halves of each head by an angle proportional to the position."""
     rates = (100.0 ** -(numpy.arange(half) / half)).astype("float32")
     angles = relax.multiply(relax.expand_dims(relax.astype(positions, "float32"), [1, 2]), relax.const(rates))
     cos, sin = relax.cos(angles), relax.sin(angles)
@@ -102,7 +102,7 @@ def rotated(x: Value, positions: Value, half: int) -> Value:
 
 @model("llama", "batch,length:i64[0,20] length:i64[0,9]^", batch=(2, 1), length=(6, 1))
 def llama(w: Weights, ids: Value, positions: Value) -> Value:
-    """RMS norm, rotary embedding, four heads that share two of keys, a gated layer."""
+    """RMS norm, rotary embedding, four query heads on two key heads, and a gated layer."""
     sizes = (_BATCH, _LENGTH)
     x = relax.take(w(20, _WIDTH), ids, axis=0)
     y = relax.nn.rms_norm(x, w.positive(_WIDTH))
@@ -119,7 +119,7 @@ def llama(w: Weights, ids: Value, positions: Value) -> Value:
 
 @model("t5", "batch,length,16:f32 batch,words,16:f32", batch=(2, 1), length=(3, 1), words=(5, 8))
 def t5(w: Weights, x: Value, memory: Value) -> Value:
-    """A decoder's layer that also reads what an encoder gives."""
+    """Decoder layer with cross-attention to an encoder's output."""
     sizes = (_BATCH, _LENGTH)
     y = relax.nn.rms_norm(x, w.positive(_WIDTH))
     x = relax.add(x, attended(w, y, sizes, scale=1.0, causal_mask="TopLeft"))
@@ -142,7 +142,7 @@ def attention_by_products(w: Weights, x: Value) -> Value:
 
 @model("mixture_of_experts", "length,8:f32", length=(6, 1))
 def mixture_of_experts(w: Weights, x: Value) -> Value:
-    """Each word goes to two of four experts, whose matrices are gathered."""
+    """Each word is routed to two of four experts, and their matrices are gathered."""
     shares, chosen = relax.topk(relax.matmul(x, w(8, 4)), k=2, axis=-1, dtype="int64")
     shares = relax.nn.softmax(shares)
     into, out = (relax.take(w(4, *shape), chosen, axis=0) for shape in ((8, 12), (12, 8)))
@@ -154,7 +154,7 @@ def mixture_of_experts(w: Weights, x: Value) -> Value:
 
 @model("sentence", "batch,length:i64[0,30]", batch=(3, 1), length=(6, 2))
 def sentence(w: Weights, ids: Value) -> tuple[Value, Value]:
-    """The mean of words that are no padding."""
+    """Mean over the words that are no padding."""
     is_word = relax.astype(relax.not_equal(ids, relax.const(0)), "float32")
     words = relax.multiply(relax.take(w(30, 12), ids, axis=0), relax.expand_dims(is_word, [2]))
     count = relax.maximum(relax.sum(is_word, axis=[1], keepdims=True), relax.const(1.0))

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases of operators, one file a family."""
+"""Cases of operators, one file per family."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: E501  # a table of one line per row reads best
-"""Functions of elements, and of the elements of tensors that are broadcast."""
+"""Elementwise functions, with and without broadcasting."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BOUNDS = {"acos": "[-1,1]", "asin": "[-1,1]", "atanh": "[-0.99,0.99]", "acosh":
            "sqrt": "[0,9]", "rsqrt": "[0.01,9]", "tan": "[-1.4,1.4]"}  # fmt: skip
 _WHOLE_LINE = "asinh atan cos cosh sin sinh tanh exp erf sigmoid isfinite isinf isnan"
 _NUMBERS = "abs negative sign square ceil floor round trunc"
-#: Of these a 0 as second integer is nothing.
+#: Operators for which a second integer of 0 is undefined.
 _DIVISIONS = "divide floor_divide mod floor_mod"
 _COMPARISONS = "equal not_equal less less_equal greater greater_equal"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with matrices of few bits an element."""
+"""Products with matrices of few bits per element."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from ...support.requantization import ROUNDINGS
 from ..core.rows import row
 
 _TYPES = {"i8": "-5", "ui8": "128", "i16": "300", "ui16": "3000", "i32": "0"}
@@ -26,4 +27,13 @@ ROWS = (
     row("dequantize", "6,4,3,3:i8[-9,10]! 6:f32[0.01,0.1]! 6:i8[0,1]!", "of a known kernel by outputs", axis=0),
     row("dequantize", "8,5:i8[-9,10]! 5:f32[0.01,0.1]! 5:i8[0,1]!", "of a known matrix by columns", axis=1),
     row("dequantize", "6:i32[-99,99]! =0.002:f32 =0:i32", "of a known bias"),
+    row("requantize", "n,m:i32[-9999,9999] =0.01:f32 =0:i32 =3:i8"),
+    *(row("requantize", f"n,m:i32[-9999,9999] m:{dtype}[{2**(bits - 1)},{2**bits}]! m:i32[0,9]! m:i8[-4,5]!",
+          f"by {form} of columns", form=form) for form, dtype, bits in (("q31", "i32", 30), ("q15", "i16", 14))),
+    row("requantize", "n,m:i32[-9999,9999] =1:i32 m:i32[-2,9]! =128:ui8", "by powers of two", form="power_of_two",
+        rounding="half_up", out_dtype="ui8"),
+    *(row("requantize", "n,m:i32[-9999,9999] m:f32[0.001,0.1] =0:i32 m:i32[-4,5]", f"rounding {rounding}",
+          rounding=rounding, saturate=rounding != "up") for rounding in ROUNDINGS),
+    *(row("requantize", "b,4,h,w:i32 4:i32[1073741824,2147483647] 4:i32[-1,9] 4:i16[-9,10]", f"twice {rounding}",
+          axis=1, form="q31", double_rounding=True, rounding=rounding, out_dtype="i16") for rounding in ROUNDINGS),
 )  # fmt: skip

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: E501  # a table of one line per row reads best
-"""Reductions over axes and scans along one."""
+"""Reductions over axes, and scans along one axis."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # a table of one line per row reads best
-"""Searching, sorting and selecting."""
+"""Search, sort and selection."""
 
 from __future__ import annotations
 
