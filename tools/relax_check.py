@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-check: proves a codegen or a target right, case by case, or says what is wrong with it."""
+"""relax-check: checks a codegen or a target case by case, and reports faults."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-compile: from a model, or a module of relax operators, to a program that relax-run and the runtime load."""
+"""relax-compile: compiles a model, or a module of relax operators, to a program for relax-run and the runtime."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from .common.tool import Tool
 from .opt.information import shows_information
 
 OPTIONS: dict[str, Option] = {
-    "stdio": Option("flag", "Server", "changes nothing, for editors that pass it: standard input and output are what is spoken on", default=False),
+    "stdio": Option("flag", "Server", "no effect, accepted from editors: the server always uses standard input and output", default=False),
     "load-plugin": Option("list", "Server", "import this Python module or file first; the dialects that it registers are known then", "module"),
     **COMMON_OPTIONS,
 }  # fmt: skip
@@ -48,7 +48,7 @@ run = Tool("relax-lsp", "relax_lsp")
 
 
 def main() -> None:
-    """The console script."""
+    """Run the console script."""
     sys.exit(run(sys.argv[1:]))
 
 

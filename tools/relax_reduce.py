@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-reduce: makes a module smaller as long as a command still fails."""
+"""relax-reduce: shrinks a module as long as a command still fails."""
 
 from __future__ import annotations
 

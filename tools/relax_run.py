@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-run: runs a compiled program on files or random numbers, shows, keeps, times and compares what comes out.
+"""relax-run: runs a compiled program on files or random numbers, and prints, stores, times or compares its results.
 
-Needs the runtime only, and numpy for arrays.
+It needs only the runtime, and NumPy for arrays.
 """
 
 from __future__ import annotations

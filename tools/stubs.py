@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stubs of a package's own dialects: what editors and type checkers know of their operators.
+"""Stubs of a package's own dialects, with which editors and type checkers know the operators.
 
     python -m relax_mlir.tools.stubs mynpu.ops
 
-A module `ops` that has `mynpu = rx.Dialect("mynpu")` gets `ops.pyi` in its folder: a method for each operator, and all
-else as the module declares it. A class derived from rx.Schedule gets the package's own primitives as methods.
+A module `ops` with `mynpu = rx.Dialect("mynpu")` gets `ops.pyi` in its folder: a method per operator, and all other
+declarations of the module. A class derived from rx.Schedule gets the package's own primitives as methods.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TextIO, get_args
 
 from ..support.errors import RelaxError
 from ..support.files import write_whole
+from ..support.importing import is_own_module
 from ..support.plugins import load_plugin, plugin_module
 from .common.command_line import COMMON_OPTIONS, parse_arguments
 from .common.tool import Tool
@@ -35,7 +36,7 @@ HELP_HEAD = (
     "",
     "usage: python -m relax_mlir.tools.stubs [options] module...    (with what these import of their packages)",
 )
-# What the hints of operators are written with; `core` is the package dialects.core.
+# Imports for the hints of operators. `core` is the package dialects.core.
 HINTS = """\
 from collections.abc import Sequence
 from typing import Any, Literal, SupportsFloat, SupportsIndex
@@ -52,12 +53,12 @@ HEAD = f"""\
 from collections.abc import Callable
 {HINTS.format(core=f"{PACKAGE}.dialects.core")}from {PACKAGE}.passes.loops.handles import BlockRV, IndexMap, LoopRV
 """
-# What a step takes for an argument besides.
+# Wider hints for arguments of steps.
 _TAKEN = {"BlockRV": "BlockRV | str", "IndexMap": "IndexMap | Callable[..., object]"}
 
 
 def members(dialect: Dialect, prefix: str, indent: str) -> Iterator[str]:
-    """The operators below a prefix; `nn.conv2d` is a static method of a class whose instance is `nn`."""
+    """Yield the operators below a prefix. `nn.conv2d` is a static method of a class with the instance `nn`."""
     inner = {name[len(prefix) :].split(".")[0]: "." in name[len(prefix) :] for name in _names(dialect, prefix)}
     for name, is_group in sorted(inner.items()):
         if is_group:
@@ -69,7 +70,7 @@ def members(dialect: Dialect, prefix: str, indent: str) -> Iterator[str]:
 
 
 def _names(dialect: Dialect, prefix: str) -> list[str]:
-    """Without what Python cannot name: `tir.assert`."""
+    """Return the names below a prefix that Python can express, without `tir.assert`."""
     return [name for name in dialect.ops if name.startswith(prefix) and not keyword.iskeyword(name)]
 
 
@@ -83,7 +84,7 @@ def _builder(op: Operator, name: str, indent: str) -> Iterator[str]:
 
 
 def step(name: str, primitive: str) -> Iterator[str]:
-    """A primitive of schedules as a method."""
+    """Yield a primitive of schedules as a method."""
     from ..passes.loops.primitives import find_primitive
 
     found = find_primitive(primitive)
@@ -131,8 +132,9 @@ def _hint(annotation: object) -> str:
 
 
 def package_stubs(names: Sequence[str]) -> dict[Path, str]:
-    """By their paths: of those modules that declare dialects or schedules, and of the others of their packages that
-    they import. All are imported first: one may declare operators of another one's dialect.
+    """Return stubs by path, for modules that declare dialects or schedules, and imported modules of their packages.
+
+    All modules are imported first, because one may declare operators of another one's dialect.
     """
     for name in names:
         load_plugin(name)
@@ -144,7 +146,7 @@ def package_stubs(names: Sequence[str]) -> dict[Path, str]:
 
 
 def _module_stub(file: Path, module: ModuleType) -> str:
-    """Empty where type checkers know all of the module by its source."""
+    """Return a module's stub, empty if its source already tells type checkers everything."""
     lines: list[str] = []
     written: set[str] = set()
     for statement in ast.parse(file.read_bytes()).body:
@@ -157,7 +159,7 @@ def _module_stub(file: Path, module: ModuleType) -> str:
 
 
 def _own_declaration(statement: ast.stmt, values: dict[str, object], written: set[str]) -> Iterator[str]:
-    """Of dialects, and of a class of schedules. `written` gets the names of the classes that are made here."""
+    """Yield the declarations of dialects, and of a class of schedules. `written` collects the generated classes."""
     from ..dialects.core.dialect import Dialect
     from ..passes.loops.schedule import Schedule
 
@@ -182,17 +184,17 @@ def _own_declaration(statement: ast.stmt, values: dict[str, object], written: se
 
 def _dialect_class(dialect: Dialect) -> Iterator[str]:
     yield f"\nclass _{dialect.name}(Dialect):"
-    # The base class finds operators by name, whatever they are called: this one has those alone.
+    # The base class accepts any attribute as an operator. This class accepts only its own operators.
     yield "    __getattr__: None  # type: ignore"
     yield from members(dialect, "", "    ")
 
 
 def _own_primitives() -> list[str]:
-    """Those that are none of this package's."""
+    """Return the primitives of packages outside of this project."""
     from ..passes.loops.primitives import find_primitive, primitive_names
 
     modules = {name: find_primitive(name).function.__module__ for name in primitive_names()}
-    return [name for name, module in modules.items() if module.partition(".")[0] != PACKAGE]
+    return [name for name, module in modules.items() if not is_own_module(module)]
 
 
 def _assigned(statement: ast.stmt) -> Iterator[str]:
@@ -203,13 +205,13 @@ def _assigned(statement: ast.stmt) -> Iterator[str]:
 
 
 def _is_left_out(statement: ast.stmt) -> bool:
-    """What declares nothing, and `from __future__`, which no stub needs."""
+    """Check for statements that declare nothing, and for `from __future__`, which stubs do not need."""
     is_future = isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
     return isinstance(statement, ast.Expr) or is_future
 
 
 class _WithoutBodies(ast.NodeTransformer):
-    """A class stays as it is: its methods declare attributes."""
+    """Replaces function bodies. Classes stay unchanged, because their methods declare attributes."""
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
         return node

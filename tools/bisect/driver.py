@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-bisect does: reads a model, makes inputs, and tells what is wrong."""
+"""Driver of relax-bisect: reads a model, creates inputs, and reports the cause of wrong results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .options import HELP_HEAD, OPTIONS, parse
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code. Raises RelaxError."""
+    """Run the tool and return the exit code. Raise RelaxError."""
     arguments = parse(argv)
     if shows_information(arguments, stdout, "relax-bisect", HELP_HEAD, OPTIONS, has_mlir=True):
         return 0

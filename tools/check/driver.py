@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-check does: runs the cases with progress, prints and writes what they have shown."""
+"""Driver of relax-check: runs the cases with progress, and prints and writes the report."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _REPORTED_EVERY = 2.0
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code. Raises RelaxError."""
+    """Run the tool and return the exit code. Raise RelaxError."""
     arguments = parse(argv)
     if shows_information(arguments, stdout, "relax-check", HELP_HEAD, OPTIONS, has_mlir=True):
         return 0
@@ -50,6 +50,8 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         seconds=arguments["time-limit"],
         tolerance=arguments["tolerance"],
         timed=arguments["time"],
+        same_bits=arguments["same-bits"],
+        schedules=arguments["schedules"],
         keep=arguments["keep"],
         cases=arguments["case"] or (),
         progress=None if arguments["q"] else _Progress(stderr),
@@ -82,7 +84,7 @@ def _older(path: str | None) -> Report | None:
 
 
 class _Progress:
-    """Faults at once, and now and then how far it is."""
+    """Progress on standard error: faults at once, and the number of finished cases from time to time."""
 
     def __init__(self, stderr: TextIO) -> None:
         self._stderr = stderr

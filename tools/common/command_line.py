@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Command lines against tables of options, help, and how errors are reported, in all tools alike. Needs no MLIR."""
+"""Command lines by tables of options, help texts, and error reports, alike in all tools. Needs no MLIR."""
 
 from __future__ import annotations
 
@@ -16,36 +16,42 @@ from ...support.suggest import nearest, suggest
 from .guard import doing
 
 _COLUMN = 34
-_NARROWEST = 40  # a terminal that says less is ignored: no table would be legible
+_NARROWEST = 40  # smaller widths are ignored, because no table would be legible
 _WIDTH = 100
 _LARGEST_NUMBER = 2**31 - 1
 _Shape = TypeVar("_Shape")
 
 
 class Option(NamedTuple):
-    """`kind`: "flag" (true or false), "text", "number", "decimal", "list" (may be given several times), "names" (the
-    same, and commas separate), "level" (-O3: a letter and a digit)."""
+    """An option. `kind` is one of these:
+
+    - "flag": true or false
+    - "text", "number", "decimal"
+    - "list": may be given several times
+    - "names": a list that commas separate
+    - "level": a letter and a digit (-O3)
+    """
 
     kind: str
     group: str
     help: str
     value: str = "value"
     default: object = None
-    #: The values that a text may have; all if there are none.
+    #: Allowed values of a text. Empty for any.
     choices: tuple[str, ...] = ()
-    #: What the option means without a value, where the value may be left out.
+    #: Value of an option that is given without one. None if a value is required.
     bare: str | None = None
 
 
 SHELLS = ("bash", "zsh", "fish")
 #: Other spellings of options.
 _SHORT = {"h": "help"}
-#: Names that other compilers have for the option of a level, for hints.
+#: Names that other compilers use for the optimization level, for hints.
 _LEVELS = {"opt-level": "O", "optimization-level": "O", "optimize": "O"}
-#: What every tool has.
+#: Options of every tool.
 COMMON_OPTIONS = {
     "print-completion": Option(
-        "text", "Information", "print a script for a shell to evaluate, which has the tab key complete options",
+        "text", "Information", "print a script for a shell to evaluate, for completion of options by the tab key",
         "|".join(SHELLS), choices=SHELLS,
     ),
     "traceback": Option("flag", "Information", "print Python's traceback behind an error", default=False),
@@ -55,24 +61,24 @@ COMMON_OPTIONS = {
 
 
 def plugin_option(group: str, registered: str) -> Option:
-    """--load-plugin of a tool that asks plug-ins for these things."""
-    known = f"the {registered} that it registers are known then; may be given several times"
-    return Option("list", group, f"import this Python module or file first; {known}", "module")
+    """Return the option --load-plugin for plug-ins that register these things."""
+    doc = f"import this Python module or file first, to register {registered}; repeatable"
+    return Option("list", group, doc, "module")
 
 
-#: The options of all tools after which there is nothing else to do.
+#: Options of all tools that only print information.
 INFORMATION = ("help", "version", "print-completion")
 
 
 class Arguments:
-    """A parsed command line: each option's value by its name, and what is no option."""
+    """A parsed command line: values of options by name, and positional arguments."""
 
     def __init__(self, options: Mapping[str, Option]) -> None:
         self.values: dict[str, Any] = {name: option.default for name, option in options.items()}
         self.files: list[str] = []
-        #: Passes that were named as flags, with their options: `a`, `a{b=1}`.
+        #: Passes given as flags, with their options: `a`, `a{b=1}`.
         self.passes: list[str] = []
-        #: Whether the tool has named the output itself.
+        #: True if the tool itself chose the output's name.
         self.is_output_chosen = False
 
     def __getitem__(self, name: str) -> Any:
@@ -80,7 +86,7 @@ class Arguments:
 
     @property
     def asks(self) -> bool:
-        """Whether the tool is to tell of itself, and there is nothing else to do."""
+        """Check whether the tool only has to print information."""
         return any(self.values[name] for name in INFORMATION)
 
 
@@ -92,10 +98,11 @@ def parse_arguments(
     pass_names: Callable[[], Iterable[str]] = tuple,
     tool_with: Callable[[str], str] = lambda name: "",
 ) -> Arguments:
-    """Raises RelaxError that names the argument at fault. Options may be written with one or two dashes.
+    """Parse a command line. Options may be written with one or two dashes. Raise RelaxError that names the wrong
+    argument.
 
-    Where a tool runs passes, they are flags like others, and take their options as value. `tool_with` names another
-    tool that has an option, for the error.
+    If a tool runs passes, passes are flags that take their options as value. `tool_with` names another tool that has an
+    option, for the error.
     """
     parsed = Arguments(options)
     rest = list(argv)
@@ -115,7 +122,7 @@ def parse_arguments(
         if name in options:
             parsed.values[name] = _value(name, options[name], given, rest, parsed.values[name])
         elif is_pass(name):
-            # The wheel's own tools take a pass's options as the flag's value.
+            # The wheel's own tools take a pass's options as the flag's value, too.
             parsed.passes.append(f"{name}{{{given}}}" if given else name)
         else:
             hint = _hint(name, value, options, pass_names, tool_with(name))
@@ -140,7 +147,10 @@ def parse_one(
     expected: str,
     check: Callable[[Arguments], None] = lambda arguments: None,
 ) -> Arguments:
-    """Of a tool that works on one thing. `check` raises RelaxError; it is not called where the tool tells of itself."""
+    """Parse the command line of a tool for one file.
+
+    `check` raises RelaxError, and is skipped for information options.
+    """
     arguments = parse_arguments(argv, options)
     if arguments.asks:
         return arguments
@@ -151,14 +161,14 @@ def parse_one(
 
 
 def refuse_together(arguments: Arguments, *names: str) -> None:
-    """Raises RelaxError where more than one of these is given."""
+    """Raise RelaxError if more than one of these options is given."""
     given = [spelling(name) for name in names if arguments[name]]
     if len(given) > 1:
         raise OptionError(f"{given[0]} and {given[1]} exclude each other")
 
 
 def spelling(name: str) -> str:
-    """How an option is written."""
+    """Return an option as it is typed."""
     return f"-{name}" if len(name) == 1 else f"--{name}"
 
 
@@ -213,7 +223,7 @@ def _usage(name: str, option: Option) -> str:
 
 
 def help_text(head: Sequence[str], options: Mapping[str, Option], column: int = _COLUMN) -> str:
-    """The text of --help: its first lines, then the options by groups."""
+    """Return the text of --help: its first lines, then the options by groups."""
     lines = list(head)
     for group in dict.fromkeys(option.group for option in options.values()):
         lines += ["", f"{group}:"]
@@ -224,12 +234,12 @@ def help_text(head: Sequence[str], options: Mapping[str, Option], column: int = 
 
 
 def option_rows(name: str, option: Option, column: int) -> list[str]:
-    """What help says of an option."""
+    """Return the rows of an option in the help text."""
     return help_row(f"  {_usage(name, option)}", option.help, column)
 
 
 def help_row(left: str, right: str, column: int) -> list[str]:
-    """A line of help, or several; what is on the right begins at a column."""
+    """Return the lines of a help row. The right side begins at a column."""
     wrapped = textwrap.wrap(right, _WIDTH - column, break_on_hyphens=False)
     rows = [" " * column + line for line in wrapped]
     if len(left) < column and wrapped:
@@ -238,7 +248,10 @@ def help_row(left: str, right: str, column: int) -> list[str]:
 
 
 def reporting_errors(name: str, work: Callable[[], int], stderr: TextIO, show_traceback: bool) -> int:
-    """The exit code of a tool's work. It raises RelaxError; all else is a bug: one line."""
+    """Run a tool's work and return the exit code.
+
+    Work raises RelaxError. Any other exception is a bug, reported in one line.
+    """
     try:
         try:
             return work()
@@ -249,7 +262,8 @@ def reporting_errors(name: str, work: Callable[[], int], stderr: TextIO, show_tr
             failure, text = error, f"{name}: error: out of memory{doing()}\n"
         except BrokenPipeError:
             return 1  # the reader is gone
-        except (Exception, SystemExit) as error:  # a bug of ours or of a plug-in: users get a line, not a traceback
+        # a bug of this project or a plug-in: users see one line instead of a traceback
+        except (Exception, SystemExit) as error:
             hint = "" if show_traceback else " (--traceback shows where)"
             what = f"{type(error).__name__}: {error}{hint}"
             failure, text = error, f"{name}: error: internal error{doing()}: {what}\n"
@@ -262,14 +276,14 @@ def reporting_errors(name: str, work: Callable[[], int], stderr: TextIO, show_tr
 
 
 def error_text(name: str, error: RelaxError) -> str:
-    """The error on a line, its notes on others."""
+    """Return the error on one line, with notes on further lines."""
     place = f"{error.location}: " if error.location else ""
     lines = [f"{name}: error: {place}{error.message}", *(f"{name}: note: {note}" for note in error.notes)]
     return "\n".join(lines) + "\n"
 
 
 def write_text(stream: TextIO, text: str) -> None:
-    """Writes to standard output. Raises RelaxError; nothing is wrong where the reader has seen enough."""
+    """Write to standard output. A closed pipe is no error. Raise RelaxError."""
     try:
         stream.write(text)
         stream.flush()
@@ -280,12 +294,12 @@ def write_text(stream: TextIO, text: str) -> None:
 
 
 def plugin_warnings(name: str) -> str:
-    """Behind a list of what there is: which installed packages should have been in it."""
+    """Return warnings about installed packages that a listing lacks."""
     return "".join(f"{name}: warning: {problem}\n" for problem in plugin_problems())
 
 
 def terminal_width(stream: TextIO) -> int | None:
-    """The columns that a table may have: a terminal's; None for a pipe or a file, where it is not to be cut."""
+    """Return the columns of a terminal, or None for a pipe or a file, where tables are not cut."""
     if not stream.isatty():
         return None
     try:
@@ -303,7 +317,7 @@ def make_folder(option: str, folder: str) -> None:
 
 
 def parse_shapes(texts: Sequence[str] | None, read: Callable[[str, str], _Shape]) -> dict[str, _Shape]:
-    """--shape x:1,3,224,224 as sizes by input, each read by known_shape or model_shape."""
+    """Parse --shape x:1,3,224,224 into sizes by input. `read` is known_shape or model_shape."""
     shapes: dict[str, _Shape] = {}
     for text in texts or ():
         name, colon, sizes = text.rpartition(":")
@@ -316,20 +330,20 @@ def parse_shapes(texts: Sequence[str] | None, read: Callable[[str, str], _Shape]
 
 
 def known_shape(text: str, whole: str) -> tuple[int, ...]:
-    """Sizes that are numbers; `whole` is what the option says."""
+    """Parse static sizes. `whole` is the option's value."""
     if text.startswith("["):
         raise OptionError(f"option --shape: '{whole}': the tensors of a list are named x.0, x.1 and so on")
     return tuple(_number_of(word, whole, "a number") for word in _words(text))
 
 
-_LISTED = r"\(([^()]*)\)|\?"  # a shape in a list; `?`: the one that the model has
+_LISTED = r"\(([^()]*)\)|\?"  # a shape in a list, or `?` for the model's own
 _Sizes: TypeAlias = "tuple[int | str | None, ...]"
 
 
 def model_shape(text: str, whole: str) -> _Sizes | list[_Sizes | None] | None:
-    """Sizes that are numbers, or dynamic: `?` and names.
+    """Parse static or dynamic sizes: numbers, `?` and names.
 
-    Or [(2,3),(?,3)], a list of shapes for the tensors of a sequence, or - for an optional that is left out: None.
+    A list of shapes [(2,3),(?,3)] describes the tensors of a sequence. `-` is an absent optional value: None.
     """
     if text == "-":
         return None

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a tool in a child process, so that a crash inside MLIR becomes an error with exit code 1.
+"""Crash guard: runs a tool in a child process, so that a crash inside of MLIR becomes an error with exit code 1.
 
-The wheel is a release build without assertions: malformed input can take the process down inside C++. Forking
-costs half a millisecond, because it happens before anything large is imported.
+The wheel is a release build without assertions, so malformed input can crash the process inside of C++. Forking costs
+half a millisecond, because it happens before anything large is imported.
 """
 
 from __future__ import annotations
@@ -18,34 +18,34 @@ from collections.abc import Callable, Iterator
 from ...support.errors import RelaxError
 from ...support.files import hidden_sibling, is_special, mode_of, replacing
 
-# What the child leaves behind for its parent, should it die.
+# Notes that the child leaves for its parent in case it dies.
 _stage: mmap.mmap | None = None
 _legacy: mmap.mmap | None = None
 _watched: mmap.mmap | None = None
-# Whether it came to its own end: a library may call exit().
+# Set when the child ends regularly, because a library may call exit().
 _ended: mmap.mmap | None = None
 _NOTE_BYTES = 8192
 
 _CAUSES: dict[int, str] = {
-    # Only the system kills without a word.
+    # SIGKILL without a message usually comes from the system.
     signal.SIGKILL: "was killed (out of memory?)",
     signal.SIGALRM: "gave up, because MLIR did not come to an end",
-    # Weights of models are read where they are in the file.
-    signal.SIGBUS: "a file that it read became shorter meanwhile (SIGBUS)",
+    # Weights of models are memory-mapped files.
+    signal.SIGBUS: "an input file was truncated while it was read (SIGBUS)",
 }
 
-#: Shells add this to the number of the signal that ended a process: 130 after Ctrl-C, 143 after SIGTERM.
+#: Shells add 128 to the number of the signal that ended a process: 130 after Ctrl-C, 143 after SIGTERM.
 _SIGNALLED = 128
-#: Exit code of a child that was asked to end and has done so.
+#: Exit code of a child that ended on request.
 _INTERRUPTED = _SIGNALLED + signal.SIGINT
-# How long a child that is asked to end may take before it is killed: inside of C++ it does not notice.
+# Grace period before a child is killed, because C++ code does not notice the request.
 _GRACE_S = 3.0
-# When a stage is reported to take long for the first time; then each time after twice as long.
+# Seconds until a long stage is first reported. The time doubles for each further report.
 _LONG_S = 10.0
 
 
 def announce(stage: str) -> None:
-    """Notes what is going on, for the message should the process die of it."""
+    """Record the current stage for the message in case the process dies."""
     _leave_note(_stage, stage.encode("utf-8", "replace"))
 
 
@@ -54,24 +54,24 @@ def current_stage() -> str:
 
 
 def doing() -> str:
-    """The end of a message: ` while <what is going on>`, or nothing."""
+    """Return the end of a message: ` while <stage>`, or nothing."""
     return f" while {current_stage()}" if current_stage() else ""
 
 
 def tell_long_stages() -> None:
-    """From now on this process's parent reports stages that take long, also where they do not let Python run."""
+    """Let the parent of this process report long stages, even if they block Python."""
     _leave_note(_watched, b"yes")
 
 
 class Patience:
-    """Decides when a stage that does not end is worth a line."""
+    """Decides when a long stage is reported."""
 
     def __init__(self) -> None:
         self._stage = ""
         self._since, self._due = 0.0, _LONG_S
 
     def line(self, stage: str, now: float) -> str:
-        """What to tell at a time, by any clock; nothing where all goes well."""
+        """Return the report at a time of any clock, or an empty text."""
         if stage != self._stage:
             self._stage, self._since, self._due = stage, now, _LONG_S
         seconds = now - self._since
@@ -83,9 +83,9 @@ class Patience:
 
 @contextlib.contextmanager
 def kept_on_death(path: str, data: bytes, what: str) -> Iterator[str | None]:
-    """A hidden file with these bytes, which the parent renames to `path` should the process die inside.
+    """Write these bytes to a hidden file, which the parent renames to `path` if the process dies inside.
 
-    None where no file could take that place. `what` it is goes into the RelaxError where it cannot be written.
+    Yield its name, or None if no file can replace `path`. `what` describes the file in a RelaxError.
     """
     if is_special(path):
         yield None
@@ -106,7 +106,7 @@ def kept_on_death(path: str, data: bytes, what: str) -> Iterator[str | None]:
 
 @contextlib.contextmanager
 def limited(seconds: float) -> Iterator[None]:
-    """Ends the guarded process if what runs inside takes longer, in C++ too; does nothing without a guard."""
+    """End the guarded process if the enclosed code takes longer, also in C++. Without a guard nothing happens."""
     if _stage is None:
         yield
         return
@@ -129,9 +129,9 @@ def _read_note(place: mmap.mmap | None) -> bytes:
 
 
 def open_missing_streams() -> None:
-    """Opens the standard streams that the process was started without (`>&-`), so that no other file gets their number.
+    """Open the standard streams that are closed at start (`>&-`), so that no other file gets their numbers.
 
-    They fail when they are used, except stderr, which is never read.
+    They fail on use, except for stderr, which is never read.
     """
     for number, name, mode, flags in (
         (0, "stdin", "r", os.O_WRONLY),
@@ -144,14 +144,17 @@ def open_missing_streams() -> None:
 
 
 def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> int:
-    """The exit code of `work`, run in a child process: 0, or 1 for any failure. `blamed` is what may crash there."""
+    """Run `work` in a child process.
+
+    Return its exit code: 0, or 1 for any failure. `blamed` names the code that may crash.
+    """
     global _stage, _legacy, _watched, _ended
     open_missing_streams()
     if not hasattr(os, "fork"):
         return 1 if work() else 0
     _stage, _legacy, _watched, _ended = (mmap.mmap(-1, _NOTE_BYTES) for _ in range(4))
     sys.stdout.flush()
-    # Held back until both processes are ready to answer them.
+    # Blocked until both processes are ready to handle them.
     held_back = {signal.SIGINT, signal.SIGTERM}
     signal.pthread_sigmask(signal.SIG_BLOCK, held_back)
     child = os.fork()
@@ -166,7 +169,7 @@ def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> 
         _report_death(name, _CAUSES.get(number) or f"{blamed} crashed ({signal.Signals(number).name})", bool(came))
         return _SIGNALLED + came[0] if came else 1
     if not _read_note(_ended):
-        _report_death(name, f"what it called ended the process by exit({os.WEXITSTATUS(status)})", bool(came))
+        _report_death(name, f"a library ended the process by exit({os.WEXITSTATUS(status)})", bool(came))
         return 1
     if os.WEXITSTATUS(status) == _INTERRUPTED:
         sys.stderr.write(f"{name}: error: interrupted\n")
@@ -176,18 +179,19 @@ def run_guarded(name: str, work: Callable[[], int], *, blamed: str = "MLIR") -> 
 
 def _run_child(name: str, work: Callable[[], int], held_back: set[signal.Signals]) -> None:
     def interrupt(signal_number: int, frame: object) -> None:
-        # Once is enough: a second one would hit the cleaning up. (Python complains where SIG_IGN meets what has come.)
+        # A second signal would interrupt the cleanup. (Python complains if SIG_IGN meets a pending signal.)
         for number in held_back:
             signal.signal(number, lambda *_: None)
         raise KeyboardInterrupt
 
     def again(lost: sys.UnraisableHookArgs) -> None:
-        # It came while a destructor or a weak reference's callback ran, which let nothing out, nor does this function.
-        # So it comes once more, a little later; by a thread, as the process's timer is that of `limited`.
+        # The exception was raised in a destructor or weakref callback, which swallows exceptions, as this function
+        # does. The signal is therefore sent again a little later. A thread sends it, because `limited` uses the
+        # process's timer.
         if lost.exc_type is not KeyboardInterrupt:
             sys.__unraisablehook__(lost)
             return
-        import threading  # not at every start
+        import threading  # imported here to keep the start fast
 
         signal.signal(signal.SIGINT, interrupt)
         threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGINT)).start()
@@ -202,20 +206,20 @@ def _run_child(name: str, work: Callable[[], int], held_back: set[signal.Signals
         sys.stdout.flush()
         sys.stderr.flush()
     except KeyboardInterrupt:
-        code = _INTERRUPTED  # the parent says so: it knows of those too that the child does not live to tell
+        code = _INTERRUPTED  # the parent reports it, as it does for a child that is killed
     finally:
         _leave_note(_ended, b"yes")
-        # Not sys.exit: the parent's exit handlers are not the child's to run.
+        # os._exit skips exit handlers, which belong to the parent.
         os._exit(code if code == _INTERRUPTED else 1 if code else 0)
 
 
 def _pass_on_signals(child: int, name: str) -> list[int]:
-    """Whoever ends this process means the child. Returns a list that gets the signals that came."""
+    """Forward signals to the child. Return a list that collects the received signals."""
     came: list[int] = []
     patience = Patience()
 
     def pass_on(number: int, frame: object) -> None:
-        # From a terminal Ctrl-C comes to both, but not everything that interrupts is a terminal.
+        # A terminal sends Ctrl-C to both processes, but other sources do not.
         came.append(number)
         _kill(child, signal.SIGTERM if len(came) == 1 else signal.SIGKILL)
         signal.setitimer(signal.ITIMER_REAL, _GRACE_S)
@@ -237,7 +241,7 @@ def _pass_on_signals(child: int, name: str) -> list[int]:
 
 
 def _kill(child: int, number: int) -> None:
-    # It may have ended by itself just now.
+    # The child may have ended just now.
     with contextlib.suppress(ProcessLookupError):
         os.kill(child, number)
 

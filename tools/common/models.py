@@ -1,31 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models as tools read them: by what their files' names end with, modules and TFLite by what is in them. Imports the
-front end that reads one when one is read.
+"""Models as tools read them, recognized by file names or contents.
+
+The front end is imported when a model is read.
 """
 
 from __future__ import annotations
 
-import importlib
 import os
 import re
-from types import ModuleType
 from typing import TYPE_CHECKING
 
+from ...frontends.front_end import MODULE_SUFFIXES, find_front_end, front_end_named, unknown_file
 from ...support.errors import OptionError
 from .command_line import Option
 
 if TYPE_CHECKING:
     from ...frontends.module import Module
 
-#: What a file holds: each is a folder of frontends, whose function is called `from_` and that; but modules need none.
-ONNX, TORCH, TFLITE, STABLEHLO, TOSA, MODULE = "onnx", "torch", "tflite", "stablehlo", "tosa", "module"
-#: What the names of files end with.
-_SUFFIXES = {ONNX: (".onnx", ".pb"), TORCH: (".pt2",), TFLITE: (".tflite",), MODULE: (".mlir", ".mlirbc", ".py")}
-MODEL_SUFFIXES = (*_SUFFIXES[ONNX], *_SUFFIXES[TORCH], *_SUFFIXES[TFLITE])
-MODULE_SUFFIXES = _SUFFIXES[MODULE]
-#: What a TFLite file has at its fifth byte, and a module that is no text at its first.
-_TFLITE, _BYTECODE = b"TFL3", b"ML\xefR"
-#: The dialects of modules that are imported, and what their operations look like in a file of text.
+#: Kinds of files: names of front ends that tools treat in a special way, and modules of relax.
+ONNX, TORCH, STABLEHLO, TOSA, MODULE = "onnx", "torch", "stablehlo", "tosa", "module"
+#: Kinds of files with MLIR or TVMScript.
+MODULE_KINDS = (MODULE, STABLEHLO, TOSA)
+#: First bytes of bytecode.
+_BYTECODE = b"ML\xefR"
+#: Dialects of imported modules, and patterns of their operations in text.
 _DIALECTS = {STABLEHLO: (b"stablehlo", b"chlo", b"vhlo"), TOSA: (b"tosa",)}
 _IN_TEXT = {
     kind: re.compile(rb'^\s*(?:%[\w:, #]+ = )?"?(?:' + b"|".join(names) + rb")\.\w", re.MULTILINE)
@@ -34,19 +32,21 @@ _IN_TEXT = {
 
 
 def kind_of(path: str) -> str:
-    """What a file holds; standard input, `-`, holds a module. Raises OptionError where nothing tells."""
+    """Return the kind of a file. Standard input, `-`, is a module. Raise OptionError if the kind is unknown."""
     if path == "-":
         return MODULE
     suffix = os.path.splitext(path)[1].lower()
-    kind = next((kind for kind, suffixes in _SUFFIXES.items() if suffix in suffixes), "")
-    if kind == MODULE and suffix != ".py":
-        return _kind_of_module(path)
-    if kind:
-        return kind
-    if _read(path, 8)[4:] == _TFLITE:
-        return TFLITE
-    known = ", ".join((*MODEL_SUFFIXES, *MODULE_SUFFIXES))
-    raise OptionError(f"cannot tell what '{path}' is by its name: expected one that ends with {known}")
+    if suffix in MODULE_SUFFIXES:
+        return MODULE if suffix == ".py" else _kind_of_module(path)
+    front_end = find_front_end(path)
+    if front_end is None:
+        raise unknown_file(path)
+    return front_end.name
+
+
+def is_model(path: str) -> bool:
+    """Check whether a front end reads a file with this name."""
+    return find_front_end(path) is not None
 
 
 def _kind_of_module(path: str) -> str:
@@ -58,16 +58,16 @@ def _kind_of_module(path: str) -> str:
     try:
         names = dialects_in(data, sections_of(data))
     except (IndexError, KeyError, ValueError):
-        return MODULE  # who reads it says what is wrong
+        return MODULE  # the reader reports the problem
     return next((kind for kind, known in _DIALECTS.items() if not set(known).isdisjoint(names)), MODULE)
 
 
-def _read(path: str, count: int = -1) -> bytes:
+def _read(path: str) -> bytes:
     try:
         with open(path, "rb") as file:
-            return file.read(count)
+            return file.read()
     except OSError:
-        return b""  # who reads it says so
+        return b""  # the reader reports the problem
 
 
 def trust_option(group: str) -> Option:
@@ -76,14 +76,9 @@ def trust_option(group: str) -> Option:
         "flag",
         group,
         "let a .pt2 file run code of its author: torch.export.load reads it, with pickle; without this option such "
-        "files are read as data, and refused where that cannot be",
+        "files are read as data, or refused if that is impossible",
         default=False,
     )
-
-
-def front_end(kind: str) -> ModuleType:
-    """The module of a front end, which has `from_<kind>(path)` and `problems_of(path)`."""
-    return importlib.import_module(f"...frontends.{kind}.from_{kind}", __package__)
 
 
 def trusted(kind: str, trust: bool) -> dict[str, bool]:
@@ -101,8 +96,7 @@ def read_model(path: str, *, trust: bool = False) -> Module:
     kind = kind_of(path)
     options = trusted(kind, trust)
     if kind != MODULE:
-        module: Module = getattr(front_end(kind), f"from_{kind}")(path, **options)
-        return module
+        return front_end_named(kind).read(path, **options)
     from ...frontends.module import Module
 
     return Module.from_file(path).copy()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A tool: its work by itself, on given streams, or as a command that no crash inside of MLIR takes down."""
+"""A command-line tool, callable in process on given streams, or as a command guarded against crashes of MLIR."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from .guard import run_guarded
 
 
 class Tool:
-    """Exit codes: 0, and 1 for any error. Calling it works in process, `main` is the console script."""
+    """A tool with exit code 0, or 1 for any error. Calls run in process, `main` is the console script."""
 
     def __init__(self, name: str, module: str, *, blamed: str = "MLIR") -> None:
-        """`start` of the module gets the arguments and the standard streams. It raises RelaxError.
+        """The module's `start` receives the arguments and the standard streams, and raises RelaxError.
 
-        What is large is imported late: the guard forks before. `blamed` is what may crash.
+        Large modules are imported late, after the guard has forked. `blamed` names the code that may crash.
         """
         self._name, self._module, self._blamed = name, module, blamed
 
     def main(self) -> None:
-        """Ends the process."""
+        """Run the tool as a command and end the process."""
         sys.exit(run_guarded(self._name, lambda: self(sys.argv[1:]), blamed=self._blamed))
 
     def __call__(
@@ -32,7 +32,7 @@ class Tool:
         stdout: TextIO | None = None,
         stderr: TextIO | None = None,
     ) -> int:
-        """Runs the tool on its arguments (without the program's name) and returns the exit code."""
+        """Run the tool on its arguments, without the program's name. Return the exit code."""
         from ...support.processes.expendable import expendable
         from .command_line import reporting_errors
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`--verify-diagnostics`: compares what a run reports with the file's `expected-error {{...}}` comments.
+"""Verification of diagnostics (`--verify-diagnostics`) against the file's `expected-error {{...}}` comments.
 
 The form is `// expected-SEVERITY[-re] [@above|@below|@+N|@-N|@unknown] {{text}}` at the end of a line (`#` in a
-script), with SEVERITY one of error, warning, remark, note. The diagnostic must contain the text; with -re,
-`{{regex}}` in the text is a regular expression. `@above` and `@below` mean the nearest line that is without an
-expectation, `@unknown` a diagnostic without a line.
+script), with SEVERITY one of error, warning, remark, note. The diagnostic must contain the text. With -re, `{{regex}}`
+in the text is a regular expression. `@above` and `@below` mean the nearest line without an expectation, `@unknown` a
+diagnostic without a line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _EXPECTATION = re.compile(
     r"expected-(?P<severity>error|warning|remark|note)(?P<regex>-re)?"
     r" *(?:@(?P<place>[+-][0-9]+|above|below|unknown))? *\{\{(?P<text>.*)\}\}$"
 )
-# A comment that begins like an expectation; one that is none would silently check nothing.
+# A comment that begins like an expectation. A malformed expectation would silently check nothing.
 _INTENTION = re.compile(
     r"(?://|#)\s*(?P<whole>expected-(?:(?P<known>error|warning|remark|note)\b|(?P<other>\w+)[^{]*\{\{).*)"
 )
@@ -29,7 +29,7 @@ _SECOND_EXPECTATION = re.compile(r"\}\}.*expected-(?:error|warning|remark|note)\
 
 @dataclass
 class Expected:
-    """A diagnostic that a comment announces. `line` None stands for a diagnostic without a location."""
+    """A diagnostic that a comment expects. A `line` of None is a diagnostic without a location."""
 
     severity: str
     line: int | None
@@ -37,7 +37,7 @@ class Expected:
     written_line: int
     written_column: int
     regex: re.Pattern[str] | None = None
-    problem: str = ""  # why the comment cannot be understood; nothing matches it then
+    problem: str = ""  # reason why the comment is malformed, in which case nothing matches it
     matched: bool = False
 
     def matches(self, line: int | None, message: str) -> bool:
@@ -47,7 +47,7 @@ class Expected:
 
 
 def expected_diagnostics(text: str) -> list[Expected]:
-    """What the comments of a file or padded chunk announce; `problem` marks the malformed ones."""
+    """Return the expectations in a file or padded chunk. `problem` marks malformed ones."""
     lines = text.split("\n")
     found: list[Expected] = []
     waiting: list[Expected] = []  # for the next line without an expectation
@@ -69,7 +69,7 @@ def expected_diagnostics(text: str) -> list[Expected]:
 
 
 def _parse_line(line: str, number: int) -> tuple[Expected | None, str]:
-    """The expectation of a line, its line being its own or by an offset, and how it names its line."""
+    """Return the expectation of a line with its own or an offset line number, and its `@` place."""
     match = _EXPECTATION.search(line)
     if match is None:
         return _malformed(line, number), ""
@@ -105,7 +105,7 @@ def _malformed(line: str, number: int) -> Expected | None:
 
 
 def _compile_regex(expected: Expected) -> None:
-    """Text outside of `{{` `}}` stands for itself."""
+    """Compile an expectation's regex. Text outside of `{{` `}}` is literal."""
     pattern = ""
     rest = expected.text
     while "{{" in rest:
@@ -124,10 +124,10 @@ def _compile_regex(expected: Expected) -> None:
 
 
 class DiagnosticVerifier:
-    """Takes the diagnostics of one run over a file or padded chunk, and says what does not agree.
+    """Compares the diagnostics of one run over a file or padded chunk with the expectations.
 
-    As in mlir-opt several diagnostics may meet one expectation. With `only_expected`, unexpected diagnostics are let
-    pass.
+    As in mlir-opt, several diagnostics may match one expectation. With `only_expected`, unexpected diagnostics are
+    ignored.
     """
 
     def __init__(self, text: str, filename: str, *, only_expected: bool = False):
@@ -140,7 +140,7 @@ class DiagnosticVerifier:
     def handle(
         self, severity: str, line: int | None, message: str, *, column: int = 0, filename: str | None = None
     ) -> None:
-        """Takes one diagnostic or note. `line` is None if it has no location, `filename` may be another."""
+        """Record one diagnostic or note. `line` is None without a location, `filename` may be another file."""
         severity = severity.lower()
         is_elsewhere = filename is not None and filename != self._filename
         candidates = [] if is_elsewhere else [e for e in self._expected if e.matches(line, message)]
@@ -163,7 +163,7 @@ class DiagnosticVerifier:
         self._unexpected.append(self._report(line, column, 1, problem))
 
     def finish(self) -> list[str]:
-        """Every disagreement as mlir-opt words it, with the source line; empty if the run did as expected."""
+        """Return every mismatch in mlir-opt's words with its source line, or an empty list."""
         malformed = [self._report_at(e, e.problem) for e in self._expected if e.problem]
         missing = [
             self._report_at(e, f'expected {e.severity} "{e.text}" was not produced')

@@ -9,16 +9,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from ... import Module, __version__
 from ...bindings.diagnostics import Diagnostic, PassWarning, reporting
 from ...bindings.navigation import operations_in
 from ...compilation.device_targets import target_of_machine
-from ...compilation.options import CompileOptions
+from ...compilation.options import CompileOptions, with_numerics
 from ...compilation.program_cache import CachedProgram, cached_program
 from ...compilation.steps import check, fit, lower_in_place, lowered_for_code, working
 from ...dialects.core.elements import print_short
+from ...frontends.front_end import front_end_named
 from ...passes.core.options import split_list
 from ...passes.core.stages import Stages
 from ...runtime.artifact import Artifact, artifact_bytes, write_artifact
@@ -27,7 +28,8 @@ from ...support.disk_cache import DiskCache
 from ...support.errors import OptionError, RefusalError, RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable, write_all, write_whole
 from ...support.plugins import load_plugin
-from ...targets.core.code import CodeOptions, build, find_backend, stages_of
+from ...targets.core.code import build, find_backend, stages_of
+from ...targets.core.code_options import CodeOptions
 from ..common.command_line import (
     Arguments,
     make_folder,
@@ -38,7 +40,7 @@ from ..common.command_line import (
     write_text,
 )
 from ..common.guard import tell_long_stages
-from ..common.models import MODULE, ONNX, TORCH, front_end, kind_of, read_model, trusted
+from ..common.models import MODULE, ONNX, TORCH, kind_of, read_model, trusted
 from ..opt.information import shows_information
 from ..opt.listing import made_by
 from ..report.page import Reporting
@@ -50,7 +52,6 @@ from .progress import KernelProgress, Progress
 if TYPE_CHECKING:
     from ...compilation.observing import Observation
     from ...frontends.core.limits import Limits
-    from ...frontends.core.problems import Problems
     from ...frontends.onnx.inputs import InputShape
     from ...passes.relax_partition import Partition
 
@@ -86,7 +87,7 @@ class Driver:
             load_plugin(name)
         for option, text in LISTS.items():
             if arguments[option]:
-                write_text(self.stdout, text())
+                write_text(self.stdout, text(arguments[option]))
                 self.stderr.write(plugin_warnings("relax-compile"))
                 return 0
         source = arguments.files[0]
@@ -109,14 +110,19 @@ class Driver:
     def _check(self, source: str, arguments: Arguments) -> int:
         """List the nodes of a model that cannot be imported, and return the exit code."""
         kind, shapes = kind_of(source), parse_shapes(arguments["shape"], model_shape)
-        trust = trusted(kind, arguments["trust"])
+        options: dict[str, Any] = dict(trusted(kind, arguments["trust"]))
         if kind == MODULE:
             raise OptionError("--check is for models: what a module holds needs no import")
         if kind == ONNX:
-            found = problems_of_onnx(source, shapes, _limits(arguments))
+            options = {"shapes": shapes, "limits": _limits(arguments)}
         else:
             _refuse_shapes(kind, shapes)
-            found = front_end(kind).problems_of(source, **trust)
+        front_end = front_end_named(kind)
+        with front_end.guarded():
+            problems_of = front_end.load().problems_of
+            if problems_of is None:
+                raise OptionError(f"--check: the front end '{kind}' does not list what it cannot import")
+            found = problems_of(source, **options)
         table = found.table(terminal_width(self.stdout)) if found.found else f"{source}: all nodes can be imported"
         write_text(self.stdout, f"{table}\n")
         return 1 if found.found else 0
@@ -354,20 +360,6 @@ class Compilation:
                 write_whole(path, text().encode("utf-8", "surrogateescape"))
 
 
-def problems_of_onnx(source: str, shapes: Mapping[str, InputShape], limits: Limits) -> Problems:
-    """Return the nodes of an ONNX model that cannot be imported."""
-    from ...frontends.core.problems import Problems
-    from ...frontends.onnx.build import add_main
-    from ...frontends.onnx.model import errors_in, read_model
-    from ...frontends.onnx.problems import WORDS
-
-    problems, module, model = Problems(WORDS), Module(), read_model(source, limits)
-    with errors_in(model.path):
-        add_main(module.operation, model, shapes, problems)
-        module.verify()
-    return problems
-
-
 def _refuse_shapes(kind: str, shapes: Mapping[str, InputShape]) -> None:
     if shapes and kind == TORCH:
         raise OptionError("--shape is for ONNX models: dynamic_shapes of torch.export.export say which sizes change")
@@ -395,8 +387,9 @@ def _limits(arguments: Arguments) -> Limits:
 
 def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting) -> CompileOptions:
     is_program = arguments["emit"] == "artifact" and not arguments["check"]
+    target = with_numerics(arguments["target"], arguments["numerics"])
     return CompileOptions(
-        target=target_of_machine(arguments["target"]) if is_program else arguments["target"],
+        target=target_of_machine(target) if is_program else target,
         opt_level=arguments["O"],
         journal=reporting.journal if reporting.is_recorded else None,
         jobs=arguments["jobs"],
@@ -408,6 +401,7 @@ def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting
         strict_partition=arguments["strict-partition"],
         partition_elsewhere=arguments["partition-elsewhere"],
         schedules=arguments["schedules"],
+        tuned=arguments["tuned"],
         observation=_observation() if arguments["observe"] else None,
     )
 

@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
-from functools import partial
+from typing import Any
 
+from ...frontends.front_end import front_end_named
+from ...support.errors import OptionError
 from ...support.registry import table
-from ..common.models import STABLEHLO, TFLITE, TORCH, TOSA
 
 
-def _codegens_text() -> str:
+def _codegens_text(_: bool) -> str:
     """Return a list of the codegens with their options and patterns."""
     from ... import all_codegens
     from ...passes.partition.codegen import options_of
@@ -25,23 +25,15 @@ def _codegens_text() -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _operators_text() -> str:
-    """Return a table of the ONNX converters, including plug-ins'."""
-    from ...frontends.onnx.registry import all_converters
-
-    rows = [(f"{each.domain}.{each.name}".lstrip("."), f"{each.since:>3}", each.place) for each in all_converters()]
-    return table(*rows) + "\n"
-
-
-def _converters_text(kind: str) -> str:
-    """Return a table of another front end's converters, which have no versions."""
-    registry = importlib.import_module(f"...frontends.{kind}.registry", __package__)
-    return table(*((each.name, each.place) for each in registry.CONVERTERS.all())) + "\n"
+def _operators_text(front_end: str) -> str:
+    """Return a table of a front end's operators with their converters, including plug-ins'."""
+    found = front_end_named(front_end)
+    with found.guarded():
+        operators = found.load().operators
+        if operators is None:
+            raise OptionError(f"--list-operators: the front end '{front_end}' lists no operators")
+        return table(*operators()) + "\n"
 
 
-#: Functions for the options that print a list.
-LISTS: dict[str, Callable[[], str]] = {
-    "list-onnx-operators": _operators_text,
-    **{f"list-{kind}-operators": partial(_converters_text, kind) for kind in (TORCH, TFLITE, STABLEHLO, TOSA)},
-    "list-codegens": _codegens_text,
-}
+#: Functions for the options that print a list. Each gets the option's value.
+LISTS: dict[str, Callable[[Any], str]] = {"list-operators": _operators_text, "list-codegens": _codegens_text}

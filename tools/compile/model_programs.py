@@ -15,18 +15,33 @@ import time
 from collections.abc import Iterable
 
 from ...compilation.device_targets import target_of_machine
-from ...compilation.fingerprint import compiler_fingerprint, is_own_target, plugin_fingerprint
+from ...compilation.fingerprint import (
+    compiler_fingerprint,
+    front_end_fingerprint,
+    plugin_fingerprint,
+    target_fingerprint,
+)
 from ...support.disk_cache import DiskCache
 from ...support.errors import RelaxError
 from ...support.files import is_special, refuse_overwriting, refuse_unwritable
 from ..common.command_line import Arguments
-from ..common.models import MODEL_SUFFIXES
 from .file_hash import FileHashes, Settled, file_status
 from .options import OPTIONS
 
 FORMAT = "2"
 # Options that affect the program, and options that do not. Any other option requires more than the program.
-_DECIDING = ("target", "O", "shape", "most-nodes", "most-growth", "bind", "donate", "precision", "load-plugin")
+_DECIDING = (
+    "target",
+    "O",
+    "shape",
+    "most-nodes",
+    "most-growth",
+    "bind",
+    "donate",
+    "precision",
+    "numerics",
+    "load-plugin",
+)
 _WITHOUT_EFFECT = frozenset({"o", "emit", "v", "traceback", "jobs", "cache-dir", "no-cache"})
 _MODELS, _PROGRAM_KEYS, _OUTPUTS = "models", "model-programs", "outputs"
 #: Kind of the entries of compilation/program_cache.py, which cannot be imported here because it imports MLIR.
@@ -128,7 +143,9 @@ def model_program(arguments: Arguments, cache: DiskCache | None) -> ModelProgram
     """Return the program of a command line, or None if it cannot be cached."""
     if cache is None or not _is_a_program_alone(arguments):
         return None
-    plugins = [plugin_fingerprint(name) for name in arguments["load-plugin"] or ()]
+    target = target_fingerprint(arguments["target"].partition("{")[0].strip())
+    front_end = front_end_fingerprint(arguments.files[0])
+    plugins = [target, front_end, *(plugin_fingerprint(name) for name in arguments["load-plugin"] or ())]
     if None in plugins:
         return None
     given = {name: arguments[name] for name in _DECIDING}
@@ -143,11 +160,7 @@ def model_program(arguments: Arguments, cache: DiskCache | None) -> ModelProgram
 def _is_a_program_alone(arguments: Arguments) -> bool:
     changed = {name for name, option in OPTIONS.items() if arguments[name] != option.default}
     return (
-        arguments["emit"] == "artifact"
-        and changed <= {*_DECIDING, *_WITHOUT_EFFECT}
-        and is_own_target(arguments["target"].partition("{")[0].strip())
-        and arguments.files[0].lower().endswith(MODEL_SUFFIXES)
-        and not is_special(arguments["o"])
+        arguments["emit"] == "artifact" and changed <= {*_DECIDING, *_WITHOUT_EFFECT} and not is_special(arguments["o"])
     )
 
 

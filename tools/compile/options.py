@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
-from ..common.models import MODEL_SUFFIXES, trust_option
+from ..common.models import is_model, trust_option
 
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 
@@ -23,46 +24,44 @@ SOURCE = "source"
 STAGE = "stage"
 
 OPTIONS: dict[str, Option] = {
-    "o": Option("text", _GENERAL, "the file to write, or with / at its end the folder for source files (--target c); without it, a program or an object file of model.onnx is model.rxa or model.o in the current folder, and text goes to standard output", "file"),
-    "emit": Option("text", _GENERAL, "what to make: the imported module (relax), the module as the codegens of --partition get it (partition-input), what becomes kernels, after the stage fuse (tir), how the loops of each kernel run, as Python (schedules), the LLVM dialect (llvm), LLVM IR (ll; what gpu modules hold is not in it), assembly (asm, needs llvmlite), an object file (obj), source files in the folder -o (source, for --target c), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES, SOURCE)), "artifact", (*TEXTS, *FILES, SOURCE)),
-    "stop": Option("text", _GENERAL, "write the module as it is after this stage, as text that can be looked at, edited, kept, and goes on with --start", "stage"),
-    "start": Option("text", _GENERAL, "go on from this stage, with a module that --stop has written after the one before", "stage"),
-    "target": Option("text", _GENERAL, "what to make code for: llvm is this machine, llvm{cpu=haswell} and llvm{triple=aarch64-linux-gnu} are others", "target", "llvm"),
-    "O": Option("level", _GENERAL, "how much is done to the graph, and how hard LLVM optimizes: -O0 to -O3, -O2 is the default", "0..3", 2),
-    "shape": Option("list", _MODEL, "the shape of an input in place of the model's, as x:1,3,224,224; ? or a name is a dynamic size; xs:[(2,3),(?,3)] for the tensors of a sequence, x:- for an optional that is left out; may be given for several inputs", "input:sizes"),
-    "most-nodes": Option("number", _MODEL, "refuse a model that becomes more nodes than this as its functions are expanded and its loops unrolled; 100000 is the default", "count", 100_000),
-    "most-growth": Option("number", _MODEL, "refuse a model whose constants grow by more mebibytes than this while it is imported; 1024 is the default", "MiB", 1024),
-    "bind": Option("list", _MODEL, "what a size with a name is, n:8, or what range it is from, n:1..64: memory is planned for the largest then, and calls with others are refused; may be given for several sizes", "name:size"),
+    "o": Option("text", _GENERAL, "output file, or with a final / the folder for source files (--target c); by default model.rxa or model.o in the current folder for model.onnx, and standard output for text", "file"),
+    "emit": Option("text", _GENERAL, "kind of output: the imported module (relax), the input of the codegens of --partition (partition-input), kernels after the stage fuse (tir), schedules of kernels, as Python (schedules), the LLVM dialect (llvm), LLVM IR without gpu modules (ll), assembly (asm, needs llvmlite), an object file (obj), source files in the folder -o (source, for --target c), or a program to load and run (artifact, the default)", "|".join((*TEXTS, *FILES, SOURCE)), "artifact", (*TEXTS, *FILES, SOURCE)),
+    "stop": Option("text", _GENERAL, "write the module after this stage as text, for editing and for --start", "stage"),
+    "start": Option("text", _GENERAL, "start at this stage, with a module that --stop wrote after the previous stage", "stage"),
+    "target": Option("text", _GENERAL, "target of the code: llvm for this machine; or, for example, llvm{cpu=haswell}, llvm{triple=aarch64-linux-gnu}", "target", "llvm"),
+    "O": Option("level", _GENERAL, "optimization level of the graph and of LLVM, -O0 to -O3; default -O2", "0..3", 2),
+    "shape": Option("list", _MODEL, "shape that overrides the model's shape of an input, x:1,3,224,224; ? or a name is a dynamic size; xs:[(2,3),(?,3)] for the tensors of a sequence, x:- for an absent optional input; repeatable", "input:sizes"),
+    "most-nodes": Option("number", _MODEL, "maximum number of nodes of a model after expansion of functions and unrolling of loops; default 100000", "count", 100_000),
+    "most-growth": Option("number", _MODEL, "maximum growth of constants during import, in MiB; default 1024", "MiB", 1024),
+    "bind": Option("list", _MODEL, "value or range of a symbolic size, n:8 or n:1..64; memory is planned for the largest size, and calls with other sizes fail; repeatable", "name:size"),
     "trust": trust_option(_MODEL),
-    "schedules": Option("text", _MODEL, "how the loops of kernels run, in place of what the target chooses: a file as --emit=schedules writes it, with some kernels of it or all", "file.py"),
-    "donate": Option("list", _MODEL, "an argument, or a pattern of names like past*, that grows in place: a call writes new rows behind those that it has, into a buffer with room, and copies none; may be given several times", "name"),
-    "precision": Option("text", _MODEL, "what products of f32 are computed in, and what can follow them: bf16, f16, or f32 as they are, the default; sums are of f32, and inputs and outputs keep their types", "bf16|f16|f32", "f32", ("bf16", "f16", "f32")),
+    "schedules": Option("text", _MODEL, "file with schedules that override the target's, for some or all kernels, as --emit=schedules writes", "file.py"),
+    "donate": Option("list", _MODEL, "argument, or pattern of names like past*, that grows in place: a call appends rows to a buffer with room, without copies; repeatable", "name"),
+    "precision": Option("text", _MODEL, "type for f32 products and the operators that can follow them: bf16, f16, or f32 (default); sums stay f32, and inputs and outputs keep their types", "bf16|f16|f32", "f32", ("bf16", "f16", "f32")),
+    "numerics": Option("text", _MODEL, "same: equal bits on all CPUs, for any batch and number of threads; fast: any order of sums; default: same except where an instruction of the CPU is much faster (docs/numerics.md)", "same|fast", None, ("same", "fast")),
     "sign": Option("text", _GENERAL, "sign the program with this private Ed25519 key, a PEM file; the signature is written next to it, to <file>.sig", "key.pem"),
-    "observe": Option("flag", _GENERAL, "keep in the program what relax-run --each looks at: functions that give the values of its kernels and parts, and what these should be; it is larger then, and its main stays as it is", default=False),
-    "check": Option("flag", _MODEL, "compile nothing, list the nodes that cannot be imported; the exit code is 1 if there are any", default=False),
-    "list-onnx-operators": Option("flag", _MODEL, "list the ONNX operators that can be imported, the version since which, and where that is written", default=False),
-    "list-torch-operators": Option("flag", _MODEL, "list the operators of torch that can be imported, by overload, or by operator for all of its overloads, and where that is written", default=False),
-    "list-tflite-operators": Option("flag", _MODEL, "list the operators of TFLite that can be imported, and where that is written", default=False),
-    "list-stablehlo-operators": Option("flag", _MODEL, "list the operations of StableHLO and chlo that can be imported, and where that is written", default=False),
-    "list-tosa-operators": Option("flag", _MODEL, "list the operators of TOSA that can be imported, and where that is written", default=False),
-    "partition": Option("list", _PARTS, "give the parts of the model that these external codegens have patterns for to them, earlier ones first: mynpu{cores=4},dnnl; a table says what went where", "codegens"),
-    "partition-plan": Option("text", _PARTS, "what goes where: by the order of codegens and their patterns (priority, the default), by what it costs (cost), or by a planner of one's own", "plan", "priority"),
-    "strict-partition": Option("flag", _PARTS, "a codegen that declines a part, or fails, is an error; without it the part is the target's", default=False),
-    "partition-elsewhere": Option("flag", _PARTS, "the program runs on another machine: what this one lacks to run a part is not reported, and no error with --strict-partition", default=False),
-    "explain-partition": Option("flag", _PARTS, "tell of each operator that stays the pattern that came nearest, and why it does not match", default=False),
-    "explain-schedules": Option("flag", _WATCH, "tell of each kernel the rule that schedules it, and the tensor intrinsics; of rules and intrinsics of your own that are not used, the reason", default=False),
-    "list-codegens": Option("flag", _PARTS, "list the external codegens that there are, with their patterns", default=False),
-    "jobs": Option("number", _SPEED, "how many processes may compile kernels at once; as many as there are CPUs is the default", "n"),
-    "cache-dir": Option("text", _SPEED, "where programs and kernels are kept; the default is $RELAX_MLIR_CACHE, else relax-mlir in the user's cache folder", "folder"),
-    "no-cache": Option("flag", _SPEED, "compile all anew, and keep nothing", default=False),
-    "cache-info": Option("flag", _SPEED, "compile nothing, tell what is kept where", default=False),
-    "clear-cache": Option("flag", _SPEED, "compile nothing, remove what is kept", default=False),
-    "save-ir-dir": Option("text", _WATCH, "write the module after each stage to this folder, large constants left out", "folder"),
-    "report": Option("text", _WATCH, "write a page that shows the graph from nodes to kernels, memory, times: one HTML file", "file.html"),
-    "compare": Option("text", _WATCH, "with --report: show next to it what an earlier report says", "old.html"),
-    "report-shape": Option("list", _WATCH, "the sizes of an input for the times in the report, where they are dynamic", "input:sizes"),
-    "v": Option("flag", _WATCH, "tell of each stage how long it took when it ends, and which kernels are being compiled when one takes long", default=False),
-    "load-plugin": Option("list", _WATCH, "import this Python module or file first; the operators, converters of ONNX nodes and targets that it registers are known then; may be given several times", "module"),
+    "observe": Option("flag", _GENERAL, "add functions for relax-run --each, which return the values of kernels and parts and their expected values; the program is larger, its main is unchanged", default=False),
+    "check": Option("flag", _MODEL, "list unsupported nodes without compiling; the exit code is 1 if there are any", default=False),
+    "list-operators": Option("text", _MODEL, "list the supported operators of a front end (onnx, torch, stablehlo, tosa, or one of a plug-in, such as tflite), with source location; of ONNX also the first version; --list-onnx-operators is --list-operators=onnx", "front-end"),
+    "partition": Option("list", _PARTS, "external codegens, in order of priority, that compile the parts of the model with their patterns: mynpu{cores=4},dnnl; prints a table of the parts", "codegens"),
+    "partition-plan": Option("text", _PARTS, "assignment of operators to codegens: by the order of codegens and patterns (priority, the default), by cost (cost), or by a registered planner", "plan", "priority"),
+    "strict-partition": Option("flag", _PARTS, "fail if a codegen declines a part or fails; by default the target compiles the part", default=False),
+    "partition-elsewhere": Option("flag", _PARTS, "the program runs on another machine: skip checks of this machine's libraries and devices", default=False),
+    "explain-partition": Option("flag", _PARTS, "print, for each operator that stays with the target, the nearest pattern and the reason for the mismatch", default=False),
+    "tuned": Option("text", _MODEL, "folder of tuned kernels (relax-tune), with plans that override the target's where they fit this machine", "folder"),
+    "explain-schedules": Option("flag", _WATCH, "print the schedule rule and the tensor intrinsics of each kernel, and the reasons why your rules and intrinsics are unused", default=False),
+    "list-codegens": Option("flag", _PARTS, "list the external codegens, with their patterns", default=False),
+    "jobs": Option("number", _SPEED, "maximum number of processes that compile kernels; default: the number of CPUs", "n"),
+    "cache-dir": Option("text", _SPEED, "folder of the cache for programs and kernels; default: $RELAX_MLIR_CACHE, else relax-mlir in the user's cache folder", "folder"),
+    "no-cache": Option("flag", _SPEED, "do not read or write the cache", default=False),
+    "cache-info": Option("flag", _SPEED, "print the content and the folder of the cache, without compiling", default=False),
+    "clear-cache": Option("flag", _SPEED, "empty the cache, without compiling", default=False),
+    "save-ir-dir": Option("text", _WATCH, "write the module after each stage to this folder, without large constants", "folder"),
+    "report": Option("text", _WATCH, "write an HTML file that shows the graph from nodes to kernels, memory and times", "file.html"),
+    "compare": Option("text", _WATCH, "with --report: compare with an earlier report", "old.html"),
+    "report-shape": Option("list", _WATCH, "dynamic sizes of an input for the times in the report", "input:sizes"),
+    "v": Option("flag", _WATCH, "print the time of each stage, and the current kernels of a long compilation", default=False),
+    "load-plugin": Option("list", _WATCH, "import this Python module or file first, to register operators, converters and targets; repeatable", "module"),
     **COMMON_OPTIONS,
 }  # fmt: skip
 
@@ -70,18 +69,17 @@ OPTIONS: dict[str, Option] = {
 _ALONE = (
     "cache-info",
     "clear-cache",
-    "list-onnx-operators",
-    "list-torch-operators",
-    "list-tflite-operators",
-    "list-stablehlo-operators",
-    "list-tosa-operators",
+    "list-operators",
     "list-codegens",
 )
 
+#: Long form of --list-operators.
+_LIST = re.compile(r"^--?list-(\w+)-operators$")
+
 HELP_HEAD = (
-    "relax-compile: compiles a model of ONNX, torch, TFLite, StableHLO or TOSA, or a module of relax",
+    "relax-compile: compiles a model of ONNX, torch, StableHLO, TOSA or a plug-in, or a module of relax",
     "",
-    "usage: relax-compile [options] <model.onnx | .pt2 | .tflite | module.mlir>  (-: a module from stdin)",
+    "usage: relax-compile [options] <model.onnx | .pt2 | module.mlir>  (-: a module from stdin)",
     "",
     "  relax-compile model.onnx",
     "  relax-compile model.onnx -o model.rxa --shape x:?,3,224,224",
@@ -94,12 +92,12 @@ HELP_HEAD = (
 
 def parse(argv: Sequence[str]) -> Arguments:
     """Parse the command line. Raise RelaxError that names the invalid argument."""
-    arguments = parse_arguments(argv, OPTIONS)
+    arguments = parse_arguments([_LIST.sub(r"--list-operators=\1", each) for each in argv], OPTIONS)
     if arguments.asks or any(arguments[name] for name in _ALONE):
         return arguments
     if len(arguments.files) != 1:
         given = ", ".join(arguments.files) or "none"
-        raise OptionError(f"expected one input file, model.onnx, model.pt2, model.tflite or module.mlir, got {given}")
+        raise OptionError(f"expected one input file, model.onnx, model.pt2 or module.mlir, got {given}")
     if arguments["jobs"] == 0:
         raise OptionError("option --jobs expects at least 1")
     if arguments["cache-dir"] == "":
@@ -150,7 +148,7 @@ def _check_stages(arguments: Arguments) -> None:
         raise OptionError("--precision is for whole compilations: give it together with --stop")
     if emit == "relax":
         raise OptionError("--emit=relax is the module before all stages: there is none to start from")
-    if arguments.files[0].lower().endswith(MODEL_SUFFIXES):
+    if is_model(arguments.files[0]):
         raise OptionError(
             f"--start is for modules that --stop has written: {arguments.files[0]} begins at the beginning"
         )

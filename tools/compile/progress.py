@@ -61,6 +61,12 @@ class Progress:
         shown = name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 3] + "..."
         self._show(f"{self._step} {done} of {count} {shown}".rstrip())
 
+    def note(self, text: str) -> None:
+        """Write a line that stays, in place of the changing line."""
+        self._clear()
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
+
     def _show(self, name: str) -> None:
         if not self._is_terminal:
             return

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases of other projects' suites: run in processes that may die, and compared with lists of cases that do not pass."""
+"""Cases of other projects' suites: run in processes that may die, and compared with lists of failing cases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LONGEST_REASON = 160
 _REPORTED_EVERY = 250
 
 
-#: Makes, in a worker, the function that answers a question with a status and a reason.
+#: Creates, in a worker, the function that answers a question with a status and a reason.
 Answering = Callable[[], Callable[[Any], tuple[str, str]]]
 
 
@@ -31,7 +31,7 @@ class CaseResult(NamedTuple):
 
 
 def reason_of(error: Exception) -> str:
-    """One line that says what is wrong: for an import, the first operator that cannot be imported."""
+    """Return one line on the problem: for an import, the first operator that cannot be imported."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [""]
     kind = type(error).__name__
     text = lines[0] if kind in ("RelaxError", "AssertionError") else f"{kind}: {lines[0]}"

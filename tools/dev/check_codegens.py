@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs relax-check for this project's own targets and codegens, and compares what is not right with test/conformance/;
-with --write these lists and the pages of docs/conformance/ are written anew, with --check only looked at.
+"""Run relax-check for this project's own targets and codegens, and compare the problems with test/conformance/.
+
+With --write these lists and the pages of docs/conformance/ are rewritten; with --check only their operators are
+checked.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from generated import ROOT
 from relax_mlir.runtime.errors import DeviceError
 from relax_mlir.runtime.opencl.driver import driver as opencl_driver
 from relax_mlir.runtime.vulkan.driver import driver as vulkan_driver
-from relax_mlir.runtime.webgpu.device import open_device
+from relax_mlir.support.external_runtime import find_runtime
 from relax_mlir.support.plugins import load_plugin
 from relax_mlir.testing import Report, check, isolated
 from relax_mlir.testing.fitting import all_rows
@@ -28,8 +30,11 @@ _REPORTED_EVERY, _PATIENCE = 30.0, 60.0
 
 
 class Subject(NamedTuple):
-    """What is checked, as relax-check is told; `share` of the cases, where all take too long. `device`: the kind of
-    device whose first one it runs on; without one it is skipped."""
+    """Target or codegen to check, with the options of relax-check.
+
+    `share` is the share of the cases, if all of them take too long. `device` is the kind of device that the subject
+    needs: it runs on the first one, or is skipped.
+    """
 
     name: str
     target: str | None = None
@@ -38,7 +43,7 @@ class Subject(NamedTuple):
     device: str = ""
 
 
-#: By the names of their lists and pages.
+#: Subjects by the names of their lists and pages.
 SUBJECTS = {
     "llvm": Subject("llvm"),
     "target_c": Subject("c", "c"),
@@ -52,7 +57,7 @@ SUBJECTS = {
 
 
 class _Progress:
-    """What is wrong at once, and now and then how far it is."""
+    """Report of problems as they occur, and of progress now and then."""
 
     def __init__(self, name: str) -> None:
         self._name, self._start = name, time.monotonic()
@@ -68,10 +73,10 @@ class _Progress:
 
 
 def fitting(subject: Subject) -> tuple[Subject, str]:
-    """With the target that the machine's device asks for; and why there is none, empty where there is one."""
+    """Return the subject with the target for the machine's device, and the reason if there is none, else ""."""
     if not subject.device:
         return subject, ""
-    # In a process of its own: what drivers begin does not go on in those of cases.
+    # In a separate process, since drivers' threads do not survive in the forks for cases.
     target, problem = isolated.alone(lambda: _target_of(subject.device), _PATIENCE, lambda cause, _: ("", cause))
     return subject._replace(name=target), problem
 
@@ -80,14 +85,16 @@ def _target_of(kind: str) -> tuple[str, str]:
     try:
         if kind == "vulkan":
             return vulkan_driver().device(0).target, ""
-        (open_device if kind == "webgpu" else lambda: opencl_driver().device(0))()
+        if kind == "webgpu":  # of a plug-in
+            return kind, find_runtime(kind)().requires(memoryview(b""))
+        opencl_driver().device(0)
         return kind, ""
     except DeviceError as error:
         return "", str(error)
 
 
 def run(name: str, subject: Subject, share: float, draw: int, jobs: int) -> Report:
-    """Of a subject that is checked in part it is always the same part: its list has nothing of the rest."""
+    """Run relax-check. A subject that is checked in part always has the same part: its list covers no other cases."""
     if subject.plugin:
         load_plugin(str(ROOT / subject.plugin))
     is_whole = subject.share == 1.0
@@ -102,7 +109,7 @@ def run(name: str, subject: Subject, share: float, draw: int, jobs: int) -> Repo
 
 
 def due() -> list[str]:
-    """Pages that lack one of today's operators."""
+    """Return the pages that lack one of today's operators."""
     operators = {row.op for row in all_rows()}
     found = []
     for name in filter(lambda name: pages.path_of(name).is_file(), SUBJECTS):

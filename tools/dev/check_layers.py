@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks the house rules of imports and files; needs Python alone. Usage: check_layers.py [REPOSITORY]."""
+"""Check the house rules of imports and files; needs Python alone. Usage: check_layers.py [REPOSITORY]."""
 
 from __future__ import annotations
 
@@ -26,44 +26,45 @@ MAX_LINES = 500
 WHEEL_ROOTS = frozenset({"mlir", "torch_mlir"})
 WHEEL_SHIM = Path("bindings/wheel.py")
 
-# What each folder of the package may import in addition to itself.
+# Folders that each folder of the package may import in addition to itself.
 _BELOW_EMIT = ("support", "bindings", "dialects")
 _BELOW_PASSES = (*_BELOW_EMIT, "emit", "passes/core", "targets/core")
 _BELOW_TARGETS = (*_BELOW_PASSES, "passes")
 _BELOW_INTERPRETER = (*_BELOW_TARGETS, "frontends/core", "frontends", "runtime")
 _BELOW_COMPILATION = (*_BELOW_INTERPRETER, "targets", "interpreter")
 _BELOW_TESTING = (*_BELOW_COMPILATION, "compilation")
-_BELOW_TOOLS = (*_BELOW_TESTING, "testing")
+_BELOW_TOOLS = (*_BELOW_TESTING, "quantization", "testing")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "support": (),
     "bindings": ("support",),
     "dialects": ("support", "bindings"),
     "emit": _BELOW_EMIT,
-    # What a pass is, and what a target is: both are floors of their own below the passes.
+    # The definitions of passes and of targets are layers of their own, below the passes.
     "passes/core": _BELOW_EMIT,
     "targets/core": (*_BELOW_EMIT, "passes/core", "runtime"),
     "passes": _BELOW_PASSES,
-    # What front ends of models share knows none of them.
+    # The common part of front ends knows none of them.
     "frontends/core": _BELOW_TARGETS,
     "frontends": (*_BELOW_TARGETS, "frontends/core"),
-    # An artifact is what targets make; the runtime itself needs nothing of the compiler.
+    # Targets create artifacts. The runtime itself needs nothing of the compiler.
     "targets": (*_BELOW_TARGETS, "runtime"),
-    # Codegens may hand a part on in another format, which a frontend writes.
+    # Codegens may pass a part on in another format, which a front end writes.
     "targets/external": (*_BELOW_TARGETS, "runtime", "frontends"),
     "runtime": ("support",),
-    # What modules mean has nothing to do with what targets make of them.
+    # The semantics of modules are independent of targets.
     "interpreter": _BELOW_INTERPRETER,
     "compilation": _BELOW_COMPILATION,
-    # What proves that a back end is right; the tool over it is thin.
-    "testing": _BELOW_TESTING,
+    "quantization": _BELOW_TESTING,
+    # Conformance kit for back ends; its tool is thin.
+    "testing": (*_BELOW_TESTING, "quantization"),
     "tools": (*_BELOW_TOOLS, PACKAGE),
     PACKAGE: (*_BELOW_TOOLS, "tools"),
 }
-# A target imports no other; these are what targets share.
+# A target imports no other target. These folders are shared by targets.
 SHARED_TARGETS = frozenset({"core", "host", "default", "gpu", "text"})
-#: What some of them share besides.
-FAMILIES = {"vulkan": frozenset({"spirv"}), "opencl": frozenset({"spirv"}), "webgpu": frozenset({"spirv"})}
-# These are imported whenever a tool starts, and these modules are what would make that slow.
+#: Further folders that some targets share.
+FAMILIES = {"vulkan": frozenset({"spirv"}), "opencl": frozenset({"spirv"})}
+# These folders are imported whenever a tool starts, and these modules would make that slow.
 START_UP_FOLDERS = frozenset({*_BELOW_PASSES, "passes", "compilation", "tools", PACKAGE})
 SLOW_MODULES = frozenset({"numpy", "scipy", "ml_dtypes"})
 
@@ -86,7 +87,7 @@ class Violation:
 
 @dataclass(frozen=True)
 class SourceFile:
-    """A Python file of the repository; `folder` is its folder in the package, None outside of it."""
+    """Python file of the repository. `folder` is its folder in the package, or None outside of the package."""
 
     file: Path
     folder: str | None
@@ -101,7 +102,7 @@ class SourceFile:
 
     @cached_property
     def absolute_names(self) -> list[tuple[ast.AST, str]]:
-        """Modules named by import statements, by strings given to import functions and as keys of sys.modules."""
+        """Return modules in import statements, in strings passed to import functions, and in keys of sys.modules."""
         return [(node, name) for node in self.nodes for name in (*_names_of_import(node), *_names_in_strings(node))]
 
     def violation(self, node: ast.AST, text: str) -> Violation:
@@ -109,12 +110,13 @@ class SourceFile:
 
     @property
     def package(self) -> tuple[str, ...]:
-        """The dotted package that holds this module, as relative imports count it."""
+        """Return the dotted package of this module, as relative imports count it."""
         parts = self.file.parts[:-1]
         return parts if self.folder == PACKAGE else (PACKAGE, *parts)
 
     def module_of(self, node: ast.AST) -> tuple[str, ...] | None:
-        """What a relative import names behind `from`, in the package; None where it leaves it, or is no such import."""
+        """Return the module that a relative import names after `from`, or None if it leaves the package or is not
+        relative."""
         if not isinstance(node, ast.ImportFrom) or not 0 < node.level <= len(self.package):
             return None
         base = self.package[1 : len(self.package) - node.level + 1]
@@ -122,11 +124,11 @@ class SourceFile:
 
 
 def check_repository(root: Path) -> list[Violation]:
-    """Every violation in the Python files under `root`, in the order of files and lines."""
+    """Return every violation in the Python files under `root`, in the order of files and lines."""
     checked = [_check_file(root, file) for file in python_files(root)]
     sources = [source for source, _ in checked if source is not None and source.folder is not None]
     found = [violation for _, violations in checked for violation in violations]
-    # An import that goes upward is reported once, not as the circle that it closes as well.
+    # An upward import is reported once, and not as a circle that it closes as well.
     return sorted([*found, *_check_circles(sources), *(() if found else _check_folder_circles(sources))])
 
 
@@ -228,7 +230,7 @@ def _check_targets(source: SourceFile) -> Iterator[Violation]:
 
 
 def _imported_folders(source: SourceFile) -> Iterator[tuple[ast.AST, str]]:
-    """The package's folders that a file imports, `relax_mlir` itself standing for the front door."""
+    """Yield the package's folders that a file imports. `relax_mlir` itself denotes the front door."""
     for node in source.nodes:
         if isinstance(node, ast.ImportFrom):
             yield from ((node, folder) for folder in sorted(_folders_of_from_import(source, node)))
@@ -240,44 +242,28 @@ def _imported_folders(source: SourceFile) -> Iterator[tuple[ast.AST, str]]:
 def _folders_of_from_import(source: SourceFile, node: ast.ImportFrom) -> set[str]:
     inner = source.module_of(node)
     if inner is None:
-        return set()  # absolute names are seen by absolute_names, too many dots by _check_layers
+        return set()  # absolute names are checked by absolute_names, too many dots by _check_layers
     return {_folder_of(inner)} if inner else {_folder_of((alias.name,)) for alias in node.names}
 
 
 def _folder_of(inner: tuple[str, ...]) -> str:
-    """The floor that a module is on: its folder in the package, or the folder's own floor in it."""
+    """Return the layer of a module: its folder in the package, or that folder's own layer."""
     floors = ("/".join(inner[:length]) for length in (2, 1) if len(inner) >= length)
     return next((floor for floor in floors if floor in MAY_IMPORT), PACKAGE)
 
 
-#: What files import for annotations alone, though that closes a circle of files: to be opened, and no new ones.
+#: Imports for annotations that close a circle of files. They are to be resolved, and no new ones are allowed.
 KNOWN_BACKWARD = {
-    "bindings/mlir.py": ("bindings/ir.py",),
     "dialects/core/symbols_terms.py": ("dialects/core/symbols_expr.py",),
-    "frontends/onnx/export/export_call.py": ("frontends/onnx/export/function_exporter.py",),
-    "frontends/onnx/operators/ml_tree_walks.py": ("frontends/onnx/operators/ml_trees.py",),
-    "passes/loops/body_scalars.py": ("passes/loops/tree.py",),
-    "passes/lower_calls/arranging.py": ("passes/lower_calls/memory_plan.py",),
-    "passes/lower_calls/stacking.py": ("passes/lower_calls/memory_plan.py",),
-    "passes/patterns/tree.py": ("passes/patterns/matched.py", "passes/patterns/operator_patterns.py"),
-    "passes/schedule/ahead.py": ("passes/schedule/vector_step.py",),
-    "runtime/external/dnnl/describe.py": ("runtime/external/dnnl/plan_builder.py",),
-    "runtime/external/dnnl/splitting.py": ("runtime/external/dnnl/plan_builder.py",),
-    "targets/c/source/writer.py": ("targets/c/source/program.py",),
-    "targets/core/backend.py": ("targets/core/code.py",),
-    "targets/external/dnnl/elementwise.py": ("targets/external/dnnl/converter.py",),
-    "targets/external/dnnl/quantized.py": ("targets/external/dnnl/converter.py",),
-    "targets/external/tensorrt/convolutions.py": ("targets/external/tensorrt/converter.py",),
-    "targets/external/tensorrt/elementwise.py": ("targets/external/tensorrt/converter.py",),
-    "targets/external/tensorrt/movement.py": ("targets/external/tensorrt/converter.py",),
-    "targets/external/tensorrt/norms.py": ("targets/external/tensorrt/converter.py",),
-    "targets/external/tensorrt/products.py": ("targets/external/tensorrt/converter.py",),
+    "passes/patterns/tree.py": ("passes/patterns/matched.py",),
 }
 
 
 def _check_circles(sources: list[SourceFile]) -> Iterator[Violation]:
-    """Files that import one another, inside of functions and for annotations too: such a circle is one file, or cut
-    wrongly."""
+    """Find files that import one another, also inside of functions and for annotations.
+
+    Such a circle is one file, or is cut wrongly.
+    """
     by_module = {_module_of(source): source for source in sources}
     imports = {}
     for source in sources:
@@ -285,12 +271,12 @@ def _check_circles(sources: list[SourceFile]) -> Iterator[Violation]:
         for_types = _imported_files(source, by_module, for_types=True)
         forward = {file: node for file, node in for_types if file.as_posix() not in known}
         imports[source.file] = {**forward, **dict(_imported_files(source, by_module))}
-    for (file, *_), node, shown in _circles_in(imports):
+    for (file, *_), node, shown in circles_in(imports):
         yield Violation(file, node.lineno, node.col_offset + 1, f"files import one another: {shown}")
 
 
-def _circles_in(imports: dict[_Name, dict[_Name, _Import]]) -> Iterator[tuple[list[_Name], _Import, str]]:
-    """Circles from their first member on, the import that closes each, and how it is shown."""
+def circles_in(imports: dict[_Name, dict[_Name, _Import]]) -> Iterator[tuple[list[_Name], _Import, str]]:
+    """Yield circles from their first member on, the import that closes each, and the text that shows it."""
     while True:
         try:
             TopologicalSorter(imports).prepare()
@@ -302,12 +288,15 @@ def _circles_in(imports: dict[_Name, dict[_Name, _Import]]) -> Iterator[tuple[li
             yield circle, imports[circle[0]].pop(circle[1]), " -> ".join(map(str, [*circle, circle[0]]))
 
 
-#: Folders that import one another, to be opened: each row may only get shorter.
+#: Folders that import one another, to be resolved: each row may only become shorter.
 KNOWN_CIRCLES = (frozenset({"runtime", *(f"runtime/{device}" for device in ("cuda", "devices", "opencl", "vulkan"))}),)
 
 
 def _check_folder_circles(sources: list[SourceFile]) -> Iterator[Violation]:
-    """Folders that import one another, for annotations too: such folders are one, or a file is in the wrong one."""
+    """Find folders that import one another, also for annotations.
+
+    Such folders are one, or a file is in the wrong one.
+    """
     by_module = {_module_of(source): source for source in sources}
     folders = {source.file: "/".join(source.package[1:]) for source in sources}
     imports: dict[str, dict[str, tuple[Path, ast.ImportFrom]]] = {}
@@ -317,7 +306,7 @@ def _check_folder_circles(sources: list[SourceFile]) -> Iterator[Violation]:
             other = folders[file]
             if other != folder and not any({folder, other} <= known for known in KNOWN_CIRCLES):
                 imports.setdefault(folder, {}).setdefault(other, (source.file, node))
-    for _, (file, node), shown in _circles_in(imports):
+    for _, (file, node), shown in circles_in(imports):
         yield Violation(file, node.lineno, node.col_offset + 1, f"folders import one another: {shown}")
 
 
@@ -329,7 +318,7 @@ def _module_of(source: SourceFile) -> tuple[str, ...]:
 def _imported_files(
     source: SourceFile, by_module: dict[tuple[str, ...], SourceFile], *, for_types: bool = False
 ) -> Iterator[tuple[Path, ast.ImportFrom]]:
-    """`for_types`: those that annotations alone need, too."""
+    """Yield the files that a file imports, with `for_types` also the ones for annotations."""
     checks = [node for node in source.nodes if isinstance(node, ast.If) and _is_type_checking(node.test)]
     below = {inner for node in checks for statement in node.body for inner in ast.walk(statement)}
     never_run = set() if for_types else below
@@ -352,7 +341,7 @@ def _check_slow_imports(source: SourceFile) -> Iterator[Violation]:
 
 
 def _import_time_nodes(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """What runs while a module is imported: function bodies and `if TYPE_CHECKING:` do not."""
+    """Yield the nodes that are executed during import, without function bodies and `if TYPE_CHECKING:`."""
     for node in nodes:
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             continue
@@ -386,7 +375,7 @@ def _names_in_strings(node: ast.AST) -> list[str]:
 
 
 def _leading_text(node: ast.expr) -> str:
-    """What a string expression starts with, be it a constant, an f-string or a concatenation."""
+    """Return the start of a string expression: a constant, an f-string or a concatenation."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr) and node.values:
@@ -418,7 +407,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="check_layers.py", description=__doc__)
     parser.add_argument("repository", nargs="?", type=Path, default=Path(__file__).resolve().parents[2])
     root = parser.parse_args(arguments).repository
-    gc.disable()  # a million nodes that all stay: looking for garbage among them takes as long as all else
+    gc.disable()  # a million nodes stay alive: searching garbage among them takes as long as all the rest
     if not root.is_dir():
         parser.error(f"{root} is not a folder")
     violations = check_repository(root)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks that names of classes and files tell them apart; needs Python alone. Usage: check_names.py [REPOSITORY]."""
+"""Check that names of classes and files tell them apart; needs Python alone. Usage: check_names.py [REPOSITORY]."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from pathlib import Path
 
 from check_layers import package_folder, python_files
 
-#: How many class names may be defined in three files or more, and names of files be in three folders or more.
+#: Limits: class names in three or more files, and file names in three or more folders.
 MOST_CLASS_NAMES = 12
 MOST_FILE_NAMES = 20
 _MANY = 3
-#: What a folder of its kind is expected to have.
+#: File names that are expected in folders of a kind.
 CONVENTIONAL = frozenset(
     {"__init__", "codegen", "driver", "options", "pipeline", "prelude", "registry", "rules", "target"},
 )
 
-#: Folders whose files are named alike on purpose: a family of operators has one name in every front end, and where it
-#: is defined.
+#: Folders with equal file names on purpose: a family of operators has one name in every front end and in its
+#: definition.
 _FAMILIES = ("frontends/*/operators", "interpreter/*", "testing/*")
 
 Places = Mapping[str, list[str]]
 
 
 def common_names(root: Path) -> tuple[Places, Places]:
-    """The names of classes that several files define, with these, and of files that several folders have."""
+    """Return class names with the files that define them, and file names with their folders, if there are several."""
     classes: dict[str, set[str]] = defaultdict(set)
     files: dict[str, set[str]] = defaultdict(set)
     for file in python_files(root):
@@ -51,7 +51,7 @@ def _common(places: Mapping[str, Iterable[str]]) -> Places:
 
 
 def problems(root: Path) -> list[str]:
-    """What is above its limit, with all that counts."""
+    """Return the counts above their limits, with all names that count."""
     classes, files = common_names(root)
     found = []
     for names, what, most in (

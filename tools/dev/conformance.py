@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs ONNX's own test suites, each case in a process that may die, and compares what fails with not_passing.txt."""
+"""Run ONNX's own test suites, each case in a process that may die, and compare failures with not_passing.txt."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from case_results import CaseResult, differences, reason_of, run_all  # noqa: E4
 
 
 def _answering(kinds: list[str], is_reference: bool) -> Callable[[int], tuple[str, str]]:
-    """In a process of its own: runs the case that has a place in the list."""
+    """Return a function that runs a case by its index in the list, in its own process."""
     cases = _cases(kinds)
     return lambda index: _outcome(cases[index], is_reference)
 
@@ -43,7 +43,7 @@ def _cases(kinds: list[str]) -> list[Any]:
 
 
 def show(results: list[CaseResult]) -> None:
-    """Counts by kind, then the reasons, the most frequent first."""
+    """Print counts by kind, then the reasons, the most frequent first."""
     kinds = {kind: Counter[str]() for kind in model_suites.KINDS}
     for each in results:
         kinds[_kind(each.name)][each.status] += 1
@@ -81,7 +81,7 @@ def main() -> int:
     chosen = {name: names.index(name) for name in wanted}
     answering = functools.partial(_answering, options.kinds, options.reference)
     with tempfile.TemporaryDirectory() as folder:
-        # Nothing stale helps a case, and the user's own cache stays as it is.
+        # No stale program helps a case, and the user's own cache stays unchanged.
         os.environ["RELAX_MLIR_CACHE"] = folder
         results = run_all(chosen, answering, options.jobs, options.limit)
     show(results)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""test/conformance/: of each target and codegen the cases that are not right, and why that is so.
+"""Lists in test/conformance/: the failing cases of each target and codegen, with the reasons.
 
-A line is "wrong: relax.name f32 empty n: the reason". What is not taken is fine, and on no list.
+A line is "wrong: relax.name f32 empty n: the reason". Declined cases are correct and on no list.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LONGEST = 200
 
 
 class Listed(NamedTuple):
-    """What a case on a list is, and why."""
+    """Verdict of a case on a list, and its reason."""
 
     verdict: str
     reason: str
@@ -30,7 +30,7 @@ def path_of(name: str) -> Path:
 
 
 def read(name: str) -> dict[str, Listed]:
-    """By the names of the cases; nothing where there is no list."""
+    """Return the listed cases by name. Empty without a list."""
     path = path_of(name)
     lines = path.read_text("utf-8").splitlines() if path.is_file() else []
     found = {}
@@ -41,7 +41,7 @@ def read(name: str) -> dict[str, Listed]:
 
 
 def write(name: str, report: Report) -> None:
-    """The list anew; reasons of what is still so stay."""
+    """Rewrite the list. Cases with an unchanged verdict keep their reasons."""
     before = read(name)
     lines = []
     for each in problems(report):
@@ -52,7 +52,7 @@ def write(name: str, report: Report) -> None:
 
 
 def problems(report: Report) -> list[Verdict]:
-    """Verdicts that belong on a list."""
+    """Return the verdicts that belong on a list."""
     return [each for each in report.verdicts if each.verdict in _PROBLEMS]
 
 

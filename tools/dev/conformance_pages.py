@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs/conformance/: what a run of relax-check has found, as pages of the site."""
+"""Pages of docs/conformance/: the results of a run of relax-check for the site."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ _TYPES = ("f32", "f64", "f16", "bf16", "i32", "i64", "i8", "ui8", "i1")
 _OTHERS = "others"
 _INDEX = """\
 # Conformance
-What [relax-check](../proof.md) says of this project's targets and codegens: each operator with its element types, sizes
-and attributes, small models, random graphs, compared with the reference. *Not taken is fine, wrong is not.*
-`make check-codegens` runs it, and fails where something has got worse than these pages say.
+Results of [relax-check](../proof.md) for this project's targets and codegens. It compares operators with different
+element types, sizes and attributes, small models and random graphs with the reference. *Not taken is fine, wrong is
+not.* `make check-codegens` runs the cases and fails if a result is worse than on these pages.
 
 | | cases | right | not taken | deviates | refused | unchecked | wrong | run |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -45,13 +45,13 @@ def path_of(name: str) -> Path:
 
 
 def operators_on(name: str) -> set[str]:
-    """The operators that a page has; none where there is no page."""
+    """Return the operators on a page, or an empty set without a page."""
     path = path_of(name)
     return set(re.findall(r"`(relax\.[\w.]+)`", path.read_text("utf-8"))) if path.is_file() else set()
 
 
 def write(name: str, report: Report, share: float, listed: Mapping[str, Listed]) -> None:
-    """Of a run of that share of the cases."""
+    """Write the page of a run with a share of the cases."""
     path_of(name).write_text(_page(name, report, share, listed), "utf-8")
 
 
@@ -62,7 +62,7 @@ def _page(name: str, report: Report, share: float, listed: Mapping[str, Listed])
     parts = [
         f"{_WRITTEN}<!-- {json.dumps(facts)} -->\n# Conformance of the {TITLES[name]}\n",
         f"Cases: {cases}; {_summary(counts)}. Run on {facts['run']}.\n",
-        "Numbers in the tables are of cases that are right. [What the verdicts mean](../proof.md#is-it-right).\n",
+        "Numbers count the cases that are right: 7/9 is 7 of 9. [Verdicts](../proof.md#is-it-right).\n",
         *_problems(listed),
         *_deviations(report),
         *_patterns(report),
@@ -79,7 +79,7 @@ def _summary(counts: Mapping[str, int]) -> str:
 def _problems(listed: Mapping[str, Listed]) -> Iterable[str]:
     if not listed:
         return
-    yield "## What is not right\n"
+    yield "## Cases that are not right\n"
     groups: dict[Listed, list[str]] = {}
     for case, each in listed.items():
         groups.setdefault(each, []).append(case)
@@ -87,13 +87,13 @@ def _problems(listed: Mapping[str, Listed]) -> Iterable[str]:
 
 
 def _deviations(report: Report) -> Iterable[str]:
-    """What a codegen declares of NaN and infinities, where a case shows it."""
+    """Yield a codegen's declarations on NaN and infinities, if a case shows them."""
     groups: dict[str, list[str]] = {}
     for each in report.verdicts:
         if each.verdict == "deviates":
             groups.setdefault(each.reason, []).append(each.case)
     if groups:
-        yield "## What it declares of NaN and infinities\n"
+        yield "## Declared deviations for NaN and infinities\n"
         yield "".join(f"- {_cases(cases)}: {cell(reason)}\n" for reason, cases in groups.items())
 
 
@@ -102,39 +102,36 @@ def _cases(cases: Sequence[str]) -> str:
 
 
 def _operators(report: Report) -> Iterable[str]:
-    """A row for each operator that has a case which is taken; the others by name."""
+    """Yield the operators with a case that is taken by their element types, and the names of all others."""
     found: dict[str, list[Verdict]] = {row.op: [] for row in sorted(all_rows(), key=lambda row: row.op)}
     for each in report.verdicts:
         if each.group == "operators":
             found.setdefault(each.case.partition(" ")[0], []).append(each)
-    rows = {name: _row(cases) for name, cases in found.items()}
-    is_used = {name: any(each.verdict != "not taken" for each in cases) for name, cases in found.items()}
+    used = {name: cases for name, cases in found.items() if any(each.verdict != "not taken" for each in cases)}
     yield "## Operators\n"
-    if any(is_used.values()):
-        yield _table(("operator", *_TYPES, _OTHERS), [(f"`{name}`", *rows[name]) for name in rows if is_used[name]])
-    for what, is_drawn in (("Not taken", True), ("No case is drawn of", False)):
-        left = [f"`{name}`" for name, cases in found.items() if not is_used[name] and bool(cases) == is_drawn]
+    if used:
+        groups: dict[str, list[str]] = {}
+        for name, cases in used.items():
+            groups.setdefault(_types(cases), []).append(f"`{name}` {_right(cases)}")
+        rows = [(types, ", ".join(shown)) for types, shown in groups.items()]
+        yield _table(("element types", "operators"), rows)
+    for what, is_drawn in (("Not taken", True), ("Without a case", False)):
+        left = [f"`{name}`" for name, cases in found.items() if name not in used and bool(cases) == is_drawn]
         if left:
             yield f"{what}: {', '.join(left)}.\n"
 
 
-def _row(cases: Sequence[Verdict]) -> list[str]:
-    """A cell for each element type, and one for all others."""
-    by_type: dict[str, list[Verdict]] = {}
-    for each in cases:
-        dtype = type_of(each)
-        by_type.setdefault(dtype if dtype in _TYPES else _OTHERS, []).append(each)
-    return [_cell(by_type.get(dtype, [])) for dtype in (*_TYPES, _OTHERS)]
+def _types(cases: Sequence[Verdict]) -> str:
+    """Return the element types of the cases that are taken."""
+    types = {type_of(each) for each in cases if each.verdict != "not taken"}
+    shown = [dtype for dtype in _TYPES if dtype in types]
+    return ", ".join([*shown, *([_OTHERS] if types - set(_TYPES) else [])])
 
 
-def _cell(cases: Sequence[Verdict]) -> str:
-    counts = Counter(each.verdict for each in cases)
-    right, taken = counts["right"], len(cases) - counts["not taken"]
-    if not taken:
-        return ""
-    shown = f"{right}" if right == len(cases) else f"{right} of {len(cases)}"
-    others = [f"{counts[verdict]} {verdict}" for verdict in VERDICTS if verdict not in ("right", "not taken")]
-    return ", ".join([shown, *(each for each in others if not each.startswith("0 "))])
+def _right(cases: Sequence[Verdict]) -> str:
+    """Return the number of right cases, with the number of all cases if some are not right."""
+    right = sum(each.verdict == "right" for each in cases)
+    return f"{right}" if right == len(cases) else f"{right}/{len(cases)}"
 
 
 def _patterns(report: Report) -> Iterable[str]:
@@ -144,7 +141,7 @@ def _patterns(report: Report) -> Iterable[str]:
             found.setdefault(each.case.partition(" ")[0], []).append(each)
     if found:
         yield "## Patterns\n"
-        yield _table(("pattern", "cases"), [(f"`{name}`", _cell(cases)) for name, cases in found.items()])
+        yield f"{', '.join(f'`{name}` {_right(cases)}' for name, cases in found.items())}.\n"
 
 
 def _models(report: Report, is_codegen: bool) -> Iterable[str]:
@@ -153,10 +150,18 @@ def _models(report: Report, is_codegen: bool) -> Iterable[str]:
         rows = [(each.case, each.verdict, f"{each.taken} of {each.operators}") for each in models]
         yield f"## Models\n\n{_table(('model', 'verdict', 'operators taken'), rows)}"
     elif models:
-        yield f"## Models\n\n{_table(('model', 'verdict'), [(each.case, each.verdict) for each in models])}"
+        yield f"## Models\n\n{_by_verdict(models)}"
     graphs = [each for each in report.verdicts if each.group == "graphs"]
     if graphs:
-        yield f"## Random graphs\n\n{_cell(graphs) or 'None of them is taken.'}\n"
+        yield f"## Random graphs\n\n{_right(graphs)} right.\n"
+
+
+def _by_verdict(models: Sequence[Verdict]) -> str:
+    """Return a line for each verdict with the names of its models."""
+    groups: dict[str, list[str]] = {}
+    for each in models:
+        groups.setdefault(each.verdict, []).append(each.case)
+    return "".join(f"- {verdict}: {', '.join(names)}\n" for verdict, names in groups.items())
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -165,7 +170,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def write_index(names: Sequence[str]) -> None:
-    """The page that has a row for each other page that there is."""
+    """Write the page with a row for each existing page."""
     rows = [_index_row(name) for name in names if path_of(name).is_file()]
     (FOLDER / "index.md").write_text(f"{_WRITTEN}{_INDEX}{''.join(rows)}", "utf-8")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes docs/attributes.md from the table of attributes and the comments in it."""
+"""Write docs/attributes.md from the table of attributes and the comments in it."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ TABLE = ROOT / "dialects" / "core" / "ir_attributes.py"
 HEAD = """\
 <!-- Written by tools/dev/gen_attributes.py from dialects/core/ir_attributes.py (`make generate`): do not edit. -->
 # Attributes in the IR
-What frontends, passes and targets tell one another by attributes. The verifier refuses them in other places and of
-other types, and unknown ones that begin with `tir.`. *Until* is the last stage or pass behind which one may stand;
-without, it stays as long as what it is on. *Contract* is the version of the [codegen contract](codegens/contract.md)
-since which an attribute belongs to it; the others are internal. Attributes of operators are in
-[relax-operators.md](relax-operators.md) and [tir-operators.md](tir-operators.md).
+Frontends, passes and targets exchange facts as attributes. The verifier rejects attributes on other operations or of
+other types, and unknown names that begin with `tir.`. After each pass in the column *until*, no operation may have the
+attribute, which the pass manager checks; an empty cell means the lifetime of the operation. *Contract* is the version
+of the [codegen contract](codegens/contract.md) that introduced the attribute; without a version, it is internal.
+Attributes of operators are in [relax-operators.md](relax-operators.md) and [tir-operators.md](tir-operators.md).
 """
-COLUMNS = "| attribute | on | type | what it says | written by | read by | until | contract |\n|" + " --- |" * 8
+COLUMNS = "| attribute | on | type | description | written by | read by | until | contract |\n|" + " --- |" * 8
 
 
 def page() -> Iterator[str]:
@@ -47,8 +47,8 @@ def page() -> Iterator[str]:
 
 def _line(row: IRAttribute, doc: str) -> str:
     writer, reader = row.flow.split(" -> ")
-    until = f"`{row.until}`" if row.until else ""
-    cells = [f"`{row.name}`", row.on.text, row.kind.text, doc, writer, reader, until, row.contract or "internal"]
+    until = ", ".join(f"`{name}`" for name in row.until.split(", ")) if row.until else ""
+    cells = [f"`{row.name}`", row.on.text, row.kind.text, doc, writer, reader, until, row.contract]
     return "| " + " | ".join(each.replace("|", "\\|") for each in cells) + " |"
 
 

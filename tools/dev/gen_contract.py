@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes test/python/contract-1.txt, the signatures of the codegen contract. Run it only where the contract is meant to
-change: docs/codegens/contract.md says what has to change with it. `make generate` does not.
+"""Write test/python/contract-1.txt, the signatures of the codegen contract.
+
+Run it only for an intended change of the contract: docs/codegens/contract.md lists the other changes that this
+requires. `make generate` does not run it.
 """
 
 from __future__ import annotations
@@ -22,14 +24,14 @@ _EMPTY = inspect.Parameter.empty
 
 
 class _Text(str):
-    """An annotation, which a signature shows without quotes."""
+    """Annotation that a signature shows without quotes."""
 
     __slots__ = ()
     __repr__ = str.__str__
 
 
 def contract() -> dict[str, str]:
-    """Each name of the contract with its signature, attributes of the IR too."""
+    """Return each name of the contract with its signature, including attributes of the IR."""
     from relax_mlir.dialects.core.ir_attributes import TABLE
     from relax_mlir.support.contract import NAMES
 
@@ -47,7 +49,7 @@ def contract() -> dict[str, str]:
 
 
 def changes(frozen: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """What is not as it was frozen, in words."""
+    """Return the differences from the frozen contract, in words."""
     absent = "not there"
     return [
         f"this changes contract 1: {name}: was ({frozen.get(name, absent)}), is ({now.get(name, absent)}); raise the "
@@ -68,7 +70,8 @@ def _split(line: str) -> tuple[str, str]:
 
 
 def _shown(thing: Any) -> str:
-    """Of a constant its type; of a class nothing, its members are listed apart."""
+    """Return the text of a name: for a constant its type, for a class only "class", as its members are listed
+    separately."""
     if isinstance(thing, type):
         return "class"
     if not callable(thing):
@@ -80,7 +83,7 @@ def _shown(thing: Any) -> str:
 
 def _member(cls: Any, name: str) -> str:
     if name == "__init__":
-        return _signature(cls)  # of named tuples too, which have none
+        return _signature(cls)  # also named tuples, which have none
     found = inspect.getattr_static(cls, name, None)
     if isinstance(found, (staticmethod, classmethod)):
         inner: Any = found.__func__
@@ -111,7 +114,7 @@ def _annotation(stated: object) -> object:
 
 
 def _unqualified(text: str) -> str:
-    """Without the modules that types are in: those are not of the contract."""
+    """Remove the modules of types: they are not part of the contract."""
     return re.sub(r"\b(?:\w+\.)+(?=\w)", "", text)
 
 

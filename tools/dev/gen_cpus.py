@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes targets/llvm/objects/cpus.json: LLVM's CPUs and their features, which its API does not tell.
+"""Write targets/llvm/objects/cpus.json: LLVM's CPUs and their features, which its API does not provide.
 
-LLVM inlines a function only into one whose CPU has all that its own may use: so a caller for the CPU in question, and
-a callee for each feature, tell the features by the calls that are gone. Some CPUs and features make LLVM end the
-process (a 32-bit CPU where the code has 64 bits): they are left out, hence the processes of their own.
-Usage: python tools/dev/gen_cpus.py [--check]
+LLVM inlines a function only if the caller's CPU has all features that the callee may use. A caller for each CPU and a
+callee for each feature therefore show the features by the calls that are inlined. Some CPUs and features make LLVM end
+the process (a 32-bit CPU for 64-bit code). They are left out, and found in processes of their own. Usage: python
+tools/dev/gen_cpus.py [--check]
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import llvmlite.binding as llvm
 
 OUTPUT = Path(__file__).parents[2] / "targets" / "llvm" / "objects" / "cpus.json"
 
-#: Architecture -> the CPU and features that all that runs Linux there has, without flags of the scheduling that not
-#: every CPU has.
+#: Architecture -> the CPU and features of every machine that runs Linux on it, without scheduling flags that some CPUs
+#: lack.
 BASELINES = {
     "x86_64": ("x86-64", ""),
     "aarch64": ("generic", "-enable-select-opt,-ete,-fuse-adrp-add,-fuse-aes,-trbe,-use-postra-scheduler"),
     "riscv64": ("generic-rv64", "+m,+a,+f,+d,+c,-optimized-nf2-segment-load-store"),
 }
-#: These change what pointers or calls are: the code would not fit to the rest of the process.
+#: These features change pointers or calls: the code would be incompatible with the rest of the process.
 OTHER_ABIS = re.compile("(16bit|32bit|64bit)(-mode)?|soft-float|e|zfinx|zdinx|zhinx|zhinxmin|(experimental-)?rv.*u32")
 
 
@@ -40,7 +40,7 @@ def machine(architecture: str, cpu: str, features: str = "") -> llvm.TargetMachi
 
 
 def named_by_llvm(architecture: str) -> tuple[list[str], list[str]]:
-    """The names of CPUs and features, as LLVM prints them in its help."""
+    """Return the names of CPUs and features in LLVM's help."""
     done = subprocess.run([sys.executable, __file__, "--help-of", architecture], stderr=subprocess.PIPE, check=True)
     cpus, features = done.stderr.decode().split("Available features", 1)
     pattern = re.compile(r"^  (\S+) +- ", re.MULTILINE)
@@ -48,13 +48,13 @@ def named_by_llvm(architecture: str) -> tuple[list[str], list[str]]:
 
 
 def adding(architecture: str, name: str) -> tuple[str, str]:
-    """The baseline with a feature. A vector's length is none without vectors."""
+    """Return the baseline with a feature. A vector length also needs vectors."""
     cpu, base = BASELINES[architecture]
     return cpu, joined(base, "+v" if name.startswith("zvl") else "", "+" + name)
 
 
 def question(architecture: str, subjects: Sequence[tuple[str, str]], features: Sequence[str]) -> str:
-    """LLVM IR with a caller for each subject, whose calls stay where the subject lacks a feature."""
+    """Return LLVM IR with a caller for each subject. A call remains if the subject lacks the feature."""
     lines = []
     for index, name in enumerate(features):
         body = "store volatile i8 0, ptr %p\n  store volatile i8 1, ptr %p"
@@ -77,7 +77,7 @@ def joined(*features: str) -> str:
 def answers(
     architecture: str, subjects: Sequence[tuple[str, str]], features: Sequence[str]
 ) -> dict[tuple[str, str], set[str]]:
-    """The features of CPUs, each with some more or fewer."""
+    """Return the features of each subject: a CPU with additional or removed features."""
     module = llvm.parse_assembly(question(architecture, subjects, features))
     module.triple = f"{architecture}-unknown-linux-gnu"
     builder = llvm.create_pass_builder(
@@ -93,7 +93,7 @@ def answers(
 
 
 def borne(architecture: str, subjects: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The subjects for which LLVM makes code."""
+    """Return the subjects for which LLVM generates code."""
     pending, found = list(subjects), []
     while pending:
         asked = json.dumps([architecture, pending])
@@ -101,13 +101,13 @@ def borne(architecture: str, subjects: Iterable[tuple[str, str]]) -> list[tuple[
         done = subprocess.run(command, input=asked, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         count = len(done.stdout.splitlines())
         found += pending[:count]
-        # The one after the last answer is what ended the process.
+        # The subject after the last answer ended the process.
         pending = pending[count + 1 :]
     return found
 
 
 def try_code(architecture: str, subject: tuple[str, str]) -> None:
-    """Makes code that uses floats; LLVM ends the process where it cannot."""
+    """Generate code that uses floats. LLVM ends the process if it cannot."""
     text = (
         "define double @f(double %x, half %y) { %z = fpext half %y to double\n%w = fadd double %x, %z\nret double %w }"
     )
@@ -117,7 +117,8 @@ def try_code(architecture: str, subject: tuple[str, str]) -> None:
 
 
 def describe(architecture: str) -> dict[str, object]:
-    """Features with what each brings along, CPUs with what they have; both without what follows from the rest."""
+    """Return features with their implied features, and CPUs with their features, both without what follows from the
+    rest."""
     cpu_names, names = named_by_llvm(architecture)
     cpu, base = BASELINES[architecture]
     more = {name: adding(architecture, name) for name in names if not OTHER_ABIS.fullmatch(name)}
@@ -127,7 +128,7 @@ def describe(architecture: str) -> dict[str, object]:
     fewer = {name: fewer[name] for name in features if fewer[name] in fine}
     cpus = borne(architecture, [(name, "") for name in cpu_names])
     found = answers(architecture, [(cpu, base), *(more[name] for name in features), *fewer.values(), *cpus], features)
-    # Inlining does not ask for all flags of the scheduling: every CPU seems to have them.
+    # Inlining ignores some scheduling flags: every CPU seems to have them.
     ignored = {name for name, subject in fewer.items() if name in found[subject]}
     baseline = found[cpu, base] - ignored
     implied = {name: found[more[name]] - baseline - ignored - {name} for name in features}
@@ -143,12 +144,12 @@ def describe(architecture: str) -> dict[str, object]:
 
 
 def essential(features: set[str], implied: dict[str, set[str]]) -> list[str]:
-    """The features that no other of them brings along."""
+    """Return the features that no other of them implies."""
     brought = {
         other
         for name in features
         for other in implied[name] & features
-        if name not in implied[other] or name < other  # two that bring each other: one stays
+        if name not in implied[other] or name < other  # if two imply each other, one stays
     }
     return sorted(features - brought)
 
@@ -179,7 +180,7 @@ def main() -> int:
     if not args.check:
         OUTPUT.write_text(json.dumps(inventory(), indent=1) + "\n", encoding="utf-8")
         return 0
-    # Asking takes half a minute, and the answers are those of a version.
+    # The queries take half a minute, and the answers depend on the version only.
     if json.loads(OUTPUT.read_text(encoding="utf-8"))["llvm"] == version():
         return 0
     print(f"{OUTPUT.name} is not current: run python tools/dev/gen_cpus.py", file=sys.stderr)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes emit/special/expansions.json: Chebyshev series of special functions on parts of their ranges.
+"""Write emit/special/expansions.json: Chebyshev series of special functions on parts of their ranges.
 
-Coefficients are computed from values in 40 digits; a series ends where the rest is below an f64's last bit. Needs
-mpmath. `--check` compares with the file only.
+Coefficients are computed from values in 40 digits. A series ends where the rest is below an f64's last bit. Needs
+mpmath. `--check` only compares with the file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MOST = 64
 
 
 class Series(NamedTuple):
-    """A function of a variable in [low, high]."""
+    """Function of a variable in [low, high]."""
 
     function: Callable[[Number], Number]
     low: Number
@@ -33,7 +33,7 @@ class Series(NamedTuple):
 
 
 def scaled_erfc(t: Number) -> Number:
-    """erfc(x) * exp(x**2) * (1 + 2x) where t = (x - 4) / (x + 4), which maps [0, inf) to [-1, 1)."""
+    """Return erfc(x) * exp(x**2) * (1 + 2x) for t = (x - 4) / (x + 4), which maps [0, inf) to [-1, 1)."""
     x = 4 * (1 + t) / (1 - t)
     if x > 60:  # by the asymptotic series
         total = term = mp.mpf(1)
@@ -45,7 +45,7 @@ def scaled_erfc(t: Number) -> Number:
 
 
 def inverse_erfc(s: Number) -> Number:
-    """The x with log(erfc(x)) = -s**2, divided by s."""
+    """Return the x with log(erfc(x)) = -s**2, divided by s."""
     wanted = -s * s
 
     def distance(x: Number) -> Number:
@@ -59,7 +59,7 @@ def _phase(x: Number, order: int) -> Number:
 
 
 def _wave(order: int, z: Number) -> tuple[Number, Number, Number]:
-    """x, and what the Bessel functions of both kinds are without their amplitude, where z = (8 / x)**2."""
+    """Return x, and the Bessel functions of both kinds divided by their amplitude, for z = (8 / x)**2."""
     x = 8 / mp.sqrt(z)
     scale = mp.sqrt(mp.pi * x / 2)
     return x, scale * mp.besselj(order, x), scale * mp.bessely(order, x)
@@ -82,7 +82,7 @@ def odd_wave(order: int) -> Callable[[Number], Number]:
 
 
 def _airy_wave(z: Number) -> tuple[Number, Number, Number]:
-    """Of -x where z = 1 / zeta**2 and zeta = 2/3 * x**1.5: zeta, and both functions without their amplitude."""
+    """Return zeta, and both functions of -x divided by their amplitude, for z = 1 / zeta**2 and zeta = 2/3 * x**1.5."""
     zeta = 1 / mp.sqrt(z)
     x = (zeta * 3 / 2) ** (mp.mpf(2) / 3)
     scale = mp.sqrt(mp.pi) * mp.root(x, 4)
@@ -100,13 +100,13 @@ def airy_odd_wave(z: Number) -> Number:
 
 
 def airy_far(u: Number) -> Number:
-    """ai(x) * 2 * sqrt(pi) * x**0.25 * exp(zeta) where u = 1 / zeta."""
+    """Return ai(x) * 2 * sqrt(pi) * x**0.25 * exp(zeta) for u = 1 / zeta."""
     x = (3 / (2 * u)) ** (mp.mpf(2) / 3)
     return mp.airyai(x) * 2 * mp.sqrt(mp.pi) * mp.root(x, 4) * mp.exp(1 / u)
 
 
 def _root(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
-    """The function of z = x**2 that `function` is of x."""
+    """Return the function g with g(x**2) = function(x)."""
     return lambda z: function(mp.sqrt(z))
 
 
@@ -144,7 +144,7 @@ def all_series() -> dict[str, Series]:
 
 
 def coefficients(series: Series) -> list[float]:
-    """Of Chebyshev's polynomials of the variable mapped to [-1, 1]; the first is not halved."""
+    """Return the coefficients of Chebyshev polynomials of the variable mapped to [-1, 1]. The first is not halved."""
     middle, half = (mp.mpf(series.high) + series.low) / 2, (mp.mpf(series.high) - series.low) / 2
     angles = [mp.pi * (2 * k + 1) / (2 * _MOST) for k in range(_MOST)]
     values = [series.function(middle + half * mp.cos(angle)) for angle in angles]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: E501  # a table of one line per row reads best
-"""Writes docs/front-ends.md, which front end is for which model and what each covers, from the registries."""
+"""Write docs/front-ends.md, the models and the coverage of each front end, from the registries."""
 
 from __future__ import annotations
 
@@ -10,43 +10,44 @@ from collections import Counter
 from pathlib import Path
 
 from generated import main
+from relax_mlir.support.importing import is_own_module
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "front-ends.md"
 HEAD = """\
 <!-- Written by tools/dev/gen_front_ends.py from the registries (`make generate`): do not edit. -->
-# Models in: which front end
+# Front ends
 | you have | in Python | on the command line | needs |
 | --- | --- | --- | --- |
 | an ONNX model | [`rx.from_onnx`](onnx.md) | `relax-compile model.onnx` | `relax-mlir[onnx]` |
 | a torch model, a `.pt2` file | [`rx.from_torch`](torch.md) | `relax-compile model.pt2` | `relax-mlir[torch]` |
-| code that stays torch | [`torch.compile(model, backend="relax_mlir")`](torch.md#torchcompile) | | `relax-mlir[torch]` |
+| code with torch | [`torch.compile(model, backend="relax_mlir")`](torch.md#torchcompile) | | `relax-mlir[torch]` |
 | a jax function | [`rx.jit`](jax.md) | | `relax-mlir[jax]` |
-| code that stays jax | [the platform `relax`](jax.md#the-platform-relax) | `JAX_PLATFORMS=relax` | `relax-mlir[jax]` |
-| StableHLO: text, bytecode, what `jax.export` gives | [`rx.from_stablehlo`](stablehlo.md) | `relax-compile model.mlir` | |
+| code with jax | [the platform `relax`](jax.md#the-platform-relax) | `JAX_PLATFORMS=relax` | `relax-mlir[jax]` |
+| StableHLO: text, bytecode, results of `jax.export` | [`rx.from_stablehlo`](stablehlo.md) | `relax-compile model.mlir` | |
 | TOSA: text, bytecode | [`rx.from_tosa`](tosa.md) | `relax-compile model.mlir` | |
 | linalg on tensors, other upstream MLIR | [`rx.Module.parse`](tosa.md#plain-mlir) | `relax-compile model.mlir` | |
-| a TFLite (LiteRT) model | [`rx.from_tflite`](tflite.md) | `relax-compile model.tflite` | `relax-mlir[tflite]` |
+| a TFLite (LiteRT) model | [`rx.from_tflite`](tflite.md), of the plug-in `relax-mlir-tflite` | `relax-compile model.tflite` | `relax-mlir[tflite]` |
 | a `tvm.IRModule` | [`rx.from_tvm`](from-tvm.md) | | `apache-tvm` |
 | TVMScript | [`rx.Module.from_script`](script.md) | `relax-compile module.py` | |
-| nothing yet | [a graph that Python code builds](python.md) | | |
+| a format of your own | [a front end of your own](extending.md#a-front-end-of-your-own) | `relax-compile model.acme` | |
+| no model | [graphs in Python](python.md) | | |
 
-What a `.mlir` or `.mlirbc` file holds tells which front end reads it. All give a module of the `relax` dialect, which
-`rx.compile`, `rx.lower`, codegens and `relax-opt` take as any other.
+The content of a `.mlir` or `.mlirbc` file selects its front end. All front ends return a module of the `relax` dialect
+for `rx.compile`, `rx.lower`, codegens and `relax-opt`.
 
-## What cannot be imported
-One error lists everything, with the place in the model and the reason. `relax-compile model --check` prints that list
-without compiling, for each of these files. `relax-compile --list-onnx-operators`, `--list-torch-operators`,
-`--list-stablehlo-operators`, `--list-tosa-operators` and `--list-tflite-operators` print what is known, and where it is
-written.
+## Unsupported operators
+One error lists all unsupported operators, with locations and reasons. `relax-compile model --check` prints the list
+without compiling. `relax-compile --list-operators=NAME` prints the supported operators of a front end (`onnx`, `torch`,
+`stablehlo`, `tosa`, `tflite`, or one of a package) and the locations of their converters.
 
-## Files from others
-Reading a model runs no code of its author: ONNX, TFLite, StableHLO, TOSA, MLIR, TVMScript and `.pt2` files are data. A
-`.pt2` file that holds objects of its author's classes, or that torch 2.8 or older wrote, is refused. `trust=True` and
-`--trust` read such a file by torch.export.load, [which runs code](torch.md#pt2-files-from-others). A compiled program,
-`.rxa`, is code. `SECURITY.md` lists each kind of file.
+## Untrusted files
+Reading a model runs no code of its author: ONNX, TFLite, StableHLO, TOSA, MLIR, TVMScript and `.pt2` files are data.
+`.pt2` files with objects of the author's classes, and files by torch 2.8 or older, are rejected. `trust=True` and
+`--trust` read them by torch.export.load, [which runs code](torch.md#pt2-files-from-others). A compiled program, `.rxa`,
+is code. `SECURITY.md` lists all kinds of files.
 
-## An operator of your own
-A converter says what an operator becomes; it is written alike for all front ends, and one may serve several:
+## Custom operators
+Write a converter for your operator. Converters have the same form in all front ends, and one function can serve several:
 
 ```python
 import relax_mlir as rx
@@ -62,16 +63,18 @@ def swish(node):
     return relax.nn.silu(node.tensor(0))
 ```
 
-`node.tensor(0)` is an operand, `node.value(0)` what is known of it while the model is imported, `node.call_tir(...)` a
-PrimFunc of yours, `raise node.fail("reason")` a refusal; attributes are read as each front end has them. A package of
-yours [announces the module](extending.md#how-others-find-your-package) that has these lines.
+`node.tensor(0)` is an operand, and `node.value(0)` its value if known at import. `node.call_tir(...)` calls a PrimFunc of
+yours, `raise node.fail("reason")` rejects the operator. Attributes depend on the front end. Your package
+[announces the module](extending.md#how-others-find-your-package) with these lines.
 
-## What each covers
-Operators with a converter, by the file of `frontends/<front end>/operators/` that has them. What ONNX defines by other
-operators, torch decomposes, and StableHLO's composites need none. Modules of torch count overloads, and backward steps.
+## Coverage
+Number of operators with a converter, by file of the front end's folder `operators/`. Functions of ONNX, decompositions of
+torch and composites of StableHLO need no converter. The numbers for torch include overloads and backward steps.
 
 """
 FRONT_ENDS = ("onnx", "torch", "stablehlo", "tosa", "tflite")
+#: Registries of front ends that are plug-ins.
+_PLUGINS = {"tflite": "relax_mlir_tflite.registry"}
 
 
 def pages() -> dict[Path, str]:
@@ -79,13 +82,16 @@ def pages() -> dict[Path, str]:
 
 
 def families(front_end: str) -> Counter[str]:
-    """How many operators each file of converters has; those that helpers elsewhere make count as theirs who ask."""
-    registry = importlib.import_module(f"relax_mlir.frontends.{front_end}.registry")
+    """Count the operators in each file of converters.
+
+    Converters that a helper creates count for the file that calls it.
+    """
+    registry = importlib.import_module(_PLUGINS.get(front_end, f"relax_mlir.frontends.{front_end}.registry"))
     registry.CONVERTERS.load()
     modules: dict[str, str] = {}
     for each in registry.CONVERTERS.all():
         module = each.function.__module__
-        if module.startswith("relax_mlir."):
+        if is_own_module(module):
             modules[each.name] = module.rpartition(".")[2] if ".operators." in module else ""
     return Counter(modules.values())
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes docs/tir-intrinsics-llvm.md: the measured errors of tir's intrinsics on llvm, in ulp.
+"""Write docs/tir-intrinsics-llvm.md: the measured errors of tir's intrinsics on llvm, in ulp.
 
-f32 functions of one operand are measured on every number of the binades that matter, against f64; the others where
-mpmath has the time to follow. Takes half an hour. `--check` only compares the checksum of the lowered code
-with the one that the file was measured for.
+f32 functions of one operand are measured on every number of the relevant binades, against f64; all others as far as
+mpmath's speed allows. Takes half an hour. `--check` only compares the checksum of the lowered code with the checksum in
+the file.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 FILE = REPOSITORY / "docs" / "tir-intrinsics-llvm.md"
 DTYPES = ("f16", "bf16", "f32", "f64")
 POINTS = 3000
-# The binades of f32 that are measured number by number: 2**-5 up to 2**7.
+# Binades of f32 that are measured number by number: 2**-5 up to 2**7.
 DENSE = range(-5, 7)
 _FAST_COLUMNS = 4  # bars in a row of the second table
-# Of the other binades every 256th number.
+# In the other binades, every 256th number.
 SPARSE_STEP = 256
 
 
 class Case(NamedTuple):
-    """An intrinsic's reference by mpmath, and the interval of operands where it is worth measuring."""
+    """Reference of an intrinsic by mpmath, and the interval of useful operands."""
 
     name: str
     reference: Callable[..., float]
@@ -49,17 +49,17 @@ class Case(NamedTuple):
 
 
 def mpmath() -> ModuleType:
-    """Not among the project's dependencies, and not needed for --check."""
+    """Return mpmath, which is not among the project's dependencies, and not needed for --check."""
     return importlib.import_module("mpmath")
 
 
 def jit() -> ModuleType:
-    """The tests' helper that runs an intrinsic."""
+    """Return the tests' helper that runs an intrinsic."""
     return importlib.import_module("intrinsic_jit")
 
 
 def oracle() -> ModuleType:
-    """The tests' references by numpy and scipy, in the longest float they are given."""
+    """Return the tests' references by NumPy and SciPy, in the longest float of their operands."""
     return importlib.import_module("intrinsic_oracle")
 
 
@@ -68,7 +68,7 @@ def everywhere(low: float, high: float) -> tuple[dict[str, float], dict[str, flo
 
 
 def wide(f32: tuple[float, float], f64: tuple[float, float]) -> tuple[dict[str, float], dict[str, float]]:
-    """An interval for f64 and one for the others, which overflow earlier."""
+    """Return an interval for f64 and one for the other types, which overflow earlier."""
     low, high = dict.fromkeys(DTYPES, f32[0]), dict.fromkeys(DTYPES, f32[1])
     low["f64"], high["f64"] = f64
     return low, high
@@ -129,7 +129,7 @@ FAST_RANGE = {"sin": 100.0, "cos": 100.0, "tan": 100.0, "exp": 80.0, "sigmoid": 
 
 
 def points(case: Case, dtype: str) -> list[ndarray]:
-    """All numbers of a narrow type; of others random ones by bits, and evenly over everyday sizes."""
+    """Return all numbers of a narrow type; for other types random bit patterns, and evenly spaced everyday numbers."""
     import numpy as np
 
     kind = jit().NUMPY_TYPES[dtype]
@@ -151,7 +151,7 @@ def points(case: Case, dtype: str) -> list[ndarray]:
 
 
 def every_f32(case: Case) -> Iterator[ndarray]:
-    """All numbers of the binades between DENSE's ends, and evenly some of each other one, of both signs."""
+    """Yield all numbers of the binades between DENSE's ends, and a regular sample of all others, of both signs."""
     import numpy as np
 
     for sign in (0, 1 << 31):
@@ -165,7 +165,7 @@ def every_f32(case: Case) -> Iterator[ndarray]:
 
 
 def measure_f32(case: Case, fast_math: bool = False) -> float:
-    """The largest error in ulp, against a reference in f64: its own error is 2**-29 of an f32's ulp or so."""
+    """Return the largest error in ulp, against a reference in f64 with an error of about 2**-29 of an f32's ulp."""
     import numpy as np
 
     reference, jit_ = oracle().ORACLES[case.name].function, jit()
@@ -184,7 +184,7 @@ def measure_f32(case: Case, fast_math: bool = False) -> float:
 
 
 def measure(case: Case, dtype: str, fast_math: bool = False) -> float:
-    """The largest error in ulp where the result is finite and not beyond the largest number."""
+    """Return the largest error in ulp for finite results that are not beyond the largest number."""
     if dtype == "f32" and case.operands == 1:
         return measure_f32(case, fast_math)
     return measure_by_mpmath(case, dtype, fast_math)
@@ -198,7 +198,7 @@ def measure_by_mpmath(case: Case, dtype: str, fast_math: bool) -> float:
 
 
 def worst_by_mpmath(case: Case, got: ndarray, arrays: list[ndarray]) -> float:
-    """The largest error of results that were got for operands."""
+    """Return the largest error of the results `got` for operands."""
     import ml_dtypes
     import numpy as np
 
@@ -219,7 +219,8 @@ def worst_by_mpmath(case: Case, got: ndarray, arrays: list[ndarray]) -> float:
 
 
 def checksum(rows: list[str], target: str = "llvm") -> str:
-    """Of the code that the intrinsics of a page's rows are lowered to, which decides what is computed."""
+    """Return a checksum of the code that the intrinsics in a page's rows are lowered to, which determines the
+    results."""
     from relax_mlir.bindings.mlir import ir
     from relax_mlir.dialects.context import create_context
     from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
@@ -235,7 +236,7 @@ def checksum(rows: list[str], target: str = "llvm") -> str:
 
 
 def _functions(row: str) -> list[str]:
-    """A function for each type that a row has a figure of."""
+    """Return a function for each type with a figure in a row."""
     from relax_mlir.dialects.core.dialect import find_op
 
     name = row.split("`")[1]
@@ -260,13 +261,13 @@ def rows_of(page: str) -> list[str]:
 HEAD = """<!-- SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception -->
 <!-- Generated by tools/dev/gen_intrinsics_table.py; measured for the lowered code with the checksum
      {checksum} -->
-# How exact tir's intrinsics are on llvm
+# Accuracy of tir's intrinsics on llvm
 
-The largest error, in units in the last place of the exact result: 0.5 is correct rounding. f16 and bf16: of all
-numbers. f32 functions of one operand: of all numbers from 2**-5 to 2**7 and of {others} evenly in each other binade, of
-both signs, against f64. What is only *seen* is of {points} random operands against mpmath: other operands may have
-larger errors. What overflows, vanishes or is undefined is as in C, which the tests check. None of these calls the C
-library unless a note says so; all are arithmetic that vectorizes.
+Largest error in units in the last place of the exact result; 0.5 is correct rounding. f16 and bf16 are measured on all
+numbers. f32 functions of one operand are measured against f64 on all numbers from 2**-5 to 2**7, and on {others} evenly
+spaced numbers in each other binade, of both signs. Errors marked *seen* are measured against mpmath on {points} random
+operands; other operands may have larger errors. Overflow, underflow and undefined results follow C, which tests check.
+Intrinsics are arithmetic that vectorizes, and call the C library only where a note says so.
 
 | intrinsic | f16 | bf16 | f32 | f64 | note |
 | --- | --- | --- | --- | --- | --- |
@@ -275,8 +276,8 @@ library unless a note says so; all are arithmetic that vectorizes.
 FAST_HEAD = """
 ## With fast math
 
-Variants of their own, fewer instructions each. Results below the smallest normal number may become 0; sine, cosine,
-tangent and tanh have an absolute error, which is large in ulp near their zeros; log takes positive normal numbers only.
+Fast math selects variants with fewer instructions. Subnormal results may become 0. The error of sine, cosine, tangent
+and tanh is absolute, and large in ulp near their zeros. log takes only positive normal numbers.
 Ranges: {ranges}.
 
 | intrinsic | f32 | f64 |
@@ -285,7 +286,7 @@ Ranges: {ranges}.
 
 
 def seen(case: Case, dtype: str) -> str:
-    """What stands before an error that is of random operands."""
+    """Return the prefix of an error that was measured on random operands."""
     return "seen " if dtype == "f64" or case.operands > 1 else ""
 
 

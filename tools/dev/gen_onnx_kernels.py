@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes frontends/onnx/export/kernels.json: the element types that onnxruntime's CPU kernels take, from itself."""
+"""Write frontends/onnx/export/kernels.json: the element types of onnxruntime's CPU kernels, queried from
+onnxruntime."""
 
 from __future__ import annotations
 
@@ -14,17 +15,20 @@ from onnxruntime.capi.onnxruntime_pybind11_state import get_all_opkernel_def
 from relax_mlir.frontends.onnx.export.element_types import NAMES
 
 TARGET = Path(__file__).resolve().parents[2] / "frontends" / "onnx" / "export" / "kernels.json"
-# Opsets that are exported to.
+# Range of opsets for export.
 _LEAST, _MOST = 20, 26
 _TENSOR = re.compile(r"tensor\((\w+)\)")
 
 
-#: The first and the last opset, and element types by variable.
+#: First and last opset, and element types by variable.
 Row: TypeAlias = tuple[int, int, tuple[tuple[str, str], ...]]
 
 
 def table() -> dict[str, list[list[object]]]:
-    """By operator, rows of first and last opset and element types by variable; rows that differ in one are joined."""
+    """Return rows by operator: first and last opset, and element types by variable.
+
+    Rows that differ in one are joined.
+    """
     rows: dict[str, set[Row]] = defaultdict(set)
     for kernel in get_all_opkernel_def():
         since, until = kernel.version_range
@@ -41,7 +45,7 @@ def _dtypes(types: list[str]) -> str:
 
 
 def _joined(rows: set[Row]) -> list[Row]:
-    """Rows of one variable of types become one."""
+    """Join rows with a single variable of types."""
     kept: list[Row] = []
     single: dict[tuple[int, int, str], set[str]] = defaultdict(set)
     for since, until, types in rows:

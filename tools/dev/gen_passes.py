@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes docs/all-passes.md, every stage and every pass, from the targets and the registry of passes."""
+"""Write docs/all-passes.md, every stage and every pass, from the targets and the registry of passes."""
 
 from __future__ import annotations
 
 import re
 import sys
 import typing
+from collections import Counter
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from generated import cell, main
 
@@ -19,17 +21,26 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "all-passes.md"
 HEAD = """\
 <!-- Written by tools/dev/gen_passes.py from the registry of passes (`make generate`): do not edit. -->
 # All passes
-Every stage of the targets with its passes, then every pass with its options. [passes.md](passes.md) explains those on
-graphs, [compiling.md](compiling.md) what each stage finds and leaves. `relax-opt --help` has the same, upstream's
-passes too. An option is written `relax-fuse-ops{max-ops=16 beside=false}`.
+Stages of the targets with their passes, then all passes with their options. [passes.md](passes.md) explains the passes
+on graphs, [compiling.md](compiling.md) the input and output of each stage. `relax-opt --help` also lists upstream's
+passes. Options follow a pass in braces: `relax-fuse-ops{max-ops=16 beside=false}`.
 """
 TARGETS = {"llvm": "a CPU", "cuda": "an NVIDIA GPU", "c": "C source files"}
-#: For which device: stages for a CPU depend on what it can do, and the page is the same wherever it is made.
+#: Fixed devices: stages for a CPU depend on its features, and the page must not depend on the machine.
 DEVICES = {"llvm": "llvm{triple=x86_64-linux-gnu cpu=sapphirerapids}"}
-#: What stands in stages for the target with its options, as a pass's only option or among others.
+#: Pattern for the target with its options in stages, as a pass's only option or among others.
 PLACE = r"target=@target(?:{[^{}]*})?"
 ALONE, AMONG = re.compile("{" + PLACE + "}"), re.compile(" " + PLACE)
 WORD = re.compile(r"[a-z][\w-]*")
+#: Number of passes with an option from which the page describes the option only once.
+SHARED = 3
+
+
+class Option(NamedTuple):
+    key: str
+    default: str
+    kind: str
+    doc: str
 
 
 def pages() -> dict[Path, str]:
@@ -37,12 +48,12 @@ def pages() -> dict[Path, str]:
 
 
 def stages() -> list[str]:
-    """A table for each target; its stages have the passes of the highest level."""
+    """Return a table for each target. Stages show the passes of the highest level."""
     from relax_mlir import stages as stages_of
 
-    lines = ["## Stages", "From which level a stage runs is in the second column; `-O2` is the default.", ""]
+    lines = ["## Stages", "The second column has the lowest level that runs a stage. The default is `-O2`.", ""]
     for target, what in TARGETS.items():
-        lines += [f"### `{target}`: {what}", "| stage | from | what it does | passes |", "| --- | --- | --- | --- |"]
+        lines += [f"### `{target}`: {what}", "| stage | from | description | passes |", "| --- | --- | --- | --- |"]
         for stage in stages_of(DEVICES.get(target, target), 3):
             texts = (AMONG.sub("", ALONE.sub("", str(each))) for each in stage.passes)
             shown = ", ".join(f"`{text}`" for text in texts)
@@ -52,26 +63,36 @@ def stages() -> list[str]:
 
 
 def passes() -> list[str]:
-    """A section for each pass, in one for each prefix."""
+    """Return a section for each pass, grouped by prefix."""
+    from relax_mlir.support.importing import is_own_module
+
     from relax_mlir import all_passes
 
-    own = [each for each in all_passes().values() if each.__module__.startswith("relax_mlir.")]
+    own = [each for each in all_passes().values() if is_own_module(each.__module__)]
     used = users()
-    lines = ["## Passes", f"{len(own)} passes of this project, by the prefixes of their names.", ""]
+    shared = shared_options(own)
+    lines = ["## Passes", f"{len(own)} passes of this project. Options of several passes:", ""]
+    lines += [*(option_line(*option) for option in shared), ""]
     for prefix, members in groupby(own, key=lambda each: each.name.partition("-")[0]):
         lines += [f"### {prefix}", ""]
         for each in members:
-            lines += [f"#### `{each.name}`", about(each), *in_stages(used.get(each.name, [])), *options(each), ""]
+            lines += [
+                f"#### `{each.name}`",
+                about(each),
+                *in_stages(used.get(each.name, [])),
+                *options(each, shared),
+                "",
+            ]
     return lines
 
 
 def about(cls: type[Pass]) -> str:
-    """The docstring, whose first line is what --help prints."""
+    """Return the docstring. Its first line is the text of --help."""
     return "\n".join(line.strip() for line in (cls.__doc__ or "").strip().splitlines())
 
 
 def users() -> dict[str, list[str]]:
-    """Pass -> the stages that run it, as `target.stage`."""
+    """Return the stages that run each pass, as `target.stage`."""
     from relax_mlir import stages as stages_of
 
     found: dict[str, list[str]] = {}
@@ -83,23 +104,37 @@ def users() -> dict[str, list[str]]:
 
 
 def in_stages(names: list[str]) -> list[str]:
-    return [f"\nIn the stages {', '.join(f'`{name}`' for name in names)}."] if names else []
+    return [f"\nStages: {', '.join(f'`{name}`' for name in names)}."] if names else []
 
 
-def options(cls: type[Pass]) -> list[str]:
+def shared_options(classes: Sequence[type[Pass]]) -> list[Option]:
+    """Return the options that several passes have in common."""
+    counts = Counter(option for cls in classes for option in options_of(cls))
+    return sorted(option for option, count in counts.items() if count >= SHARED)
+
+
+def options_of(cls: type[Pass]) -> list[Option]:
     from relax_mlir.passes.core.options import describe_type, option_fields
     from relax_mlir.tools.opt.option_docs import default_text, option_doc
 
-    fields = option_fields(cls)
-    if not fields:
-        return []
     hints = typing.get_type_hints(cls)
-    lines = ["", "| option | default | kind | what it says |", "| --- | --- | --- | --- |"]
-    for key, field in fields.items():
-        kind, doc = describe_type(hints[field.name]), cell(option_doc(cls, field))
-        default = default_text(field)
-        lines.append(f"| `{key}` | {f'`{default}`' if default else ''} | {kind} | {doc} |")
-    return lines
+    return [
+        Option(key, default_text(field), describe_type(hints[field.name]), " ".join(option_doc(cls, field).split()))
+        for key, field in option_fields(cls).items()
+    ]
+
+
+def options(cls: type[Pass], shared: Sequence[Option]) -> list[str]:
+    found = options_of(cls)
+    own = [option_line(*option) for option in found if option not in shared]
+    names = ", ".join(f"`{option.key}`" for option in found if option in shared)
+    lines = [*own, f"- {names}: see above"] if names else own
+    return ["", *lines] if lines else []
+
+
+def option_line(key: str, default: str, kind: str, doc: str) -> str:
+    shown = f"{key}={default}" if default else key
+    return f"- `{shown}` ({kind}): {doc}"
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes targets/llvm/intrinsics/polynomials.json: the polynomials that stand for functions on their reduced ranges.
+"""Write targets/llvm/intrinsics/polynomials.json: polynomials that approximate functions on their reduced ranges.
 
-Each interpolates its function at Chebyshev's nodes, in 60 digits, which is within a factor of two of the best
-possible; coefficients are then rounded to the element type. Needs mpmath. `--check` compares with the file only.
+Each interpolates its function at Chebyshev's nodes, in 60 digits, which is within a factor of two of the best possible;
+coefficients are then rounded to the element type. Needs mpmath. `--check` only compares with the file.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ FILE = Path(__file__).resolve().parents[2] / "targets" / "llvm" / "intrinsics" /
 
 
 class Fit(NamedTuple):
-    """A function on [low, high], and the polynomial's degree for each element type."""
+    """Function on [low, high], and the polynomial's degree for each element type."""
 
     function: Callable[[Number], Number]
     low: Number
@@ -33,16 +33,16 @@ class Fit(NamedTuple):
 
 
 def in_square(function: Callable[[Number], Number]) -> Callable[[Number], Number]:
-    """The function of z = x**2 that `function` is of x."""
+    """Return the function g with g(x**2) = function(x)."""
     return lambda z: function(mp.sqrt(z))
 
 
 def scaled_erfc(t: Number) -> Number:
-    """erfc(x) * exp(x**2) * (1 + 2x) where t = (x - 4) / (x + 4), which maps [0, inf) to [-1, 1)."""
+    """Return erfc(x) * exp(x**2) * (1 + 2x) for t = (x - 4) / (x + 4), which maps [0, inf) to [-1, 1)."""
     if t == 1:
         return 2 / mp.sqrt(mp.pi)
     x = 4 * (1 + t) / (1 - t)
-    # Far out, where erfc and exp are too small and too large, by the asymptotic series.
+    # For large x, where erfc underflows and exp overflows, by the asymptotic series.
     if x > 60:
         series = mp.mpf(1)
         term = mp.mpf(1)
@@ -54,13 +54,13 @@ def scaled_erfc(t: Number) -> Number:
 
 
 def scaled_erfc_f32(t: Number) -> Number:
-    """erfc(x) * exp(x**2) * (x + 1.75) where t = (x - 0.625) / (x + 1.75)."""
+    """Return erfc(x) * exp(x**2) * (x + 1.75) for t = (x - 0.625) / (x + 1.75)."""
     x = (mp.mpf("1.75") * t + mp.mpf("0.625")) / (1 - t)
     return mp.erfc(x) * mp.exp(x * x) * (x + mp.mpf("1.75"))
 
 
 def scaled_i0(t: Number) -> Number:
-    """i0(x) * exp(-x) * sqrt(x)."""
+    """Return i0(x) * exp(-x) * sqrt(x)."""
     x = 16 / (t + 1)
     return mp.besseli(0, x) * mp.exp(-x) * mp.sqrt(x)
 
@@ -106,18 +106,18 @@ def fits() -> dict[str, Fit]:
         ),
         "cbrt": Fit(mp.cbrt, mp.mpf("0.7"), mp.mpf("5.7"), {"f64": 4}),
         "i0_near_0": Fit(in_square(lambda x: mp.besseli(0, x)), mp.mpf(0), mp.mpf(64), {"f64": 24}),
-        # Of t = 16 / x - 1, which maps [8, inf) to (-1, 1].
+        # In t = 16 / x - 1, which maps [8, inf) to (-1, 1].
         "i0_far": Fit(scaled_i0, mp.mpf(-1), mp.mpf(1), {"f64": 26}),
     }
 
 
 def interpolate(function: Callable[[Number], Number], low: Number, high: Number, degree: int) -> list[Number]:
-    """Coefficients, the constant one first, of the polynomial through the function at Chebyshev's nodes."""
+    """Return coefficients, the constant one first, of the polynomial through the function at Chebyshev's nodes."""
     count = degree + 1
     middle, half = (low + high) / 2, (high - low) / 2
     nodes = [middle + half * mp.cos(mp.pi * (2 * k + 1) / (2 * count)) for k in range(count)]
-    # Newton's divided differences, then Horner's scheme over them.
-    # A node may be all but 0, where most of these functions cancel nearly all digits.
+    # Newton's divided differences, then Horner's scheme over them. A node may be nearly 0, where most of these
+    # functions cancel nearly all digits.
     with mp.workdps(400):
         table = [function(node) for node in nodes]
     for level in range(1, count):

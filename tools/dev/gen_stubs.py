@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes dialects/<dialect>/__init__.pyi from the operator tables, passes/loops/steps.pyi from the primitives of
-schedules and relax_mlir/*.pyi from the list of its names: what editors and type checkers know of these."""
+"""Write the stubs for editors and type checkers.
+
+They are dialects/<dialect>/__init__.pyi from the operator tables, passes/loops/steps.pyi from the primitives of
+schedules, and relax_mlir/*.pyi from the list of its names.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
 
 DIALECTS = Path(__file__).resolve().parents[2] / "dialects"
 STEPS = DIALECTS.parent / "passes" / "loops" / "steps.pyi"
+#: Package with the primitives of STEPS. Type checkers see primitives of plug-ins as Any.
+PRIMITIVES = "relax_mlir.passes.primitives."
 FRONT_DOOR = DIALECTS.parent / "relax_mlir"
 FRONT_DOOR_HEAD = """\
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -35,7 +40,7 @@ from .handles import BlockRV, IndexMap, LoopRV
 
 class Steps:
 """
-# What the package has in addition to its operators, as its __init__.py hands it out.
+# Names in the package in addition to its operators, as in its __init__.py.
 OWN = {
     "relax": "from .constants import const as const\n",
     "tir": "from .declare import declare_intrinsic as declare_intrinsic\n",
@@ -53,21 +58,23 @@ def stub(dialect: Dialect) -> str:
 
 
 def steps() -> str:
-    """The primitives of schedules as methods."""
-    from relax_mlir.passes.loops.primitives import primitive_names
+    """Return the primitives of schedules as methods."""
+    from relax_mlir.passes.loops.primitives import find_primitive, primitive_names
     from relax_mlir.passes.loops.schedule import ALSO
 
-    names = sorted([*primitive_names(), *ALSO])
+    own = [name for name in primitive_names() if find_primitive(name).function.__module__.startswith(PRIMITIVES)]
+    names = sorted([*own, *ALSO])
     return STEPS_HEAD + "\n".join(line for name in names for line in step(name, ALSO.get(name, name)))
 
 
 def front_door() -> dict[Path, str]:
-    """The public names, which are imported when they are first used."""
+    """Return the public names, which are imported at their first use."""
     import relax_mlir
 
-    written = vars(relax_mlir)  # type checkers see what is written here, and not what it is written from
+    written = vars(relax_mlir)  # type checkers see the generated names, and not their source
     namespaces = {name: exported(written["_by_name"](each)) for name, each in written["_NAMESPACES"].items()}
-    rows = exported(written["_EXPORTS"]).union(*namespaces.values())
+    rows = exported(written["_EXPORTS"]).union(*(namespaces[name] for name in written["_FLAT"]))
+    rows.update(f"from {module} import {name} as {name}" for name, module in written["_IN_PLUGINS"].items())
     aliases = []
     for name, module in written["_MODULES"].items():
         package, _, last = module.rpartition(".")

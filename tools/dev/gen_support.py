@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes docs/support.md, what is there for each operator and what each codegen takes, from the registries."""
+"""Write docs/support.md, the support for each operator and the operators of each codegen, from the registries."""
 
 from __future__ import annotations
 
@@ -17,33 +17,35 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "support.md"
 HEAD = """\
 <!-- Written by tools/dev/gen_support.py from the registries (`make generate`): do not edit. -->
-# What is supported
-Operators by what there is for each, external codegens, and ONNX's operators. What codegens take depends on types and
-attributes too: `relax-compile --explain-partition` says what of a model goes where, and why the rest does not.
-`relax-opt --explain-op=relax.nn.conv2d` says where everything about an operator is written.
+# Support
+Operators, external codegens, and ONNX's operators. A codegen can decline an operator because of types or attributes:
+`relax-compile --explain-partition` lists the assignment of a model's operators, with reasons.
+`relax-opt --explain-op=relax.nn.conv2d` lists the source locations for an operator.
 
 """
 OPERATORS = """\
 ## Operators
-Rules are by target; where a target has none of its own, its parents' and at last the default's holds. The target `c`
-refuses what needs memory whose size the data decide ([c.md](codegens/c.md)). In the other columns: it has a derivative
-([training.md](training.md)), follows layouts (`relax-convert-layout`), is evaluated while compiling where operands are
-known, can be exported to ONNX (`rx.to_onnx`). Calls, shapes and literals compute nothing and are not listed.
+*Rules*: targets with their own legalization rule. All other targets use their parents' rule or the default rule; an
+operator without a default rule is marked "only". The target `c` rejects operators that need memory of a data-dependent
+size ([c.md](codegens/c.md)). *Gradient*: has a derivative ([training.md](training.md)). *Layouts*: follows
+`relax-convert-layout`. *Folded*: computed at compile time if the operands are known. *To ONNX*: exported by
+`rx.to_onnx`. *Codegens*: codegens with a pattern, besides `c`, which has one for each operator. Calls, shapes and
+literals are not listed.
 
-| operator | rules | gradient | layouts | evaluated | to ONNX | codegens |
+| operator | rules | gradient | layouts | folded | to ONNX | codegens |
 | --- | --- | --- | --- | --- | --- | --- |
 """
 CODEGENS = """\
 ## External codegens
 `relax-compile --partition=dnnl`, `rx.compile(module, partition=["dnnl"])`: [codegens](codegens/index.md).
 
-| codegen | what it does | on | options | operators | patterns |
+| codegen | description | devices | options | operators | patterns |
 | --- | --- | --- | --- | --- | --- |
 """
 ONNX = """\
 ## ONNX
-Operators that are imported, with the version since which (the oldest converter). Those that ONNX defines as functions
-of others need no converter, and are not in the list. [onnx.md](onnx.md) has the limits.
+Imported operators, with the first supported version. Operators that ONNX defines as functions of others need no
+converter and are not listed. [onnx.md](onnx.md) has the limits.
 
 """
 
@@ -53,9 +55,11 @@ def pages() -> dict[Path, str]:
 
 
 def own_codegens() -> list[type[Codegen]]:
+    from relax_mlir.support.importing import is_own_module
+
     from relax_mlir import all_codegens
 
-    return [each for each in all_codegens() if each.__module__.startswith("relax_mlir.")]
+    return [each for each in all_codegens() if is_own_module(each.__module__)]
 
 
 def codegens() -> str:
@@ -81,15 +85,16 @@ def operators() -> str:
     targets: dict[str, list[str]] = {}
     for rule in all_rules():
         targets.setdefault(rule.op, []).append(rule.target)
-    # A definition by simpler operators gives a derivative, too.
+    # A definition by simpler operators provides a derivative, too.
     gradients = {each.op for each in (*all_gradients(), *all_decompositions())}
     known = {each.op for each in all_evaluations()}
     exported = set(exported_names())
-    taken = {each.name: operators_of(each) for each in own_codegens()}
+    taken = {each.name: operators_of(each) for each in own_codegens() if each.name != "c"}
 
     def row(op: Operator) -> str:
         name = op.full_name
-        rules = ", ".join(sorted(set(targets[name]), key=lambda target: (target != "default", target)))
+        rules = ", ".join(sorted({*targets[name]} - {"default"}))
+        rules = rules if "default" in targets[name] else f"only {rules}"
         marks = (name in gradients, find_layout_rule(op) is not None, name in known, name in exported)
         cells = [f"`{name}`", rules, *("yes" if mark else "" for mark in marks)]
         return f"| {' | '.join(cells)} | {', '.join(each for each, names in taken.items() if name in names)} |\n"
@@ -100,8 +105,9 @@ def operators() -> str:
 
 def onnx() -> str:
     from relax_mlir.frontends.onnx.registry import all_converters
+    from relax_mlir.support.importing import is_own_module
 
-    own = [each for each in all_converters() if each.function.__module__.startswith("relax_mlir.")]
+    own = [each for each in all_converters() if is_own_module(each.function.__module__)]
     lines = []
     for domain, converters in groupby(
         sorted(own, key=lambda each: (each.domain, each.name)), key=lambda each: each.domain

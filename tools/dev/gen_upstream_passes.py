@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes bindings/upstream_passes.json: every pass and pipeline of the MLIR wheel with its options.
+"""Write bindings/upstream_passes.json: every pass and pipeline of the MLIR wheel with its options.
 
-MLIR's Python bindings can parse a pass by name but cannot list them, and the wheel's opt tool registers other
-passes than the bindings do. So this reads the registry itself, in the memory of this process: the symbol
-table of the wheel's library says where it is, and what is read there is checked (`LayoutError`) before use.
-Usage: python tools/dev/gen_upstream_passes.py [--check]
+MLIR's Python bindings can parse a pass by name but cannot list passes, and the wheel's opt tool registers other passes
+than the bindings do. This script therefore reads the registry in the memory of its own process. The symbol table of the
+wheel's library gives the registry's address, and the data there are checked (`LayoutError`) before use. Usage: python
+tools/dev/gen_upstream_passes.py [--check]
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ from relax_mlir.bindings import mlir
 
 OUTPUT = Path(__file__).parents[2] / "bindings" / "upstream_passes.json"
 
-# Static variables of MLIR's Pass library, each a lazily made map from name to PassInfo or PassPipelineInfo.
+# Static variables of MLIR's Pass library, each a lazily created map from name to PassInfo or PassPipelineInfo.
 _REGISTRIES = {"_ZL12passRegistry": False, "_ZL20passPipelineRegistry": True}
-# An exported function: the difference between its address in the file and in memory holds for all symbols.
+# An exported function: the difference between its address in the file and in memory is the same for all symbols.
 _ANCHOR = "mlirContextCreate"
 
 # Both infos: name, description (std::string), builder, option handler (std::function), 32 bytes each.
 _DESCRIPTION, _OPTION_HANDLER, _INFO_SIZE = 32, 96, 128
-# PassOptions keeps its options in a vector<OptionBase *>; OptionBase's fifth virtual function gives the
-# llvm::cl option, which starts with a virtual table pointer and flags, then name and help (StringRef).
+# PassOptions stores its options in a vector<OptionBase *>. OptionBase's fifth virtual function returns the llvm::cl
+# option, which starts with a virtual table pointer and flags, then name and help (StringRef).
 _OPTIONS_VECTOR, _GET_OPTION_SLOT, _OPTION_NAME, _OPTION_HELP = 160, 4, 16, 32
 
 _OPTION_NAME_PATTERN = re.compile(r"[A-Za-z][\w.-]*")
 
 
 class LayoutError(Exception):
-    """The wheel's memory layout is not the one this file knows: adapt the offsets above."""
+    """Unexpected memory layout of the wheel: adapt the offsets above."""
 
 
 def symbol_addresses(library: Path, wanted: set[str]) -> dict[str, int]:
-    """The addresses of symbols, local ones included, from the symbol table of a 64-bit ELF file."""
+    """Return the addresses of symbols, including local ones, from the symbol table of a 64-bit ELF file."""
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         if data[:6] != b"\x7fELF\x02\x01":
             raise LayoutError(f"{library} is not a 64-bit little-endian ELF file")
@@ -72,7 +72,7 @@ def read_words(address: int, count: int) -> tuple[int, ...]:
 
 
 def read_text(address: int) -> str:
-    """The text behind a pointer and a length: a StringRef, or the beginning of a std::string."""
+    """Return the text that a pointer and a length describe: a StringRef, or the beginning of a std::string."""
     text, length = read_words(address, 2)
     if length > 10_000:
         raise LayoutError(f"a text of {length} bytes")
@@ -80,7 +80,7 @@ def read_text(address: int) -> str:
 
 
 def registered_infos(managed_map: int) -> dict[str, int]:
-    """The entries of a `ManagedStatic<StringMap<Info>>`: name -> address of the info."""
+    """Return the entries of a `ManagedStatic<StringMap<Info>>`: name -> address of the info."""
     (string_map,) = read_words(managed_map, 1)
     (table,) = read_words(string_map, 1)
     buckets, count, item_size = struct.unpack("<3I", ctypes.string_at(string_map + 8, 12))
@@ -99,7 +99,7 @@ def registered_infos(managed_map: int) -> dict[str, int]:
 
 
 def options_of(info: int) -> dict[str, str]:
-    """Name -> description of each option of a pass or pipeline, in the order of their declaration."""
+    """Return the description of each option of a pass or pipeline by name, in the order of their declaration."""
     handler = info + _OPTION_HANDLER
     _manager, invoke = read_words(handler + 16, 2)
     if not invoke:
@@ -129,13 +129,13 @@ def _cl_option(option_base: int) -> int:
 
 
 def default_values(name: str, options: dict[str, str]) -> dict[str, str]:
-    """The defaults as MLIR prints them: `any(name{a=1 b=x})`. Lists that are empty are not printed."""
+    """Return the defaults as MLIR prints them: `any(name{a=1 b=x})`. Empty lists are not printed."""
     with mlir.ir.Context():
         printed = str(mlir.passmanager.PassManager.parse(f"any({name})"))
     body = re.fullmatch(rf"any\({re.escape(name)}(?:\{{(.*)\}})?\)", printed, re.DOTALL)
     if body is None:
         raise LayoutError(f"{name} prints as {printed}")
-    # A value can hold spaces, braces and equal signs: only the known names separate.
+    # A value can contain spaces, braces and equal signs: only the known names separate values.
     starts = re.compile(rf"(?:^|(?<=\s))({'|'.join(map(re.escape, options)) or '(?!)'})=")
     text = body[1] or ""
     pieces = starts.split(text)[1:]  # name, value, name, value, ...

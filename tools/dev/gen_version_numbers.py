@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the numbers of the release, the contract and the format of programs into the pages that tell them."""
+"""Write the numbers of the release, the contract and the format of programs into the pages that state them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ DOCS = ROOT / "docs"
 
 
 def files() -> dict[Path, str]:
-    """Return the pages with the numbers as the code has them."""
+    """Return the pages with the numbers in the code."""
     from relax_mlir.runtime.artifact import FORMAT_VERSION, READ_VERSIONS
     from relax_mlir.support.contract import CONTRACT_VERSION
     from relax_mlir.support.version import VERSION

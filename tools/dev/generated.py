@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the generators of files share: write them, or with --check say which are not current."""
+"""Shared part of the generators of files: write the files, or with --check report stale ones."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def cell(text: str) -> str:
-    """Of a table in Markdown."""
+    """Return the text for a cell of a Markdown table."""
     return " ".join(text.replace("|", "\\|").split())
 
 
 def main(doc: str | None, files: Callable[[], dict[Path, str]], how: str = "make generate") -> int:
-    """`how` the files are made current."""
+    """Write or check the files. `how` is the command that updates them."""
     parser = argparse.ArgumentParser(description=doc)
     parser.add_argument("--check", action="store_true", help="compare only; exit code 1 if a file is not current")
     check_only = parser.parse_args().check

@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a kernel of each kind on a GPU under NVIDIA's compute-sanitizer: accesses out of bounds, races in shared memory,
-uninitialized reads, barriers that some threads miss.
+"""Run a kernel of each kind on a GPU under NVIDIA's compute-sanitizer.
 
-    python tools/dev/gpu_checks.py               all checks; where the tool is missing it says so
+The checks find accesses out of bounds, races in shared memory, uninitialized reads, and barriers that some threads
+miss.
+
+    python tools/dev/gpu_checks.py               all checks; a missing tool is reported
     python tools/dev/gpu_checks.py racecheck     one of them
 """
 
@@ -23,7 +25,7 @@ from relax_mlir.targets.cuda.objects.wheels import sanitizer_path
 _CHECKS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _ROOT = Path(__file__).parents[2]
 _CASES = (str(_ROOT / "bench" / "gpu.py"), "--small", "--must", "--turns", "1", "--peers", "none")
-#: The tool's own exit status where it has found something.
+#: The tool's exit status after a finding.
 _FOUND = 86
 _MOST_SECONDS = 3600
 
@@ -48,7 +50,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def _run(tool: str, check: str) -> tuple[int, str]:
-    """Whether the check fails, and what to show of it."""
+    """Return 1 if the check fails, and the text to print."""
     command = [tool, "--tool", check, "--error-exitcode", str(_FOUND), sys.executable, *_CASES]
     done = subprocess.run(command, capture_output=True, text=True, timeout=_MOST_SECONDS)
     outcome = {0: "nothing found", _FOUND: "found something"}.get(done.returncode, f"fails with {done.returncode}")

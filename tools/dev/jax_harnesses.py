@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs jax's own table of functions, each in a process that may die, and compares with what is refused."""
+"""Run jax's own table of functions, each in a process that may die, and compare with the refused ones."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _REPORTED_EVERY = 30.0
 
 
 def _answering() -> Callable[[tuple[str, ...]], Any]:
-    """In a worker: answers a name and a way with a verdict, nothing with all names."""
+    """Return a worker's function that answers a name and a way with a verdict, and nothing with all names."""
     os.environ["JAX_PLATFORMS"] = "relax,cpu"
     import harness_checks
 
@@ -67,7 +67,7 @@ def run_all(names: list[str], ways: list[str], jobs: int, seconds: float) -> dic
 
 
 def show(outcomes: harness_refusals.Outcomes) -> None:
-    """Counts by way, then reasons."""
+    """Print counts by way, then reasons."""
     for way in WAYS:
         counts = Counter(verdict for (_, each), (verdict, _) in outcomes.items() if each == way)
         ran = sum(counts.values()) - counts["left out"]
@@ -92,7 +92,7 @@ def main() -> int:
     options = parser.parse_args()
     start = time.monotonic()
     with tempfile.TemporaryDirectory() as folder:
-        # Nothing stale helps, and the user's own cache stays as it is.
+        # No stale program helps a case, and the user's own cache stays unchanged.
         os.environ["RELAX_MLIR_CACHE"] = folder
         names = [
             name

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs jax's own tests on the platform relax, each file in processes that may die, and compares with the list of what
-fails. Tests run as on CPUs: the platform lowers functions as jax does for those.
+"""Run jax's own tests on the platform relax, each file in processes that may die, and compare with the known failures.
+
+Tests run as on CPUs: the platform lowers functions like jax for CPUs.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ _HEADER = """\
 """
 _LONGEST = 200
 _REPORTED_EVERY = 30.0
-#: Tests are limited by processor time. One that waits for ever is ended after so many times the limit.
+#: Tests are limited by processor time. A test that waits for ever is ended after so many times the limit.
 _PATIENCE = 60
 
 
 def _answering(folder: str, file: str, seconds: int) -> Callable[[str], Any]:
-    """Return what a worker answers with: the names of a file's tests, or the outcome of one."""
+    """Return a worker's function that answers with the names of a file's tests, or with the outcome of one."""
     unittest_cases.hide_output()
     sys.path.insert(0, folder)
     sys.argv = ["jax-tests"]
@@ -50,7 +51,7 @@ def _answering(folder: str, file: str, seconds: int) -> Callable[[str], Any]:
         test_util.device_under_test = lambda: "cpu"
         jax.devices()  # ready before the time of a test begins
         tests = unittest_cases.cases_of(importlib.import_module(file))
-    except (Exception, SystemExit, unittest.SkipTest) as error:  # whatever a module raises
+    except (Exception, SystemExit, unittest.SkipTest) as error:  # modules may raise any error
         problem = f"cannot be loaded: {type(error).__name__}: {error}".replace("\n", " ")[:_LONGEST]
         return lambda name: problem if not name else ("failed", problem)
     return lambda name: unittest_cases.outcome(tests[name], seconds) if name else list(tests)
@@ -93,7 +94,7 @@ def _of_file(file: str, worker: WorkerProcess, options: argparse.Namespace) -> I
 
 
 def files_of(folder: Path, options: argparse.Namespace) -> list[str]:
-    """Return the files to run, without those that the list leaves out and those in which --only names nothing."""
+    """Return the files to run, without files that the list excludes or in which --only selects nothing."""
     listed = upstream_tests.known_failures.read(LIST)
     names = [path.stem for path in sorted(folder.glob("*_test.py"))]
     firsts = {each.split(".")[0] for each in options.only}
@@ -114,7 +115,7 @@ def main() -> int:
     os.environ.update(JAX_PLATFORMS="relax,cpu", JAX_SKIP_SLOW_TESTS="1")
     os.environ.setdefault("RELAX_JAX_OPT_LEVEL", "0")  # optimization is tested elsewhere
     with tempfile.TemporaryDirectory() as cache:
-        # Nothing stale helps a case, and the user's own cache stays as it is.
+        # No stale program helps a case, and the user's own cache stays unchanged.
         os.environ["RELAX_MLIR_CACHE"] = cache
         results = run_all(files, folder, options)
     return upstream_tests.finish(results, LIST, _HEADER, options.write)

@@ -14,8 +14,8 @@ _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp)
 def lost_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
     """Find comprehensions of inner functions that CPython 3.12 and 3.13 compile wrongly.
 
-    Such a comprehension names its items as the function around names a variable, and another comprehension of the inner
-    function reads that variable: "cannot access local variable".
+    Such a comprehension names its items like a variable of the enclosing function, and another comprehension of the
+    inner function reads that variable: "cannot access local variable".
     """
     nodes = list(nodes)
     functions = [node for node in nodes if isinstance(node, _FUNCTIONS)]
@@ -34,7 +34,7 @@ def lost_names(nodes: Iterable[ast.AST]) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _around(functions: Iterable[ast.expr | ast.stmt], nodes: Iterable[ast.expr | ast.stmt]) -> set[ast.expr | ast.stmt]:
-    """Return the functions whose text contains one of the nodes and more."""
+    """Return the functions with text that contains one of the nodes and more."""
     spans = [_span(node) for node in nodes]
     return {each for each in functions if any(_holds(_span(each), span) for span in spans)}
 
@@ -87,8 +87,10 @@ def _reads(node: ast.AST, names: set[str]) -> bool:
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """Return the child nodes that have fields: neither operators nor contexts, which are half of a tree. It takes a
-    third of the time of ast.iter_child_nodes, and the repository has millions of nodes."""
+    """Return the child nodes that have fields: neither operators nor contexts, which are half of a tree.
+
+    The function takes a third of the time of ast.iter_child_nodes, and the repository has millions of nodes.
+    """
     found: list[ast.AST] = []
     for value in vars(node).values():
         if isinstance(value, list):

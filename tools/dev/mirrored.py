@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which tests mirror a product file: by folder and name, by what imports it, by words; nearest first."""
+"""Tests that mirror a product file: by folder and name, by imports, by words; nearest first."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
-#: The folders of the package.
+#: Folders of the package.
 PRODUCT = (
     *("bindings", "compilation", "dialects", "emit", "frontends", "interpreter", "passes", "relax_mlir", "runtime"),
-    *("support", "targets", "testing", "tools"),
+    *("plugins", "support", "targets", "testing", "tools"),
 )
-#: Where the tests of a folder stand if not in the folder of that name: one that is in another's, or tests of the whole.
+#: Tests of a folder that are not in the folder of its name: tests in another folder, or of the whole.
 ELSEWHERE = {
     "passes/lower_calls": ("test_compile", "test_joined_loops", "relax_lower_calls"),
     "passes/legalize": ("test_legalize",),
@@ -49,6 +49,7 @@ ELSEWHERE = {
     "targets/c": ("test_c_", "c_"),
     "targets/gpu": ("test_parallel_operators",),
     "targets/gpu/emit": ("test_parallel_operators",),
+    "targets/gpu/forms": ("test_parallel_operators",),
     "targets/gpu/attention": ("test_attention",),
     "targets/gpu/kernels": ("test_parallel_operators",),
     "targets/gpu/planned": ("test_product", "test_nbits", "test_truth_values"),
@@ -68,27 +69,27 @@ ELSEWHERE = {
     "frontends/onnx/export": ("test_export", "test_onnxruntime"),
     "frontends/onnx/export/operators": ("test_export",),
 }
-#: Words that many files share say nothing.
+#: Words that many files share are not informative.
 _COMMON = {"relax", "tir", "llvm", "test", "onnx", "legalize", "core", "operators", "infer", "passes", "rules"}
 _NOT_LIT = ("python", "fuzz", "gpu_emulator", "pytorch", "with_jax", "with_tvm")  # as lit.cfg.py excludes them
 #: Tests that run in environments of their own, by their folders below test/.
 ENVIRONMENTS = {"pytorch": "build/env-torch", "with_jax": "build/env-jax", "with_tvm": "build/env-tvm"}
-#: The product's folder that tests of such a folder mirror.
+#: Product folders that tests of such a folder mirror.
 _MIRRORED = {
     "pytorch": ("frontends", "torch"),
     "with_jax": ("frontends", "stablehlo"),
     "with_tvm": ("frontends", "tvm"),
 }
-_MOST_OTHERS = 32  # tests that do not have the file's name
-_ANYWHERE = 3  # this many of these are the nearest by their words, wherever they are
-_MEANT = 1.5  # what counts more than words
-_CALLED = 3  # what is named after a file that calls the very function counts more still
+_MOST_OTHERS = 32  # tests without the file's name
+_ANYWHERE = 3  # so many of these are the nearest by words, at any place
+_MEANT = 1.5  # weight of more specific evidence than words
+_CALLED = 3  # weight of tests named after a file that calls the function
 _TOGETHER = 8  # in one process
-FUNCTION = 3  # the weight of a function's words relative to those of its file
+FUNCTION = 3  # the weight of a function's words relative to the words of its file
 
 
 def mirrored_tests(repository: Path, file: str, line: int = 0) -> list[list[str]]:
-    """Groups of pytest files and lit tests, which are run one group after the other; of a line its function counts."""
+    """Return groups of pytest files and lit tests, to be run in sequence. With a line, its function counts."""
     path = Path(file)
     source = (repository / path).read_text()
     nearness, text = _nearness(repository), f"{path.stem} {source}"
@@ -97,7 +98,7 @@ def mirrored_tests(repository: Path, file: str, line: int = 0) -> list[list[str]
     callers = [each for each in users if _has_word((repository / each).read_text(), _name_of(*function[:1]))]
 
     def is_meant(test: str) -> bool:
-        """By what it imports or is called."""
+        """Check whether a test is for the file, by its imports or its name."""
         return (
             _mentions(repository / test, path)
             or _same_name(path.stem, test)
@@ -126,7 +127,7 @@ def mirrored_tests(repository: Path, file: str, line: int = 0) -> list[list[str]
 
 
 def function_around(source: str, line: int) -> str:
-    """The outermost function or the class' method that has the line; the line itself where there is none."""
+    """Return the outermost function or class method that contains the line, or the line itself."""
     found = source.splitlines()[line - 1]
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef):
@@ -138,7 +139,7 @@ def function_around(source: str, line: int) -> str:
 
 
 def _name_of(function: str = "") -> str:
-    """Of a function's text, the decorators included; nothing of anything else."""
+    """Return the name in a function's text, which may start with decorators, or ""."""
     found = re.search(r"^ *def (\w+)", function, re.MULTILINE)
     return found[1] if found else ""
 
@@ -157,7 +158,8 @@ def _nearness(repository: Path) -> Nearness:
 
 
 def _tests(repository: Path) -> Iterator[str]:
-    for path in [*repository.glob("test/**/*.mlir"), *repository.glob("test/**/*.py")]:
+    patterns = ("test/**/*.mlir", "test/**/*.py", "plugins/*/test/**/*.mlir", "plugins/*/test/**/*.py")
+    for path in (path for pattern in patterns for path in repository.glob(pattern)):
         test = str(path.relative_to(repository))
         is_test = is_lit(test) or path.name.startswith("test_")
         if is_test and "Inputs" not in path.parts:
@@ -170,9 +172,11 @@ def environment_of(test: str) -> str:
 
 
 def is_lit(test: str) -> bool:
-    """Whether lit runs it: modules, and scripts in the same folders."""
-    folder, *rest = Path(test).parts[1:]
-    return bool(rest) and folder not in _NOT_LIT
+    """Check whether lit runs a test: modules, and scripts in the same folders."""
+    top, folder, *rest = Path(test).parts
+    if top == "plugins":  # lit tests of a plug-in are in folders of their own
+        return len(rest) > 2 and rest[-1] != "lit.cfg.py"
+    return top == "test" and bool(rest) and folder not in _NOT_LIT
 
 
 def _folders(test: str) -> tuple[str, ...]:
@@ -188,13 +192,13 @@ def _name(test: str) -> str:
 
 
 def _same_place(path: Path, test: str) -> bool:
-    """In the folder that mirrors the file's, or in one around it that is no more than one level away from it."""
+    """Check whether a test is in the folder that mirrors the file's, or in a folder one level above."""
     folders, place = _folders(test), path.parent.parts
     return bool(folders) and place[: len(folders)] == folders and len(place) - len(folders) <= 1
 
 
 def _has_its_name(path: Path, test: str) -> bool:
-    """Tests of the whole stand in no folder."""
+    """Check for a test with a user's name, in its place or in no folder, as tests of the whole."""
     return _same_name(path.stem, test) and (_same_place(path, test) or not _folders(test))
 
 
@@ -210,14 +214,14 @@ def _same_folder_name(path: Path, test: str) -> bool:
 
 
 def _mentions(test: Path, path: Path) -> bool:
-    """Imports it."""
+    """Check whether a test imports the file."""
     package, module = re.escape(".".join(path.parent.parts)), re.escape(path.stem)
     imports = rf"\b{package}(\.| import .*\b){module}\b"
     return test.suffix == ".py" and re.search(imports, test.read_text()) is not None
 
 
 def _importers(repository: Path, path: Path) -> list[Path]:
-    """Product files that import it, from the package's own parts."""
+    """Return the product files that import the file, by relative imports."""
     module, package = path.stem, path.parent.name
     imports = rf"from \.+[\w.]*\b{module} import |from \.+([\w.]*\b{package})? import .*\b{module}\b"
     pattern = re.compile(rf"^ *(?:{imports})", re.MULTILINE)
@@ -227,13 +231,13 @@ def _importers(repository: Path, path: Path) -> list[Path]:
 
 
 def _elsewhere(path: Path, test: str) -> bool:
-    """By the nearest folder around the file that is listed."""
+    """Check for a test that is listed for the nearest folder around the file."""
     listed = next((ELSEWHERE[str(each)] for each in path.parents if str(each) in ELSEWHERE), ())
     stem = Path(test).stem.replace("-", "_")
     return any(stem.startswith(name) for name in listed)
 
 
-# ---- how near a text is to others: by the words that they share, where rare ones count more than common ones ----
+# ---- similarity of texts: by common words, where rare words count more than frequent ones ----
 
 _NAME = re.compile(r"[A-Za-z]+(?:_[A-Za-z0-9]+)*[0-9]*")
 _PART = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+")
@@ -242,7 +246,7 @@ _SHORTEST_NAME, _SHORTEST_PART = 3, 4
 
 @cache
 def words_of(text: str) -> frozenset[str]:
-    """Names as they are written, and what they are put together from: `GroupNormalization`, `group_norm`, `group`."""
+    """Return names as written, and their parts: `GroupNormalization`, `group_norm`, `group`."""
     found: set[str] = set()
     for name in set(_NAME.findall(text)):
         found.add(name.lower())
@@ -252,7 +256,7 @@ def words_of(text: str) -> frozenset[str]:
 
 
 class Nearness:
-    """Of texts, each under a key, to any other text."""
+    """Similarity of texts, each under a key, to any other text."""
 
     def __init__(self, texts: Mapping[str, str]):
         self._words = {key: words_of(text) for key, text in texts.items()}
@@ -261,7 +265,7 @@ class Nearness:
         self._lengths = {key: math.sqrt(1 + self._sum(words)) for key, words in self._words.items()}
 
     def of(self, key: str, *others: str) -> float:
-        """To all of the other texts together: what several of them have counts as often."""
+        """Return the similarity to all of the other texts together. Words in several of them count as often."""
         words = self._words[key]
         return sum(self._sum(words & words_of(other)) for other in others) / self._lengths[key]
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Puts small bugs into the product, one at a time, and reports which of them the tests that mirror the file notice.
+"""Insert small bugs into the product, one at a time, and report the bugs that the tests which mirror the file notice.
 
     mutants.py                                  files that differ from main, 40 bugs
     mutants.py passes/fuse/block.py --sample 0  one file, all its bugs
     mutants.py --all --sample 100 --seed 7      drawn from the whole product
 
-It works in a copy of the tree. The same seed gives the same bugs. Tests with torch, jax and TVM run in their own
-environments (`make env-torch env-jax env-tvm`), as far as these are there.
+The bugs are inserted into a copy of the tree. The same seed gives the same bugs. Tests with torch, jax and TVM run in
+their own environments (`make env-torch env-jax env-tvm`), as far as these exist.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from mirrored import ENVIRONMENTS, PRODUCT, environment_of, is_lit, mirrored_tes
 from mutations import Mutation, difference, mutations_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# As pytest prints it: there may be spaces in the brackets; a file alone where its import fails.
+# In pytest's form: there may be spaces in the brackets; only a file if its import fails.
 _TEST = r"test/\S+?\.py(?:::[^\s\[]+(?:\[.*?\])?)?"
 # A command of tests that takes so much longer than the budget does not end.
 _LONGEST_CPU_S = 120
-# One that does nothing for so long, nor what it started, waits for what never comes.
+# A command that is idle for so long, with all its children, waits for something that never happens.
 _LONGEST_WAIT_S = 60
 _WAITED = f"nothing of it did anything for {_LONGEST_WAIT_S} s"
 
@@ -47,7 +47,7 @@ class Run(NamedTuple):
 
 
 class Copy:
-    """A copy of the tree, with the package put together so that it is found before the installed one."""
+    """Copy of the tree, with a package that is found before the installed one."""
 
     def __init__(self, folder: Path):
         self.root = folder / "tree"
@@ -62,14 +62,16 @@ class Copy:
         for path in (self.root / "relax_mlir").iterdir():
             (front_door / path.name).symlink_to(path)
         for name in PRODUCT:
-            if name != "relax_mlir":
+            if name not in ("relax_mlir", "plugins"):
                 (front_door / name).symlink_to(self.root / name)
+        for plugin in self.root.glob("plugins/*/relax_mlir_*"):
+            (self._package / plugin.name).symlink_to(plugin)
         self._baselines: dict[tuple[str, ...], Run] = {}
 
     def run(self, tests: Sequence[str], spend_s: float, nearest_to: str = "") -> Run:
-        """The tests, pytest's and lit's, until one fails; none of pytest's starts when the time is spent.
+        """Run the tests, pytest's and lit's, until one fails. No test of pytest starts after the time is spent.
 
-        Those that are nearest to `file:line` run first.
+        The tests nearest to `file:line` run first.
         """
         before, output = _cpu_s(), ""
         for command in self._commands(tests, spend_s, nearest_to):
@@ -85,7 +87,7 @@ class Copy:
         commands = []
         if lit:
             commands.append([str(Path(sys.executable).with_name("lit")), "-j1", "-sv", "--no-progress-bar", *lit])
-        # Verbose: where a test ends the process, the last line says which one it was.
+        # Verbose: if a test ends the process, the last line names the test.
         options = ["-vv", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=short", "-p", "nearest_first"]
         options += ["--spend", str(spend_s), "--nearest-to", nearest_to]
         for environment, together in groupby(sorted(python, key=environment_of), environment_of):
@@ -97,14 +99,14 @@ class Copy:
         environment = {
             **os.environ,
             "PYTHONPATH": os.pathsep.join([str(self._package), str(self.root / "tools" / "dev")]),
-            "RELAX_MLIR_DRAW": "",  # all: the budget says how many run, the nearest ones first
-            "PYTHONDONTWRITEBYTECODE": "1",  # a changed file of the same size and second would not be seen
+            "RELAX_MLIR_DRAW": "",  # all: the budget limits how many run, the nearest ones first
+            "PYTHONDONTWRITEBYTECODE": "1",  # a changed file of the same size and second would not be noticed
         }
         code, output = watched.run(command, cwd=self.root, environment=environment, cpu_s=cpu_s, idle_s=_LONGEST_WAIT_S)
         return Run(code == 0, 0.0, output if code is not None else f"{output}\n{_WAITED}")
 
     def baseline(self, tests: Sequence[str]) -> Run:
-        """Of the tree as it is."""
+        """Return the run of the unchanged tree."""
         key = tuple(tests)
         if key not in self._baselines:
             self._baselines[key] = self.run(tests, _LONGEST_CPU_S)
@@ -129,7 +131,7 @@ class Verdict(NamedTuple):
 
 
 def try_mutation(copy: Copy, file: str, mutation: Mutation, budget_s: float) -> Verdict:
-    """Runs the groups of mirrored tests until one notices, or the budget is spent."""
+    """Run the groups of mirrored tests until one notices the bug, or the budget is spent."""
     source = (REPOSITORY / file).read_bytes()
     line = mutation.line(source)
     ran: list[str] = []
@@ -149,13 +151,13 @@ def try_mutation(copy: Copy, file: str, mutation: Mutation, budget_s: float) -> 
             failing = _failing_test(done.output, left)
             if copy.baseline(failing).passed:
                 return Verdict(True, _first_failure(done.output), [*ran, *failing], spent)
-            # It fails, or takes too long, without a bug.
+            # The test fails, or takes too long, without a bug.
             left = [test for test in left if not any(each.startswith(test) for each in failing)]
     return Verdict(False, "", ran, spent)
 
 
 def _failing_test(output: str, tests: list[str]) -> list[str]:
-    """The first test that failed, or that ended the process; all of them where that is unknown."""
+    """Return the first test that failed or ended the process, or all of them if it is unknown."""
     failed = re.search(rf"^(?:FAILED|ERROR) ({_TEST})(?: - |$)|^FAIL: [\w-]+ :: (\S+)", output, re.MULTILINE)
     started = re.findall(rf"^({_TEST})(?: |$)", output, re.MULTILINE)
     name = (failed[1] or f"test/{failed[2]}") if failed else started[-1] if started else ""
@@ -165,29 +167,31 @@ def _failing_test(output: str, tests: list[str]) -> list[str]:
 def _first_failure(output: str) -> str:
     said = [line for line in output.splitlines() if line.strip()]
     named = [line for line in said if line.startswith(("FAILED", "ERROR", "FAIL:"))]
-    # Where no test runs, as what all of them import is broken, the last line says it.
+    # If no test runs because a common import is broken, the last line states the reason.
     last = " ".join(said[-1].split()) if said else "without a word"
     return (named or [f"it did not end, or died: {last}"])[0][:200]
 
 
 def changed_files(base: str) -> list[str]:
-    """Product files that differ from the base."""
+    """Return product files that differ from the base."""
     return _listed("diff", "--name-only", "--diff-filter=d", base, "--")
 
 
 def _listed(*command: str) -> list[str]:
-    """The product files that a command of git lists."""
+    """Return the product files that a command of git lists."""
     listed = subprocess.run(["git", *command], cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout
     return [name for name in listed.splitlines() if _is_product(name)]
 
 
 def _is_product(name: str) -> bool:
     path = Path(name)
-    return path.suffix == ".py" and path.parts[0] in PRODUCT and path.parts[:2] != ("tools", "dev")
+    if path.suffix != ".py" or path.parts[0] not in PRODUCT or path.parts[:2] == ("tools", "dev"):
+        return False
+    return path.parts[0] != "plugins" or "/relax_mlir_" in name  # no tests of plug-ins
 
 
 def draw(files: Sequence[str], sample: int, seed: int) -> list[tuple[str, Mutation]]:
-    """Mutations of all files, a sample of them (0: all), the same ones for the same seed."""
+    """Return mutations of all files, a sample of them (0: all), the same ones for the same seed."""
     found = [(file, each) for file in files for each in mutations_of((REPOSITORY / file).read_bytes())]
     if not sample or sample >= len(found):
         return found

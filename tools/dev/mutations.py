@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 
 class Mutation(NamedTuple):
-    """What replaces the bytes from `start` to `end` of a file."""
+    """Replacement of the bytes from `start` to `end` of a file."""
 
     kind: str
     start: int
@@ -20,7 +20,7 @@ class Mutation(NamedTuple):
         return source[: self.start] + self.text.encode() + source[self.end :]
 
     def line(self, source: bytes) -> int:
-        """Where it starts, counted from one."""
+        """Return the line number of its start, counted from one."""
         return source.count(b"\n", 0, self.start) + 1
 
 
@@ -29,26 +29,26 @@ _COMPARISONS = {
     ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
 }  # fmt: skip
 _ARITHMETIC = {ast.Add: "-", ast.Sub: "+", ast.Mult: "+", ast.FloorDiv: "*", ast.Mod: "//", ast.Div: "*"}
-#: Callees, as they are written, whose operands may change places.
+#: Prefixes of functions with operands that may be swapped.
 _COMMUTATIVE = ("add", "multiply", "maximum", "minimum", "equal", "logical_", "bitwise_", "min", "max", "_mul", "add_")
 _TWINS = {"min": "max", "max": "min", "any": "all", "all": "any"}
 
 
 def mutations_of(source: bytes) -> list[Mutation]:
-    """In the file's order."""
+    """Return the mutations in the file's order."""
     found = _Finder(source)
     found.visit(ast.parse(source))
     return sorted(set(found.mutations), key=lambda each: (each.start, each.end, each.text))
 
 
 def difference(path: str, source: bytes, mutation: Mutation) -> str:
-    """As a unified diff of few lines."""
+    """Return a unified diff of few lines."""
     before, after = (text.decode().splitlines(keepends=True) for text in (source, mutation.applied(source)))
     return "".join(difflib.unified_diff(before, after, path, f"{path} ({mutation.kind})", n=2))
 
 
 class _Finder(ast.NodeVisitor):
-    """Collects what can be changed in code that runs: no annotations, no messages, no docstrings."""
+    """Collector of possible changes in executed code: no annotations, no messages, no docstrings."""
 
     def __init__(self, source: bytes):
         self._source = source
@@ -70,7 +70,7 @@ class _Finder(ast.NodeVisitor):
         self.mutations.append(Mutation(kind, self._start(node), self._end(node), text))
 
     def _between(self, kind: str, left: ast.AST, right: ast.AST, text: str) -> None:
-        """The operator between two operands, which is no node with a place of its own."""
+        """Change the operator between two operands, which is not a node with a position."""
         start, end = self._end(left), self._start(right)
         gap = self._source[start:end].decode()
         if gap.strip("() \n") and "#" not in gap:
@@ -78,14 +78,14 @@ class _Finder(ast.NodeVisitor):
             opening, closing = kept.count("("), kept.count(")")
             self.mutations.append(Mutation(kind, start, end, f"{')' * closing} {text} {'(' * opening}"))
 
-    # -- what is left alone --
+    # -- unchanged nodes --
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
             self.visit(node.value)
 
     def visit_arg(self, node: ast.arg) -> None:
-        """An annotation."""
+        """Skip an annotation."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         for default in [*node.args.defaults, *(each for each in node.args.kw_defaults if each is not None)]:
@@ -100,12 +100,12 @@ class _Finder(ast.NodeVisitor):
             self.visit(statement)
 
     def visit_JoinedStr(self, node: ast.JoinedStr) -> None:
-        """Mostly a message."""
+        """Skip an f-string, which is mostly a message."""
 
     def visit_Raise(self, node: ast.Raise) -> None:
-        """A message; whether it is raised is the guard's business."""
+        """Skip a message. Mutations of the guard change whether it is raised."""
 
-    # -- what is changed --
+    # -- changed nodes --
 
     def visit_If(self, node: ast.If) -> None:
         if self._text(node.test) == "TYPE_CHECKING":
@@ -170,7 +170,7 @@ class _Finder(ast.NodeVisitor):
         self.generic_visit(node)
 
     def visit_keyword(self, node: ast.keyword) -> None:
-        if node.arg not in ("strict", "maxsize"):  # of zip and caches: what holds anyway
+        if node.arg not in ("strict", "maxsize"):  # of zip and caches: their values rarely matter
             self.visit(node.value)
 
     def visit_Expr(self, node: ast.Expr) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A plugin of pytest: tests that have more words in common with a place in a file run first, until time is spent."""
+"""Plugin of pytest: tests with more words in common with a place in a file run first, until the time is spent."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 from mirrored import FUNCTION, Nearness, function_around, words_of
 
-#: Of one function's cases the nearest ones come early, the others when other functions had their turn.
+#: The nearest cases of one function come early, all others after the nearest cases of other functions.
 _CASES = 3
-#: What a case counts more whose parameters have a name in common with the function, by how rare that is.
+#: Additional weight of a case with a parameter that shares a name with the function, by the name's rarity.
 _NAMED = 1
 
 
@@ -32,12 +32,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     function = function_around(source, int(line))
     nearness = Nearness({item.nodeid: f"{item.nodeid} {_source(item)}" for item in items})
     near = {item.nodeid: nearness.of(item.nodeid, source, *[function] * FUNCTION) for item in items}
-    # Names that a function or its decorator has, as those of operators, are what cases are called after.
+    # Cases are named after names in a function or its decorator, such as operators.
     names = words_of(function.partition("(self")[0].partition(") ->")[0])
     cases = {item.nodeid: words_of(item.nodeid.partition("[")[2]) for item in items}
     having = Counter(word for words in cases.values() for word in words)
     for case, words in cases.items():
-        # What many are called after, as an element type, says little.
+        # A name that many cases have, such as an element type, is less informative.
         near[case] *= 1 + _NAMED * sum(math.log(len(cases) / having[word]) for word in words & names)
     items.sort(key=lambda item: -near[item.nodeid])
     before: Counter[str] = Counter()
@@ -54,11 +54,11 @@ def _source(item: pytest.Item) -> str:
     try:
         return inspect.getsource(function) if function else ""
     except OSError:
-        return ""  # made by other code
+        return ""  # defined by other code
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
-    """True: it is taken for done."""
+    """Return True to skip a test: it counts as done."""
     most = item.config.getoption("--spend")
     return True if most is not None and sum(os.times()[:4]) > most else None

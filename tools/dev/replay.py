@@ -50,6 +50,10 @@ class Side(NamedTuple):
     name: str
     tree: Path
 
+    def path(self) -> str:
+        """Return the folders in which Python finds the tree's packages: the compiler and the plug-ins."""
+        return os.pathsep.join(map(str, (self.tree, *sorted(self.tree.glob("plugins/*")))))
+
 
 class Difference(NamedTuple):
     """The first stage of a case that differs, the kernels that differ in it, and the kinds of code that differ."""
@@ -111,7 +115,7 @@ class Runner(NamedTuple):
             jobs = [(self.cases[case], target) for case, target in keys]
             files = {"folder": str(self.folder), "results": str(results)}
             task = {"side": side.name, "keep": keep, "targets": TARGETS, "jobs": jobs, **files}
-            own = {"PYTHONPATH": str(side.tree), "PYTHONHASHSEED": "0", "RELAX_MLIR_CACHE": scratch}
+            own = {"PYTHONPATH": side.path(), "PYTHONHASHSEED": "0", "RELAX_MLIR_CACHE": scratch}
             command = [sys.executable, str(ROOT / "tools" / "dev" / "replay_case.py")]
             start = partial(subprocess.run, cwd=side.tree, env={**os.environ, **own}, text=True, check=False)
             try:

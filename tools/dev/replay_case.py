@@ -170,7 +170,7 @@ def _make_code(module: rx.Module, target: str, donate: Sequence[str], note: Note
         files = rx.sources(module, target, donate=donate)
         note("code:sources", (each for name, data in files.items() for each in source_pieces(name, data)))
         return
-    # No public function takes a program apart; the fields are those of its file.
+    # No public function takes a program apart. The fields have the contents of the program's file.
     artifact = rx.compile(module, target, cache=False, jobs=1, donate=donate)._artifact
     objects = enumerate([*artifact.objects, *([artifact.pool] if artifact.pool is not None else [])])
     note("code:objects", (each for index, data in objects for each in object_pieces(bytes(data), index)))

@@ -193,7 +193,7 @@ def _scheduled(name: str, block: str, steps: str) -> bytes:
 
 
 def chosen_cases(patterns: Sequence[str]) -> list[ReplayCase]:
-    """Return the cases whose names match a pattern, without its kind too: "conv*", "kernel-*"."""
+    """Return the cases with names that match a pattern, without its kind too: "conv*", "kernel-*"."""
     return [
         each
         for each in (*_models(), *_kernels(), *_prim_funcs())

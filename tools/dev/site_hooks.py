@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What else than docs/ mkdocs needs: the package under its names, pages for files elsewhere that docs/ links to."""
+"""Hooks of mkdocs: the package under its names, and pages for files outside of docs/ that docs/ links to."""
 
 from __future__ import annotations
 
@@ -16,27 +16,32 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "build" / "site-package" / "relax_mlir"
-#: Where the pages of files outside of docs/ are.
+#: Plug-in that defines rx.tune.
+SEARCH = ROOT / "plugins" / "tune" / "relax_mlir_tune"
+#: Folder of the pages for files outside of docs/.
 ELSEWHERE = "repository/"
 LINK = re.compile(r"(?<=\]\()(?!\w+:)([^)\s#]+)(#[^)\s]*)?(?=\))")
 FENCE = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 LANGUAGES = {".py": "python", ".cpp": "cpp", ".h": "cpp", ".toml": "toml", ".json": "json", ".mlir": "mlir"}
-#: Of a longer file a page has the beginning.
+#: A page of a longer file has its beginning only.
 LONGEST = 50_000
 
 
 def on_startup(**_: object) -> None:
-    """Links the package's folders under their names, where mkdocstrings reads them: before it looks for the place."""
+    """Link the package's folders under their names, where mkdocstrings reads them, before mkdocstrings searches
+    them."""
     PACKAGE.mkdir(parents=True, exist_ok=True)
     front_door = [path for path in (ROOT / "relax_mlir").iterdir() if path.suffix in (".py", ".pyi")]
     rooms = [path.parent for path in ROOT.glob("*/__init__.py") if path.parent.name != "relax_mlir"]
     for path in (*front_door, *rooms):
         if not (PACKAGE / path.name).exists():
             (PACKAGE / path.name).symlink_to(path)
+    if not (PACKAGE.parent / SEARCH.name).exists():
+        (PACKAGE.parent / SEARCH.name).symlink_to(SEARCH)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds a page for each file of the repository that a page links to, and that is not in docs/."""
+    """Add a page for each file outside of docs/ that a page links to."""
     from mkdocs.structure.files import File
 
     waiting = [f"docs/{file.src_uri}" for file in files.documentation_pages()]
@@ -49,9 +54,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Links that lead out of docs/, or are in a page from elsewhere, lead to pages of the site."""
+    """Redirect links that leave docs/, or are in a page from elsewhere, to pages of the site."""
     source = repository_path(page.file.src_uri)
-    if not (ROOT / source).is_file():  # the list of a folder's files
+    if not (ROOT / source).is_file():  # a list of a folder's files
         return markdown
     folder = PurePosixPath(page.file.src_uri).parent
 
@@ -65,7 +70,7 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def linked(source: str) -> Iterator[str]:
-    """The files and folders, by their paths in the repository, that a page links to."""
+    """Yield the files and folders that a page links to, by their paths in the repository."""
     path = ROOT / source
     if path.suffix != ".md" or not path.is_file():
         return
@@ -76,7 +81,7 @@ def linked(source: str) -> Iterator[str]:
 
 
 def outside_fences(markdown: str, change: Callable[[str], str], fences: bool = True) -> str:
-    """The text with what is around its blocks of code changed; without `fences` the blocks are left out."""
+    """Return the text with changes around its code blocks. Without `fences` the blocks are left out."""
     pieces, end = [], 0
     for fence in FENCE.finditer(markdown):
         pieces += [change(markdown[end : fence.start()]), fence[0] if fences else ""]
@@ -89,19 +94,19 @@ def resolved(source: str, link: str) -> str:
 
 
 def site_uri(path: str) -> str:
-    """Where a file of the repository is in the site."""
+    """Return the position of a repository file in the site."""
     if path.startswith("docs/"):
         return path.removeprefix("docs/")
     return f"{ELSEWHERE}{path}" if path.endswith(".md") else f"{ELSEWHERE}{path}.md"
 
 
 def repository_path(uri: str) -> str:
-    """The way back. Only Markdown has pages of the same name."""
+    """Return the repository path of a page. Only Markdown has pages of the same name."""
     return uri.removeprefix(ELSEWHERE) if uri.startswith(ELSEWHERE) else f"docs/{uri}"
 
 
 def content(path: str) -> str:
-    """A page: Markdown as it is, of a folder the names of its files, of other files the text."""
+    """Return the content of a page: Markdown unchanged, the file names of a folder, the text of other files."""
     place = ROOT / path
     if place.suffix == ".md":
         return place.read_text("utf-8")

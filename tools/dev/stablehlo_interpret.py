@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles the tests of StableHLO's interpreter, calls their functions, and compares with the list of what fails.
+"""Compile the tests of StableHLO's interpreter, call their functions, and compare with the known failures.
 
 With --break the first expected constant of each test is changed: then every test has to fail.
 """
@@ -78,7 +78,7 @@ def broken(text: str) -> str:
 
 
 def _answering() -> Callable[[str], tuple[str, str]]:
-    """Return what a worker answers with: a module's text is compiled, its functions without arguments are called."""
+    """Return a worker's function, which compiles a module's text and calls its functions without arguments."""
     import relax_mlir as rx
 
     def check(text: str) -> tuple[str, str]:
@@ -86,7 +86,7 @@ def _answering() -> Callable[[str], tuple[str, str]]:
             executable = rx.compile(rx.from_stablehlo(text), jobs=1)
             for name in _FUNCTION.findall(text):
                 executable[name]()
-        except Exception as error:  # whatever a defect raises
+        except Exception as error:  # defects may raise any error
             return "failed", case_results.reason_of(error)
         return "passed", ""
 
@@ -108,7 +108,7 @@ def main() -> int:
     if not chosen:
         parser.error(f"no tests in {folder} for --only {options.only}, --share {options.share}")
     with tempfile.TemporaryDirectory() as cache:
-        # Nothing stale helps a case, and the user's own cache stays as it is.
+        # No stale program helps a case, and the user's own cache stays unchanged.
         os.environ["RELAX_MLIR_CACHE"] = cache
         results = case_results.run_all(chosen, _answering, options.jobs, options.limit)
     if not options.is_broken:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A small part of the tests on the oldest and the newest Python that are at hand: what differs between them, and a few
-programs. They are looked for on PATH and among pyenv's; each has an environment of its own in build/pythons.
+"""Run a small part of the tests on the oldest and the newest available Python: version-dependent parts, some programs.
+
+Pythons are searched on PATH and among pyenv's. Each has an environment of its own in build/pythons.
 """
 
 from __future__ import annotations
@@ -14,8 +15,8 @@ from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CLASSIFIER = re.compile(r'"Programming Language :: Python :: 3\.(\d+)"')
-#: What has failed on one Python alone, or stands on what CPythons do differently: names of comprehensions, counts of
-#: references, forks with threads, what Python's parser says; and programs of a few operators.
+#: Tests that failed on one Python only, or that depend on differences between CPythons: names of comprehensions,
+#: reference counts, forks with threads, messages of Python's parser; and programs of a few operators.
 TESTS = """
 test/python/bindings/test_handles.py
 test/python/frontends/script/ssa/test_ssa_errors.py
@@ -29,12 +30,12 @@ TIMEOUT_S = 1200
 
 
 def supported() -> list[int]:
-    """Minor versions, the oldest first, as the classifiers tell."""
+    """Return the supported minor versions, the oldest first, from the classifiers."""
     return sorted(map(int, CLASSIFIER.findall((REPOSITORY / "pyproject.toml").read_text(encoding="utf-8"))))
 
 
 def found(minor: int) -> str | None:
-    """The command of CPython 3.minor; None where there is none."""
+    """Return the command of CPython 3.minor, or None."""
     candidates = [shutil.which(f"python3.{minor}")]
     if pyenv := shutil.which("pyenv"):
         versions = Path(_printed(pyenv, "root"), "versions")
@@ -44,7 +45,7 @@ def found(minor: int) -> str | None:
 
 
 def _printed(*command: str) -> str:
-    """Nothing where it fails, as what pyenv puts on PATH for a version that is not chosen does."""
+    """Return the output of a command, or "" if it fails, like pyenv's command for a version that is not selected."""
     ended = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     return "" if ended.returncode else ended.stdout.strip()
 
@@ -54,14 +55,14 @@ def environment_of(minor: int) -> Path:
 
 
 def installed(minor: int, command: str) -> int:
-    """Its environment, made where it is not there; make's exit status."""
+    """Create the environment of a version if needed, and return make's exit status."""
     venv = environment_of(minor).relative_to(REPOSITORY)
     make = ["make", "--no-print-directory", f"PYTHON={command}", f"VENV={venv}", "env"]
     return subprocess.run(make, cwd=REPOSITORY, check=False).returncode
 
 
 def tested(minor: int, command: str) -> int:
-    """The tests' exit status."""
+    """Run the tests, and return their exit status."""
     if installed(minor, command):
         return 1
     venv = environment_of(minor)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs the tests that torch has for Inductor on all devices, CommonTemplate, with torch.compile(backend="relax_mlir").
+"""Run torch's tests of Inductor for all devices, CommonTemplate, with torch.compile(backend="relax_mlir").
 
-Tests that fail with the backend aot_eager as well are left out: they ask for Inductor's own code. The other failures
-are compared with the list of tests that do not pass.
+Tests that also fail with the backend aot_eager are left out: they check Inductor's own code. All other failures are
+compared with the list of failing tests.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class CpuTests(TestCase):
 
 copy_tests(CommonTemplate, CpuTests, "cpu")
 """
-#: Tests are limited by processor time. One that waits for ever is ended after so many times the limit.
+#: Tests are limited by processor time. A test that waits for ever is ended after so many times the limit.
 _PATIENCE = 10
 
 
@@ -65,7 +65,7 @@ def _loaded(path: Path, backend: str) -> types.ModuleType:
 
     tree = ast.parse(path.read_text())
     behind = [getattr(node, "name", "") for node in tree.body].index(_TEMPLATE) + 1
-    # There the file makes tests of the template for the devices at hand.
+    # The file then creates tests of the template for the available devices.
     helpers = [node for node in tree.body[behind:] if not isinstance(node, ast.If)]
     tree.body = [*tree.body[:behind], *helpers, *ast.parse(_TESTS).body]
     _declare_missing_names(tree)
@@ -157,7 +157,7 @@ def main() -> int:
     if not (folder / FILE).is_file():
         parser.error(f"no {FILE} in {folder}: TESTS names the folder that has it, {UPSTREAM}")
     with tempfile.TemporaryDirectory() as cache:
-        # Nothing stale helps a case, and the user's own cache stays as it is.
+        # No stale program helps a case, and the user's own cache stays unchanged.
         os.environ["RELAX_MLIR_CACHE"] = cache
         results = run_all(folder, options)
     return upstream_tests.finish(results, LIST, _HEADER, options.write)

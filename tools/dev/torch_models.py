@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles the model zoo of test/pytorch, each architecture in up to three ways, and compares results with eager mode.
+"""Compile the model zoo of test/pytorch, each architecture in up to three ways, and compare results with eager mode.
 
-The ways are from_torch with fixed sizes, from_torch with dynamic sizes, and torch.compile without fallback. What fails
-is compared with the list of cases that do not pass. A case is an architecture and a way: "timm swin_tiny/dynamic".
+The ways are from_torch with fixed sizes, from_torch with dynamic sizes, and torch.compile without fallback. Failures
+are compared with the list of failing cases. A case is an architecture and a way: "timm swin_tiny/dynamic".
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _answering() -> Callable[[tuple[str, str]], tuple[str, str]]:
         try:
             with torch.no_grad():
                 error = checks.WAYS[way](build(name))
-        except Exception as problem:  # whatever a model, torch or a defect raises
+        except Exception as problem:  # models, torch and defects may raise any error
             return "failed", case_results.reason_of(problem)
         if error is None:
             return "left out", "no dynamic sizes"
@@ -76,7 +76,7 @@ def main() -> int:
     if not chosen:
         parser.error(f"no architectures for --only {options.only}, --share {options.share}")
     with tempfile.TemporaryDirectory() as cache:
-        # Nothing stale helps a case, and the user's own cache stays as it is.
+        # No stale program helps a case, and the user's own cache stays unchanged.
         os.environ["RELAX_MLIR_CACHE"] = cache
         results = case_results.run_all(chosen, _answering, options.jobs, options.limit, reported_every=1)
     for way in WAYS:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs torch's own tables of operators, each entry in a process that may die, and compares with what is refused."""
+"""Run torch's own tables of operators, each entry in a process that may die, and compare with the refused ones."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from op_entries import DTYPES, USUAL_LIMIT, entries  # noqa: E402
 from op_peers import PEERS  # noqa: E402
 from op_workers import Outcome, Task, run_all  # noqa: E402
 
-# Gradients are of steps of training, through torch.compile.
+# Gradients are tested by steps of training, through torch.compile.
 MODES = ("static", "dynamic", "gradients")
-# Whether sizes are known matters little to element types.
+# Dynamic sizes hardly depend on element types.
 USUAL_DTYPES = {"static": list(DTYPES), "dynamic": ["f32", "i64"], "gradients": ["f32"]}
 _REPORTED_EVERY = 30.0
 _MOST_REASONS = 60
 
 
 def tasks_of(patterns: list[str], dtypes: list[str], modes: list[str]) -> list[Task]:
-    """What entries of these names, or patterns of them, have of the dtypes."""
+    """Return the tasks of matching entries for the dtypes and modes."""
     chosen: list[Task] = []
     for name, entry in entries().items():
         if patterns and not any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns):
@@ -46,7 +46,7 @@ def tasks_of(patterns: list[str], dtypes: list[str], modes: list[str]) -> list[T
 
 
 class Progress:
-    """Says now and then how far a run is, what is wrong at once, and saves what has been found."""
+    """Report of progress now and then, and of problems as they occur. Results are saved on the way."""
 
     def __init__(self, count: int, path: Path):
         self._count = count
@@ -74,7 +74,7 @@ def worst(outcome: Outcome) -> str:
 
 
 def show(outcomes: list[Outcome]) -> None:
-    """Counts by mode and dtype, of entries by their worst sample and of samples; then the reasons."""
+    """Print counts by mode and dtype, of entries by their worst sample and of samples; then the reasons."""
     print(f"{'':<14}" + "".join(f"{verdict:>14}" for verdict in VERDICTS) + f"{'all':>8}")
     for mode in sorted({each.task.mode for each in outcomes}, reverse=True):
         of_mode = [each for each in outcomes if each.task.mode == mode]
@@ -101,7 +101,7 @@ def _row(name: str, counts: Counter[str]) -> None:
 
 
 def save(outcomes: list[Outcome], path: Path) -> None:
-    """All verdicts as JSON: the good ones as numbers only."""
+    """Save all verdicts as JSON. Passing ones are numbers only."""
     path.parent.mkdir(parents=True, exist_ok=True)
     rows = []
     for each in outcomes:
@@ -117,7 +117,7 @@ def save(outcomes: list[Outcome], path: Path) -> None:
 
 
 def written(outcomes: list[Outcome], listed: refusals.Refusals, mode: str) -> None:
-    """The list with what ran in it anew."""
+    """Write the list with new results for the entries that ran."""
     of_mode = [each for each in outcomes if each.task.mode == mode]
     ran = {(each.task.entry, each.task.dtype) for each in of_mode}
     kept = {key: refusal for key, refusal in listed.items() if key not in ran}
@@ -144,7 +144,7 @@ def main() -> int:
     if not tasks:
         parser.error("no such entry, or not with this dtype: names are torch's, as nn.functional.conv2d, hop/cond")
     with tempfile.TemporaryDirectory() as folder:
-        # Nothing stale helps, and the user's own cache stays as it is.
+        # No stale program helps a case, and the user's own cache stays unchanged.
         os.environ["RELAX_MLIR_CACHE"] = folder
         limits = (options.limit_samples, options.limit)
         outcomes = run_all(tasks, PEERS[options.peer], options.jobs, *limits, Progress(len(tasks), options.json))

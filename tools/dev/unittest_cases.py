@@ -14,7 +14,7 @@ _LONGEST = 200
 
 
 class _Late(BaseException):
-    """The time of a test is over."""
+    """Time limit of a test."""
 
 
 def _late(*_: object) -> None:
@@ -22,7 +22,7 @@ def _late(*_: object) -> None:
 
 
 def hide_output() -> None:
-    """Write the output of this process, native code's too, to nowhere: it would hide what a run of a suite says."""
+    """Discard the output of this process, including that of native code, which would hide the report of a suite."""
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     os.dup2(silent, 2)
@@ -47,7 +47,8 @@ def outcome(test: unittest.TestCase, seconds: float) -> tuple[str, str]:
     result = unittest.TestResult()
     signal.signal(signal.SIGPROF, _late)
     signal.setitimer(signal.ITIMER_PROF, seconds)
-    with contextlib.suppress(_Late):  # unittest, which catches nearly all exceptions, has most of these in the result
+    # unittest, which catches nearly all exceptions, records most of these in the result
+    with contextlib.suppress(_Late):
         test.run(result)
     if signal.setitimer(signal.ITIMER_PROF, 0)[0] == 0:
         return "failed", f"takes longer than {seconds:g} seconds of processor time"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Test suites of other projects: their folder, the cases that a share draws, and the list of cases that do not pass.
+"""Test suites of other projects: their folder, the cases that a share draws, and the list of failing cases.
 
 The files stay with their projects: TESTS names a folder, else an archive beside this project is unpacked into build/.
 """

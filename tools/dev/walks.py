@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Counts how many of the project's files three walks pass through, and the calls from one file into another.
+"""Count the project's files that three walks pass through, and the calls from one file into another.
 
 docs/architecture.md states the bounds of the counts. Each walk is done once before it is counted, so that nothing is
 imported or parsed meanwhile.
@@ -20,12 +20,12 @@ from relax_mlir.passes.core.stages import Stage
 import relax_mlir as rx
 
 ROOT = str(Path(rx.__file__).resolve().parents[1])
-#: The same wherever it is counted: which instructions the processor has decides a part of what is done.
+#: Fixed target for reproducible counts: the processor's features affect the work.
 TARGET = "llvm{cpu=haswell caches=32K,1M cores=2}"
 
 
 def walk(work: Callable[[], object]) -> tuple[int, int]:
-    """The files that ran, and the calls between them."""
+    """Return the files that ran, and the calls between them."""
     files, moves = set[str](), 0
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -73,7 +73,7 @@ def exponential() -> rx.Module:
 
 
 def until(stage: str) -> tuple[rx.Module, Stage]:
-    """A module before a stage, and the stage."""
+    """Return a module before a stage, and the stage."""
     module, stages = exponential(), rx.stages("llvm")
     for each in stages:
         if each.name == stage:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A command with limits: of processor time, and of waiting, where neither it nor what it started does anything."""
+"""Runner of a command with limits on processor time, and on waiting, in which the command and its children are idle."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from pathlib import Path
 
 _TICKS_S = os.sysconf("SC_CLK_TCK")
 _LOOK_S = 1.0
-#: What uses less than this in all the time is waiting: something may look around now and then.
+#: Less use than this in all the time counts as waiting: something may poll now and then.
 _NOTHING_S = 0.05
 
 
 def run(
     command: Sequence[str], *, cwd: Path, environment: Mapping[str, str], cpu_s: float, idle_s: float
 ) -> tuple[int | None, str]:
-    """The exit code, None where it was ended since all of it waited for so long, and what it wrote.
+    """Return the exit code, or None if the command was ended after waiting for so long, and its output.
 
-    A process that waits for another one, which waits for it, uses no processor time: no limit of that ends it.
+    Processes that wait for each other use no processor time, so that a limit on it does not end them.
     """
     limit = int(cpu_s)
     with tempfile.TemporaryFile() as written:
@@ -51,7 +51,7 @@ def _wait(process: subprocess.Popen[bytes], idle_s: float) -> int | None:
             pass
         everything = _family(process.pid)
         now = sum(everything.values())
-        # It is less than before where one has ended; it is unknown where there is no /proc.
+        # The sum decreases if a process has ended; it is unknown without /proc.
         if process.pid not in everything or abs(now - used) > _NOTHING_S:
             used, waited = now, 0.0
             continue
@@ -63,15 +63,15 @@ def _wait(process: subprocess.Popen[bytes], idle_s: float) -> int | None:
 
 
 def _family(root: int) -> dict[int, float]:
-    """A process and all that it started, by number: the processor time that each has used, in seconds."""
+    """Return the processor time in seconds of a process and all of its descendants, by process number."""
     parents: dict[int, int] = {}
     used: dict[int, float] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
-            # Behind the name, which may hold anything.
+            # After the name, which may contain anything.
             fields = path.read_text(errors="replace").rpartition(")")[2].split()
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
         number = int(path.parent.name)
         parents[number] = int(fields[1])
         used[number] = sum(map(int, fields[11:15])) / _TICKS_S
@@ -82,7 +82,7 @@ def _family(root: int) -> dict[int, float]:
 
 
 def _end(numbers: Sequence[int]) -> None:
-    """All are stopped before the first is killed: none does anything because another one has ended."""
+    """End the processes. All are stopped before the first is killed, so that none reacts to the end of another one."""
     for how in (signal.SIGSTOP, signal.SIGKILL):
         for number in numbers:
             with contextlib.suppress(ProcessLookupError):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The parts of relax-lsp: what a text alone says, what MLIR says of it in another process, the server."""
+"""Parts of relax-lsp: analysis of text, analysis by MLIR in another process, and the server."""

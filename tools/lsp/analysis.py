@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What MLIR says of a text: errors, types of values, operators. Runs in a process that may crash."""
+"""Analysis by MLIR of a text: errors, types of values, operators. Runs in a process that may crash."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ..opt.split_input import split_input
 
 
 def analyze(data: bytes, name: str, plugins: Sequence[str]) -> bytes:
-    """As JSON: `diagnostics`, and `types`, the types of the values that an operation or an argument at a place makes.
+    """Return JSON with `diagnostics`, and `types` of the values that the operation or argument at a place defines.
 
-    Places are lines and columns in bytes, from 1. Parts between split markers are looked at by themselves.
+    Places are lines and columns in bytes, from 1. Parts between split markers are analysed separately.
     """
     _load(plugins)
     diagnostics: list[Diagnostic] = []
@@ -36,7 +36,7 @@ def analyze(data: bytes, name: str, plugins: Sequence[str]) -> bytes:
 
 
 def operators(data: bytes, plugins: Sequence[str]) -> bytes:
-    """As JSON: the operators of the dialects written in Python, each with its documentation."""
+    """Return JSON with the operators of dialects written in Python, and their documentation."""
     _load(plugins)
     load_plugins("dialect")
     found = {op.full_name: op.__doc__ or "" for op in all_ops()}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a text of IR says without MLIR: which names it defines and uses, where they are seen. Works on broken text too.
+"""Analysis of IR as text, without MLIR: definitions, uses and scopes of names, also in broken text.
 
 Positions are offsets in the text.
 """
@@ -15,9 +15,9 @@ from ..opt.split_input import split_input
 
 _TOKEN = re.compile(r'@"(?:[^"\\\n]|\\.)*"|"(?:[^"\\\n]|\\.)*"?|//[^\n]*|(?:[%@!#]|\^)[\w.$-]+|[{}]')
 _NAMES = r"%[\w.$-]+(?::\d+)?"
-#: The values that an operation makes, and where it begins behind the `=`.
+#: Results of an operation, and its beginning behind the `=`.
 _RESULTS = re.compile(rf"^[ \t]*({_NAMES}(?:[ \t]*,[ \t]*{_NAMES})*)[ \t]*=(?!=)\s*", re.MULTILINE)
-#: The scope of what stands in no braces.
+#: Scope outside of all braces.
 _OUTSIDE: tuple[int, ...] = (-1,)
 _ONE_RESULT = re.compile(r"(%[\w.$-]+)(?::(\d+))?")
 _SYMBOL = re.compile(r'([\w.]+)"?[ \t]+(?:private[ \t]+|public[ \t]+|nested[ \t]+)?(@(?:"[^"\n]*"|[\w.$-]+))')
@@ -26,19 +26,22 @@ _DEFINING_WORDS = (".func", "func", "module", "global", ".dialect", ".operation"
 
 
 class Definition(NamedTuple):
-    """A name where it is defined. `scope` are the braces around; `made_at` is where MLIR locates what makes it."""
+    """Definition of a name.
+
+    `scope` are the enclosing braces, `made_at` is MLIR's location of the defining operation.
+    """
 
     name: str
     begin: int
     end: int
     scope: tuple[int, ...]
     made_at: int
-    #: Which of the types there are its own.
+    #: Slice of the location's types that belongs to the name.
     types: slice = slice(None)
 
 
 class Token(NamedTuple):
-    """A name as it is used."""
+    """Use of a name."""
 
     name: str
     begin: int
@@ -52,7 +55,7 @@ class Document:
     def __init__(self, text: str) -> None:
         self.text = text
         self.tokens: list[Token] = []
-        #: The braces around, from each place on where they change.
+        #: Enclosing braces from each position on at which they change.
         self._scopes: list[tuple[int, tuple[int, ...]]] = [(-1, _OUTSIDE)]
         self._read()
         self._begins = {token.begin: token for token in self.tokens}
@@ -62,7 +65,7 @@ class Document:
             self._by_name.setdefault(definition.name, []).append(definition)
 
     def _read(self) -> None:
-        """Finds the names, each with the braces around; a part between split markers is a scope, too."""
+        """Find the names with their enclosing braces. A part between split markers is a scope, too."""
         starts = [match.end() for match in re.finditer(r"// -----[ \t\r]*(?:\n|\Z)", self.text)]
         if len(starts) != len(split_input(self.text)) - 1:
             starts = []
@@ -97,7 +100,7 @@ class Document:
                 first += count
         for token in self.tokens:
             behind = self.text[token.end : token.end + 40]
-            # `%x: type` and `for %i = ...`; uses have a blank before the colon.
+            # Definitions are `%x: type` and `for %i = ...`. Uses have a blank before the colon.
             if token.name[0] == "%" and token.begin not in known and re.match(r":(?!\d+\s*=)|\s*=(?!=)", behind):
                 yield Definition(*token, token.begin)
 
@@ -107,12 +110,12 @@ class Document:
             if token is not None and match[1].endswith(_DEFINING_WORDS):
                 yield Definition(*token, match.start(1))
         for match in re.finditer(r'sym_name = "([^"\n]*)"', self.text):
-            # Not those that see the attributes' braces.
+            # The attributes' own braces are no scope of the symbol.
             scope = self._scope_at(match.start())[:-1]
             yield Definition(f"@{match[1]}", match.start(1), match.end(1), scope, match.start())
 
     def _others(self) -> Iterator[Definition]:
-        """Blocks, aliases."""
+        """Yield definitions of blocks and aliases."""
         for token in self.tokens:
             line = self.text[self.text.rfind("\n", 0, token.begin) + 1 : token.begin]
             behind = self.text[token.end : token.end + 1]
@@ -125,21 +128,21 @@ class Document:
         return next((token for token in self.tokens if token.begin <= offset <= token.end), None)
 
     def definition(self, token: Token) -> Definition | None:
-        """Where a name is defined: the last place before it that it can see, else the first one behind."""
+        """Return the definition of a name: the last visible one before it, or else the first one after it."""
         seen = [each for each in self._by_name.get(token.name, ()) if _can_see(token, each)]
         before = [each for each in seen if each.begin <= token.begin]
         if token.name[0] in "@^":
-            # They may stand behind their uses; the innermost counts.
+            # Symbols and blocks may be defined after their uses. The innermost definition counts.
             return max(seen, key=lambda each: len(each.scope), default=None)
         return before[-1] if before else (seen[0] if seen else None)
 
     def uses(self, definition: Definition) -> list[Token]:
-        """Everywhere that a definition is meant, itself included."""
+        """Return all uses of a definition, including itself."""
         alike = [token for token in self.tokens if token.name == definition.name]
         return [token for token in alike if self.definition(token) == definition]
 
     def visible(self, offset: int) -> list[str]:
-        """The names that are defined where somebody types."""
+        """Return the names visible at a position."""
         here = Token("", offset, offset, self._scope_at(offset))
         seen = [each for each in self.definitions if _can_see(here, each)]
         return sorted({each.name for each in seen if each.end < offset or each.name[0] == "@"})

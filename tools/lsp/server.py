@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The language server. MLIR is in another process: what crashes there is a message here, and the server goes on.
+"""The language server. MLIR runs in another process: its crash is reported as a message, and the server continues.
 
-Answers about names come from the text (document.py), so they are there while it is being typed and broken.
+Answers about names come from the text (document.py), so that they also work on incomplete text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ...support.processes.pool import PoolCall, process_pool
 from .document import Definition, Document
 
 _ANALYSIS = f"{__package__}.analysis"
-_PAUSE_S = 0.15  # after a keystroke: more may follow
+_PAUSE_S = 0.15  # after a keystroke, because more may follow
 _SEVERITIES = {
     "error": lsp.DiagnosticSeverity.Error,
     "warning": lsp.DiagnosticSeverity.Warning,
@@ -32,12 +32,12 @@ _Placed: TypeAlias = lsp.HoverParams | lsp.DefinitionParams | lsp.ReferenceParam
 
 
 class RelaxServer(LanguageServer):
-    """Keeps what is known of the texts that an editor has open."""
+    """Server with analyses of the texts that an editor has open."""
 
     def __init__(self, version: str, plugins: Sequence[str]) -> None:
         super().__init__("relax-lsp", version)
         self.plugins = list(plugins)
-        #: Of values, by the lines and columns of what makes them, as MLIR has reported of one version of a text.
+        #: Types of values by line and column of the defining operation, for one version of a text.
         self._types: dict[str, dict[tuple[int, int], list[str]]] = {}
         self._documents: dict[str, Document] = {}
         self._operators: dict[str, str] | None = None
@@ -50,14 +50,14 @@ class RelaxServer(LanguageServer):
         return known
 
     async def look_at(self, uri: str) -> None:
-        """Publishes what MLIR says, unless the text has changed meanwhile."""
+        """Publish MLIR's diagnostics unless the text has changed meanwhile."""
         source = self.workspace.get_text_document(uri)
         version, text = source.version, source.source
         arguments: dict[str, object] = {"name": uri.rpartition("/")[2], "plugins": self.plugins}
         try:
             analyzed = json.loads(await self._elsewhere("analyze", text.encode("utf-8", "replace"), arguments))
         except RelaxError as error:
-            # Nothing but a crash of MLIR, or a plug-in that cannot be loaded, ends here.
+            # Only a crash of MLIR, or a broken plug-in, ends here.
             message = error.message.replace("the process that made its code", "MLIR")
             place = {"severity": "error", "message": message, "line": 1, "column": 1, "notes": []}
             analyzed = {"diagnostics": [place], "types": []}
@@ -75,7 +75,7 @@ class RelaxServer(LanguageServer):
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
 
     async def operators(self) -> dict[str, str]:
-        """Operators with their documentation. Asked for once."""
+        """Return the operators with their documentation. They are loaded once."""
         if self._operators is None:
             try:
                 self._operators = json.loads(await self._elsewhere("operators", b"", {"plugins": self.plugins}))
@@ -114,7 +114,7 @@ class RelaxServer(LanguageServer):
         )
 
     def _place(self, uri: str, lines: list[str], described: dict[str, Any]) -> lsp.Range:
-        """The word at a place of MLIR's, whose columns count bytes."""
+        """Return the range of the word at an MLIR location. MLIR's columns count bytes."""
         number = min(max(described["line"] - 1, 0), len(lines) - 1)
         line = lines[number]
         begin = len(line.encode("utf-8", "replace")[: max(described["column"] - 1, 0)].decode("utf-8", "ignore"))
@@ -123,7 +123,7 @@ class RelaxServer(LanguageServer):
         return self.range(uri, start + begin, start + max(word.end() if word else begin, min(begin + 1, len(line))))
 
     def types_of(self, uri: str, definition: Definition) -> list[str]:
-        """The types of a value, as MLIR has inferred or read them; none while the text is broken."""
+        """Return the types of a value as MLIR read or inferred them. Empty while the text is broken."""
         text = self.document(uri).text
         start = text.rfind("\n", 0, definition.made_at) + 1
         line = text.count("\n", 0, definition.made_at) + 1
@@ -132,7 +132,7 @@ class RelaxServer(LanguageServer):
 
 
 def serve(version: str, plugins: Sequence[str]) -> None:
-    """Speaks on standard input and output until the editor ends it."""
+    """Serve on standard input and output until the editor ends the session."""
     make_server(version, plugins).start_io()
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-new-codegen does: fills the templates in, and writes all files or none."""
+"""Driver of relax-new-codegen: fills in the templates, and writes all files or none."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..opt.information import shows_information
 from .options import HELP_HEAD, OPTIONS, parse
 
 _ENDING = ".in"
-#: What can be asked for. Lines of the templates that begin with `@operator@` are there with that part alone.
+#: Optional parts. Template lines that begin with `@operator@` belong to that part.
 _PARTS = ("operator", "target", "quantized", "process")
-#: Parts that are there where another one is not asked for: layers of f32, and a unit in the program's own process.
+#: Parts used unless another one is requested: f32 layers, and a unit in the program's own process.
 _OTHERWISE = {"quantized": "real", "process": "local"}
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code. Raises RelaxError."""
+    """Run the tool and return the exit code. Raise RelaxError."""
     arguments = parse(argv)
     if shows_information(arguments, stdout, "relax-new-codegen", HELP_HEAD, OPTIONS, has_mlir=True):
         return 0
@@ -39,7 +39,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
 
 
 def package(name: str, parts: Sequence[str] = ()) -> dict[str, str]:
-    """The files of a package by their paths."""
+    """Return the files of a package by path."""
     parts = (*(other for part, other in _OTHERWISE.items() if part not in parts), *parts)
     camel = "".join(word.title() for word in name.split("_"))
     words = {"name": name, "Name": camel, "NAME": name.upper(), "version": VERSION}
@@ -57,7 +57,7 @@ def _templates(part: str) -> Iterator[tuple[str, str]]:
 
 
 def _chosen(text: str, parts: Sequence[str]) -> str:
-    """Without the lines of what was not asked for; the others without the mark in front, `@operator@`."""
+    """Keep unmarked lines and lines of the chosen parts, without marks such as `@operator@`."""
     lines = []
     for line in text.splitlines(keepends=True):
         for part in (*_OTHERWISE.values(), *_PARTS):
@@ -77,7 +77,7 @@ def _filled(text: str, words: dict[str, str]) -> str:
 def _write(folder: Path, files: dict[str, str]) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OptionError(f"'{folder}' is there already, and not an empty folder: -o names another one")
-    # Whole or not at all: it is made beside, and then moved.
+    # The folder is written under a temporary name and renamed, so that it is complete or absent.
     made = folder.with_name(f".{folder.name}.{os.getpid()}")
     try:
         for path, text in files.items():

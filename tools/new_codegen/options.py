@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: E501  # a table of one line per option reads best
-"""relax-new-codegen's options."""
+"""Options of relax-new-codegen."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_one
 _PACKAGE = "Package"
 
 OPTIONS: dict[str, Option] = {
-    "o": Option("text", _PACKAGE, "the folder to write, which is new or empty; ./<name> is the default", "folder"),
-    "quantized": Option("flag", _PACKAGE, "a codegen of quantized layers, int8, in place of layers of f32", default=False),
-    "process": Option("flag", _PACKAGE, "the unit in a process of its own, as a board behind a socket: its server, and the program's connection", default=False),
-    "target": Option("flag", _PACKAGE, "also a target of that name, with a rule of its own, for what it compiles besides the parts", default=False),
-    "operator": Option("flag", _PACKAGE, "also a dialect with an operator of its own: its row, its meaning, its rule and its pattern", default=False),
+    "o": Option("text", _PACKAGE, "new or empty folder for the package; default ./<name>", "folder"),
+    "quantized": Option("flag", _PACKAGE, "write a codegen for int8 layers instead of f32 layers", default=False),
+    "process": Option("flag", _PACKAGE, "run the unit in a separate process, like a board behind a socket: write its server and the program's connection", default=False),
+    "target": Option("flag", _PACKAGE, "also write a target with a rule, for operators outside of the parts", default=False),
+    "operator": Option("flag", _PACKAGE, "also write a dialect with an operator: its row, reference, rule and pattern", default=False),
     **COMMON_OPTIONS,
 }  # fmt: skip
 
@@ -36,11 +36,11 @@ HELP_HEAD = (
 
 
 def parse(argv: Sequence[str]) -> Arguments:
-    """Raises RelaxError that names the argument at fault."""
+    """Parse the command line. Raise RelaxError that names the wrong argument."""
     return parse_one(argv, OPTIONS, "the codegen's name", _check)
 
 
 def _check(arguments: Arguments) -> None:
     name = arguments.files[0]
     if not (name.isascii() and name.isidentifier() and name == name.lower()) or keyword.iskeyword(name):
-        raise OptionError(f"a codegen's name is a word of Python in small letters, as mynpu, not '{name}'")
+        raise OptionError(f"a codegen's name must be a Python identifier in lower case, such as mynpu, got '{name}'")

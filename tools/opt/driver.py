@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-opt does: reads, splits, runs the pipeline on each part, writes; every error on one line."""
+"""Driver of relax-opt: reads and splits the input, runs the pipeline on each part, and writes the output."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from .job import Job
 from .options import INFORMATION, OPTIONS, parse
 from .split_input import SCRIPT_MARKER, SPLIT_MARKER, near_split_markers, split_input
 
-# Options that name files to write.
+# Options that name output files.
 _WRITTEN = ("o", "mlir-pass-pipeline-crash-reproducer", "mlir-generate-reproducer")
-# What begins no text of MLIR's, where a name stands right behind `#`; comments and empty lines may be before it.
+# Beginning of a script. MLIR's text has no name directly behind `#`. Comments and empty lines may come first.
 _SCRIPT = re.compile(r"(?:[ \t]*(?:#[ !][^\n]*|#)?\r?\n)*(?:from |import |@\w|r?\"{3})")
 _PLACE = re.compile(r"(?P<file>.*):(?P<line>\d+):(?P<column>\d+)$")
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code."""
+    """Run the tool and return the exit code."""
     return Driver(stdin, stdout, stderr).run(argv)
 
 
@@ -48,7 +48,7 @@ class Driver:
         self.is_colored = False
 
     def run(self, argv: Sequence[str]) -> int:
-        """The exit code."""
+        """Run the tool and return the exit code."""
         self.show_traceback = "--traceback" in argv
         self.is_colored = is_colored(argv, self.stderr)
         try:
@@ -67,7 +67,7 @@ class Driver:
             return 0
         self.shows_operations = arguments["mlir-print-op-on-diagnostic"]
         (source,) = arguments.files
-        # MLIR takes UTF-8 only; a file's name can be any bytes.
+        # MLIR takes only UTF-8, but a file's name can be any bytes.
         printable = source.encode("utf-8", "backslashreplace").decode()
         self.input_name = name = "<stdin>" if source == "-" else printable
         read = [each for each in (source, arguments["irdl-file"]) if each is not None]
@@ -97,7 +97,7 @@ class Driver:
             if output is not None:
                 outputs.append(output)
         announce("writing the output")
-        # A file is written whole or not at all; a stream gets the parts that went well, as from mlir-opt.
+        # A file is written completely or not at all. A stream gets the successful parts, as from mlir-opt.
         if not failed or arguments["o"] == "-":
             marker = _marker(arguments["output-split-marker"], arguments["print-script"])
             self._write(_join(outputs, marker), arguments["o"])
@@ -114,7 +114,7 @@ class Driver:
             return False, None
 
     def _verify_chunk(self, job: Job, chunk: str | bytes) -> tuple[bool, str | bytes | None]:
-        """As mlir-opt does: good is what reports as expected, and what comes out is written, if anything does."""
+        """Run a part and compare its diagnostics, like mlir-opt. Any output is written."""
         assert isinstance(chunk, str)
         output = None
         only_expected = job.arguments["verify-diagnostics"] == "only-expected"
@@ -161,7 +161,7 @@ class Driver:
             self.stdout.buffer.write(data)
             self.stdout.buffer.flush()
         except BrokenPipeError:
-            pass  # `| head`: who reads the output has seen enough of it
+            pass  # `| head`: the reader has enough output
         except OSError as error:
             raise OptionError(f"cannot write to standard output: {error.strerror}") from None
 
@@ -175,7 +175,7 @@ class Driver:
     def _print_error(self, error: RelaxError, sources: dict[str, str]) -> None:
         for each in error.diagnostics or [as_diagnostic(error)]:
             self._print_diagnostic(each, sources)
-        # Those of a diagnostic are shown with it; without diagnostics all are part of the one made above.
+        # Notes of a diagnostic are shown with it. Without diagnostics, all notes belong to the one created above.
         shown = {note.message for each in error.diagnostics for note in each.notes}
         notes = [note for note in error.notes if note not in shown] if error.diagnostics else []
         for note in notes:
@@ -185,12 +185,12 @@ class Driver:
 
 
 def _is_operation_note(note: Diagnostic) -> bool:
-    """Whether MLIR prints the operation in it."""
+    """Check whether a note prints an operation."""
     return note.message.startswith("see current operation")
 
 
 def is_colored(argv: Sequence[str], stream: TextIO) -> bool:
-    """What --color says, the last one, of errors in the command line too; else whether a terminal wants colors."""
+    """Return the last value of --color, also for command-line errors, or else whether a terminal wants colors."""
     for argument in reversed(argv):
         if argument.lstrip("-").partition("=")[0] == "color" and argument.startswith("-"):
             return argument.partition("=")[2] in ("", "true", "1")
@@ -198,7 +198,7 @@ def is_colored(argv: Sequence[str], stream: TextIO) -> bool:
 
 
 def load_named_plugins(argv: Sequence[str]) -> None:
-    """Plug-ins named on the command line come first: the other options may name what they register."""
+    """Load the plug-ins of the command line first, because other options may name their passes."""
     for position, argument in enumerate(argv):
         name, equals, value = argument.lstrip("-").partition("=")
         if name == "load-plugin" and argument.startswith("-"):
@@ -212,7 +212,7 @@ def is_pass(name: str) -> bool:
 
 
 def _information(arguments: Arguments) -> str | None:
-    """The text of --help and the like; None when there is work to do instead."""
+    """Return the text of --help and similar options, or None if there is work to do."""
     if not any(arguments[name] not in (None, False) for name in INFORMATION):
         return None
     from . import listing
@@ -240,12 +240,12 @@ def as_diagnostic(error: RelaxError) -> Diagnostic:
 
 
 def is_script(path: str, text: str) -> bool:
-    """By the file's name; what has none by its beginning."""
+    """Check for a script by the file's name, or by the beginning of standard input."""
     return path.endswith(".py") or path == "-" and _SCRIPT.match(text) is not None
 
 
 def _marker(marker: str | None, in_script: bool) -> str:
-    """The line between parts, which is a comment; empty where there are none."""
+    """Return the comment line between parts, empty if there are none."""
     return SCRIPT_MARKER if in_script and marker == SPLIT_MARKER else marker or ""
 
 

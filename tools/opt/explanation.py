@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-opt --explain-op prints: an operator's row, and where all that is registered for it is written."""
+"""Text of relax-opt --explain-op: an operator's row, and the source locations of everything registered for it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ...support.registry import table
 from ...support.suggest import suggest
 from ...targets.core.registry import all_targets, legal_operators
 
-#: Columns of a row, and what it means that they are there.
+#: Columns of a row and their meanings.
 _FACTS = {
     "own": "this project's own or another package's: Relax has no operator of this name",
     "explicit": "result types are not inferred, '{}' states them",
@@ -43,12 +43,12 @@ _EFFECTS = {
     True: "pure: it may be merged with its like, moved, and removed where its results are unused",
     False: "effects: it stays where it is, as often as it stands there",
 }
-#: Functions of a row, and what they are for.
+#: Functions of a row and their purposes.
 _FUNCTIONS = {"infer": "inference", "verify": "verification", "prepare": "arguments", "redirect": "redirection"}
 
 
 def explanation(name: str) -> str:
-    """All that is known of an operator of a dialect written in Python, or of ONNX. Raises RelaxError for others."""
+    """Describe an operator of a dialect written in Python, or of ONNX. Raise RelaxError for others."""
     rows = {row.full_name: row for row in all_ops()}
     if name in rows:
         return _explained(rows[name])
@@ -60,7 +60,7 @@ def explanation(name: str) -> str:
 
 
 def _converters() -> dict[str, list[NodeConverter]]:
-    """ONNX's operators as --list-onnx-operators names them, each with its converters, the oldest first."""
+    """Return ONNX's operators as --list-onnx-operators names them, each with its converters, the oldest first."""
     found: dict[str, list[NodeConverter]] = {}
     for each in all_converters():
         found.setdefault(f"{each.domain}.{each.name}".lstrip("."), []).append(each)
@@ -100,7 +100,7 @@ def _operations(row: Operator) -> str:
 
 
 def _places(row: Operator) -> Iterator[tuple[str, str, str]]:
-    """What there is, whose or which it is, and its place."""
+    """Yield everything registered for an operator: kind, name or target, and source location."""
     name = row.full_name
     yield "row", "", row.place
     for column, what in _FUNCTIONS.items():
@@ -126,7 +126,7 @@ def _places(row: Operator) -> Iterator[tuple[str, str, str]]:
 
 
 def _rules(row: Operator) -> Iterator[tuple[str, str, str]]:
-    """How targets compute it."""
+    """Yield the targets' rules for the operator."""
     name = row.full_name
     for target in all_targets():
         if name in legal_operators(target.name):

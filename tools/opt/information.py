@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What --help, --version and --print-completion print.
+"""Texts of --help, --version and --print-completion.
 
-The last is a script for a shell, made from the table of options. It asks for the names of passes and operators when
-they are needed, so that plug-ins' are among them.
+A completion script is generated from the table of options. The script lists passes and operators at run time, so that
+plug-ins are included.
 """
 
 from __future__ import annotations
@@ -14,10 +14,11 @@ from ... import __version__
 from ..common.command_line import Arguments, Option, help_text, spelling, write_text
 
 _PASS = "pass"
-#: What lists the names that options have as values, by what the table of options calls these.
+#: Shell commands that list the values of options, by the name of the value in the table.
 _LISTED = {
     _PASS: "{tool} --list-passes 2>/dev/null | sed -n 's/^  \\([^ ][^ ]*\\).*/\\1/p'",
     "operator": "{tool} --list-ops 2>/dev/null | sed 's/ .*//'",
+    "recipe": "{tool} --list-recipes 2>/dev/null",
 }
 
 
@@ -30,7 +31,7 @@ def information(
     has_mlir: bool,
     has_passes: bool = False,
 ) -> str | None:
-    """The text, None when there is work to do instead; `has_mlir`: the version is printed with MLIR's."""
+    """Return the text, or None if there is work to do. With `has_mlir` the version includes MLIR's."""
     if not arguments.asks:
         return None
     if arguments["help"]:
@@ -47,7 +48,7 @@ def information(
 def shows_information(
     arguments: Arguments, out: TextIO, name: str, head: Sequence[str], options: Mapping[str, Option], *, has_mlir: bool
 ) -> bool:
-    """Writes the text, if one is asked for, and returns whether it was."""
+    """Write the requested text. Return False if none is requested."""
     asked = information(arguments, name, head, options, has_mlir=has_mlir)
     if asked is not None:
         write_text(out, asked)
@@ -55,17 +56,17 @@ def shows_information(
 
 
 def completion_script(shell: str, tool: str, options: Mapping[str, Option], *, has_passes: bool = False) -> str:
-    """What the shell is to evaluate."""
+    """Return the script for the shell to evaluate."""
     return {"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](tool, options, has_passes)
 
 
 def _words(option: Option) -> tuple[str, ...]:
-    """The values that are known here."""
+    """Return the values that the option table knows."""
     return option.choices or (("false",) if option.kind == "flag" and option.default else ())
 
 
 def _spelled(name: str, option: Option) -> list[str]:
-    """The option as it is typed: with `=` where its value comes next."""
+    """Return the option as typed, with `=` if a value follows."""
     if option.kind == "level":
         return [f"-{name}{level}" for level in range(4)]
     if len(name) == 1:
@@ -76,7 +77,7 @@ def _spelled(name: str, option: Option) -> list[str]:
 
 
 def _bash(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
-    """Bash takes `--a=b` for three words."""
+    """Return the script for bash, which splits `--a=b` into three words."""
     function = "_" + tool.replace("-", "_")
     spelled = [word for name, option in options.items() for word in _spelled(name, option)]
     cases = [
@@ -116,7 +117,7 @@ complete -o filenames -F {function} {tool}
 
 
 def _quoted(text: str) -> str:
-    """In single quotes, which zsh and fish read alike, without what zsh's _arguments would take apart."""
+    """Quote for zsh and fish in single quotes, without characters that zsh's _arguments would interpret."""
     return text.replace("'", "").replace("\\", "").replace("[", "(").replace("]", ")").replace(":", " -")
 
 
@@ -174,5 +175,5 @@ def _fish(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
 
 
 def _fish_listed(tool: str, value: str) -> str:
-    """What lists names, between single quotes."""
+    """Return the listing command for use in single quotes."""
     return _LISTED[value].format(tool=tool).replace("\\", "\\\\").replace("'", "\\'")

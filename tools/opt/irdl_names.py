@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""IR as upstream tools read it with the text of --dump-irdl, and back: what IRDL cannot say, said otherwise.
+"""Conversion of IR for upstream tools with --dump-irdl, and back. IRDL cannot express two things:
 
 - IRDL allows no dots in names: `relax.nn.conv2d` is spelt `relax.nn_conv2d`.
-- In IRDL the values of a variadic operand share one type: it becomes RUNS of them, one for each run of values
-  of the same type, and the operation has their sizes (operandSegmentSizes, resultSegmentSizes).
+- In IRDL the values of a variadic operand share one type. The operand becomes RUNS operands, one for each run of
+  values of the same type. The operation has their sizes (operandSegmentSizes, resultSegmentSizes).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ...dialects.core.operator import group_sizes
 from ...support.errors import RelaxError
 
 _OPERANDS, _RESULTS = "operandSegmentSizes", "resultSegmentSizes"
-# Operators defined in Python always print as `"dialect.name"(`; inside of a string the quote would be escaped.
+# Operators defined in Python always print as `"dialect.name"(`. In a string the quote would be escaped.
 _OP_NAME = re.compile(r'(?<!\\)"([a-z_][\w.]*)"(?=\()')
 
 
@@ -32,16 +32,16 @@ def _short_name(definition: OpDef) -> str:
 
 
 def to_irdl(text: str) -> str:
-    """Names in IRDL's spelling."""
+    """Convert operator names to IRDL's spelling."""
     names = {definition.full_name: _short_name(definition) for definition in all_ops()}
     return _OP_NAME.sub(lambda match: f'"{names.get(match[1], match[1])}"', text)
 
 
 def add_run_sizes(root: Operation) -> None:
-    """Adds the sizes of runs to every operation with a variadic operand or result."""
+    """Add the sizes of runs to every operation with a variadic operand or result."""
     by_name = {definition.full_name: definition for definition in all_ops()}
 
-    # A list first, because what is raised inside of MLIR's walk comes out as another exception.
+    # The operations are listed first, because exceptions inside of MLIR's walk change their type.
     for operation in operations_in(root):
         definition = by_name.get(operation.name)
         if definition is not None:
@@ -71,13 +71,13 @@ def _run_lengths(types: list[Type], operation: Operation) -> list[int]:
 
 
 def from_irdl(text: str) -> str:
-    """The text that `to_irdl` was given, sizes of runs taken out again."""
+    """Convert text of `to_irdl` back, and remove the sizes of runs."""
     by_short_name = {_short_name(definition): definition for definition in all_ops()}
     return "\n".join(_line_from_irdl(line, by_short_name) for line in text.split("\n"))
 
 
 def _line_from_irdl(line: str, by_short_name: Mapping[str, OpDef]) -> str:
-    # MLIR prints an operation without regions on one line, whatever its length.
+    # MLIR prints an operation without regions on one line of any length.
     match = _OP_NAME.search(line)
     definition = by_short_name.get(match[1]) if match else None
     if match is None or definition is None:

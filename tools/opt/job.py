@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One part of the input through parser, pipeline and printer."""
+"""Job of relax-opt: one part of the input through parser, pipeline and printer."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ _PATIENCE_S = 20
 
 
 class Job:
-    """The tool's arguments applied to one module after the other."""
+    """The tool's arguments, applied to one module after the other."""
 
     def __init__(self, arguments: Arguments, name: str, stderr: TextIO):
         self.arguments = arguments
         self.name = name
         self.stderr = stderr
-        #: Whether sources are TVMScript.
+        #: True if sources are TVMScript.
         self.reads_scripts = False
         self._timing = Timing() if arguments["mlir-timing"] else None
         self._statistics: Statistics | None = None
         if arguments["mlir-pass-statistics"]:
-            from ...passes.core.statistics import Statistics  # seldom needed
+            from ...passes.core.statistics import Statistics  # imported here because statistics are rare
 
             self._statistics = Statistics()
         self._irdl = _read_irdl(arguments["irdl-file"]) if arguments["irdl-file"] is not None else None
-        # Made before any input is read: a misspelt pass is reported at once, and once.
+        # Created before any input is read, so that a misspelt pass is reported at once, and only once.
         waits = arguments["run-reproducer"] or arguments["no-implicit-module"]
         self._pipeline = None if waits else self._make_pipeline()
 
     def run(self, source: str | bytes) -> str | bytes:
-        """The output for one source. Raises RelaxError."""
+        """Return the output for one source. Raise RelaxError."""
         arguments = self.arguments
         announce(f"parsing {self.name}")
         module = self._timed("Parser", lambda: self._parse(source))
@@ -67,7 +67,7 @@ class Job:
         return self._timed("Output", lambda: self._print(module))
 
     def reports(self) -> str:
-        """What --mlir-timing and --mlir-pass-statistics print at the end; nothing without them."""
+        """Return the reports of --mlir-timing and --mlir-pass-statistics, or an empty text."""
         timing = self._timing.report() if self._timing is not None else ""
         by_pass = self.arguments["mlir-pass-statistics-display"] == "list"
         return timing + (self._statistics.report(by_pass=by_pass) if self._statistics is not None else "")
@@ -88,7 +88,7 @@ class Job:
             from .irdl_names import from_irdl
 
             source = from_irdl(source)
-        # Malformed bytecode can have MLIR's reader loop for ever; a large file gets its time.
+        # Malformed bytecode can make MLIR's reader loop forever. The limit grows with the file.
         limit = limited(_PATIENCE_S + len(source) / 10_000) if isinstance(source, bytes) else nullcontext()
         with limit:
             if self.reads_scripts and isinstance(source, str):
@@ -96,7 +96,7 @@ class Job:
             return self._read(source, self.name)
 
     def _read(self, source: str | bytes, name: str) -> Module:
-        """The IR in a source, as the arguments have it read."""
+        """Parse a source with the tool's options."""
         arguments = self.arguments
         parsed = parse_module(
             source,
@@ -108,7 +108,7 @@ class Job:
         return Module(parsed)
 
     def _read_script(self, source: str, name: str) -> Module:
-        from . import scripts  # seldom needed
+        from . import scripts  # imported here because scripts are rare
 
         allow_unregistered = self.arguments["allow-unregistered-dialect"]
         return scripts.read(source, name, self._define_dialects, allow_unregistered=allow_unregistered)
@@ -123,7 +123,7 @@ class Job:
         return self._watched(passes, arguments["verify-each"])
 
     def _pipeline_for(self, module: Module, source: str | bytes) -> Pipeline:
-        """The pipeline that only the input has: the one in a reproducer, or one that fits an outermost operation."""
+        """Return the pipeline of a reproducer, or a pipeline for the input's outermost operation."""
         arguments = self.arguments
         passes: str | Sequence[str] = arguments["pass-pipeline"] or arguments.passes
         verify_each: bool = arguments["verify-each"]
@@ -133,23 +133,30 @@ class Job:
             passes, verify_each = reproducer_pipeline(source, self.name)
         name = module.operation.name
         anchor = outermost_anchor(passes) if isinstance(passes, str) else None
-        # In a module it would be a group for what is inside; nothing else has operations inside for which it is meant.
+        # In a module the anchor is a nested group. Any other outermost operation must match the anchor itself.
         if name != "builtin.module" and anchor not in (None, "any", name):
             raise RelaxError(f"the pipeline runs on {anchor}, and the input is a {name} (--no-implicit-module)")
         return self._watched(passes, verify_each, name)
 
     def _watched(self, passes: str | Sequence[str], verify_each: bool, anchor: str = "builtin.module") -> Pipeline:
-        watching = [*self._printers(), *filter(None, (self._timing, self._statistics))]
+        watching = [*self._printers(), *self._checks(), *filter(None, (self._timing, self._statistics))]
         announcing = Callback(before=lambda name, op: announce(f"running pass {name} on {op.name}"))
         instruments = [*watching, announcing] if watching else []
         return Pipeline(passes, anchor=anchor, instruments=instruments, verify_each=verify_each)
 
     @staticmethod
     def _anchored(text: str) -> str:
-        """A pass given as a flag runs wherever it belongs: on functions for a pass on functions."""
+        """Nest a pass given as a flag under its anchor, such as func.func."""
         own = find_pass(text.partition("{")[0])
         anchor = own.anchor if own is not None else required_anchor(text, new_context())
         return text if anchor in ("any", "builtin.module") else f"{anchor}({text})"
+
+    def _checks(self) -> list[Instrument]:
+        if not self.arguments["check-numerics"]:
+            return []
+        from .numerics_check import CheckNumerics  # imported here because the option is rare
+
+        return [CheckNumerics()]
 
     def _printers(self) -> list[Instrument]:
         arguments = self.arguments
@@ -180,11 +187,11 @@ class Job:
             limits = "mlir-elide-elementsattrs-if-larger", "mlir-elide-resource-strings-if-larger"
             return script_of(op, elide=any(self.arguments[name] is not None for name in limits))
         if self.arguments["mlir-print-value-users"]:
-            from . import value_users  # seldom needed
+            from . import value_users  # imported here because the option is rare
 
             return value_users.print_asm(op, **self._print_options())
         if self.arguments["mlir-print-unique-ssa-ids"]:
-            from ...bindings import unique_names  # seldom needed
+            from ...bindings import unique_names  # imported here because the option is rare
 
             return unique_names.print_asm(op, **self._print_options())
         return str(print_asm(op, **self._print_options()))
@@ -249,10 +256,10 @@ def _read_irdl(path: str) -> str:
 
 
 def check_roundtrip(module: Module, read: Callable[[str | bytes, str], Module]) -> None:
-    """Raises RelaxError when text or bytecode does not read back to the same IR."""
+    """Raise RelaxError if text or bytecode is not read back as the same IR."""
     text = module.print(generic=True, debug_info=True)
     sources: dict[str, str | bytes] = {"text": text}
-    if module.operation.name == "builtin.module":  # which is what bytecode is read into
+    if module.operation.name == "builtin.module":  # bytecode is read into a module
         sources["bytecode"] = module.bytecode()
     for what, data in sources.items():
         again = read(data, what)
@@ -261,7 +268,7 @@ def check_roundtrip(module: Module, read: Callable[[str | bytes, str], Module]) 
 
 
 def check_script(module: Module, read: Callable[[str, str], Module]) -> None:
-    """Raises RelaxError when a script does not read back to the same one: each constant is there once."""
+    """Raise RelaxError if a script is not read back as the same script, with each constant once."""
     text = module.script()
     if read(text, "script").script() != text:
         raise RelaxError("the module does not survive a round trip through a script")

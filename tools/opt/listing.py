@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-opt says about itself: help, passes, dialects, operators, versions."""
+"""Listings of relax-opt: help, passes, dialects, operators, versions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def help_text() -> str:
 
 
 def help_list() -> str:
-    """All options, those of passes too, in one alphabet."""
+    """Return the options of the tool and of passes in alphabetical order."""
     rows = {f"--{name}": command_line.option_rows(name, option, _COLUMN) for name, option in OPTIONS.items()}
     passes = [*_own_pass_rows(), *_upstream_rows(pipelines=False), *_upstream_rows(pipelines=True)]
     for row in passes:
@@ -80,7 +80,7 @@ def _upstream_rows(*, pipelines: bool) -> Iterator[str]:
 
 
 def passes_text() -> str:
-    """One pass a line, with its description."""
+    """Return one line per pass with its description."""
     lines = ["Passes of this project and of plug-ins:"]
     lines += [_row(name, first_line(cls), 2) for name, cls in all_passes().items()]
     for title, pipelines in (("Upstream passes:", False), ("Upstream pipelines:", True)):
@@ -96,7 +96,7 @@ def dialects_text() -> str:
 
 
 def ops_text() -> str:
-    """One operator a line; what this project adds to Relax's operators is marked."""
+    """Return one line per operator. Operators that Relax lacks are marked."""
     lines = []
     for _, dialect in sorted(registered_dialects().items()):
         for _, definition in sorted(dialect.ops.items()):
@@ -106,26 +106,28 @@ def ops_text() -> str:
 
 
 def legalizations_text(target: str) -> str:
-    """Operator, target that provides the rule, and where the rule is; for a target what it would try first."""
+    """Return operator, target and location of each rule. For a target, only the first rule per operator is listed."""
     return "".join(f"{rule.op:<36} {rule.target:<12} {rule.place}\n" for rule in all_rules(target or None))
 
 
 def intrinsics_text(target: str) -> str:
-    """The same for the rules of intrinsics."""
+    """Return the table of intrinsics' rules."""
     return intrinsics_table(target or None).rstrip("\n") + "\n"
 
 
 def schedules_text(target: str) -> str:
-    """What schedules are for, whose they are, and where; for a target those that it tries, the first one first; behind
-    them what tells choices as steps."""
+    """Return subject, target and location of schedules, in the order of trying for a target.
+
+    Rules that express choices as steps follow.
+    """
     rows = [(each.subject, each.target, each.place) for each in all_schedules(target or None)]
     rows += [(each.subject, each.target, each.place) for each in steps_rules(target or None)]
     return "".join(f"{subject:<36} {target:<12} {place}\n" for subject, target, place in rows)
 
 
 def primitives_text() -> str:
-    """The steps of rx.Schedule as they are called, and the intrinsics that tensorize takes."""
-    from ...passes.loops.intrins import all_intrins  # seldom asked for, and all that schedules need with it
+    """Return the steps of rx.Schedule with their usage, and the intrinsics that tensorize accepts."""
+    from ...passes.loops.intrins import all_intrins  # imported here because schedules need many modules
     from ...passes.loops.primitives import find_primitive, primitive_names
 
     lines = ["Steps of schedules:"]
@@ -138,14 +140,14 @@ def primitives_text() -> str:
 
 
 def explained_text(name: str) -> str:
-    """All that is known of an operator."""
-    from .explanation import explanation  # seldom asked for
+    """Return the description of an operator."""
+    from .explanation import explanation  # imported here because the option is rare
 
     return explanation(name)
 
 
 def irdl_text(name: str) -> str:
-    """A dialect in IRDL as an upstream tool's --irdl-file reads it; `a.b` is spelt `a_b` (see --irdl-names)."""
+    """Return a dialect as IRDL for an upstream tool's --irdl-file. `a.b` is spelt `a_b` (see --irdl-names)."""
     dialect = registered_dialects().get(name)
     if dialect is None:
         known = list(registered_dialects())
@@ -155,7 +157,7 @@ def irdl_text(name: str) -> str:
 
 
 def made_by(what: str, comment: str = "//") -> str:
-    """The first line of a text for other tools: which version of LLVM reads it."""
+    """Return the first line of a text for other tools, with the version of LLVM that reads it."""
     from ... import __version__
 
     version = mlir_version().replace("MLIR", "LLVM")
@@ -169,7 +171,7 @@ def version_text() -> str:
 
 
 def mlir_version() -> str:
-    """LLVM's version as the bindings write it into bytecode."""
+    """Return LLVM's version as the bindings write it into bytecode."""
     import io
     import re
 
@@ -180,7 +182,7 @@ def mlir_version() -> str:
     return f"MLIR {match.group(1).decode()}" if match else "unknown version"
 
 
-#: What options ask for, by what they are given: true, or a text, empty where none is needed.
+#: Texts by option. The argument is true, or the option's value, which may be empty.
 TEXTS: dict[str, Callable[..., str]] = {
     "list-passes": lambda _: passes_text(),
     "list-primitives": lambda _: primitives_text(),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the options of passes mean: the comments (`#:`) above the fields that they are, or a field's metadata."""
+"""Descriptions of pass options: the comments (`#:`) above dataclass fields, or a field's metadata."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ _MARK = "#:"
 
 
 def option_doc(pass_class: type, field: dataclasses.Field[object]) -> str:
-    """In a line; empty where nothing is written."""
+    """Return the description in one line, empty if there is none."""
     text = str(field.metadata.get("help", ""))
     return text or next((docs[field.name] for cls in pass_class.__mro__ if field.name in (docs := _comments(cls))), "")
 
 
 def default_text(field: dataclasses.Field[object]) -> str:
-    """As a pipeline spells it; empty where there is none."""
+    """Return the default as a pipeline spells it, empty if there is none."""
     if field.default is not dataclasses.MISSING:
         return format_value(field.default)
     return "" if field.default_factory is dataclasses.MISSING else format_value(field.default_factory())
@@ -28,13 +28,13 @@ def default_text(field: dataclasses.Field[object]) -> str:
 
 @functools.cache
 def _comments(cls: type) -> dict[str, str]:
-    """The comments above the fields of a class that it declares itself."""
+    """Return the comments above the fields that a class itself declares."""
     if not dataclasses.is_dataclass(cls):
         return {}
     try:
         source = inspect.cleandoc("\n" + inspect.getsource(cls))
         (body,) = ast.parse(source).body
-    except (OSError, TypeError, SyntaxError, ValueError):  # no file, or a class that was made otherwise
+    except (OSError, TypeError, SyntaxError, ValueError):  # no source file, or a generated class
         return {}
     lines = source.splitlines()
     fields = [each for each in getattr(body, "body", ()) if isinstance(each, ast.AnnAssign)]

@@ -12,7 +12,7 @@ from ...support.files import write_whole
 from ..common.guard import kept_on_death
 
 _STRING = r'"(?:[^"\\\n]|\\.)*"'
-# From the beginning of the file's metadata on.
+# Start of the file's metadata.
 _METADATA = re.compile(r"^\s*\{-#", re.MULTILINE)
 _BLOCK = re.compile(rf'mlir_reproducer\s*:\s*\{{(?:{_STRING}|[^"}}])*\}}')
 _PIPELINE = re.compile(rf"pipeline\s*:\s*({_STRING})")
@@ -20,7 +20,7 @@ _ESCAPE = re.compile(r"\\([0-9A-Fa-f]{2}|.)")
 
 
 def reproducer_text(ir_text: str, pipeline: str, verify_each: bool) -> str:
-    """The file's text: what --run-reproducer reads."""
+    """Return the text of a reproducer, which --run-reproducer reads."""
     escaped = pipeline.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\0A")
     metadata = (
         "{-#\n"
@@ -37,7 +37,7 @@ def reproducer_text(ir_text: str, pipeline: str, verify_each: bool) -> str:
 
 
 def reproducer_pipeline(text: str, name: str) -> tuple[str, bool]:
-    """The pipeline in a reproducer and whether to verify after each pass."""
+    """Return the pipeline in a reproducer, and True if the IR is verified after each pass."""
     block = _find_block(text)
     pipeline = _PIPELINE.search(block.group()) if block else None
     if block is None or pipeline is None:
@@ -52,7 +52,7 @@ def _unescaped(match: re.Match[str]) -> str:
 
 
 def without_reproducer(text: str) -> str:
-    """The text without what --run-reproducer has read from it, of which MLIR would warn; lines keep their numbers."""
+    """Remove the reproducer's pipeline, of which MLIR would warn. Lines keep their numbers."""
     block = _find_block(text)
     return text if block is None else text[: block.start()] + "\n" * block.group().count("\n") + text[block.end() :]
 
@@ -64,7 +64,7 @@ def _find_block(text: str) -> re.Match[str] | None:
 
 @contextmanager
 def kept_on_failure(path: str, data: bytes) -> Iterator[None]:
-    """Has `path` written if what runs inside fails, even if the process dies of it. Raises RelaxError."""
+    """Write `path` if the enclosed code fails or the process dies. Raise RelaxError."""
     with kept_on_death(path, data, "reproducer"):
         try:
             yield

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""TVMScript as relax-opt's input and output."""
+"""TVMScript as input and output of relax-opt."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ...frontends.script.module import read_script
 
 
 def read(text: str, name: str, prepare: Callable[[Context], None], *, allow_unregistered: bool) -> Module:
-    """The module in a script. `prepare` gets its context before. Raises RelaxError."""
+    """Parse a script into a module. `prepare` receives the context first. Raise RelaxError."""
     context = create_context()
     prepare(context)
     context.allow_unregistered_dialects = allow_unregistered
     return Module(read_script(Source(text, name), context=context))
 
 
-# Declarations of what operations name (symbols), and how they say that the definition is elsewhere.
+# Attributes that turn operations with symbols into declarations.
 _DECLARATIONS = {
     "func.func": ("sym_visibility", '"private"'),
     "memref.global": ("sym_visibility", '"private"'),
@@ -34,7 +34,10 @@ _VALUES = ("initial_value", "value")
 
 
 def script_of(op: Operation, *, elide: bool) -> str:
-    """A script that can be read back: what is no module stands in one, with declarations of what it names."""
+    """Return a script that can be read back.
+
+    An operation inside a module gets a module with declarations of its symbols.
+    """
     if parent_of(op) is None and op.name == "builtin.module":
         return print_script(op, elide=elide)
     with op.context, ir.Location.unknown():
@@ -48,7 +51,7 @@ def script_of(op: Operation, *, elide: bool) -> str:
 
 
 def _named(op: Operation) -> list[Operation]:
-    """The functions and globals in an operation's module that something in it names."""
+    """Return the functions and globals of an operation's module that the operation refers to."""
     around = parent_of(op)
     if around is None or around.name != "builtin.module":
         return []
@@ -62,7 +65,7 @@ def _references(op: Operation) -> Iterator[str]:
     for name in op.attributes:
         try:
             attribute = op.attributes[name]
-        except TypeError:  # the bindings have no class for elements of complex numbers
+        except TypeError:  # the bindings have no class for complex elements
             continue
         if isinstance(attribute, ir.FlatSymbolRefAttr):
             yield attribute.value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`--split-input-file`: one file as several, each with the line numbers that it has in the file."""
+"""Splitting of input files (`--split-input-file`). Each part keeps the line numbers of the file."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ import re
 from typing import NamedTuple
 
 SPLIT_MARKER = "// -----"
-#: The same where comments are Python's.
+#: Marker in scripts, with Python's comment sign.
 SCRIPT_MARKER = "# -----"
 
 
 class Chunk(NamedTuple):
-    """A part of a file. `text` begins with as many empty lines as stand before it in the file."""
+    """A part of a file. `text` begins with one empty line per line before it in the file."""
 
     text: str
-    first_line: int  # where the part itself begins, from 1
+    first_line: int  # first line of the part, from 1
 
 
 def split_input(text: str, marker: str = SPLIT_MARKER) -> list[Chunk]:
-    """Splits behind each line that ends in the marker; a text without markers is one chunk.
+    """Split after each line that ends in the marker. A text without markers is one chunk.
 
-    As in mlir-opt a marker may follow other text on its line. A comment that goes on behind it is none.
+    As in mlir-opt, a marker may follow other text on its line. A marker with text after it does not split.
     """
     markers = list(re.finditer(re.escape(marker) + r"[ \t\r]*(?:\n|\Z)", text))
     begins = [0, *(match.end() for match in markers)]
@@ -34,6 +34,6 @@ def split_input(text: str, marker: str = SPLIT_MARKER) -> list[Chunk]:
 
 
 def near_split_markers(text: str, marker: str = SPLIT_MARKER) -> list[int]:
-    """The lines that were probably meant to split: the marker with a character too few or too many."""
+    """Return the lines that look like misspelt markers: with a character too few or too many."""
     almost = {marker[:-1], marker + marker[-1], marker.replace(" ", "")}
     return [number for number, line in enumerate(text.split("\n"), 1) if line.strip() in almost]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`--mlir-print-value-users`, which the bindings' printer does not take: who uses each value, as mlir-opt prints it.
+"""Printer of `--mlir-print-value-users`, which the bindings' printer lacks: users of each value, like mlir-opt.
 
-The printer writes the location behind each operation. Here locations are numbers for its time, and each number becomes
-a comment: `// user: %1`, `// unused`, `// id: #0`; before a block's operations, `// %arg0 is used by %0`.
+The printer writes the location of each operation. During printing, locations are replaced by numbers, and each number
+becomes a comment: `// user: %1`, `// unused`, `// id: #0`, and `// %arg0 is used by %0` before a block's operations.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from ...bindings.ir import Block, Location, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import blocks_of, operations_in
 
-#: No file of a user's is called so.
+#: File name that no user's file has.
 _FILE = "<operation of --mlir-print-value-users>"
-#: The number of no operation: there are fewer.
+#: Number of arguments. There are fewer operations.
 _OF_ARGUMENT = 2**31 - 1
 _MARK = re.compile(re.escape(f' loc("{_FILE}":') + r"(\d+):0\)")
 
 
 def print_asm(operation: Operation, **options: object) -> str:
-    """The text of an operation, which is as before afterwards."""
+    """Return the text of an operation. The operation is unchanged afterwards."""
     operations = [operation, *operations_in(operation)]
     arguments = [argument for each in operations for block in blocks_of(each) for argument in block.arguments]
     before = [each.location for each in operations], [each.location for each in arguments]
@@ -47,7 +47,7 @@ def _mark(number: int, operation: Operation) -> Location:
 
 
 class _Comments:
-    """What stands behind operations, and before those of a block."""
+    """Comments behind operations, and before the operations of a block."""
 
     def __init__(self, root: Operation, operations: Sequence[Operation]):
         self._state = ir.AsmState(root)
@@ -66,7 +66,7 @@ class _Comments:
         for line in lines:
             numbers = [int(mark[1]) for mark in _MARK.finditer(line) if int(mark[1]) != _OF_ARGUMENT]
             comment = ""
-            # Behind the end of one operation no other begins.
+            # At most one operation ends on a line.
             for number in numbers[-1:]:
                 comment = self._of_results(self._operations[number])
                 if number in self._begun:
@@ -110,7 +110,7 @@ def _indent(line: str) -> str:
 
 
 def _start(lines: Sequence[str], last: str) -> int:
-    """Where an operation begins whose last line this is: at it, or at the line that opens its regions."""
+    """Return the index of an operation's first line from its last line, which may close its regions."""
     if not last.lstrip().startswith("}"):
         return len(lines)
     indent = _indent(last)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax-reduce does: reads a module, has it made smaller, writes the smallest one, also when interrupted."""
+"""Driver of relax-reduce: reads a module, reduces it, and writes the smallest one, also when interrupted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .search import OutOfTime, Search, module_text, operation_count
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    """The exit code. Raises RelaxError."""
+    """Run the tool and return the exit code. Raise RelaxError."""
     arguments = parse(argv)
     if shows_information(arguments, stdout, "relax-reduce", HELP_HEAD, OPTIONS, has_mlir=True):
         return 0
@@ -49,7 +49,7 @@ class Driver:
         path, limit = arguments["o"], arguments["time-limit"]
         ended = ""
         data = text.encode("utf-8", "surrogateescape")
-        # Should MLIR take this process down.
+        # for the case that MLIR ends this process
         keeping = nullcontext() if path == "-" else kept_on_death(path, data, "output file")
         with keeping as kept:
             search = Search(
@@ -81,7 +81,7 @@ class Driver:
             self.stderr.flush()
 
     def _read(self, path: str, allow_unregistered: bool) -> str:
-        """The module as this tool prints it: what is tried has this form."""
+        """Return the module as this tool prints it, because candidates have this form."""
         try:
             if path == "-":
                 data = self.stdin.buffer.read()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What can be made smaller in a module: each edit has targets in it, which are changed alone or several at once.
+"""Edits that make a module smaller. Each edit lists targets, which are changed individually or several at once.
 
-An edit may leave IR that is not valid: whoever asked for it verifies.
+An edit may leave invalid IR. The caller verifies it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _FUNCTION, _RETURN, _CONSTANT = "func.func", "func.return", "arith.constant"
 
 
 class Edit(NamedTuple):
-    """`targets` lists, always in the same order, what may be changed; `apply` changes one of them, if it can."""
+    """An edit. `targets` lists possible targets in a fixed order, `apply` changes one of them if it can."""
 
     name: str
     targets: Callable[[Operation], Sequence[Any]]
@@ -36,13 +36,13 @@ class Edit(NamedTuple):
 
 
 def _erasable(module: Operation) -> list[Operation]:
-    """Operations from the last to the first, so that users and what is inside come before what they need."""
+    """Return operations from the last to the first, so that users and nested operations come first."""
     last = {hash(each) for each in _last_ones(module)}
     return [op for op in reversed(operations_in(module)) if hash(op) not in last]
 
 
 def _last_ones(module: Operation) -> Iterator[Operation]:
-    """What blocks end with: they need it, but for modules' bodies."""
+    """Yield the terminators, which blocks need, except in modules' bodies."""
     for op in operations_in(module):
         for region in op.regions if op.name != "builtin.module" else ():
             for block in region.blocks:
@@ -54,7 +54,7 @@ def _symbols(module: Operation) -> list[Operation]:
 
 
 def _erase(op: Operation) -> bool:
-    """An unused operation."""
+    """Erase an unused operation."""
     if _is_used(op):
         return False
     op.erase()
@@ -66,7 +66,7 @@ def _erase_for_operand(op: Operation) -> bool:
 
 
 def _erase_for_argument(op: Operation) -> bool:
-    """By an argument of the function around."""
+    """Replace results by an argument of the enclosing function."""
 
     def argument(result: Value) -> Value | None:
         function = enclosing(op, _FUNCTION)
@@ -134,7 +134,7 @@ def _defined(module: Operation) -> list[Operation]:
 
 
 def _drop_body(function: Operation) -> bool:
-    """A declaration in its place."""
+    """Replace a function by its declaration."""
     attributes = {name: function.attributes[name] for name in function.attributes.keys()}  # noqa: SIM118
     attributes["sym_visibility"] = ir.StringAttr.get("private")
     ir.Operation.create(_FUNCTION, [], [], attributes, regions=1, loc=function.location, ip=ir.InsertionPoint(function))
@@ -143,14 +143,14 @@ def _drop_body(function: Operation) -> bool:
 
 
 def _is_called(function: Operation) -> bool:
-    """Whether anything names it; in doubt, it is."""
+    """Check whether anything refers to a function. In doubt it does."""
     name = ir.StringAttr(function.attributes["sym_name"]).value
     operations = operations_in(outermost(function))
     return any(f"@{name}" in str(op.attributes[each]) for op in operations for each in op.attributes.keys())  # noqa: SIM118
 
 
 def add_argument(function: Operation, type_: Type) -> Value:
-    """A new last argument of a function."""
+    """Append a parameter to a function."""
     before = function_type_of(function)
     argument = function.regions[0].blocks[0].add_argument(type_, function.location)
     _set_type(function, [*before.inputs, type_], before.results)
@@ -177,7 +177,7 @@ class _Slot(NamedTuple):
 
 
 def _slots(kind: str) -> Callable[[Operation], list[_Slot]]:
-    """The `inputs` or `results` of functions, the last ones first: the places of those before stay."""
+    """Return a lister of functions' `inputs` or `results`, the last first, so that the others keep their indices."""
 
     def slots(module: Operation) -> list[_Slot]:
         counts = [(function, len(getattr(function_type_of(function), kind))) for function in _functions(module)]
@@ -217,7 +217,7 @@ def _drop_result(slot: _Slot) -> bool:
 
 
 def _with_regions(module: Operation) -> list[Operation]:
-    """Those with one block each, which are neither functions nor modules; what is inside comes first."""
+    """Return operations with one block per region, except for functions and modules. Nested ones come first."""
     return [
         op
         for op in reversed(operations_in(module))
@@ -234,7 +234,7 @@ def _inline_last_region(op: Operation) -> bool:
 
 
 def _inline(op: Operation, block: Block) -> bool:
-    """What is inside comes out, once, and what it yields takes the place of the results."""
+    """Move the operations of a block out, and replace the results by the yielded values."""
     inside = operations_of(block)
     if not inside:
         return False
@@ -249,7 +249,7 @@ def _inline(op: Operation, block: Block) -> bool:
 
 
 def _replace_by_alike(value: Value, candidates: Iterable[Value]) -> bool:
-    """By the first one of its type, if it is used at all."""
+    """Replace a value by the first candidate of its type, if it is used. Return False if there is none."""
     if not _has_uses(value):
         return True
     alike = next((each for each in candidates if each.type == value.type), None)
@@ -281,7 +281,7 @@ def _drop_attribute(named: _Named) -> bool:
 
 
 def _shrink_attribute(named: _Named) -> bool:
-    """Numbers become 0, arrays of elements one 0."""
+    """Replace numbers by 0, and arrays of elements by a splat of 0."""
     operation, name = named
     before = operation.attributes[name]
     if not (isinstance(before, _NUMBERS) or str(before).startswith("dense_resource")):
@@ -294,7 +294,7 @@ def _shrink_attribute(named: _Named) -> bool:
 
 
 def zero(type_: Type) -> Attribute | None:
-    """The attribute that is a constant 0 of a type; None where there is none."""
+    """Return the constant 0 of a type as an attribute, or None if the type has none."""
     if isinstance(type_, (ir.IntegerType, ir.IndexType)):
         return ir.IntegerAttr.get(type_, 0)
     if isinstance(type_, ir.FloatType):
@@ -305,7 +305,7 @@ def zero(type_: Type) -> Attribute | None:
     return None
 
 
-#: In the order in which they are tried: what takes away most comes first.
+#: In the order of trying: the largest reductions come first.
 EDITS = (
     Edit("functions and other symbols", _symbols, _erase),
     Edit("bodies of functions", _defined, _drop_body),

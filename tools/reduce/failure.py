@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Interestingness test: whether a module still fails, by a command that may crash, hang and print without end."""
+"""Interestingness test: runs a command to check for the failure. The command may crash, hang, or print without end."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TIMED_OUT = "takes longer than --timeout"
 
 
 class Failure:
-    """Runs the command on modules' texts. `with` it: it has a folder for them."""
+    """Runs the command on modules. As a context manager it owns a temporary folder."""
 
     def __init__(self, arguments: Arguments) -> None:
         self._arguments = arguments
@@ -28,7 +28,7 @@ class Failure:
         self._opened = contextlib.ExitStack()
         self._folder = self._opened.enter_context(temporary_folder("relax-reduce-"))
         self._expected = ""
-        #: How often the command was run.
+        #: Number of runs of the command.
         self.runs = 0
 
     def __enter__(self) -> Failure:
@@ -38,7 +38,7 @@ class Failure:
         self._opened.close()
 
     def learn(self, text: str) -> None:
-        """Takes what happens for a module as the failure that is looked for. Raises RelaxError if it is none."""
+        """Record the failure of a module as the wanted one. Raise RelaxError if there is none."""
         how, printed = self._run(text)
         last = f"; it printed: {printed.strip().splitlines()[-1][:200]}" if printed.strip() else ""
         if self._arguments["script"] is not None and how != "0":
@@ -55,12 +55,12 @@ class Failure:
             raise OptionError(f"an empty module fails in the same way, so there is nothing to look for{hint}")
 
     def is_in(self, text: str) -> bool:
-        """Whether a module fails as the first one."""
+        """Check whether a module fails like the first one."""
         how, printed = self._run(text)
         return how == self._expected and (self._message is None or self._message in printed)
 
     def _run(self, text: str) -> tuple[str, str]:
-        """How the command ended, and what it printed."""
+        """Return the way in which the command ended, and its output."""
         self.runs += 1
         path = self._folder / "module.mlir"
         try:
@@ -74,7 +74,7 @@ class Failure:
 
     def _end_of(self, path: str, output: IO[bytes]) -> str:
         try:
-            # In a session of its own, so that all that it starts can be ended.
+            # A session of its own makes it possible to end all child processes.
             process = subprocess.Popen(
                 self._command(path),
                 stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, start_new_session=True,
@@ -96,7 +96,7 @@ class Failure:
 
 
 def _end_all(process: subprocess.Popen[bytes]) -> None:
-    """What the command has left running goes, too."""
+    """End the command and all processes that it started."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

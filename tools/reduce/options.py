@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: E501  # a table of one line per option reads best
-"""relax-reduce's options."""
+"""Options of relax-reduce."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_one, 
 _OUTPUT, _FAILURE, _LIMITS, _MODULE = "Output", "The failure", "Limits", "Module"
 
 OPTIONS: dict[str, Option] = {
-    "o": Option("text", _OUTPUT, "where the smallest module goes: a file, written whole or not at all, or standard output ('-', the default)", "file", "-"),
-    "v": Option("flag", _OUTPUT, "tell of each smaller module that still fails", default=False),
-    "test": Option("text", _FAILURE, "the command that fails, which a shell runs; %s stands for the file to try. A module still fails if the command ends with the same exit code, or by the same signal, as for the input, and not with 0", "command"),
+    "o": Option("text", _OUTPUT, "output for the smallest module: a file, written whole or not at all, or standard output ('-', the default)", "file", "-"),
+    "v": Option("flag", _OUTPUT, "report each smaller module that still fails", default=False),
+    "test": Option("text", _FAILURE, "command that fails, run by a shell; %s is the file to try. A module still fails if the command ends with the same nonzero exit code, or by the same signal, as for the input", "command"),
     "message": Option("text", _FAILURE, "the command must also print this text; without it, any failure with that exit code counts", "text"),
-    "script": Option("text", _FAILURE, "in place of --test: a program that gets the file to try as its argument, and ends with 0 if the module shows what is looked for", "file"),
-    "timeout": Option("decimal", _LIMITS, "how many seconds the command may take; 30 is the default. One that takes longer is killed; that is a failure as others if it happens for the input", "seconds", 30.0),
-    "time-limit": Option("decimal", _LIMITS, "stop after this many seconds with the smallest module so far; without it the end is where nothing can be made smaller", "seconds"),
+    "script": Option("text", _FAILURE, "alternative to --test: a program that takes the file to try as its argument, and exits with 0 if the module still fails", "file"),
+    "timeout": Option("decimal", _LIMITS, "time limit of the command in seconds; default 30. The command is killed then, which counts as the failure if the input also causes it", "seconds", 30.0),
+    "time-limit": Option("decimal", _LIMITS, "stop after this number of seconds with the smallest module so far; by default the search ends when no step shrinks the module", "seconds"),
     "allow-unregistered-dialect": Option("flag", _MODULE, "accept operations, types and attributes of undefined dialects", default=False),
     "load-plugin": plugin_option(_MODULE, "dialects"),
     **COMMON_OPTIONS,
 }  # fmt: skip
 
 HELP_HEAD = (
-    "relax-reduce: makes a module smaller as long as a command still fails",
+    "relax-reduce: shrinks a module as long as a command still fails",
     "",
     "usage: relax-reduce [options] <module.mlir> --test=<command>        (-: a module from standard input)",
     "",
@@ -35,7 +35,7 @@ HELP_HEAD = (
 
 
 def parse(argv: Sequence[str]) -> Arguments:
-    """Raises RelaxError that names the argument at fault."""
+    """Parse the command line. Raise RelaxError that names the wrong argument."""
     return parse_one(argv, OPTIONS, "one module, as module.mlir", _check)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The search for a smaller module: many changes at once first, then fewer; the same input takes the same way."""
+"""Search for a smaller module: many changes at once first, then fewer. The search is deterministic."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ _FOREIGN = re.compile(r'"(?:[^"\\\n]|\\.)*"|[%@#!^][\w.$-]+')
 
 
 class OutOfTime(Exception):
-    """The time limit has come."""
+    """Raised when the time limit is reached."""
 
 
 class Search:
-    """Knows the smallest module so far, as text."""
+    """Search that keeps the smallest failing module so far, as text."""
 
     def __init__(
         self, failure: Failure, *, allow_unregistered: bool, deadline: float | None, found: Callable[[str, str], None]
     ) -> None:
-        """`found` gets the name of an edit and each smaller text that still fails."""
+        """`found` receives the name of an edit and each smaller text that still fails."""
         self._failure, self._found = failure, found
         self._allow_unregistered, self._deadline = allow_unregistered, deadline
         self._tried: set[str] = set()
         self.best = ""
 
     def run(self, text: str) -> None:
-        """Makes `best` smaller until nothing helps. Raises OutOfTime; RelaxError where the command cannot be run."""
+        """Reduce `best` until nothing helps. Raise OutOfTime, or RelaxError if the command cannot be run."""
         self.best = text
         self._tried.add(text)
         before = ""
@@ -59,7 +59,7 @@ class Search:
             while start < count:
                 is_smaller = self._try(edit, start, start + chunk)
                 left = len(edit.targets(self._parsed(self.best).operation)) if is_smaller else count
-                # Where targets are gone, others have taken their places.
+                # The next targets move up to the places of erased ones.
                 start += chunk - min(count - left, chunk) if is_smaller else chunk
                 count = left
             chunk //= 2
@@ -76,7 +76,7 @@ class Search:
             accepted = any(self._accept("sizes", self._reread(text)) for text in smaller_texts(self.best))
 
     def _accept(self, name: str, text: str | None) -> bool:
-        """Whether a module is new, valid and fails; then it is the best one."""
+        """Accept a module that is new, valid and still fails as the best one. Return True if it is accepted."""
         if text is None or text in self._tried:
             return False
         self._tried.add(text)
@@ -92,7 +92,7 @@ class Search:
         return Module.parse(text, allow_unregistered=self._allow_unregistered)
 
     def _reread(self, text: str) -> str | None:
-        """A text as the parser verifies it and this tool prints it."""
+        """Return a text as this tool prints it, or None if it does not verify."""
         try:
             printed = module_text(self._parsed(text))
             self._parsed(printed)
@@ -101,9 +101,10 @@ class Search:
         return printed
 
     def _valid_text(self, module: Module) -> str | None:
-        """The module's text if it is valid."""
+        """Return the module's text if it is valid, else None."""
         announce("looking at a smaller module")
-        # In generic form until it has been verified: an operation's own form may rely on what an edit has taken.
+        # An operation's custom form may rely on parts that an edit removed, so unverified IR is printed in generic
+        # form.
         text = print_asm(module.operation, print_generic_op_form=True, assume_verified=True)
         return self._reread(text)
 
@@ -113,7 +114,7 @@ def _applied(edit: Edit, target: object) -> bool:
     try:
         return edit.apply(target)
     except (ValueError, KeyError, IndexError, ir.MLIRError):
-        return False  # not of this operation, type or attribute
+        return False  # the edit does not fit the operation, type or attribute
 
 
 def module_text(module: Module) -> str:
@@ -127,9 +128,9 @@ def operation_count(text: str, allow_unregistered: bool) -> int:
 
 
 def smaller_texts(text: str) -> Iterator[str]:
-    """The text with one size smaller: 1, or half of it, in types alone, or wherever the number stands.
+    """Yield texts with one size smaller: 1, or half of it, first in types only, then everywhere.
 
-    Everywhere at once: the types of values that belong together change alike.
+    All occurrences change together, so that related types stay consistent.
     """
     sizes = sorted({int(each[0]) for shaped in _SHAPED.findall(text) for each in _SIZE.finditer(shaped)}, reverse=True)
     for size in sizes:
@@ -154,7 +155,7 @@ def _numbers(part: str, size: int, smaller: int) -> str:
 
 
 def _outside_of_names(text: str, change: Callable[[str], str]) -> str:
-    """Changes what is neither a string nor the name of a value, a symbol or an alias."""
+    """Apply a change outside of strings and names of values, symbols and aliases."""
     parts, position = [], 0
     for match in _FOREIGN.finditer(text):
         parts += [change(text[position : match.start()]), match[0]]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The page that shows a compilation: what passes noted in a journal, and what a profile measured, as one HTML file."""
+"""HTML report of a compilation: journal entries of passes, and measurements of a profile, in one file."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Comparison of two reports: what each part of the model took before and takes now.
+"""Comparison of two reports: the times of each part of the model before and now.
 
-Kernels have other names when other passes ran, so that what belongs together is found by the model's nodes.
+Kernel names depend on the passes, so that corresponding parts are matched by the model's nodes.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from .links import Row
 
 _DATA = re.compile(r'<script type="application/json" id="data">(.*?)</script>', re.DOTALL)
-# What is compared needs these.
+# Keys that a comparison needs.
 _NEEDED = ("title", "version", "target", "options", "calls", "kernels", "memory", "stages", "weights", "code_bytes")
 
 
 def read_page(path: str) -> Row:
-    """What a report was made of. Raises RelaxError for a file that is none."""
+    """Return the data of a report. Raise RelaxError for any other file."""
     try:
         text = Path(path).read_text(encoding="utf-8")
     except OSError as error:
@@ -41,7 +41,7 @@ def read_page(path: str) -> Row:
 
 
 def compared(before: Row, now: Row) -> Row:
-    """Totals and parts of both. A part is made of nodes that share a kernel call in one of the two."""
+    """Return totals and parts of both reports. A part joins nodes that share a kernel call in one of them."""
     return {
         "title": before["title"],
         "about": [f"relax-mlir {before['version']}", before["target"], *(" ".join(each) for each in before["options"])],
@@ -83,7 +83,7 @@ def _side() -> Row:
 
 
 def _calls(data: Row) -> list[tuple[list[str], str, float | None]]:
-    """Nodes, the kernel and the time of each call of a kernel; one without nodes stands for itself."""
+    """Return nodes, kernel and time of each kernel call. A call without nodes is its own node."""
     found = []
     for call in data["calls"]:
         if call["kernel"] is not None:
@@ -93,7 +93,7 @@ def _calls(data: Row) -> list[tuple[list[str], str, float | None]]:
 
 
 def _joined(groups: Sequence[Sequence[str]]) -> dict[str, str]:
-    """For each name one of those that are in a group with it, the same for all of them."""
+    """Map each name to a representative of its connected groups."""
     first: dict[str, str] = {}
 
     def root(name: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the page shows, as JSON: facts that belong together, in one row, with measured times where there are any."""
+"""Data of the report page as JSON: related facts in one row, with measured times if there are any."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .memory_timeline import memory_of
 from .roofline import UNKNOWN, Roofline
 from .work import add_work
 
-#: The kinds of facts that have their own place on the page; the others are shown in tables.
+#: Kinds of facts with their own place on the page. Others are shown in tables.
 _SHOWN = frozenset(
     "model node operator legalized kernel fused not-fused call memory schedule loops code stage pass".split()
 )
@@ -26,24 +26,24 @@ _SHOWN = frozenset(
 
 @dataclass(frozen=True)
 class Measured:
-    """What a run of the program measured, or why there is none."""
+    """Measurements of a run, or the reason why there are none."""
 
-    #: The times of each place where a kernel is called, which kernel and nodes tell.
+    #: Times of each kernel call, with kernel and nodes.
     calls: Sequence[KernelTime] = ()
-    #: A whole call, and the part of it that is in no kernel.
+    #: Seconds of a whole call, and the part outside of kernels.
     seconds: float = 0.0
     between: float = 0.0
-    #: The sizes that symbols had.
+    #: Values of symbols.
     sizes: Mapping[str, int] = field(default_factory=dict)
-    #: On how it was measured, or why it was not.
+    #: Note on the measurement, or on why there is none.
     note: str = ""
-    #: What the machine could do.
+    #: Limits of the machine.
     roofline: Roofline = UNKNOWN
 
 
 @dataclass(frozen=True)
 class Subject:
-    """What was compiled, and how."""
+    """The compiled model and the options."""
 
     title: str
     target: str
@@ -58,7 +58,7 @@ def report_data(
     measured: Measured,
     before: Row | None = None,
 ) -> Row:
-    """All that the page shows, compared with that of another page where there is one."""
+    """Return the data of the page, compared with another page if there is one."""
     links = link(journal)
     memory = memory_of(journal, links.calls, measured.sizes)
     models = journal.of("model")
@@ -99,22 +99,22 @@ def report_data(
 
 
 def _pieces(code: Sequence[Row]) -> Row:
-    """How code was made: by the piece, each of them compiled or found."""
+    """Count the pieces of code that were compiled and found in the cache."""
     made = [fact for fact in code if not fact["cached"]]
     return {"made": len(made), "found": len(code) - len(made), "seconds": sum(fact["seconds"] or 0 for fact in made)}
 
 
 def _steps(part: KernelTime) -> list[Row]:
-    """What a part has told of itself, and the rest of its time."""
+    """Return the steps that a part reports, and the rest of its time."""
     told = [(each.name, each.nodes, part.operator_of(each), each.calls, each.seconds) for each in part.steps]
     rows = [*told, (BETWEEN_STEPS, (), "", None, part.between_steps)]
     return [dict(zip(("name", "nodes", "operator", "calls", "seconds"), row, strict=True)) for row in rows]
 
 
 def _add_times(calls: list[Row], kernels: Sequence[Row], measured: Measured) -> Roofline:
-    """Puts each measured time to its call. Calls that nothing distinguishes share theirs in their order.
+    """Assign measured times to calls. Indistinguishable calls receive their times in order.
 
-    Gives what the machine can do, these calls among what it has done.
+    Return the machine's limits, raised to the throughput of these calls.
     """
     times: dict[tuple[str, tuple[str, ...]], list[KernelTime]] = defaultdict(list)
     for each in measured.calls:

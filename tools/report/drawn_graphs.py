@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is drawn as a graph: the model's nodes, the operators, the calls of kernels; edges are who reads of whom."""
+"""Graphs of the report: the model's nodes, the operators, the kernel calls. Edges lead from producers to users."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Graph:
 
     def __init__(self, name: str, what: str) -> None:
         self.name, self.what = name, what
-        #: What each is, its number there, or the name of an input or output.
+        #: Rows with kind, label, index, or the name of an input or output.
         self.boxes: list[Row] = []
         self.edges: list[list[int]] = []
         self._inputs: dict[str, int] = {}
@@ -23,7 +23,7 @@ class Graph:
         return len(self.boxes) - 1
 
     def input(self, name: str, detail: str = "") -> int:
-        """The box of an input of the graph, made when it is first asked for."""
+        """Return the box of a graph input. The box is created on first use."""
         if name not in self._inputs:
             self._inputs[name] = self.box("input", name, detail)
         return self._inputs[name]
@@ -37,7 +37,7 @@ class Graph:
 
 
 def graphs(links: Links, model: Row | None, memory: Sequence[Row]) -> list[Row]:
-    """Those that there is something to show of, the nearest to the model first."""
+    """Return the graphs with boxes, the nearest to the model first."""
     made = [_model_graph(links, model), _operator_graph(links), _call_graph(links, memory)]
     return [graph.described() for graph in made if graph.boxes]
 
@@ -104,7 +104,7 @@ def _call_graph(links: Links, memory: Sequence[Row]) -> Graph:
 
 
 def _short(name: str, operators: str) -> str:
-    """A kernel by what it computes: `conv2d + relu`."""
+    """Return a kernel's label by its operators: `conv2d + relu`."""
     return " + ".join(operator.rpartition(".")[2] for operator in operators.split("+")) if operators else name
 
 

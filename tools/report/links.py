@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From the model's nodes to operators to calls of kernels: which facts of a journal are about the same thing.
+"""Links between facts of a journal: from the model's nodes to operators to kernel calls.
 
-Passes tell places in the model by origins, the names of nodes. An operator has those of its node; a call has those of
-all operators in it, and what was fused names the PrimFunc that each of them was before.
+Passes identify places in the model by origins, which are names of nodes. An operator has its node's origins, and a call
+the origins of all its operators. Facts about fusion name the former PrimFunc of each operator.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from ...passes.core.journal import Journal
 from ...support.highlighting import marks
 
-#: An object of the page's data, as JSON has it.
+#: A JSON object of the page's data.
 Row: TypeAlias = dict[str, Any]
 
 _WHY = {
@@ -29,7 +29,7 @@ _Key = tuple[str, tuple[str, ...]]
 
 @dataclass
 class Links:
-    """Nodes, operators, calls and kernels with numbers of each other. Each is a list of JSON objects."""
+    """Nodes, operators, calls and kernels that refer to each other by index. Each is a list of JSON objects."""
 
     nodes: list[Row] = field(default_factory=list)
     operators: list[Row] = field(default_factory=list)
@@ -38,7 +38,7 @@ class Links:
 
 
 def link(journal: Journal) -> Links:
-    """The facts of a journal as one graph."""
+    """Return the facts of a journal as linked lists."""
     links = Links()
     links.kernels = _kernels(journal)
     links.calls = _calls(journal, links.kernels)
@@ -49,7 +49,7 @@ def link(journal: Journal) -> Links:
 
 
 def _describe_parts(journal: Journal, links: Links) -> None:
-    """A codegen's part is described by its owner and by what it takes the place of: its symbols are arbitrary."""
+    """Describe a codegen's part by its owner and the nodes it replaces, because its symbol is arbitrary."""
     parts = [kernel for kernel in links.kernels if kernel["codegen"]]
     of_node = {node["name"]: node["op"] for node in links.nodes}
     matched = {fact.get("codegen"): fact.get("matched", {}) for fact in journal.of("partition")}
@@ -67,7 +67,7 @@ def _describe_parts(journal: Journal, links: Links) -> None:
 
 
 def _kernels(journal: Journal) -> list[Row]:
-    """What is called, in the order of the first call."""
+    """Return the called kernels in the order of their first calls."""
     kernels = {fact["name"]: fact for fact in journal.of("kernel")}
     schedules = {fact["kernel"]: fact for fact in journal.of("schedule")}
     code = {fact["name"]: fact for fact in journal.of("code")}
@@ -80,9 +80,9 @@ def _kernels(journal: Journal) -> list[Row]:
     return [
         {
             "name": name,
-            # What it is called on the page.
+            # Name shown on the page.
             "title": name,
-            # Whose code it is, where it is not the target's.
+            # Codegen of the code, empty for the target's own.
             "codegen": codegens.get(name, ""),
             **{field: kernels.get(name, {}).get(field, "") for field in ("operator", "pattern", "text")},
             "marks": marks(kernels.get(name, {}).get("text", "")),
@@ -120,7 +120,7 @@ def _calls(journal: Journal, kernels: list[Row]) -> list[Row]:
 
 
 def _add_reasons_apart(journal: Journal, calls: list[Row]) -> None:
-    """Why a call was not made one with those that read what it computes."""
+    """Record why a call was not fused with its users."""
     by_member: dict[_Key, list[int]] = _by_member(calls)
     for fact in journal.of("not-fused"):
         sides = (fact["producer"], fact["consumer"])
@@ -147,7 +147,7 @@ def _by_member(calls: Sequence[Row]) -> dict[_Key, list[int]]:
 
 
 def _operators(journal: Journal, calls: Sequence[Row]) -> list[Row]:
-    """Those of the graph first, by their numbers; then those that rules made."""
+    """Return the graph's operators by index, then those created by rules."""
     operators = [_without(fact, "kind", "index") for fact in journal.of("operator")]
     by_member = _by_member(calls)
     for fact in journal.of("legalized"):
@@ -175,7 +175,7 @@ def _by_origin(made: Iterable[Row]) -> dict[str, list[int]]:
 
 
 def _nodes(journal: Journal, operators: Sequence[Row], calls: Sequence[Row]) -> list[Row]:
-    """The model's own nodes. What nodes of functions and graphs inside became is theirs as well."""
+    """Return the model's own nodes. Nodes of nested functions and graphs are merged into them."""
     facts = journal.of("node")
     of_node, calls_of = _by_origin(operators), _by_origin(calls)
     inside: dict[str, list[str]] = defaultdict(list)

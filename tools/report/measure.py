@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a program that has just been compiled, with random inputs, for the times on the page."""
+"""Measurement of a new program with random inputs, for the times in a report."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from ..run.inputs import gathered_inputs, make_inputs, passed, spread_inputs
 from .data import Measured
 from .roofline import measured_roofline
 
-#: The option that gives sizes.
+#: Option for sizes.
 OPTION = "--report-shape"
-# Calls are repeated that often, or for about this many seconds.
+# Fewest and most repetitions of a call, and target time in seconds.
 _LEAST_CALLS, _MOST_CALLS, _MOST_SECONDS = 3, 20, 2.0
 _MAIN = "main"
 
 
 def measure(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> Measured:
-    """The times of each kernel; where there can be none, why. Raises RelaxError for shapes that do not fit."""
+    """Return the time of each kernel, or a note why there are none. Raise RelaxError for wrong shapes."""
     signature = _function_of(artifact)
     sizes, unknown = _sizes(signature, shapes)
     try:
@@ -39,17 +39,17 @@ def measure(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> Measured
 
 
 def check_shapes(artifact: Artifact, shapes: Mapping[str, Sequence[int]]) -> None:
-    """Raises RelaxError for shapes that the program's function does not take."""
+    """Raise RelaxError for shapes that the program's function does not accept."""
     _sizes(_function_of(artifact), shapes)
 
 
 def _function_of(artifact: Artifact) -> Signature:
-    """What is measured: `main`, or the first function where none has that name."""
+    """Return the measured function: `main`, or else the first one."""
     return next((each for each in artifact.signatures if each.name == _MAIN), artifact.signatures[0])
 
 
 def _sizes(signature: Signature, shapes: Mapping[str, Sequence[int]]) -> tuple[dict[str, int], list[str]]:
-    """The values of symbols, and the names of those that have none."""
+    """Return the values of symbols, and the names of unbound symbols."""
     described = {each.name: each for each in spread_inputs(signature).inputs}
     sizes = InputSizes()
     for name, shape in shapes.items():
@@ -60,7 +60,7 @@ def _sizes(signature: Signature, shapes: Mapping[str, Sequence[int]]) -> tuple[d
     given = dict(sizes.values)
     for each in described.values():
         if each.kind == "tensor" and each.name not in shapes:
-            sizes.shape(each.shape)  # symbols that nothing determines become 1
+            sizes.shape(each.shape)  # unbound symbols become 1
     return given, [name for name in sizes.values if name not in given]
 
 
@@ -71,14 +71,14 @@ def _measured(
     try:
         values, _ = make_inputs(spread_inputs(signature), {}, shapes, seed=0)
         given = [passed(value) for value in gathered_inputs(signature, values).values()]
-        executable.threads = 1  # as what is held against it, the roofline
+        executable.threads = 1  # like the roofline, which these times are compared with
         executable[name].packed(*given)  # the first call links code and touches memory
         start = time.perf_counter()
         executable[name].packed(*given)
         seconds = time.perf_counter() - start
         repeat = max(_LEAST_CALLS, min(_MOST_CALLS, int(_MOST_SECONDS / max(seconds, 1e-9))))
         profile = executable.profile(name, *given, repeat=repeat, warmup=0)
-    except Exception as error:  # whatever the program and the functions that it calls raise
+    except Exception as error:  # the program and functions that it calls may raise anything
         return Measured(
             sizes=sizes, note=f"No times: with random inputs {name} failed, {type(error).__name__}: {error}"
         )

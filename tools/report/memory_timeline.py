@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory over time: each buffer's bytes, its place in the arena, and the calls between which it is in use."""
+"""Memory over time: bytes, arena offset and lifetime of each buffer, in calls."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..run.input_sizes import evaluated, symbols_in
 if TYPE_CHECKING:
     from .links import Row
 
-_ALIGNMENT = 64  # of buffers in the arena
+_ALIGNMENT = 64  # alignment of buffers in the arena
 
 
 def memory_of(journal: Journal, calls: Sequence[Row], sizes: Mapping[str, int]) -> list[Row]:
-    """For each function its calls and buffers; sizes over symbols are computed with `sizes`, 1 for those not in it."""
+    """Return calls and buffers per function. Symbolic sizes are evaluated with `sizes`, and 1 for other symbols."""
     return [_plan(fact, calls, sizes) for fact in journal.of("memory")]
 
 
@@ -42,14 +42,14 @@ def _plan(fact: Row, calls: Sequence[Row], sizes: Mapping[str, int]) -> Row:
 
 
 def _works(call: Row) -> bool:
-    """Whether a call writes something: views do not."""
+    """Check whether a call writes anything. Views do not."""
     read = [place.get("buffer") for place in call["inputs"]]
     made = [place["buffer"] for place in call["outputs"] if "buffer" in place]
     return call["kernel"] is not None or any(buffer not in read for buffer in made)
 
 
 def _slots(fact: Row, sizes: Mapping[str, int]) -> tuple[list[int], int]:
-    """Where each slot of symbolic size begins, and the size of the whole arena."""
+    """Return the start of each slot with a symbolic size, and the size of the arena."""
     starts, end = [], fact["fixed_bytes"]
     for text in fact["slots"]:
         starts.append(end)
@@ -58,7 +58,7 @@ def _slots(fact: Row, sizes: Mapping[str, int]) -> tuple[list[int], int]:
 
 
 def _buffer(fact: Row, positions: Sequence[int], starts: Sequence[int], sizes: Mapping[str, int]) -> Row:
-    """The buffer with `start` and `end`: the first and the last call that it is there for."""
+    """Return the buffer with `start` and `end`, the first and last call of its lifetime."""
     start = min(bisect_left(positions, fact["first"]), max(len(positions) - 1, 0))
     end = max(bisect_right(positions, fact["last"]) - 1, start)
     size = fact["bytes"]
@@ -77,7 +77,7 @@ def _buffer(fact: Row, positions: Sequence[int], starts: Sequence[int], sizes: M
 
 
 def _live(buffers: Sequence[Row], steps: int) -> list[int]:
-    """The bytes in use in the arena at each call."""
+    """Return the live bytes in the arena at each call."""
     changes = [0] * (steps + 1)
     for buffer in buffers:
         if buffer["offset"] is not None and buffer["bytes"] is not None and steps:

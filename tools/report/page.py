@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-compile --report: listens while passes run, measures the program if it can run here, writes the page.
+"""Report of relax-compile (--report): records passes, measures the program if possible, and writes the page.
 
-The page is one HTML file that holds its style, its scripts and its data, and asks for nothing else.
+The page is a self-contained HTML file with its style, scripts and data.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from .links import Row
 
 _SCRIPTS = ("text.js", "layout.js", "graph.js", "details.js", "tables.js", "memory.js", "page.js")
-#: In the page, what stands for its parts.
+#: Placeholders for the parts of the page.
 _PLACES = re.compile("STYLE_PLACE|DATA_PLACE|SCRIPT_PLACE")
 
 
 class Reporting:
-    """The report of one compilation; nothing is done where none is asked for."""
+    """Report of one compilation, inactive unless requested."""
 
     def __init__(self, arguments: Arguments) -> None:
         self._arguments = arguments
@@ -39,18 +39,18 @@ class Reporting:
         has_steps = self.is_asked_for or arguments["emit"] == "schedules"
         explains_schedules: bool = arguments["explain-schedules"]
         self.journal = Journal(steps=has_steps, schedules=explains_schedules)
-        #: Whether the compilation is to write into the journal.
+        #: True if the compilation writes to the journal.
         self.is_recorded = has_steps or explains_schedules or bool(arguments["partition"])
 
     def check(self, artifact: Artifact) -> None:
-        """Refuses, before anything is written, shapes that do not fit."""
+        """Refuse wrong shapes before anything is written."""
         if self._shapes:
             from .measure import check_shapes
 
             check_shapes(artifact, self._shapes)
 
     def write(self, artifact: Artifact, source: str) -> None:
-        """Writes the page, whole or not at all."""
+        """Write the page, completely or not at all."""
         from .data import Subject, report_data
         from .measure import measure
 
@@ -65,7 +65,7 @@ class Reporting:
 
 
 def _earlier(arguments: Arguments) -> Row | None:
-    """The report to compare with, read before there is much work."""
+    """Read the report for the comparison, before the compilation takes its time."""
     if arguments["compare"] is None:
         return None
     from .compare import read_page
@@ -81,7 +81,7 @@ def _shapes(arguments: Arguments) -> dict[str, tuple[int, ...]]:
 
 
 def page(data: Mapping[str, object]) -> str:
-    """The text of the file."""
+    """Return the text of the HTML file."""
     script = "\n".join(_part(name) for name in _SCRIPTS)
     style = "\n".join([_part("page.css"), *(f"pre .{kind} {{ color: {colour}; }}" for kind, colour in COLOURS.items())])
     parts = {"STYLE_PLACE": style, "DATA_PLACE": embedded(data), "SCRIPT_PLACE": script}
@@ -89,12 +89,12 @@ def page(data: Mapping[str, object]) -> str:
 
 
 def embedded(data: Mapping[str, object]) -> str:
-    """JSON that may stand in a script element: whatever a name holds, it cannot end that or begin a comment."""
+    """Return JSON that is safe in a script element: no name can end the element or start a comment."""
     text = json.dumps(data, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _part(name: str) -> str:
-    from importlib import resources  # seldom needed
+    from importlib import resources  # imported here because reports are rare
 
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")

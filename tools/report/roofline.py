@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What this machine can do on one thread: the arithmetic and the traffic of two small programs that are good at either.
+"""Limits of this machine on one thread: arithmetic and memory traffic of two small programs.
 
-A kernel's share of the roofline is that of whichever of both bounds it more. Traffic is measured for amounts that fit
-into the caches and for one that does not: a kernel is held against that of an amount like its own.
+A kernel's share of the roofline is the share of the limit that bounds it more. Traffic is measured for amounts that fit
+into each cache and for one that fits into none. A kernel is compared with an amount like its own.
 """
 
 from __future__ import annotations
@@ -12,30 +12,30 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 
-#: Bytes that a call reads: in the first-level cache, in the second, in the third, in memory.
+#: Bytes read by a call: in the first-level cache, the second, the third, and memory.
 _AMOUNTS = (1 << 15, 1 << 18, 1 << 22, 1 << 27)
-_ROWS = 384  # of a product that fits into the second-level cache and is large enough to be fast
+_ROWS = 384  # rows of a product that fits into the second-level cache and is large enough to be fast
 _LEAST_SECONDS, _TRIES = 0.004, 5
 
 
 @dataclass(frozen=True)
 class Roofline:
-    """Operations on numbers a second, and bytes a second by the amount that a call works on."""
+    """Float operations per second, and bytes per second by the amount of data of a call."""
 
     flops: float = 0.0
     traffic: Mapping[int, float] = field(default_factory=dict)
 
     def share(self, flops: int | None, bytes_: int | None, seconds: float) -> float | None:
-        """How much of what the machine can do a call reaches; None where its work is not known."""
+        """Return the share of the machine's limit that a call reaches, or None if its work is unknown."""
         if not self.flops or bytes_ is None or seconds <= 0:
             return None
         moving = bytes_ / self.traffic[self._amount_of(bytes_)]
         return max((flops or 0) / self.flops, moving) / seconds
 
     def holding(self, calls: Iterable[tuple[int | None, int | None, float]]) -> Roofline:
-        """Raised to what these calls have reached, so that none is above it: operations, bytes, seconds of each.
+        """Return the roofline raised to the throughput of calls (operations, bytes, seconds), so that none exceeds it.
 
-        What a kernel has done the machine can do, whatever the small programs got when they were measured.
+        A kernel proves what the machine can do, regardless of the measurement of the small programs.
         """
         if not self.flops:
             return self
@@ -49,12 +49,12 @@ class Roofline:
         return Roofline(flops, traffic)
 
     def _amount_of(self, bytes_: int) -> int:
-        """The measured amount that stands for this one."""
+        """Return the smallest measured amount that is at least as large."""
         large_enough = [amount for amount in self.traffic if amount >= bytes_]
         return min(large_enough, default=max(self.traffic))
 
     def described(self) -> dict[str, float] | None:
-        """For the page; None where nothing was measured."""
+        """Return the limits for the page, or None if nothing was measured."""
         return {"flops": self.flops, "memory": self.traffic[_AMOUNTS[-1]]} if self.flops else None
 
 
@@ -63,7 +63,7 @@ UNKNOWN = Roofline()
 
 @cache
 def measured_roofline() -> Roofline:
-    """The roofline of this machine, measured in about a second."""
+    """Measure the roofline of this machine in about a second."""
     import numpy
 
     from ... import Module, compile, relax, tensor
@@ -85,7 +85,7 @@ def measured_roofline() -> Roofline:
 
 
 def _seconds(call: Callable[[], object]) -> float:
-    """A call's time, the best of a few tries."""
+    """Return the time of a call, the best of a few tries."""
     call()
     start = time.perf_counter()
     call()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The work of a call: operations on numbers, and bytes read and written, for the sizes that symbols have."""
+"""Work of a call: float operations, and bytes read and written, for given sizes of symbols."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from ..run.input_sizes import evaluated, symbols_in
 if TYPE_CHECKING:
     from .links import Row
 
-#: The sizes of a tensor, None for those that are unknown.
+#: Sizes of a tensor, None for unknown ones.
 Shape = tuple[int | None, ...]
 
 
 def add_work(calls: Sequence[Row], kernels: Sequence[Row], sizes: Mapping[str, int]) -> None:
-    """Puts `flops` and `bytes` to each call, None where a size is not known or loops are not described."""
+    """Add `flops` and `bytes` to each call. None if a size is unknown or loops are not described."""
     for call in calls:
         places = [*call["inputs"], *call["outputs"]]
         types = [_type(place["type"], sizes) for place in places]
@@ -30,14 +30,14 @@ def add_work(calls: Sequence[Row], kernels: Sequence[Row], sizes: Mapping[str, i
 
 
 def flops_of(loops: Sequence[Row], shapes: Sequence[Shape] = ()) -> int | None:
-    """Operations on numbers in a call with parameters of these shapes."""
+    """Return the float operations of a call with parameters of these shapes."""
     total = 0
     for each in loops:
         sizes = [_loop_size(size, shapes) for size in each["sizes"]]
         if each["reason"]:
             return None
         if not each["flops"] and not each["epilogue"]:
-            continue  # elements are moved
+            continue  # data movement only
         if None in sizes:
             return None
         known = [size for size in sizes if size is not None]
@@ -47,7 +47,7 @@ def flops_of(loops: Sequence[Row], shapes: Sequence[Shape] = ()) -> int | None:
 
 
 def _loop_size(size: int | str | None, shapes: Sequence[Shape]) -> int | None:
-    """See LoopsFact.sizes."""
+    """Return the size of a loop, see LoopsFact.sizes."""
     if not isinstance(size, str):
         return size
     factors = [_factor(text, shapes) for text in size.split("*")]
@@ -60,12 +60,12 @@ def _factor(text: str, shapes: Sequence[Shape]) -> int | None:
         return int(parameter)
     try:
         return shapes[int(parameter)][int(axis)]
-    except IndexError:  # the call passes it otherwise
+    except IndexError:  # the call passes the parameter in another form
         return None
 
 
 def _type(text: str, sizes: Mapping[str, int]) -> tuple[str, Shape]:
-    """`f32[n,64]`: the element type and the sizes; no element type for what is no tensor, whose bytes do not count."""
+    """Parse `f32[n,64]` into element type and sizes. Other values than tensors have no type, and no bytes."""
     dtype, bracket, rest = text.partition("[")
     if not bracket:
         return "", ()
@@ -76,7 +76,7 @@ def _type(text: str, sizes: Mapping[str, int]) -> tuple[str, Shape]:
 
 
 def _split(text: str) -> list[str]:
-    """At commas that stand in no brackets: `min(n, 4),8` is two sizes."""
+    """Split at commas outside of parentheses: `min(n, 4),8` is two sizes."""
     found, depth = [""], 0
     for letter in text:
         depth += (letter == "(") - (letter == ")")
@@ -90,7 +90,7 @@ def _split(text: str) -> list[str]:
 def _size(text: str, sizes: Mapping[str, int]) -> int | None:
     try:
         return evaluated(text, sizes) if symbols_in(text) <= sizes.keys() else None
-    except SymbolError:  # `?`
+    except SymbolError:  # size `?`
         return None
 
 

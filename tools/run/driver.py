@@ -39,9 +39,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     if shows_information(arguments, stdout, "relax-run", HELP_HEAD, OPTIONS, has_mlir=False):
         return 0
     if arguments["list-devices"]:
-        from ...runtime.webgpu.device import devices as webgpu_devices
-
-        write_text(stdout, devices_text([webgpu_devices]))
+        write_text(stdout, devices_text())
         return 0
     try:
         return Driver(stdout, stderr).run(arguments)

@@ -7,14 +7,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ...frontends.front_end import MODULE_SUFFIXES, find_front_end, model_suffixes
 from ...runtime.threads import checked_threads
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments, refuse_together
-from ..common.models import MODEL_SUFFIXES, MODULE_SUFFIXES, trust_option
+from ..common.models import trust_option
 
 #: Values of --compare other than a model's file, and the suffix of programs.
 REFERENCE, PROGRAM = "reference", ".rxa"
-_MODELS = (*MODEL_SUFFIXES, *MODULE_SUFFIXES)
 #: Options for loading a program's file.
 _OF_PROGRAMS = ("verify-key", "sha256", "device", "graphs")
 #: File name that looks like the shape of an input.
@@ -23,40 +23,40 @@ _REPEATED = "--shape is given once for each input: --shape {}"
 _INPUT, _OUTPUT, _TIME, _COMPARE = "Inputs", "Outputs", "Times", "Comparison"
 
 OPTIONS: dict[str, Option] = {
-    "function": Option("text", _INPUT, "the function to call; main is the default", "name", "main"),
-    "input": Option("list", _INPUT, "an input from a file, as x=x.npy, or several by their names from an .npz file; a scalar also as n=5; may be given several times", "name=file.npy|file.npz"),
-    "random": Option("number", _INPUT, "the seed for inputs that are not given: floats are normal, integers 0 to 9 (fewer for small types); 0 is the default", "seed", 0),
-    "shape": Option("list", _INPUT, "the shape of an input that is not given, as x:1,3,224,224; a size with a name that nothing determines is 1; given once for each input: --shape x:1,4 --shape y:4", "input:sizes"),
-    "output": Option("text", _OUTPUT, "write the outputs to this .npz file (.npy where there is one output)", "file"),
+    "function": Option("text", _INPUT, "function to call; default main", "name", "main"),
+    "input": Option("list", _INPUT, "input from a file, x=x.npy, or several inputs by name from an .npz file; a scalar also as n=5; repeatable", "name=file.npy|file.npz"),
+    "random": Option("number", _INPUT, "seed for missing inputs: normal floats, integers 0 to 9 (fewer for small types); default 0", "seed", 0),
+    "shape": Option("list", _INPUT, "shape of a missing input, x:1,3,224,224; undetermined symbolic sizes are 1; once for each input: --shape x:1,4 --shape y:4", "input:sizes"),
+    "output": Option("text", _OUTPUT, "write the outputs to this .npz file (.npy for a single output)", "file"),
     "output-dir": Option("text", _OUTPUT, "write each output to <name>.npy in this folder", "folder"),
-    "verify-key": Option("text", _INPUT, "refuse the program unless the signature next to it, program.rxa.sig, is by this public Ed25519 key, a PEM file", "key.pub.pem"),
-    "sha256": Option("text", _INPUT, "refuse the program unless this is its SHA-256", "hex"),
-    "load-plugin": Option("list", _INPUT, "import this Python module or file first; the codegens and runtimes that it registers run their parts of the program; may be given several times", "module"),
-    "reference": Option("flag", _INPUT, "run a model, model.onnx or module.mlir, operation by operation in numpy, as rx.reference does: slow and right", default=False),
+    "verify-key": Option("text", _INPUT, "reject the program unless program.rxa.sig is a signature by this public Ed25519 key, a PEM file", "key.pub.pem"),
+    "sha256": Option("text", _INPUT, "reject the program unless this is its SHA-256", "hex"),
+    "load-plugin": Option("list", _INPUT, "import this Python module or file first, to register codegens and runtimes for parts of the program; repeatable", "module"),
+    "reference": Option("flag", _INPUT, "run a model, model.onnx or module.mlir, operation by operation in numpy, as rx.reference: slow and exact", default=False),
     "trust": trust_option(_INPUT),
-    "poison": Option("flag", _COMPARE, "call the program again with results and temporaries that are filled with NaN, and other patterns, before: name the outputs that are not written, or show what was there, and the inputs that change; the exit code is 1 if there are any", default=False),
+    "poison": Option("flag", _COMPARE, "call the program again with results and temporaries filled with NaN and other patterns, and list outputs that are unwritten or depend on the patterns, and modified inputs; the exit code is 1 if there are any", default=False),
     "print": Option("flag", _OUTPUT, "print the outputs' elements", default=False),
-    "benchmark": Option("flag", _TIME, "call the function again and again and tell how long a call takes", default=False),
-    "device": Option("text", _INPUT, "where a program for such devices runs, as cuda:1; the first one is the default", "device"),
-    "list-devices": Option("flag", _INPUT, "list the devices of all kinds that programs run on here, with what they have, and why there are none of a kind", default=False),
-    "graphs": Option("flag", _INPUT, "launch functions of known sizes as one each (a CUDA graph, commands that Vulkan keeps), recorded at the first call; as a rule those that are faster so by an estimate are, once they have been called"),
-    "no-graphs": Option("flag", _INPUT, "launch kernels one by one, no graphs", default=False),
-    "threads": Option("text", _TIME, "how many threads a call may use; as a rule the cores that the process may use, or what the environment's RELAX_NUM_THREADS says", "n"),
-    "profile": Option("flag", _TIME, "tell the time of each kernel, with the model's nodes that it computes", default=False),
-    "profile-json": Option("text", _TIME, "write the same figures to this file, as JSON", "file"),
-    "trace": Option("text", _TIME, "write when each kernel, part and step of a part, range of a thread, launch and copy began and ended to this file, JSON that Perfetto (ui.perfetto.dev) and Chrome show", "t.json"),
-    "repeat": Option("number", _TIME, "how many calls are timed; 100 is the default, 20 with --profile, 1 with --trace", "n"),
-    "warmup": Option("number", _TIME, "how many calls come before them; 10 is the default, 3 with --profile and --trace", "n"),
-    "compare": Option("text", _COMPARE, "run this model on the same inputs, ONNX with onnxruntime, TFLite with LiteRT, .pt2 with torch, a module by the reference; or interpret the model that the program was made of by the reference, where relax-compile --observe has kept it; the exit code is 1 if the outputs differ; with --each also another program", "model.onnx|model.tflite|model.pt2|module.mlir|reference|b.rxa"),
-    "tolerance": Option("decimal", _COMPARE, "how far outputs may differ, absolutely and relatively: |a - b| <= t + t * |b|; 1e-4 is the default; with --each relative to a value's largest number, and 1e-4 for f32", "t"),
-    "each": Option("flag", _COMPARE, "compare the value of each kernel and part, by the model's nodes, and name the first wrong one; for programs of relax-compile --observe", default=False),
-    "inputs": Option("text", _COMPARE, "with --each: write the first wrong one's inputs, and what it should give, to this file (.npz)", "file"),
-    "report": Option("text", _COMPARE, "with --each: write a page with the values, coloured by what is wrong", "file.html"),
+    "benchmark": Option("flag", _TIME, "call the function repeatedly and print the time of a call", default=False),
+    "device": Option("text", _INPUT, "device of the program, such as cuda:1; default: the first device", "device"),
+    "list-devices": Option("flag", _INPUT, "list the devices of each kind with their properties, or the reason why there are none", default=False),
+    "graphs": Option("flag", _INPUT, "record functions of static sizes at the first call and launch them as a whole (CUDA graphs, Vulkan command buffers); by default only functions with an estimated gain"),
+    "no-graphs": Option("flag", _INPUT, "launch kernels one by one, without graphs", default=False),
+    "threads": Option("text", _TIME, "maximum number of threads of a call; default: $RELAX_NUM_THREADS, else the cores of the process", "n"),
+    "profile": Option("flag", _TIME, "print the time of each kernel, with the model's nodes in it", default=False),
+    "profile-json": Option("text", _TIME, "write the profile to this file, as JSON", "file"),
+    "trace": Option("text", _TIME, "write start and end of kernels, parts, their steps, ranges of threads, launches and copies to this file: JSON for Perfetto (ui.perfetto.dev) and Chrome", "t.json"),
+    "repeat": Option("number", _TIME, "number of timed calls; default 100, 20 with --profile, 1 with --trace", "n"),
+    "warmup": Option("number", _TIME, "number of calls before timed calls; default 10, 3 with --profile and --trace", "n"),
+    "compare": Option("text", _COMPARE, "compare with this model on the same inputs: ONNX by onnxruntime, .pt2 by torch, a module by the reference, other models by the interpreter that their front end names (TFLite by LiteRT); `reference` interprets the program's model, which relax-compile --observe stores; with --each also another program; the exit code is 1 if the outputs differ", "model.onnx|model.pt2|module.mlir|reference|b.rxa"),
+    "tolerance": Option("decimal", _COMPARE, "absolute and relative tolerance t of outputs: |a - b| <= t + t * |b|; default 1e-4; with --each relative to a value's largest number, and 1e-4 for f32", "t"),
+    "each": Option("flag", _COMPARE, "compare the values of each kernel and part, by the model's nodes, and print the first wrong value; for programs of relax-compile --observe", default=False),
+    "inputs": Option("text", _COMPARE, "with --each: write the inputs and expected results of the first wrong kernel or part to this file (.npz)", "file"),
+    "report": Option("text", _COMPARE, "with --each: write a page with the values and their errors", "file.html"),
     **COMMON_OPTIONS,
 }  # fmt: skip
 
 HELP_HEAD = (
-    "relax-run: runs a program that relax-compile has made",
+    "relax-run: runs a program that relax-compile wrote",
     "",
     "usage: relax-run [options] <program.rxa>",
     "",
@@ -65,7 +65,7 @@ HELP_HEAD = (
     "  relax-run model.rxa --shape x:1,3,224,224 --profile",
     "  relax-run model.rxa --trace t.json",
     "  relax-run model.rxa --compare model.onnx",
-    "  relax-run model.rxa --compare model.tflite --tolerance=0.01",
+    "  relax-run model.rxa --compare model.onnx --tolerance=0.01",
     "  relax-run model.rxa --compare reference --each --inputs=culprit.npz",
     "  relax-run model.onnx --reference",
     "  relax-run --list-devices",
@@ -82,9 +82,10 @@ def parse(argv: Sequence[str]) -> Arguments:
             f"expected one program, as program.rxa, got {', '.join(arguments.files) or 'none'}",
             notes=[_REPEATED.format(each) for each in arguments.files if _SHAPE.fullmatch(each)][:1],
         )
-    is_model = arguments.files[0].lower().endswith(_MODELS)
+    is_model = _is_model(arguments.files[0])
     if arguments["reference"] and not is_model:
-        raise OptionError(f"--reference runs a model ({', '.join(_MODELS)}), got {arguments.files[0]}")
+        known = ", ".join((*model_suffixes(), *MODULE_SUFFIXES))
+        raise OptionError(f"--reference runs a model ({known}), got {arguments.files[0]}")
     if arguments["trust"] and not (arguments["reference"] or (arguments["compare"] or "").endswith(".pt2")):
         raise OptionError("--trust is for .pt2 files, which only --reference and --compare read")
     for name in _OF_PROGRAMS if arguments["reference"] else ():
@@ -105,6 +106,10 @@ def parse(argv: Sequence[str]) -> Arguments:
     if arguments["threads"] is not None:
         checked_threads(arguments["threads"], "option --threads=")
     return arguments
+
+
+def _is_model(path: str) -> bool:
+    return path.lower().endswith(MODULE_SUFFIXES) or find_front_end(path) is not None
 
 
 def _check_each(arguments: Arguments) -> None:

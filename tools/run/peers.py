@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ...frontends.front_end import front_end_named
 from ...runtime import Executable
 from ...runtime.arrays import to_numpy
 from ...support.errors import OptionError, RelaxError
-from ..common.models import ONNX, TFLITE, TORCH, kind_of, read_model
+from ..common.models import MODULE_KINDS, ONNX, TORCH, kind_of, read_model
 from .compare import Reference
 from .inputs import Given, passed
 from .options import REFERENCE
@@ -32,15 +33,18 @@ def peer_of(other: str, program: Compared, inputs: Mapping[str, Given], *, trust
     kind = kind_of(other)
     if kind == ONNX:
         return Reference(other, inputs, threads)
-    if kind == TFLITE:
-        from .litert_peer import litert_peer  # needs a package of its own
-
-        return litert_peer(other, inputs, threads)
     if kind == TORCH:
         from .torch_peer import torch_peer  # needs torch
 
         return torch_peer(other, inputs, threads, trust=trust)
-    return _by_interpreter(other, program.function, inputs)
+    if kind in MODULE_KINDS:
+        return _by_interpreter(other, program.function, inputs)
+    front_end = front_end_named(kind)
+    if front_end.peer is None:
+        return _by_interpreter(other, program.function, inputs)
+    with front_end.guarded():
+        name, run = front_end.peer(other, inputs, threads)
+        return Made(name, threads, run, run())
 
 
 def _by_definitions(program: Compared, inputs: Mapping[str, Given]) -> Made:

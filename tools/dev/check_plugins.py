@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Check imports of plug-ins: only public names, no circles. Needs only Python. Usage: check_plugins.py [REPOSITORY].
+
+A plug-in is a package plugins/<name>/relax_mlir_<name>. Its files may import their own package, other libraries, and
+the public names of relax_mlir, which relax_mlir/*.pyi, relax_mlir/patterns.py and runtime/__init__.py define.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from check_layers import PACKAGE, Violation, circles_in
+
+#: Public modules without a list of names. All of their names are public.
+_WHOLE = frozenset(f"{PACKAGE}.{name}" for name in ("relax", "tir", "attrs", "loops", "optim", "testing", "script"))
+#: Public modules besides relax_mlir/*.py, with the files that define their names.
+_ELSEWHERE = {f"{PACKAGE}.runtime": "runtime/__init__.py", f"{PACKAGE}.runtime.ffi": "runtime/ffi.py"}
+
+
+def public_names(root: Path) -> dict[str, frozenset[str]]:
+    """Return the public modules of relax_mlir with their names."""
+    files = {f"{PACKAGE}.{file.stem}": file for file in (root / PACKAGE).glob("*.py") if file.stem != "__init__"}
+    files[PACKAGE] = root / PACKAGE / "__init__.py"
+    files.update((module, root / file) for module, file in _ELSEWHERE.items())
+    return {module: _names_in(file.with_suffix(".pyi"), file) for module, file in files.items()}
+
+
+def _names_in(*files: Path) -> frozenset[str]:
+    """Return the names that the first existing file imports or assigns."""
+    tree = ast.parse(next(file for file in files if file.exists()).read_text(encoding="utf-8"))
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            found.update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.Assign):
+            found.update(target.id for target in node.targets if isinstance(target, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            found.add(node.target.id)
+    return frozenset(found)
+
+
+def check_plugins(root: Path) -> list[Violation]:
+    """Return every import of a non-public name by a plug-in, in the order of files and lines."""
+    public = public_names(root)
+    found = []
+    for folder in sorted((root / "plugins").glob(f"*/{PACKAGE}_*")):
+        found += [Violation(file.relative_to(root), 1, 1, text) for file, text in _circles(folder)]
+        for file in sorted(folder.rglob("*.py")):
+            tree = ast.parse(file.read_text(encoding="utf-8"))
+            nodes = (node for node in ast.walk(tree) if isinstance(node, (ast.Import, ast.ImportFrom)))
+            depth = len(file.relative_to(folder).parts)
+            problems = ((node, text) for node in nodes for text in _problems(node, folder.name, depth, public))
+            found += [
+                Violation(file.relative_to(root), node.lineno, node.col_offset + 1, text) for node, text in problems
+            ]
+    return sorted(found)
+
+
+def _circles(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield files of a plug-in that import one another, also for annotations."""
+    files = {file.relative_to(folder).with_suffix("").as_posix(): file for file in folder.rglob("*.py")}
+    modules = {name.removesuffix("__init__").rstrip("/"): name for name in files}
+    imports: dict[str, dict[str, None]] = {}
+    for name, file in files.items():
+        own = imports.setdefault(name, {})
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.level:
+                own.update(dict.fromkeys(_imported(name, node, modules)))
+    for (first, *_), _, shown in circles_in(imports):
+        yield files[first], f"files import one another: {shown}"
+
+
+def _imported(name: str, node: ast.ImportFrom, modules: Mapping[str, str]) -> Iterator[str]:
+    """Yield the files of the same plug-in that a relative import names."""
+    around = name.split("/")[: -node.level]
+    module = "/".join([*around, *(node.module.split(".") if node.module else [])])
+    for alias in node.names:
+        found = modules.get(f"{module}/{alias.name}".lstrip("/")) or modules.get(module)
+        if found is not None and found != name:
+            yield found
+
+
+def _problems(
+    node: ast.Import | ast.ImportFrom, own: str, depth: int, public: Mapping[str, frozenset[str]]
+) -> Iterator[str]:
+    """Yield the problems of an import statement in a file of the package `own`, `depth` levels below its root."""
+    if isinstance(node, ast.Import):
+        for alias in node.names:
+            yield from _problems_of_module(alias.name, own, public)
+    elif node.level > depth:
+        yield f"the relative import leaves the plug-in `{own}`"
+    elif node.level == 0 and node.module is not None:
+        yield from _problems_of_module(node.module, own, public)
+        names = public.get(node.module)
+        if names is None:
+            return
+        for alias in node.names:
+            if alias.name not in names and f"{node.module}.{alias.name}" not in {*public, *_WHOLE}:
+                yield f"`{node.module}.{alias.name}` is not public (docs/codegens/contract.md)"
+
+
+def _problems_of_module(module: str, own: str, public: Mapping[str, frozenset[str]]) -> Iterator[str]:
+    top = module.partition(".")[0]
+    if top == own:
+        yield f"absolute import of `{module}`: imports inside a plug-in are relative"
+    elif top.startswith(f"{PACKAGE}_"):
+        yield f"the plug-in `{own}` must not import the plug-in `{top}`"
+    elif top == PACKAGE and module not in public and module not in _WHOLE:
+        yield f"the module `{module}` is not public (docs/codegens/contract.md)"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="check_plugins.py", description=__doc__)
+    parser.add_argument("repository", nargs="?", type=Path, default=Path(__file__).resolve().parents[2])
+    root = parser.parse_args(arguments).repository
+    if not root.is_dir():
+        parser.error(f"{root} is not a folder")
+    violations = check_plugins(root)
+    for violation in violations:
+        print(violation)
+    return 1 if violations else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
