@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of matrices in compiled programs: with the codegen `blas`, without, and numpy's; each on one thread.
+"""Matrix products in compiled programs: with the codegen `blas`, without it, and in NumPy; each on one thread.
 
-OPENBLAS_NUM_THREADS=1 python bench/blas.py        microseconds a call, the fastest of some rounds, by turns
-python bench/blas.py --parts                       what a part costs against its product
+OPENBLAS_NUM_THREADS=1 python bench/blas.py        microseconds per call, the fastest of some rounds, in turns
+python bench/blas.py --parts                       overhead of a part relative to its product
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
     ((8, 128, 768), (768, 768)), ((8, 12, 128, 64), (8, 12, 64, 128)),
 ]  # fmt: skip
 ROUNDS = 7
-# A call has to take as long to be measured.
+# A measurement of calls must take at least this long.
 LEAST_SECONDS = 0.02
 
 
@@ -35,7 +35,7 @@ def compiled(shapes: tuple[tuple[int, ...], ...], codegens: list[str]) -> Any:
 
 
 def microseconds(calls: list[Callable[[], object]]) -> list[float]:
-    """Of each, measured by turns."""
+    """Return the microseconds of each call, measured in turns."""
     best = [float("inf")] * len(calls)
     for _ in range(ROUNDS):
         for place, call in enumerate(calls):

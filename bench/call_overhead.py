@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Microseconds from Python into a compiled function and back, where the function itself does nothing.
+"""Microseconds from Python into a compiled function and back, for a function without work.
 
     python bench/call_overhead.py            prints the table
     python bench/call_overhead.py --json f   writes the figures too
 
-The first rows call `executable["main"].packed`, tvm-ffi's function: the goal is under 0.6 for two numpy arrays with
-every check, with or without a result; "no checks" is an entry that returns at once: what tvm-ffi and Python cost. The
-others call `executable["main"]`, which gives arrays of the kind that came: the goal is 1.5 more at most.
+The first rows call `executable["main"].packed`, tvm-ffi's function. The goal is under 0.6 for two NumPy arrays with
+every check, with or without a result. "no checks" is an entry that returns at once: the cost of tvm-ffi and Python. All
+other rows call `executable["main"]`, which returns arrays of the arguments' framework. Their goal is at most 1.5 more.
 
-Time is the thread's own (CPU), so that what else the machine does matters less; each figure is the fastest of several
+Time is the thread's own (CPU), so that other work of the machine matters less. Each figure is the fastest of several
 rounds.
 """
 
@@ -54,7 +54,7 @@ SIGNATURES = [
 
 
 def nothing(signature: Signature) -> str:
-    """A kernel that returns at once."""
+    """Return a kernel that returns at once."""
     types: list[str] = []
     for info in [info for each in [*signature.inputs, *signature.outputs] for info in each.infos]:
         scalar = "i64" if info == ScalarInfo("i32") else "f64"

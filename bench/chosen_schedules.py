@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs whose kernels run by the steps that plans stand for against those that run by the plans themselves.
+"""Programs with kernels that run by the steps equivalent to plans, against programs that run by the plans themselves.
 
     python bench/chosen_schedules.py build/models/*.onnx
     python bench/chosen_schedules.py --target "cuda{arch=sm_80}" build/models/*.onnx
 
-For each model how many kernels have steps, the ratio of the times of calls (both programs in turns, one thread, the
-fastest of each), of the times to compile, and the largest difference of results. Below 1 steps are faster.
+For each model: the number of kernels with steps, the ratio of the times of calls (both programs in turns, one thread,
+the fastest of each), the ratio of compile times, and the largest difference of results. Below 1 steps are faster.
 
-For GPUs, of which none is needed, what NVIDIA's assembler says of the kernels of both, those of plans first: launches,
-registers and shared bytes at most, spills, instructions of PTX; and of all models, by the forms that kernels have
-otherwise, the same for each pair of kernels, one by one.
+For GPUs no device is needed. The rows have figures of NVIDIA's assembler for the kernels of both, plans first:
+launches, maximum registers and shared bytes, spills, PTX instructions. A summary over all models compares each pair of
+kernels by the form of the plan's kernel.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from gpu_code import Code, code_of
 import relax_mlir as rx
 
 SECONDS = 6.0
-#: What dynamic sizes are.
+#: Value of dynamic sizes.
 SIZE = 8
 
 
@@ -66,7 +66,7 @@ def compare(path: str) -> str:
     text = rx.schedules.chosen(module)
     head, _, without = text.partition("# Without steps:")
     kernels = [head.count("\ndef "), without.count("\n#   ")]
-    compiled(module)  # both find what is imported, and constants, as warm as the other does
+    compiled(module)  # both then find imported modules and constants in the same warm state
     planned, of_plans = compiled(module)
     with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
         file.write(text)
@@ -89,7 +89,7 @@ def compare(path: str) -> str:
 
 
 class Taken(NamedTuple):
-    """What a kernel takes."""
+    """Resources of a kernel."""
 
     registers: int
     shared: int
@@ -103,7 +103,7 @@ def taken_by(code: Code) -> dict[str, Taken]:
 
 
 def instructions_of(ptx: str) -> dict[str, int]:
-    """How many there are in each kernel's text."""
+    """Return the number of instructions in each kernel's text."""
     found: dict[str, int] = {}
     for part in re.split(r"\.entry ", ptx)[1:]:
         name, body = part.split("(", 1)
@@ -113,7 +113,7 @@ def instructions_of(ptx: str) -> dict[str, int]:
 
 
 def compare_code(path: str, target: str, pairs: dict[str, list[tuple[Taken, Taken]]]) -> str:
-    """A model's row; notes kernels of both, by the forms of plans'."""
+    """Return a model's row, and add the kernels of both to `pairs`, by the forms of the plan's kernels."""
     arch, module, name = target.partition("arch=")[2].rstrip("}"), rx.from_onnx(path), Path(path).stem
     text = rx.schedules.chosen(module, target)
     head, _, without = text.partition("# Without steps:")
@@ -141,7 +141,7 @@ def compare_code(path: str, target: str, pairs: dict[str, list[tuple[Taken, Take
 
 
 def rows_of_forms(pairs: dict[str, list[tuple[Taken, Taken]]]) -> Iterator[str]:
-    """For each form how many kernels there are, and what steps take for each unit that forms take, on average."""
+    """Yield for each form the number of kernels, and the average resources of steps relative to the form's."""
     yield f"\n{'form':<14}{'kernels':>8}{'registers':>11}{'shared':>9}{'instructions':>14}"
     for form, found in sorted(pairs.items()):
         ratios = [sum(other[n] for _, other in found) / max(sum(one[n] for one, _ in found), 1) for n in (0, 1, 3)]

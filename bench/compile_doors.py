@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Time the compilation of a program by each door: cold, with its kernels in the cache, and with the program there.
+"""Compile time of a program by each entry point: cold, with its kernels in the cache, and with the program in the
+cache.
 
-    python bench/compile_doors.py                                         the doors whose packages are installed here
+    python bench/compile_doors.py                                         entry points with installed packages
     python bench/compile_doors.py --python build/env-torch/bin/python --python build/env-jax/bin/python
 
-Each figure is of a process of its own: seconds of processor time of all its threads and children, and by the clock,
-from the model to its first result, without imports of the framework. The model is a chain of products whose weights
-have 100 MB. What torch.compile itself takes is measured by a backend that returns the graph as it is.
+Each figure is from a separate process: seconds of processor time of all its threads and children, and by the clock,
+from the model to its first result, without imports of the framework. The model is a chain of products with 100 MB of
+weights. The time of torch.compile itself is measured with a backend that returns the graph unchanged.
 """
 
 from __future__ import annotations
@@ -122,7 +123,7 @@ def _cpu_seconds() -> float:
 
 
 def _measure(door: str, folder: str) -> None:
-    """In a process of its own: print the seconds of one run as JSON."""
+    """Print the seconds of one run as JSON, in a process of its own."""
     run = _DOORS[door][1](folder)
     cpu, clock = _cpu_seconds(), time.perf_counter()
     run()
@@ -141,7 +142,7 @@ def _row(python: str, door: str) -> None:
     cells = []
     with tempfile.TemporaryDirectory() as folder:
         for column in _COLUMNS:
-            if column == "kernels":  # programs go, and what leads to them
+            if column == "kernels":  # programs are deleted, and the entries that lead to them
                 for kind in ("programs", "model-programs"):
                     shutil.rmtree(f"{folder}/cache/1/{kind}", ignore_errors=True)
             cells.append("{:.2f} ({:.2f})".format(*_measured(python, door, folder)))

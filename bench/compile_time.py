@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Milliseconds from a module to a function that can be called: by stage, by kernel, and how they grow.
+"""Milliseconds from a module to a callable function: by stage, by kernel, and as a function of size.
 
     python bench/compile_time.py            prints the table
-    python bench/compile_time.py --first    only what the very first one in a process takes
+    python bench/compile_time.py --first    only the very first compilation of a process
     python bench/compile_time.py --json f   writes the figures too
 
 "object" is LLVM: optimization and code generation; "load" links the object into the process. Time is the thread's own
-(CPU), so that what else the machine does matters less; each figure is the fastest of several compilations of a fresh
+(CPU), so that other work of the machine matters less. Each figure is the fastest of several compilations of a fresh
 module in one process. Below is the cost of the very first compilation, imports included, and of its parts.
 
-The last table counts the imported modules and the texts that Python compiles, and has the slowest own modules by
+The last table counts the imported modules and the texts that Python compiles. It lists the slowest own modules by
 `-X importtime`, each without the modules that it imports. test_compile_cost.py has the budgets of both counts.
 """
 
@@ -26,7 +26,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from relax_mlir.targets.core.code import CodeOptions
+from relax_mlir.targets.core.code_options import CodeOptions
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.llvm.objects.build import build
 
@@ -35,7 +35,7 @@ from relax_mlir import relax
 
 ROUNDS = 3
 FIRST_ROUNDS = 8
-#: What runs before the clock does, and what it measures.
+#: Code before the measurement, and measured code.
 _NUMPY, _UNIT = "import numpy", "from relax_mlir.bindings.objects import unit_object"
 _FIRST = """
 import relax_mlir as rx
@@ -45,7 +45,7 @@ with module.function("main", [rx.tensor(("n", 64))]) as f:
     f.returns(relax.OPERATOR(*f))
 rx.compile(module, cache=CACHE)["main"](numpy.ones((3, 64), "float32"))
 """
-#: Of another program: what all programs need is there.
+#: States of another program: modules that all programs need are loaded.
 _KEPT, _COPIED = "kept", "copied"
 
 
@@ -78,7 +78,7 @@ before = len(sys.modules), len(texts)
 own = sum(name.startswith("relax_mlir") for name in sys.modules)
 print(own, len(sys.modules) - before[0] - own, len(texts) - before[1])
 """
-#: A line of `-X importtime`: microseconds of a module alone, with the modules that it imports, and its name.
+#: Line of `-X importtime`: own microseconds of a module, microseconds with its imports, and its name.
 _IMPORT_TIME = re.compile(r"import time: +(\d+) \| +\d+ \| +(relax_mlir\S*)")
 _SLOWEST = 15
 
@@ -99,7 +99,7 @@ def matmul_bias_gelu() -> rx.Module:
 
 
 def block(layers: int) -> Callable[[], rx.Module]:
-    """Layers of a transformer's feed-forward part, each of another width, so that no kernel is shared."""
+    """Return layers of a transformer's feed-forward part. Each has another width, so that no kernel is shared."""
 
     def make() -> rx.Module:
         module = rx.Module()
@@ -129,7 +129,7 @@ CASES: dict[str, Callable[[], rx.Module]] = {
 
 
 def compile_once(make: Callable[[], rx.Module]) -> dict[str, float]:
-    """Milliseconds by stage, and how many kernels there are."""
+    """Return milliseconds by stage, and the number of kernels."""
     lowered, times, kernels, now = make().copy(), {}, 0, time.thread_time
     for stage in rx.stages("llvm"):
         start = now()
@@ -148,7 +148,7 @@ def compile_once(make: Callable[[], rx.Module]) -> dict[str, float]:
 
 
 def once(before: str, measured: str) -> float:
-    """Milliseconds that something takes in a process that has done nothing but what comes before."""
+    """Return the milliseconds of a step in a process that has only executed `before`."""
     clocked = f"import time\n{before}\nstart = time.thread_time()\n{measured}\nprint(time.thread_time() - start)"
     return min(1e3 * float(python("-c", clocked).stdout) for _ in range(FIRST_ROUNDS))
 
@@ -160,7 +160,7 @@ def python(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def import_times() -> dict[str, float]:
-    """Milliseconds of each own module that a first compilation imports, without those of the modules it imports."""
+    """Return the milliseconds of each own module that a first compilation imports, without nested imports."""
     times: dict[str, float] = {}
     command = "-X", "importtime", "-c", f"{_NUMPY}{first('exp')}"
     for _ in range(FIRST_ROUNDS):
@@ -214,7 +214,7 @@ def main() -> None:
 
 
 def _table() -> dict[str, dict[str, float]]:
-    compile_once(one_exp)  # imports, once a process
+    compile_once(one_exp)  # imports, once per process
     figures: dict[str, dict[str, float]] = {name: fastest(make) for name, make in CASES.items()}
     print(f"{'ms':<14}" + "".join(f"{name:>18}" for name in figures))
     for row in next(iter(figures.values())):

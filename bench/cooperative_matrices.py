@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products on the first Vulkan device by its cooperative matrices, beside the same without: milliseconds of a call.
+"""Products on the first Vulkan device with its cooperative matrices and without: milliseconds per call.
 
 python bench/cooperative_matrices.py
 """
@@ -38,7 +38,7 @@ def main() -> None:
                 before = time.perf_counter()
                 program["main"](each, each)
                 program.synchronize()
-                # The first call has the driver make code.
+                # In the first call the driver compiles the code.
                 times += [1e3 * (time.perf_counter() - before)] if turn else []
         plain, matrices = map(statistics.median, found)
         print(f"  {dtype:8} without {plain:8.2f}, by matrices {matrices:8.2f}, ratio {plain / matrices:.2f}")

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tokens a second of models that go on with a text, one token a call, against onnxruntime and, where it is installed,
-OpenVINO (f32).
+"""Tokens per second of text generation, one token per call, against onnxruntime and, if installed, OpenVINO (f32).
 
 python bench/decode.py [build/models] [--threads 1 2] [--contexts 64 512 2048] [--turns 7]
 
-Models are exported by `make models`. Before each token there are that many others. All run in turns in this process;
-figures are medians of turns, ratios above 1 say that this project is faster. The floor is the time to read weights,
-keys and values once, as fast as a product of one row with 256 MB of weights reads these.
+`make models` exports the models. Before each token there are as many others as the context. All run in turns in this
+process. Figures are medians of turns; ratios above 1 mean that this project is faster. The floor is the time to read
+weights, keys and values once, at the speed of a product of one row with 256 MB of weights.
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ from undisturbed import undisturbed
 from zoo import DECODERS, PAST, Exported
 
 _TOKENS = 12
-#: Seconds, for others' threads to go to sleep.
+#: Seconds for others' threads to go to sleep.
 _PAUSE = 0.05
-#: What is decoded: it makes no difference.
+#: Decoded token. Its value has no effect on the time.
 _TOKEN = numpy.array([[7]])
 
 
@@ -71,7 +70,7 @@ def main() -> None:
 def _runs(
     model: Exported, path: Path, program: rx.runtime.Executable, context: int, threads: int, with_openvino: bool
 ) -> dict[str, Run]:
-    """Each decodes one token behind that many others."""
+    """Return runs that each decode one token after `context` others."""
     step, cache = program["main"], program["main"].cache(room=context + 1)  # type: ignore[attr-defined]
     step(numpy.full((1, context), 7), cache)
 
@@ -84,7 +83,7 @@ def _runs(
     theirs = onnxruntime_session(path, threads)
     runs: dict[str, Run] = {OURS: ours, ONNXRUNTIME: lambda: theirs.run(None, feeds)}
     if with_openvino:
-        # Keys and values are f32 as well: its default keeps them in 8 bits.
+        # Keys and values are f32 as well: OpenVINO's default keeps them in 8 bits.
         runs[OPENVINO] = openvino_run(path, feeds, threads, "f32")
     expected, got = theirs.run(None, feeds)[0], ours()
     assert numpy.abs(expected - got).max() < 1e-3, "results differ"
@@ -92,7 +91,7 @@ def _runs(
 
 
 def _measured(runs: Mapping[str, Run], turns: int) -> dict[str, float]:
-    """Seconds for a token."""
+    """Return seconds per token."""
     found: dict[str, list[float]] = {name: [] for name in runs}
     for _ in range(turns):
         for name, run in runs.items():
@@ -110,7 +109,7 @@ def _seconds_for_a_token(run: Run) -> float:
 
 
 def _weights_read(program: rx.runtime.Executable, path: Path) -> int:
-    """Bytes of constants that every token reads: of tables that rows are taken of, nothing to speak of."""
+    """Return the bytes of constants that every token reads. Rows taken from tables are negligible."""
     import onnx
 
     graph = onnx.load(path).graph

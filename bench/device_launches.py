@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a call of a program with one small kernel costs on Vulkan, beside the driver alone: the same pipeline,
-dispatched by a command buffer that is recorded before. And what many kernels in a call cost the thread that calls, with
-commands that are kept (graphs=None) and without.
+"""Cost of a call of a program with one small kernel on Vulkan, against the driver itself.
+
+The driver dispatches the same pipeline with a command buffer that is recorded before. A second table has the cost of
+many kernels in a call for the calling thread, with kept commands (graphs=None) and without.
 
     python bench/device_launches.py
 """
@@ -58,7 +59,7 @@ def main() -> None:
 
 
 def of_many(size: int, graphs: bool | None) -> tuple[float, float]:
-    """A call of a program of many kernels: until it returns, and until the device is through."""
+    """Return the times of a call of a program with many kernels: until it returns, and until the device is done."""
     module = rx.Module()
     with module.function("main", [rx.tensor((64,))]) as f:
         (x,) = f
@@ -78,7 +79,8 @@ def of_many(size: int, graphs: bool | None) -> tuple[float, float]:
 
 
 def submits(device: VulkanDevice, handle: list[int], words: list[int], count: int) -> Callable[[], None]:
-    """Submits that many dispatches with barriers between, recorded here, and waits for their fence."""
+    """Return a function that submits `count` dispatches, recorded here with barriers between, and waits for their
+    fence."""
     pipeline, layout, total = handle[:3]
     family = device.physical.capabilities.queue_family
     pool = device.made("vkCreateCommandPool", ctypes.byref(vk.CommandPoolInfo(family=family)), None)

@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models on devices of Vulkan and OpenCL beside the CPU's own code: launches, bytes that are copied, times of calls and
-of compiling.
+"""Models on devices of Vulkan and OpenCL against CPU code: launches, copied bytes, times of calls and of compilation.
 
     python bench/device_models.py
 
-Weights are random. A call has its arguments on the device and ends when its results are there. Compiling begins with a
-module and ends with a program in memory that is not loaded; times are medians, in turns.
+Weights are random. A call has its arguments on the device and ends when its results are there. Compilation starts with
+a module and ends with a program in memory that is not loaded. Times are medians, in turns.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _CALLS, _COMPILES = 7, 3
 
 
 class Weights:
-    """A model's constants, small where many of them are added."""
+    """Constants of a model, with small values since many are summed."""
 
     def __init__(self) -> None:
         self._random = numpy.random.default_rng(3)
@@ -45,7 +44,7 @@ def digits() -> tuple[rx.Module, list[Any]]:
 
 
 def encoder(layers: int, width: int, heads: int, words: int, *, is_causal: bool) -> tuple[rx.Module, list[Any]]:
-    """Layers of attention and two products over one sequence."""
+    """Return layers of attention and two products over one sequence."""
     w = Weights()
 
     def normed(x: Any) -> Any:
@@ -68,7 +67,7 @@ def encoder(layers: int, width: int, heads: int, words: int, *, is_causal: bool)
 
 
 def mobilenet_blocks() -> tuple[rx.Module, list[Any]]:
-    """MobileNetV2's inverted residuals of 24 channels, 28 x 28, and one that halves the image."""
+    """Return MobileNetV2's inverted residuals of 24 channels, 28 x 28, and one that halves the image."""
     w = Weights()
 
     def conv(x: Any, inputs: int, outputs: int, size: int, stride: int = 1, groups: int = 1) -> Any:
@@ -101,7 +100,7 @@ MODELS: Mapping[str, Callable[[], tuple[rx.Module, list[Any]]]] = {
 
 
 def targets() -> dict[str, str]:
-    """By the name of the device: the target for it, of those that there are."""
+    """Return the target for each available device, by the device's name."""
     found = {}
     for kind, driver in (("vulkan", vulkan), ("opencl", opencl)):
         try:
@@ -134,7 +133,7 @@ def main() -> None:
 
 
 def calls(program: rx.runtime.Executable, on_cpu: rx.runtime.Executable, arguments: list[Any]) -> list[float]:
-    """Milliseconds of a call on the device, and on the CPU with one thread and two."""
+    """Return the milliseconds of a call on the device, and on the CPU with one thread and two."""
     ways: list[tuple[rx.runtime.Executable, int]] = [(program, 1), (on_cpu, 1), (on_cpu, 2)]
     times: list[list[float]] = [[] for _ in ways]
     for turn in range(_CALLS + 2):
@@ -150,7 +149,7 @@ def calls(program: rx.runtime.Executable, on_cpu: rx.runtime.Executable, argumen
 
 
 def compiling(module: rx.Module, target: str) -> list[float]:
-    """Seconds of processor time, of all processes that compile, for a target and for llvm."""
+    """Return seconds of processor time, of all processes that compile, for a target and for llvm."""
     times: list[list[float]] = [[], []]
     for _ in range(_COMPILES):
         for place, each in enumerate((target, "llvm")):

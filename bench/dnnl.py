@@ -2,13 +2,13 @@
 """Parts for oneDNN against the default path, on one thread.
 
     python bench/dnnl.py              prints the table
-    python bench/dnnl.py --only conv  those whose names have this in them
-    python bench/dnnl.py --parts      what a part costs against its primitive
-    python bench/dnnl.py --bf16       both in bf16, as relax-to-mixed-precision makes it
+    python bench/dnnl.py --only conv  cases with this text in their names
+    python bench/dnnl.py --parts      overhead of a part relative to its primitive
+    python bench/dnnl.py --bf16       both in bf16, by relax-to-mixed-precision
     python bench/dnnl.py --models build/models   models that bench/models/export.py has written
 
-Both take turns in one run; each figure is the fastest call, by the time that its thread was on the CPU. Weights are
-constants: both prepare them as they like.
+Both take turns in one run. Each figure is the fastest call, by its thread's CPU time. Weights are constants, so that
+both may prepare them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import parts
 import relax_mlir as rx
 from relax_mlir import relax
 
-# Figures are of one thread.
+# Figures are for one thread.
 os.environ.setdefault("RELAX_NUM_THREADS", "1")
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "test" / "python"))
@@ -49,13 +49,13 @@ def dense(rows: int, columns: int) -> Callable[[Any], Any]:
 
 
 def quantized(x: Any) -> Any:
-    """As bytes and back, as models say it."""
+    """Return data as bytes and back, in the form of exported models."""
     scale, zero = const(numpy.float32(0.03)), const(numpy.uint8(128))
     return relax.dequantize(relax.quantize(x, scale, zero, out_dtype="uint8"), scale, zero)
 
 
 def integers(*shape: int) -> Any:
-    """Weights of one byte, with a scale for each of the first or last dimension."""
+    """Return weights of one byte, with a scale per index of the first or last dimension."""
     values = const(numpy.random.default_rng(3).integers(-127, 128, shape).astype("int8"))
     count, axis = (shape[0], 0) if len(shape) == 4 else (shape[1], 1)
     scales, zeros = numpy.linspace(0.001, 0.01, count, dtype="float32"), numpy.zeros(count, "int8")
@@ -70,7 +70,7 @@ def quantized_dense(x: Any) -> Any:
     return relax.nn.relu(relax.matmul(quantized(x), integers(768, 3072)))
 
 
-#: Of bench/models.
+#: Models of bench/models.
 MODELS = ("resnet50", "bert", "llama")
 CASES: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
     "relu of 8 numbers": (relax.nn.relu, [(8,)]),

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with weights of few bits (MatMulNBits), against onnxruntime and what memory gives.
+"""Products with weights of few bits (MatMulNBits), against onnxruntime and the memory's bandwidth.
 
     python bench/few_bits.py            prints the table
     python bench/few_bits.py --json f   writes the figures too
     python bench/few_bits.py --only "4 bits" --threads 2
 
-A model is a chain of products 4096x4096: one, whose weights stay in the last cache, or sixteen, which come from
-memory. GB/s are of codes and scales; "stream" is a plain sum over as many bytes, compiled here, "share" ours of that.
-All take turns in one run, on the threads that are stated; each figure is the fastest call: on one thread by the time
-that it was on the CPU, which others may share, on several by the clock.
+A model is a chain of products 4096x4096: a single one with weights that stay in the last cache, or sixteen, which come
+from memory. GB/s are of codes and scales. "stream" is a plain sum over as many bytes, compiled here, and "share" is our
+speed relative to it. All take turns in one run, on the stated number of threads. Each figure is the fastest call: on
+one thread by CPU time, since others may share the CPU, on several threads by the clock.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ CASES = (
 
 
 def model(case: Case) -> tuple[Any, int]:
-    """And the bytes of its weights."""
+    """Return the model, and the bytes of its weights."""
     random, nodes, held = numpy.random.default_rng(0), [], {}
     shape = SIZE, SIZE // case.block
     for layer in range(case.layers):
@@ -82,7 +82,7 @@ def in_onnxruntime(made: Any, x: Any, threads: int) -> Callable[[], Any]:
 
 
 def stream(nbytes: int) -> tuple[rx.runtime.Executable, Any]:
-    """A sum over that many bytes, and these."""
+    """Return a program that sums that many bytes, and the data."""
     data = numpy.ones((256, nbytes // 1024), "f4")
     module = rx.Module()
     with module.function("main", [rx.tensor(data.shape)]) as f:

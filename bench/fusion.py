@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What two rules of fusion are worth: kernels next to each other, and cheap heads computed again.
+"""Gain from two rules of fusion: joining adjacent kernels, and computing cheap heads again.
 
     python bench/fusion.py            prints the table
     python bench/fusion.py --json f   writes the figures too
 
-A row is one function, compiled with the rule and without it; microseconds of CPU time a call, in turns, the fastest of
-all rounds. "own": elementwise operations on a tensor each, in one kernel by hand (`relax.group`): what a call of a
-kernel costs. "shared": the same on one tensor. "head": one cheap operation that sums and maxima of rows read.
+A row is one function, compiled with the rule and without it: microseconds of CPU time per call, in turns, the fastest
+of all rounds. "own": elementwise operations on a tensor each, in one kernel by hand (`relax.group`), which shows the
+cost of a kernel's call. "shared": the same on one tensor. "head": one cheap operation that sums and maxima of rows
+read.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from relax_mlir.bindings.navigation import operations_in
 import relax_mlir as rx
 from relax_mlir import relax
 
-# Figures are of one thread.
+# Figures are for one thread.
 os.environ.setdefault("RELAX_NUM_THREADS", "1")
 
 ROUNDS, SECONDS = 30, 0.01
@@ -44,7 +45,7 @@ class Row:
     inputs: int
     body: Callable[..., Any]
     dtype: str = "float32"
-    #: The rule's option of relax-fuse-ops; none where the kernels are joined by hand.
+    #: Option of relax-fuse-ops for the rule; "" if the kernels are joined by hand.
     rule: str = ""
 
     def compiled(self, *, with_rule: bool) -> Any:
@@ -83,7 +84,7 @@ ROWS = [
 
 
 def measured(row: Row) -> tuple[float, float]:
-    """Microseconds without the rule, and with it."""
+    """Return the microseconds without the rule, and with it."""
     arrays = [tvm_ffi.from_dlpack(numpy.ones(row.size, row.dtype)) for _ in range(row.inputs)]
     calls = [row.compiled(with_rule=with_rule)["main"].packed for with_rule in (False, True)]
     counts = [max(1, int(SECONDS / _seconds(call, arrays, 3))) for call in calls]

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators and exported models on a GPU, against NVIDIA's libraries and torch, as it is and compiled, where installed.
+"""Operators and exported models on a GPU, against NVIDIA's libraries and torch, eager and compiled, where installed.
 
-    python bench/gpu.py build/models       prints the tables; where there is no device it says so
-    python bench/gpu.py --only product     the cases whose names have this in them
-    python bench/gpu.py --peers eager      without torch.compile, which takes seconds a case; none: ours alone
-    python bench/gpu.py --must             fails where there is no device
+    python bench/gpu.py build/models       prints the tables; reports a missing device
+    python bench/gpu.py --only product     cases with this text in their names
+    python bench/gpu.py --peers eager      without torch.compile, which takes seconds per case; none: only ours
+    python bench/gpu.py --must             fails without a device
 
-All of a row take turns, by the device's clock (CUDA events), arguments on the device; figures are medians of turns.
-"graph" is ours as a CUDA graph, of models, with a star where an estimate has it be one by default; "libraries" is this
-project's program with parts for cuDNN and cuBLAS, by their codegens. "to" is ours to the one on its left, below 1 where
-ours is faster. "peak" is the share of what the device can do: by tensor cores for f16, bf16, tf32 and int8, without
-them for f32, or of its memory's speed where bytes are the work.
-Operators' results are compared with this project's CPU code, models' with onnxruntime.
+All of a row take turns, by the device's clock (CUDA events), with arguments on the device. Figures are medians of
+turns. "graph" is ours as a CUDA graph, for models, with a star if an estimate selects it by default. "libraries" is
+this project's program with parts for cuDNN and cuBLAS, by their codegens. "to" is the ratio of ours to the figure on
+its left, below 1 if ours is faster. "peak" is the share of the device's peak: with tensor cores for f16, bf16, tf32 and
+int8, without them for f32, or of its memory bandwidth if bytes are the work. Operators' results are compared with this
+project's CPU code, models' results with onnxruntime.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from relax_mlir.runtime import to_numpy
 from relax_mlir.runtime.cuda.driver import Device, driver
 from relax_mlir.runtime.cuda.timing import device_seconds
 from relax_mlir.runtime.errors import DeviceError
-from relax_mlir.runtime.external.cublas import CUBLAS
-from relax_mlir.runtime.external.cudnn import CUDNN
-from relax_mlir.runtime.external.nvidia import Product, library_of
+from relax_mlir_nvidia.cublas_runtime import CUBLAS
+from relax_mlir_nvidia.cudnn_runtime import CUDNN
+from relax_mlir_nvidia.libraries import Product, library_of
 
 import relax_mlir as rx
 
@@ -42,12 +42,12 @@ _LIBRARIES = {"cudnn": CUDNN, "cublas": CUBLAS}
 _MODELS = Path(__file__).parent / "models"
 PEERS = ALL, NOT_COMPILED, NONE = "all", "eager", "none"
 OURS, GRAPH, LIBRARIES, EAGER, COMPILED = "ours", "graph", "libraries", "torch", "torch.compile"
-#: Turns, and how long one is, in seconds.
+#: Number of turns, and seconds per turn.
 _TURNS, _OF_A_TURN = 9, 0.02
-#: How far from the others, of the largest number of a result.
+#: Tolerance relative to the largest number of a result.
 _TOLERANCE = {"float32": 1e-4, "tf32": 2e-3, "float16": 1e-2, "bfloat16": 5e-2, "int8": 0.0}
 _OF_A_MODEL = 1e-3
-#: Operations on numbers that a multiprocessor ends in a cycle, by compute capability, all sums in 32 bits.
+#: Operations that a multiprocessor completes per cycle, by compute capability, with sums in 32 bits.
 _PER_CYCLE = {
     (8, 0): {"float32": 128, "tf32": 1024, "float16": 2048, "bfloat16": 2048, "int8": 4096},
     (8, 6): {"float32": 256, "tf32": 256, "float16": 512, "bfloat16": 512, "int8": 2048},
@@ -64,17 +64,17 @@ Run = Callable[[], Any]
 
 class Row(NamedTuple):
     name: str
-    #: Seconds of a call, by who.
+    #: Seconds per call of each contender.
     found: Mapping[str, float]
-    #: Work of a second, of what the device can do; 0 where unknown.
+    #: Achieved work per second relative to the device's peak; 0 if unknown.
     share: float
     wrong: str = ""
-    #: Whether it is a CUDA graph by default.
+    #: True if the program is a CUDA graph by default.
     is_graph: bool = False
 
 
 class Peak(NamedTuple):
-    """What a device can do in a second, by the unit of the work."""
+    """Peak work of a device per second, by the unit of the work."""
 
     by_unit: Mapping[str, float]
 
@@ -84,19 +84,19 @@ class Peak(NamedTuple):
 
 
 def peak_of(device: Device) -> Peak:
-    """By the device's own clocks; empty for devices that the table above does not have."""
+    """Return the peak by the device's clocks. Empty for devices that are not in the table above."""
     attributes = {which: driver().attribute(device.handle, which) for which in (13, 16, 36, 37)}
     cycles = attributes[_MULTIPROCESSORS] * attributes[_CLOCK_KHZ] * 1e3
     found = {unit: each * cycles for unit, each in _PER_CYCLE.get((device.major, device.minor), {}).items()}
-    # Twice a cycle.
+    # Two transfers per cycle.
     return Peak({**found, "bytes": 2e3 * attributes[_MEMORY_KHZ] * attributes[_MEMORY_BITS] / 8})
 
 
 def measured(runs: Mapping[str, Run], turns: int = _TURNS, of_a_turn: float = _OF_A_TURN) -> dict[str, float]:
-    """Seconds of a call of each, in turns."""
+    """Return the seconds per call of each run, in turns."""
     counts = {}
     for who, run in runs.items():
-        device_seconds(run)  # what is made at the first call
+        device_seconds(run)  # first-call setup
         counts[who] = max(1, min(1000, int(of_a_turn / max(device_seconds(run), 1e-6))))
     found: dict[str, list[float]] = {who: [] for who in runs}
     for _ in range(turns):
@@ -131,7 +131,7 @@ def row_of_case(case: Case, device: Device, torch: ModuleType | None, turns: int
 
 
 def _arch(device: Device) -> str:
-    """What code is best for: architecture-specific features where the compiler knows them."""
+    """Return the best architecture for code: with architecture-specific features if the compiler knows them."""
     from relax_mlir.targets.cuda.objects.arch import ARCHS, USUAL
 
     names = (f"{device.arch}a", device.arch)
@@ -152,7 +152,7 @@ def _difference(result: Any, expected: Any) -> float:
 def _programs(
     module: rx.Module, device: Device, *, tf32: bool = False, with_libraries: bool = True
 ) -> dict[str, rx.Executable]:
-    """Ours, and with those of NVIDIA's libraries that are installed, where they take something."""
+    """Return our program, and the one with NVIDIA's installed libraries if they take an operator."""
     target = f"cuda{{arch={_arch(device)} tf32={str(tf32).lower()}}}"
     found = {OURS: rx.compile(module, target, graphs=False)}
     if not with_libraries:
@@ -192,7 +192,7 @@ def _in_torch(torch: Any, array: Any) -> Any:
 def rows_of_models(
     folder: Path, device: Device, torch: ModuleType | None, turns: int = _TURNS, peers: str = ALL
 ) -> Iterator[Row]:
-    """Whole models as they are exported; decoders with a token behind 64 others."""
+    """Yield rows of whole exported models. Decoders run one token after 64 others."""
     sys.path.insert(0, str(_MODELS))
     from zoo import DECODERS, ZOO
 
@@ -204,7 +204,7 @@ def rows_of_models(
 
 
 def _row_or_error(name: str, measure: Callable[[], Row]) -> Row:
-    """What fails is a row as well: the others are measured."""
+    """Return a row, or an error row, so that the other cases are still measured."""
     try:
         return measure()
     except Exception as error:
@@ -270,7 +270,7 @@ def shown(row: Row) -> str:
 
 
 def find_torch() -> ModuleType | None:
-    """torch, if it has the device too. Its convolutions round factors of f32 by default, which ours do not."""
+    """Return torch if it can use the device. Its convolutions would round f32 factors by default, unlike ours."""
     try:
         import torch
     except ImportError:

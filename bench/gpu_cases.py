@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The cases of bench/gpu.py: operators at sizes that models have, here and in torch."""
+"""Cases of bench/gpu.py: operators at sizes from models, here and in torch."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ _random = numpy.random.default_rng(0)
 
 
 class Case(NamedTuple):
-    """An operator: `work` is its operations on numbers of `unit`, or with "bytes" what it reads and writes."""
+    """Operator.
+
+    `work` is its number of operations on numbers of `unit`, or with "bytes" the bytes that it reads and writes.
+    """
 
     name: str
     unit: str
     work: float
     arrays: tuple[Any, ...]
     build: Callable[..., Any]
-    #: torch and tensors of it in, a tensor out; None where it has nothing of the kind.
+    #: Function of torch and its tensors that returns a tensor; None if torch has no equivalent.
     in_torch: Callable[..., Any] | None
-    #: Whether factors of f32 are rounded to 10 bits of their fractions.
+    #: True if f32 factors are rounded to 10 bits of their fractions.
     tf32: bool = False
 
     def module(self) -> rx.Module:
@@ -56,7 +59,7 @@ def product(dtype: str, m: int, k: int, n: int) -> Case:
 
 
 def rounded_product(m: int, k: int, n: int) -> Case:
-    """By tensor cores, as `cuda{tf32=true}` asks for it."""
+    """Return a product on tensor cores, as with `cuda{tf32=true}`."""
 
     def in_torch(torch: Any, a: Any, b: Any) -> Any:
         before, torch.backends.cuda.matmul.allow_tf32 = torch.backends.cuda.matmul.allow_tf32, True
@@ -70,7 +73,8 @@ def rounded_product(m: int, k: int, n: int) -> Case:
 
 
 def few_bits(dtype: str, rows: int, depth: int, columns: int, bits: int = 4, block: int = 32) -> Case:
-    """Weights as codes, in blocks with a scale and a zero point each: what decoders read for a token."""
+    """Return a product with weights as codes, in blocks with a scale and a zero point each, as decoders read per
+    token."""
     blocks = columns, depth // block
     x, scale = array(dtype, rows, depth), array(dtype, *blocks)
     codes = _random.integers(0, 256, (*blocks, block * bits // 8)).astype("uint8")
@@ -145,14 +149,14 @@ def cases() -> list[Case]:
     ]
 
 
-#: A token's products of a Llama of 7 billion weights, and of some tokens at once.
+#: Products per token of a Llama of 7 billion weights, and for several tokens at once.
 _DECODERS = ((1, 4096, 4096), (1, 4096, 11008), (1, 11008, 4096), (4, 4096, 4096), (16, 4096, 4096))
 _CONVOLUTIONS = ((64, 64, 56, 3), (256, 64, 56, 1), (3, 64, 224, 7, 2), (128, 128, 28, 3))
 _ATTENTIONS = ((8, 512, 512, 12, 64), (1, 2048, 2048, 32, 128), (1, 1, 2048, 32, 128))
 
 
 def small_cases() -> list[Case]:
-    """One of each kind, to see whether all works: on the emulator, for instance."""
+    """Return one case of each kind for a functional check, for instance on the emulator."""
     return [
         product("float32", 8, 12, 9),
         product("float16", 16, 32, 16),

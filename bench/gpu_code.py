@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the exported models' kernels take of NVIDIA's GPUs, as NVIDIA's assembler says; no device is needed.
+"""Resources of the exported models' kernels on NVIDIA's GPUs, according to NVIDIA's assembler; no device is needed.
 
     python bench/gpu_code.py build/models                        a row for each model and architecture
     python bench/gpu_code.py build/models --models bert --kernels    a row for each product and attention too
-    python bench/gpu_code.py build/models --strict               fails on spills and on what the assembler refuses
+    python bench/gpu_code.py build/models --strict               fails on spills and on assembler errors
 
-Models are those of the folder, `4 bits`, products of 1 and of 128 rows of f16 with 4096x4096 weights, among them.
-"launches" are a call's, what is in loops counted once. "forms" are what kernels are by gpu-outline-kernels, "registers"
-the most of a thread, "shared" the most bytes of a block, those that launches ask for among them, "spills" bytes of a
-thread that registers have no room for, of all kernels. "compile" is seconds on the CPU in one process
-without a cache, of these "ptx" LLVM's for the device.
-"peak" is the most of the planned memory that is alive at a time; it is unknown where sizes are dynamic.
+Models are those in the folder. `4 bits`, products of 1 and of 128 rows of f16 with 4096x4096 weights, is added.
+"launches" are per call; launches in loops count once. "forms" are the kinds of kernels from gpu-outline-kernels.
+"registers" is the maximum per thread. "shared" is the maximum of a block in bytes, including requests of launches.
+"spills" is the sum over kernels of spilled bytes per thread. "compile" is seconds on the CPU in one process without a
+cache; "ptx" is LLVM's part of it for the device. "peak" is the maximum of planned memory that is live at a time; it is
+unknown if sizes are dynamic.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _HEAD = (
 
 
 class Kernel(NamedTuple):
-    """What a kernel is: its form, and the plan of the product in it; empty where there is none."""
+    """Kernel: its form, and the plan of the product in it, or "" if there is none."""
 
     form: str
     plan: str
@@ -61,7 +61,7 @@ class Kernel(NamedTuple):
 
 @dataclass(frozen=True)
 class NoteKernels(rx.Pass):
-    """Looks what kernels there are, and how often a call launches one."""
+    """Record the kernels, and the number of launches of each per call."""
 
     name: ClassVar[str] = "bench-note-kernels"
 
@@ -81,11 +81,11 @@ class NoteKernels(rx.Pass):
 
 @dataclass(frozen=True)
 class NoteShared(rx.Pass):
-    """Looks what launches of kernels ask for."""
+    """Record the shared memory that launches request."""
 
     name: ClassVar[str] = "bench-note-shared"
 
-    #: Bytes, by kernel.
+    #: Requested bytes, by kernel.
     asked: dict[str, int] = field(default_factory=dict, compare=False)
 
     def run(self, op: Any) -> None:
@@ -110,19 +110,19 @@ def _callees(host: Any) -> list[str]:
 
 @dataclass
 class Code:
-    """A model's code for an architecture."""
+    """Compiled code of a model for an architecture."""
 
     model: str
     arch: str
     kernels: dict[str, Kernel]
     launches: int
     ptx: str
-    #: Seconds on the CPU: of all, and of the device's code.
+    #: Seconds on the CPU: in total, and for the device's code.
     compiled: float
     translated: float
     peak: int | str
     taken: dict[str, Resources] = field(default_factory=dict)
-    #: What the assembler says to PTX that it refuses.
+    #: Assembler error for PTX, or "".
     refused: str = ""
 
     @property
@@ -131,7 +131,7 @@ class Code:
 
 
 def code_of(name: str, module: rx.Module, arch: str, schedules: str | None = None) -> Code:
-    """Compiles a model without a cache in this process, and has its kernels assembled. `schedules`: a file of these."""
+    """Compile a model without a cache in this process, and assemble its kernels. `schedules` is a file of schedules."""
     noted, shared, clock = NoteKernels(), NoteShared(), _Clock()
     target = f"cuda{{arch={arch}}}"
     stages = rx.stages(target).insert_before("threads", "note", noted).insert_before("entries", "note-shared", shared)
@@ -156,7 +156,7 @@ def code_of(name: str, module: rx.Module, arch: str, schedules: str | None = Non
 
 
 class _Clock:
-    """How long the device's code takes."""
+    """Timer of the device's code generation."""
 
     seconds = 0.0
 
@@ -184,7 +184,7 @@ def row(code: Code) -> str:
 
 
 def rows_of_products(code: Code) -> Iterator[str]:
-    """A row for each kernel that has a plan, and for each that spills."""
+    """Yield a row for each kernel that has a plan, and for each that spills."""
     for name, kernel in code.kernels.items():
         taken = code.taken.get(name)
         if taken is not None and (kernel.plan or taken.spills):
@@ -215,7 +215,7 @@ def main(given: Sequence[str] | None = None) -> int:
 
 
 def _models(folder: Path, names: Sequence[str] | None) -> dict[str, Callable[[], rx.Module]]:
-    """What reads each, by its name."""
+    """Return functions that read the models, by name."""
     found = {path.stem: partial(rx.from_onnx, path) for path in sorted(folder.glob("*.onnx"))}
     if names:
         given = {_FEW_BITS: _few_bits}
@@ -224,7 +224,7 @@ def _models(folder: Path, names: Sequence[str] | None) -> dict[str, Callable[[],
 
 
 def _few_bits() -> rx.Module:
-    """Products by weights of 4 bits: a row at a time, and as many as a prompt has."""
+    """Return products with weights of 4 bits: for a single row, and for as many rows as a prompt."""
     size, block = 4096, 32
     random, module = numpy.random.default_rng(0), rx.Module()
     held = [
@@ -239,7 +239,7 @@ def _few_bits() -> rx.Module:
 
 
 def _checked(name: str, read: Callable[[], rx.Module], arch: str, *, with_kernels: bool) -> list[str]:
-    """Prints a model's rows, and says what is wrong with it."""
+    """Print a model's rows, and return the problems with it."""
     try:
         code = code_of(name, read(), arch)
     except rx.RelaxError as error:

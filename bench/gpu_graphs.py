@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What CUDA graphs cost and spare on a GPU: what runtime/cuda/graphs.py goes by.
+"""Cost and gain of CUDA graphs on a GPU: the constants of runtime/cuda/graphs.py.
 
-    python bench/gpu_graphs.py          prints them next to those that stand there; where there is no device it says so
-    python bench/gpu_graphs.py --must   fails where there is no device
+    python bench/gpu_graphs.py          prints them beside the current constants; reports a missing device
+    python bench/gpu_graphs.py --must   fails without a device
 
-Calls of small kernels, one behind the other, by the device's clock (CUDA events): what a further kernel costs, launched
-by itself and in a graph, what a further argument does that is copied around a graph, and what is left of its call. Each
-is the median of turns. bench/gpu.py says of whole models which way is faster, and what the estimate says.
+The calls run small kernels in sequence, by the device's clock (CUDA events). Figures are the cost of a further kernel,
+launched by itself and in a graph; of a further argument that is copied around a graph; and of the rest of a graph's
+call. Each is the median of turns. bench/gpu.py compares both ways on whole models, with the estimate.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from relax_mlir.runtime.errors import DeviceError
 import relax_mlir as rx
 from relax_mlir import relax
 
-#: Kernels of the shorter and the longer call, further arguments, bytes of a large one.
+#: Kernels of the shorter and the longer call, additional arguments, bytes of a large argument.
 _FEW, _MANY, _ARGUMENTS, _LARGE = 50, 250, 32, 1 << 26
 _TURNS, _CALLS = 9, 50
 
 
 def program(launches: int, arguments: int = 0, elements: int = 64) -> rx.Artifact:
-    """Products one behind the other of the first argument; nothing reads the others."""
+    """Return a program of sequential products of the first argument. No kernel reads the others."""
     module = rx.Module()
     with module.function("main", [rx.tensor((8, 8)), *[rx.tensor((elements,))] * arguments]) as f:
         value, *_ = f
@@ -49,7 +49,7 @@ def seconds_of_a_call(artifact: rx.Artifact, as_graph: bool, turns: int, calls: 
     shapes = [each.shape for each in artifact.signatures[0].inputs]
     given = [copying.upload(rx.runtime.tensor(numpy.zeros(shape, "float32"))) for shape in shapes]
     call = partial(run["main"], *given)
-    device_seconds(call)  # what is made at the first call
+    device_seconds(call)  # first-call setup
     return statistics.median(device_seconds(partial(_often, call, calls)) / calls for _ in range(turns))
 
 
@@ -59,7 +59,7 @@ def _often(call: Any, count: int) -> None:
 
 
 def measured(turns: int, calls: int, few: int, many: int, arguments: int, large: int) -> dict[str, float]:
-    """The figures by the names that they have in runtime/cuda/graphs.py."""
+    """Return the figures by their names in runtime/cuda/graphs.py."""
     seconds = partial(seconds_of_a_call, turns=turns, calls=calls)
     shorter, longer = program(few), program(many)
     launch, in_graph = ((seconds(longer, way) - seconds(shorter, way)) / (many - few) for way in (False, True))

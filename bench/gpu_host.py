@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Microseconds of the host that a call of a program for a GPU costs, and each launch in it: the driver does nothing.
-The same as a CUDA graph (`graphs=True`) that is recorded: one launch, and copies of arguments and results.
+"""Host microseconds per call of a program for a GPU, and per launch in it, with a driver that does nothing.
+
+The same is measured for a recorded CUDA graph (`graphs=True`): one launch, and copies of arguments and results.
 
     python bench/gpu_host.py            prints the table
     python bench/gpu_host.py --json f   writes the figures too
 
-The driver's functions are native ones that return at once, so that no device is needed: what a real cuLaunchKernel
-takes, some microseconds, comes on top. The goal is under 5 us of ours for each launch. Time is the thread's own (CPU);
-each figure is the fastest of several rounds.
+The driver's functions are native ones that return at once, so that no device is needed. The time of a real
+cuLaunchKernel, some microseconds, is additional. The goal is under 5 us of ours per launch. Time is the thread's own
+(CPU). Each figure is the fastest of several rounds.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 ROUNDS, CALLS = 7, 300
-#: All that a program calls while it runs, and memory at an address that is never followed.
+#: Native functions that a program calls at run time, with memory at an address that is never dereferenced.
 NATIVE = """
 define i32 @nothing() { ret i32 0 }
 define i32 @no(ptr %stream, ptr %out) { store i32 0, ptr %out ret i32 0 }
@@ -46,7 +47,7 @@ def _native() -> Any:
 
 
 class IdleDriver:
-    """What `use_library` takes: a driver with one device, on which nothing happens."""
+    """Driver for `use_library` with one device that does nothing."""
 
     def __init__(self) -> None:
         self._engine = _native()
@@ -79,7 +80,7 @@ def _attribute(out: int, which: int, device: int) -> int:
 
 
 def program(launches: int) -> rx.Executable:
-    """One product after another: a launch for each."""
+    """Return a program of sequential products with one launch each."""
     module = rx.Module()
     with module.function("main", [rx.tensor((64, 64))]) as f:
         (value,) = f

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How soon the first result of a saved program is there on a GPU, next to the driver's own start.
+"""Time to the first result of a saved program on a GPU, beside the driver's own start-up time.
 
-    python bench/gpu_startup.py          prints a row for each kind of code; where there is no device it says so
-    python bench/gpu_startup.py --must   fails where there is no device
+    python bench/gpu_startup.py          prints a row for each kind of code; reports a missing device
+    python bench/gpu_startup.py --must   fails without a device
 
-Each program, the digits' model, is loaded and called once in a process of its own that imports the runtime alone:
-"driver" is until the device has a context, "load" until the program is there, "call" until its first result is on the
-CPU; "first result" is the last two together. The goal is 0.3 s. Figures are the smallest of some runs.
+Each program, the digits' model, is loaded and called once in a separate process that imports only the runtime. "driver"
+lasts until the device has a context, "load" until the program is loaded, "call" until its first result is on the CPU;
+"first result" is the sum of the last two. The goal is 0.3 s. Figures are the smallest of some runs.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from pathlib import Path
 
 _DIGITS = Path(__file__).parents[1] / "examples" / "digits" / "digits.onnx"
 _RUNS = 5
-#: How a program is compiled, by what it holds: without optimization there is PTX alone.
+#: Optimization level by the program's contents: without optimization it contains only PTX.
 _LEVELS = {"PTX alone": 0, "machine code too": 2}
 
 
 def seconds_of(path: Path) -> dict[str, float]:
-    """Of this process, which has done nothing of it before."""
+    """Return the times of this process, which has not used the driver before."""
     import numpy
     from relax_mlir.runtime import load
     from relax_mlir.runtime.cuda.driver import driver

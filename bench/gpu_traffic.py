@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels that are bound by memory read and write, relative to the least that there is to do; no device is needed.
+"""Memory traffic of memory-bound kernels relative to the minimum; no device is needed.
 
-    python bench/gpu_traffic.py                  a row for each operator, known sizes and dynamic sizes
-    python bench/gpu_traffic.py --only softmax   the rows whose names have this in them
-    python bench/gpu_traffic.py --steps          of kernels that run by the steps that they stand for
+    python bench/gpu_traffic.py                  a row for each operator, static sizes and dynamic sizes
+    python bench/gpu_traffic.py --only softmax   rows with this text in their names
+    python bench/gpu_traffic.py --steps          kernels that run by the steps equivalent to their plans
 
-"moved" are the bytes that threads ask of global memory, as the emulator of PTX counts them, for each of the operands'
-and the result's: 1.00 is all of it once. "sectors" are the 32 bytes of memory that the requests of warps touch, for
-each that as many bytes take contiguously: 1.00 is coalesced. What all rows read, as weights of norms, is in a cache.
+"moved" is the number of bytes that threads request from global memory, counted by the PTX emulator, relative to the
+bytes of operands and result: 1.00 means each byte once. "sectors" is the number of 32-byte sectors that warps touch,
+relative to contiguous accesses of as many bytes: 1.00 is coalesced. Data that all rows read, such as weights of norms,
+are in a cache.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _HEAD = f"{'':<36}{'dtype':>9}{'kernels':>9}{'requests':>10}{'moved':>8}{'sector
 
 
 class Case(NamedTuple):
-    """An operator, its operands' shapes, and its attributes."""
+    """Operator, its operands' shapes, and its attributes."""
 
     name: str
     operator: str
@@ -64,8 +65,10 @@ CASES = [
 
 
 def traffic_of(case: Case, dtype: str, *, is_open: bool, by_steps: bool = False) -> dict[str, Traffic]:
-    """What each kernel of a case asks of memory. `is_open`: sizes are dynamic; `by_steps`: kernels run by those that
-    they stand for."""
+    """Return the memory traffic of each kernel of a case.
+
+    With `is_open` sizes are dynamic. With `by_steps` kernels run by the steps equivalent to their plans.
+    """
     names = {size: f"n{size}" for shape in case.shapes for size in shape}
     shapes = [tuple(names[size] for size in shape) if is_open else shape for shape in case.shapes]
     module = rx.Module()

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Microseconds per operation of what the compiler does all day, at 10,000 and 100,000 relax operations.
+"""Microseconds per operation of frequent compiler work, at 10,000 and 100,000 relax operations.
 
     python bench/ir_speed.py            prints the table
     python bench/ir_speed.py --json f   writes the figures too
 
-Two rows say what the bindings themselves cost on this machine in this run: creating operations without any
-inference, and verifying them with a Python verifier that only says yes. Everything else is to be seen next to them.
+Two rows show the cost of the bindings themselves on this machine in this run: creating operations without any
+inference, and verifying them with a Python verifier that always succeeds. All other rows are relative to these.
 
-The graph is a chain of unary, binary and attribute-carrying operators in functions of 500 operations, every
-tenth with a symbolic batch dimension: signatures repeat, as they do in models.
+The graph is a chain of unary, binary and attribute-carrying operators in functions of 500 operations. Every tenth
+function has a symbolic batch dimension, so that signatures repeat as in models.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ OPS_PER_FUNCTION = 500
 
 
 def build(count: int) -> rx.Module:
-    """A module with this many relax operations, made with the public builders."""
+    """Return a module with `count` relax operations, created with the public builders."""
     module = rx.Module()
     relax, ir = rx.relax, rx.ir
     with module:
@@ -63,7 +63,7 @@ _nothing.verify_invariants = lambda op: True  # type: ignore[method-assign]
 
 
 def build_floor(count: int) -> rx.Module:
-    """As many operations as in `build`, created without a builder."""
+    """Return a module with as many operations as in `build`, created without a builder."""
     module = rx.Module()
     ir = rx.ir
     with module.function("f", ["tensor<8x64xf32>"]) as f:
@@ -88,7 +88,7 @@ def walk(module: rx.Module) -> int:
 
 
 def find(module: rx.Module) -> int:
-    """What passes do that are about operations of a name: here there are none of them."""
+    """Search operations by name like a pass; this module has none."""
     from relax_mlir.bindings.navigation import operations_named
 
     return len(operations_named(module.operation, "relax.matmul", "relax.nn.conv2d"))
@@ -102,7 +102,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def measure(count: int, repeats: int) -> dict[str, float]:
-    """Median microseconds per operation of each step."""
+    """Return the median microseconds per operation of each step."""
     samples: dict[str, list[float]] = {}
 
     def note(name: str, seconds: float) -> None:

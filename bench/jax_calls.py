@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a call of a small function costs, in microseconds of the thread: jax.jit on jax's CPUs and on the platform
-relax, rx.jit, the program itself, and a function of numpy in the program's place behind PJRT's table.
+"""Cost of a call of a small function, in microseconds of the thread.
+
+The ways are jax.jit on jax's CPUs and on the platform relax, rx.jit, the program itself, and a NumPy function in place
+of the program behind PJRT's table.
 
     build/env-jax/bin/python bench/jax_calls.py
 """
@@ -22,7 +24,7 @@ _ROUNDS, _CALLS = 15, 2000
 
 
 def microseconds(functions: dict[str, Callable[[], object]]) -> dict[str, list[float]]:
-    """Of each round; the functions take turns."""
+    """Return the times of each round. The functions take turns."""
     found: dict[str, list[float]] = {name: [] for name in functions}
     for function in functions.values():
         for _ in range(100):
@@ -45,7 +47,7 @@ def _one(a: Any) -> Any:
 
 
 def _behind_the_table(call: Callable[[], object]) -> Callable[[], object]:
-    """The call, with a function of numpy for the program that it has run last."""
+    """Return the call with a NumPy function in place of the program that the call ran last."""
     from relax_mlir.compilation.pjrt.c_handles import held_by_handle
     from relax_mlir.compilation.pjrt.programs import Executable
     from relax_mlir.runtime.arrays import tensor, to_numpy

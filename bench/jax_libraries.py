@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of jax's libraries by rx.jit beside jax.jit on XLA's CPU backend: solvers, samplers, physics.
+"""Programs of jax's libraries by rx.jit, beside jax.jit on XLA's CPU backend: solvers, samplers, physics.
 
     pip install --target packages --no-deps diffrax equinox optimistix ...
     PYTHONPATH=packages build/env-jax/bin/python bench/jax_libraries.py              all programs
-    PYTHONPATH=packages build/env-jax/bin/python bench/jax_libraries.py brax         those programs
+    PYTHONPATH=packages build/env-jax/bin/python bench/jax_libraries.py brax         named programs
 
-Programs whose library is not installed are left out. Times are those of small_loops.py. XLA's time includes tracing,
-relax-mlir's finds some traces in jax's cache.
+Programs of libraries that are not installed are left out. Times are measured as in small_loops.py. XLA's time includes
+tracing; relax-mlir finds some traces in jax's cache.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MODEL = """<mujoco><worldbody><geom type='plane' size='5 5 .1'/>
 
 
 def diffrax_tsit5() -> Program:
-    """An explicit solver with adaptive steps and dense output."""
+    """Return an explicit solver with adaptive steps and dense output."""
     import diffrax
     import jax.numpy as jnp
 
@@ -43,7 +43,7 @@ def diffrax_tsit5() -> Program:
 
 
 def diffrax_kvaerno3() -> Program:
-    """An implicit solver of a stiff system: Newton's method in each step."""
+    """Return an implicit solver of a stiff system: Newton's method in each step."""
     import diffrax
     import jax.numpy as jnp
 
@@ -61,7 +61,7 @@ def diffrax_kvaerno3() -> Program:
 
 
 def optimistix() -> Program:
-    """Least squares by Levenberg and Marquardt."""
+    """Return least squares by Levenberg and Marquardt."""
     import jax.numpy as jnp
     import optimistix
 
@@ -73,7 +73,7 @@ def optimistix() -> Program:
 
 
 def blackjax() -> Program:
-    """50 steps of the sampler NUTS."""
+    """Return 50 steps of the sampler NUTS."""
     import blackjax
     import jax
     import jax.numpy as jnp
@@ -93,7 +93,7 @@ def blackjax() -> Program:
 
 
 def optax_lbfgs() -> Program:
-    """20 steps of L-BFGS, each with a line search."""
+    """Return 20 steps of L-BFGS, each with a line search."""
     import jax
     import jax.numpy as jnp
     import optax
@@ -113,7 +113,7 @@ def optax_lbfgs() -> Program:
 
 
 def brax() -> Program:
-    """20 steps of an inverted pendulum."""
+    """Return 20 steps of an inverted pendulum."""
     import jax
     import jax.numpy as jnp
     from brax import envs
@@ -131,7 +131,7 @@ def brax() -> Program:
 
 
 def mjx() -> Program:
-    """10 steps of two bodies above a plane."""
+    """Return 10 steps of two bodies above a plane."""
     import jax
     import jax.numpy as jnp
     import mujoco
@@ -167,7 +167,7 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    # Before jax is imported: its threads are as many as there are CPUs.
+    # Before jax is imported, since it starts as many threads as there are CPUs.
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"RELAX_MLIR_CACHE": folder, "JAX_PLATFORMS": "cpu"}

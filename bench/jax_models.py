@@ -3,13 +3,14 @@
 
     python bench/jax_models.py                      all of test/with_jax/jax_models.py, on one thread
     python bench/jax_models.py --threads 2          on two
-    python bench/jax_models.py --scale 8            with eight times the widths and lengths (1: as the tests have them)
-    python bench/jax_models.py --only llama lstm    those with one of these in their names
+    python bench/jax_models.py --scale 8            with eight times the widths and lengths (1: as in the tests)
+    python bench/jax_models.py --only llama lstm    models with one of these in their names
 
-It runs in the environment of `make test-jax`: build/env-jax/bin/python. Each way is a process of its own, with as many
-CPUs as threads; they are asked in turns. Operations of the StableHLO module, milliseconds of the import for each;
-seconds of compilation (rx.jit's without a cache) and of the first call, tracing and all; milliseconds of a call, the
-least of all turns, and their ratios to XLA's; how far results are from XLA's, as a share of their largest value.
+The benchmark runs in the environment of `make test-jax`: build/env-jax/bin/python. Each way is a separate process with
+as many CPUs as threads, and the ways take turns. Columns: operations of the StableHLO module, and milliseconds of
+import per operation; seconds of compilation (rx.jit's without a cache) and of the first call, including tracing;
+milliseconds per call, the least of all turns, and their ratios to XLA's; and the difference of results from XLA's,
+relative to their largest value.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-# In front of this folder, whose file has the name of the models.
+# Before this folder, which has a file of the same name as the models.
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "test" / "with_jax"))
 
 _TURNS, _SECONDS = 7, 0.15
@@ -37,7 +38,7 @@ WAYS = {"rx.jit": "cpu", "platform": "relax,cpu", "XLA": "cpu"}
 
 
 def answer(name: str, way: str, scale: int, folder: Path) -> None:
-    """Makes the function, says what that took, and then times calls as often as it is asked."""
+    """Create the function, report the cost, and then time calls on request."""
     import jax
     import numpy
 
@@ -63,7 +64,7 @@ def answer(name: str, way: str, scale: int, folder: Path) -> None:
 
 
 def _imported(function: Callable[..., Any], arguments: Sequence[Any]) -> dict[str, float]:
-    """What import and compilation take, and how many operations there are."""
+    """Return the times of import and compilation, and the number of operations."""
     import jax
 
     import relax_mlir as rx
@@ -72,7 +73,7 @@ def _imported(function: Callable[..., Any], arguments: Sequence[Any]) -> dict[st
     rx.compile(rx.from_stablehlo(small))
     lowered = jax.jit(function).lower(*arguments)
     text = lowered.as_text()
-    module = rx.from_stablehlo(text)  # what converts each operation is imported when it is first asked for
+    module = rx.from_stablehlo(text)  # the converter modules are imported at their first use
     start = time.perf_counter()
     rx.from_stablehlo(text)
     imported = time.perf_counter()
@@ -89,7 +90,7 @@ def _imported(function: Callable[..., Any], arguments: Sequence[Any]) -> dict[st
 
 
 def _milliseconds(call: Callable[[], object]) -> float:
-    """Of the fastest call of some time: others run on the machine."""
+    """Return the milliseconds of the fastest call within a while, since the machine has other work."""
     least, end = float("inf"), time.perf_counter() + _SECONDS
     while time.perf_counter() < end:
         start = time.perf_counter()
@@ -98,11 +99,11 @@ def _milliseconds(call: Callable[[], object]) -> float:
     return least * 1e3
 
 
-# ---- all of them ----
+# ---- all ways ----
 
 
 class Asked:
-    """A process of one way."""
+    """Process of one way."""
 
     def __init__(self, name: str, way: str, options: argparse.Namespace, folder: Path):
         flags = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1" if options.threads == 1 else ""
@@ -161,7 +162,7 @@ def row(name: str, options: argparse.Namespace) -> str:
 
 
 def _apart(folder: Path, way: str) -> float:
-    """The largest difference from XLA's results, as a share of a result's largest value."""
+    """Return the largest difference from XLA's results, relative to a result's largest value."""
     import numpy
 
     with numpy.load(folder / "XLA.npz") as wanted, numpy.load(folder / f"{way}.npz") as got:

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Speed of single operators, compiled here, in numpy and in onnxruntime, all on one thread; and what two threads gain.
+"""Speed of single operators, compiled here, in NumPy and in onnxruntime, all on one thread; and the gain of two
+threads.
 
     python bench/kernels.py              prints the table
     python bench/kernels.py --json f     writes the figures too
-    python bench/kernels.py --only conv  those whose names have this in them
+    python bench/kernels.py --only conv  operators with this text in their names
 
-GFLOP/s for what computes, GB/s (bytes read and written once) for what moves. The three take turns in one run; each
-figure is the fastest call, by the time that its thread was on the CPU, which others may share. Weights are arguments
-for all of them: they are not prepared before. Products of bf16 are of f32 in onnxruntime, which has none on CPUs. "x2"
-is how many times as fast two threads are here, by the clock; "compile" is the time from the operator to something that
-can be called, in milliseconds, the second time in a process.
+Units are GFLOP/s for arithmetic and GB/s (bytes read and written once) for data movement. The three take turns in one
+run. Each figure is the fastest call, by its thread's CPU time, since others may share the CPU. Weights are arguments in
+all three, so that none can prepare them. Products of bf16 are of f32 in onnxruntime, which has none on CPUs. "x2" is
+the speedup of two threads here, by the clock. "compile" is the milliseconds from the operator to a callable program,
+the second time in a process.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ GIGA = 1e9
 
 
 class Kernel(NamedTuple):
-    """An operator on arrays; `work` is its floating-point operations, or the bytes that it moves."""
+    """Operator on arrays. `work` is its number of floating-point operations, or the bytes that it moves."""
 
     name: str
     unit: str
@@ -51,7 +52,7 @@ class Kernel(NamedTuple):
     arrays: tuple[Any, ...]
     in_numpy: Callable[..., Any] | None
     onnx: tuple[str, dict[str, Any]]
-    #: What is an attribute here and an input there.
+    #: Inputs of the ONNX operator that are attributes here.
     onnx_inputs: tuple[Any, ...] = ()
     opset: int = 20
 
@@ -78,7 +79,7 @@ def batched(batch: int, m: int, k: int, n: int) -> Kernel:
 
 
 def narrow(precision: str, m: int, k: int, n: int) -> Kernel:
-    """A product of bf16, or of unsigned by signed bytes."""
+    """Return a product of bf16, or of unsigned by signed bytes."""
     if precision == "bf16":
         bf16 = ml_dtypes.bfloat16
         arrays, sums, onnx = (random(m, k).astype(bf16), random(k, n).astype(bf16)), "f4", "MatMul"
@@ -98,7 +99,7 @@ def conv(
     dilation: int = 1,
     groups: int = 1,
 ) -> Kernel:
-    """As many results as places; `work` counts taps in the padding too."""
+    """Return a convolution with padding to the same size. `work` also counts taps in the padding."""
     taps = (kernel, kernel) if isinstance(kernel, int) else kernel
     pads = [tap // 2 * dilation for tap in taps] * 2
     arrays = (random(1, inputs, size, size), random(outputs, inputs // groups, *taps))
@@ -208,7 +209,7 @@ def kernels() -> list[Kernel]:
 
 
 def compiled(kernel: Kernel) -> tuple[rx.Executable, float]:
-    """The program, and the milliseconds that it took."""
+    """Return the program, and the milliseconds of its compilation."""
     start = time.perf_counter()
     module = rx.Module()
     with module.function("main", tuple(rx.tensor(array.shape, str(array.dtype)) for array in kernel.arrays)) as f:
@@ -218,7 +219,7 @@ def compiled(kernel: Kernel) -> tuple[rx.Executable, float]:
 
 
 def fastest(calls: list[Callable[[], Any] | None]) -> list[float]:
-    """Seconds on the CPU of the fastest call of each, taking turns."""
+    """Return the CPU seconds of the fastest call of each, in turns."""
     best = [float("inf")] * len(calls)
     deadline = time.perf_counter() + SECONDS * len(calls)
     while time.perf_counter() < deadline:
@@ -231,7 +232,7 @@ def fastest(calls: list[Callable[[], Any] | None]) -> list[float]:
 
 
 def gain(program: rx.Executable, call: Callable[[], Any]) -> float:
-    """How many times as fast two threads are as one, by the fastest calls."""
+    """Return the speedup of two threads over one, by the fastest calls."""
     best = {1: float("inf"), 2: float("inf")}
     deadline = time.perf_counter() + SECONDS
     while time.perf_counter() < deadline or best[2] == float("inf"):

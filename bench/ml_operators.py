@@ -2,13 +2,12 @@
 """Operators of ai.onnx.ml, compiled here and in onnxruntime, for one row and for many.
 
     python bench/ml_operators.py              prints the table
-    python bench/ml_operators.py --only tree  those whose names have this in them
+    python bench/ml_operators.py --only tree  operators with this text in their names
 
-How many times as long as onnxruntime a call takes, on one thread each, by the time that it was on the CPU: below 1 is
-faster. Both take turns in one run; each figure is of the fastest calls, of which one goes through so many rows that no
-processor knows by heart which way they go: what is called again and again with the same few rows has branches that cost
-nothing. Trees are random ones of the forms that
-LightGBM (by leaves, as deep as it comes), XGBoost (by levels) and scikit-learn (forests, a vote for each class) export.
+Figures are CPU times per call relative to onnxruntime's, on one thread each: below 1 is faster. Both take turns in one
+run, and each figure is of the fastest calls. Each measurement uses so many rows that the processor cannot learn their
+branches: repeated calls with the same few rows would have branches at no cost. Trees are random, in the forms that
+LightGBM (by leaves, of any depth), XGBoost (by levels) and scikit-learn (forests, a vote for each class) export.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ from typing import Any, NamedTuple
 import numpy
 import onnx
 import onnxruntime
-from kernels import fastest  # first: it says how many threads numpy takes
+from kernels import fastest  # first: it sets the number of NumPy's threads
 from onnx import helper
 
 import relax_mlir as rx
 
 ROWS = (1, 100, 10_000)
 FEATURES = 30
-#: Rows that a measurement goes through.
+#: Number of rows in a measurement.
 _FRESH = 10_000
 rng = numpy.random.default_rng(0)
 
@@ -38,7 +37,7 @@ class Case(NamedTuple):
     attributes: dict[str, Any]
     outputs: int = 1
     dtype: str = "float32"
-    #: Of the operator set.
+    #: Version of the operator set.
     version: int = 3
     inputs: int = 1
 
@@ -68,7 +67,7 @@ class Case(NamedTuple):
 
 def trees(kind: str, count: int, leaves: int, depth: int, mode: str, votes: Callable[[int], list[int]],
           missing: int = 0) -> dict[str, Any]:  # fmt: skip
-    """Grown at random leaves until there are that many, none deeper than that many steps."""
+    """Return trees that grow at random leaves up to `leaves`, of at most `depth` levels."""
     nodes: dict[str, list[Any]] = {
         name: [] for name in ("treeids", "nodeids", "featureids", "values", "modes", "truenodeids", "falsenodeids",
                               "missing_value_tracks_true")
@@ -118,7 +117,7 @@ def tree_cases() -> Iterator[Case]:
     )
 
 
-# ---- the others ----
+# ---- other operators ----
 
 
 def _reals(*shape: int) -> list[float]:

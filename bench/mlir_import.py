@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Time of importing large modules of StableHLO and TOSA: milliseconds for an operation.
+"""Import time of large modules of StableHLO and TOSA: milliseconds per operation.
 
     python bench/mlir_import.py               transformers of 6, 24 and 80 layers without a loop, chains of TOSA
     python bench/mlir_import.py --layers 24
 
-The processor's time of the fastest of three imports of the text, parsing and verifying included.
+Figures are processor time of the fastest of three imports of the text, including parsing and verification.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _TOSA_OPERATIONS_A_LAYER = 75
 
 
 class Transformer:
-    """The text of a transformer, as jax writes one: broadcasts apart, reductions in place of softmax and norms."""
+    """Text of a transformer in jax's form: explicit broadcasts, reductions in place of softmax and norms."""
 
     def __init__(self, layers: int):
         self._arguments, self._lines = [f"%x: {_T}"], list[str]()

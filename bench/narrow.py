@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Speed of products and convolutions by element type, with weights that are known, compiled here and in onnxruntime.
+"""Speed of products and convolutions by element type, with constant weights, compiled here and in onnxruntime.
 
     python bench/narrow.py              prints the table
-    python bench/narrow.py --only conv  those whose names have this in them
+    python bench/narrow.py --only conv  cases with this text in their names
 
-Billions of multiplications and additions a second on one thread: f32, bf16 and f16 with sums of f32, unsigned or
-signed times signed bytes with sums of i32; onnxruntime's are f32 and MatMulInteger or QLinearConv, as it has no bf16 on
-CPUs. All take turns in one run; each figure is the fastest call, by the time that its thread was on the CPU. What
-unsigned bytes give is compared with onnxruntime's.
+Figures are billions of multiplications and additions per second on one thread: f32, bf16 and f16 with sums of f32,
+unsigned or signed times signed bytes with sums of i32. onnxruntime's are f32 and MatMulInteger or QLinearConv, as it
+has no bf16 on CPUs. All take turns in one run. Each figure is the fastest call, by its thread's CPU time. Results of
+unsigned bytes are compared with onnxruntime's.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from typing import Any, NamedTuple
 import ml_dtypes
 import numpy
 import onnxruntime
-from kernels import GIGA, fastest  # first: it says how many threads numpy takes
+from kernels import GIGA, fastest  # first: it sets the number of NumPy's threads
 from onnx import TensorProto, helper, numpy_helper
 
 import relax_mlir as rx
 from relax_mlir import relax
 
-#: What the columns are: the types of data, weights and sums.
+#: Columns: the types of data, weights and sums.
 F32, BF16 = ("float32", "float32", "float32"), ("bfloat16", "bfloat16", "float32")
 F16 = ("float16", "float16", "float32")
 UNSIGNED, SIGNED = ("uint8", "int8", "int32"), ("int8", "int8", "int32")
 
 
 class Shape(NamedTuple):
-    """A product of m rows, or a convolution of pictures of m by m with filters of that many taps a side."""
+    """Product of m rows, or convolution of pictures of m by m with filters of `taps` by `taps`."""
 
     m: int
     k: int
@@ -104,7 +104,7 @@ def onnxruntimes(shape: Shape, types: tuple[str, str, str]) -> Callable[[], Any]
 
 
 def check(shape: Shape, got: Any, expected: Any) -> None:
-    """Sums of bytes; what a quantized convolution gives is limited to a byte."""
+    """Check sums of bytes. The result of a quantized convolution is clipped to a byte."""
     sums = numpy.from_dlpack(got)
     limited = numpy.clip(sums, 0, 255) if shape.taps else sums
     if (limited != expected).any():

@@ -2,10 +2,10 @@
 """Time and peak memory of importing a large ONNX model, with its weights inside of the file and next to it.
 
     python bench/onnx_import.py                     prints the table, for 500 MB
-    python bench/onnx_import.py --megabytes 1900    close to what a protobuf may hold
+    python bench/onnx_import.py --megabytes 1900    close to the maximum size of a protobuf
 
-Each figure is of a fresh process; what it has after its imports is not counted, pages of mapped files are, once. The
-file is in the system's cache. Beside it stand what onnx.load and onnxruntime's session take for the same model.
+Each figure is from a fresh process. Memory after its imports is subtracted; pages of mapped files count. The file is in
+the system's cache. Figures of onnx.load and onnxruntime's session for the same model are beside it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 _LAYERS = 8
 
-# Of each step: what is imported first, and what is measured.
+# Imports and measured code of each step.
 STEPS = {
     "rx.from_onnx": ("import relax_mlir as rx; rx.from_onnx(small)", "rx.from_onnx(large)"),
     "  and rx.compile": (
@@ -52,7 +52,7 @@ print(time.perf_counter() - start, peak() - before)
 
 
 def chain(megabytes: float) -> Any:
-    """A model of products with a square matrix each."""
+    """Return a model of products with a square matrix each."""
     import numpy
     from onnx import helper, numpy_helper
 
@@ -78,7 +78,7 @@ def write(model: Any, folder: Path, external: bool) -> Path:
 
 
 def measure(step: str, small: Path, large: Path) -> tuple[float, float]:
-    """Seconds and bytes."""
+    """Return seconds and bytes."""
     prepare, measured = STEPS[step]
     code = _MEASURE.format(prepare=prepare, measured=measured)
     command = [sys.executable, "-c", code, str(small), str(large)]
@@ -87,7 +87,7 @@ def measure(step: str, small: Path, large: Path) -> tuple[float, float]:
 
 
 def figures(folder: Path, megabytes: float, repeats: int) -> dict[str, dict[str, tuple[float, float]]]:
-    """The best time and the least peak of each step, by where the weights are."""
+    """Return the best time and the least peak of each step, by the position of the weights."""
     steps = [step for step in STEPS if "onnxruntime" not in step or importlib.util.find_spec("onnxruntime")]
     found: dict[str, dict[str, tuple[float, float]]] = {}
     for place, external in (("inside", False), ("outside", True)):

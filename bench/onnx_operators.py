@@ -2,9 +2,9 @@
 """TopK, Unique and quantized operators of ONNX models, compiled here and in onnxruntime, on one thread each.
 
     python bench/onnx_operators.py                  prints the table
-    python bench/onnx_operators.py --only unique    those whose names have this in them
+    python bench/onnx_operators.py --only unique    operators with this text in their names
 
-Microseconds a call by the time on the CPU, the fastest of a few seconds in which both take turns, and the median of the
+Figures are CPU microseconds per call, the fastest of a few seconds in which both take turns, and the median of the
 ratios: below 1 is faster here.
 """
 
@@ -32,7 +32,7 @@ _RANDOM = numpy.random.default_rng(0)
 
 
 class Case(NamedTuple):
-    """A model of one node, or of several, and data."""
+    """Model of one node or several, and data."""
 
     name: str
     nodes: list[onnx.NodeProto]

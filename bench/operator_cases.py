@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The cases of bench/operators.py: ONNX nodes at sizes that models have, by family."""
+"""Cases of bench/operators.py: ONNX nodes at sizes from models, by family."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _rng = numpy.random.default_rng(0)
 
 
 class Case(NamedTuple):
-    """A node: what comes in at each call, what is known, its attributes."""
+    """Node: its inputs per call, its constants, and its attributes."""
 
     op: str
     given: tuple[Any, ...]

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ONNX operators at sizes that models have, weights known, each as a model of its own, against onnxruntime, one thread.
+"""ONNX operators at sizes from models with constant weights, each as a model of its own, against onnxruntime, one
+thread.
 
-    python bench/operators.py            prints the table, those that are furthest behind at its end
-    python bench/operators.py conv pool  those whose names have one of these in them
-    python bench/operators.py --open     batches, rows and sizes of pictures known at run time only, next to known ones
-                                         ours with known ones
+    python bench/operators.py            prints the table, with the slowest relative to onnxruntime at its end
+    python bench/operators.py conv pool  operators with one of these in their names
+    python bench/operators.py --open     dynamic batches, rows and picture sizes, beside ours with static ones
 
-All take turns in one run; each figure is the fastest call in microseconds, by the time that its thread was on the CPU,
-which others may share. Ratios below 1 say that this project is faster.
+All take turns in one run. Each figure is the fastest call in microseconds, by its thread's CPU time, since others may
+share the CPU. Ratios below 1 mean that this project is faster.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import relax_mlir as rx
 sys.path.insert(0, str(Path(__file__).parent / "models"))
 from goals import add_option, judge
 
-#: What is in the names of those of which none is to be behind.
+#: Names of operators that must not be slower than onnxruntime.
 _NONE_BEHIND = ("softmax", "norm", "attention", "pool", "resize", "gather")
 _SECONDS, _OF_A_TURN = 0.2, 0.005
 _TURNS = 5
@@ -53,7 +53,7 @@ def model_of(case: Case, is_open: bool) -> Any:
 
 
 def sizes_of(array: Any, is_open: bool) -> list[int | str]:
-    """Of pictures batch and sizes are open, of rows how many there are."""
+    """Return the sizes: batch and sizes of pictures are open, and the number of rows."""
     open_axes = {0, *range(2, array.ndim)} if array.ndim > 3 else {0} if array.ndim > 1 else set()
     return [
         f"size_{size}" if is_open and axis in open_axes and size != 1 else size for axis, size in enumerate(array.shape)
@@ -64,7 +64,7 @@ Run = Callable[[], object]
 
 
 def runs_of(case: Case, is_open: bool) -> list[Run]:
-    """Ours and onnxruntime's; of open sizes ours with known ones, too."""
+    """Return our run and onnxruntime's; with open sizes also ours with static ones."""
     model = model_of(case, is_open)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -87,7 +87,7 @@ def _ours(model: Any, case: Case, expected: Sequence[Any]) -> Run:
 
 
 def fastest(runs: Sequence[Run]) -> list[float]:
-    """Seconds of a call of each, in turns."""
+    """Return the seconds per call of each, in turns."""
     best = [float("inf")] * len(runs)
     counts = [max(1, int(_OF_A_TURN / max(_seconds(run, 1), 1e-7))) for run in runs]
     end, turns = time.perf_counter() + _SECONDS * len(runs), 0

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An operator of one's own with loops by hand in a ResNet-18, against the generated code and onnxruntime.
+"""User-defined operator with hand-written loops in a ResNet-18, against the generated code and onnxruntime.
 
     python bench/own_operator.py
 
-Milliseconds a call of a batch of one, f32, in turns in one run, the fastest call of each; as many threads as
-RELAX_NUM_THREADS says, one where it is not set. The operator and its way into the network are those of
+Figures are milliseconds per call of a batch of one, f32, in turns in one run, the fastest call of each.
+RELAX_NUM_THREADS is the number of threads, one by default. The operator and its integration into the network are from
 docs/tutorials/own_operator.md, which runs first. Weights are random.
 """
 
@@ -34,18 +34,18 @@ STAGES = (64, 128, 256, 512)
 
 
 def tutorial() -> dict[str, Any]:
-    """What the page's programs leave."""
+    """Return the variables that the page's programs define."""
     page = (ROOT / "docs" / "tutorials" / "own_operator.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
     os.chdir(ROOT)
-    with tempfile.TemporaryDirectory() as folder:  # a function's source has to be found
+    with tempfile.TemporaryDirectory() as folder:  # the source of a function must be in a file
         file = Path(folder) / "page.py"
         file.write_text("\n".join(blocks), encoding="utf-8")
         return runpy.run_path(str(file))
 
 
 def resnet18(page: dict[str, Any]) -> Any:
-    """The network in ONNX, as exporters write it once batch norms are folded."""
+    """Return the network in ONNX, in the form of exporters after folding batch norms."""
     nodes, weights, conv = page["nodes"], page["weights"], page["conv"]
     nodes.clear(), weights.clear()
 

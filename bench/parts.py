@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a part costs against what its library computes: for bench/dnnl.py and bench/blas.py."""
+"""Overhead of a part relative to its library's computation, for bench/dnnl.py and bench/blas.py."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_mlir.runtime import CallList, NativeFunction
 import relax_mlir as rx
 from relax_mlir import relax
 
-# Figures are of one thread.
+# Figures are for one thread.
 os.environ.setdefault("RELAX_NUM_THREADS", "1")
 
 HEAD = (
@@ -30,12 +30,12 @@ CALLS = 200
 
 
 def row(codegen: str, body: Callable[[Any], Any], shape: tuple[int, ...]) -> str:
-    """A row of a table: microseconds of a part, of the way to it and back, and of what its library does."""
+    """Return a row of a table: microseconds of a part, of the call to it and back, and of its library."""
     module = rx.Module()
     with module.function("main", [rx.tensor(shape)]) as f:
         (x,) = f
         for _ in range(PARTS):
-            # What the target does keeps the parts apart.
+            # An operator of the target separates the parts.
             x = body(relax.erf(x))
         f.returns(x)
     tensor = rx.runtime.tensor(numpy.full(shape, 0.01, "float32"))
@@ -62,7 +62,7 @@ def _called(module: rx.Module, partition: list[str], tensor: Any) -> Callable[[]
 
 @contextmanager
 def _without_calls() -> Iterator[None]:
-    """Parts that are called, and call nothing themselves."""
+    """Remove the calls inside of parts, which are still called themselves."""
     made = NativeFunction.made
 
     def emptied(self: NativeFunction, tensors: Any) -> Any:

@@ -4,11 +4,11 @@
     python bench/passes.py                      prints a table for each block: 1,000, 10,000 and 50,000 operations
     python bench/passes.py --sizes 1000 --json f
 
-Time is the thread's own (CPU), the fastest of several rounds on fresh copies. Operations are counted as MLIR's
-print-op-stats does: constants are some, of which passes for weights do more than of operators. "growth" is the figure
-of the largest graph relative to the smallest one: about 1 where a pass is linear. The last column is the largest
-graph's time per operator of relax, constants left out. A pass runs behind those that it needs; operations are the
-block's, or those that these have made of them where there are more.
+Time is the thread's own (CPU), the fastest of several rounds on fresh copies. Operations are counted like MLIR's
+print-op-stats. Constants are operations too, and passes for weights do more work on them than on operators. "growth" is
+the figure of the largest graph relative to the smallest one: about 1 if a pass is linear. The last column is the
+largest graph's time per operator of relax, without constants. A pass runs after the passes that it needs. Operations
+are the block's, or the results of these passes if those are more.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from relax_mlir.passes.relax_unbind_params import UnbindParams
 
 from relax_mlir import relax
 
-#: Passes, and what runs before: named ones of the graph, then what makes kernels of it.
+#: Passes with the passes before them: named passes of the graph, then the ones that create kernels.
 PASSES: dict[str, str] = {
     "relax-canonicalize": "",
     "relax-dead-code-elimination": "",
@@ -70,7 +70,7 @@ BLOCKS = {"resnet": blocks.resnet, "transformer": blocks.transformer, "llama": b
 
 
 def constants_as_weights(module: rx.Module) -> dict[str, Any]:
-    """Makes parameters of the constants, and gives their elements."""
+    """Convert the constants to parameters, and return their elements."""
     function = next(functions_in(module.operation))
     constants = [op for op in operations_of(body_of(function)) if op.name == "arith.constant"]
     names = [f"w{index}" for index in range(len(constants))]
@@ -86,14 +86,14 @@ def constants_as_weights(module: rx.Module) -> dict[str, Any]:
 
 
 class Unbind(UnbindParams):
-    """Without writing the file."""
+    """Variant that does not write the file."""
 
     def run(self, op: Operation) -> None:
         self.unbind(op)
 
 
 def result_as_number(module: rx.Module) -> str:
-    """Makes the function give the sum of its result, which has a gradient."""
+    """Make the function return the sum of its result, which has a gradient."""
     function = next(functions_in(module.operation))
     returned = last_of(body_of(function))
     with returned.location:
@@ -102,7 +102,7 @@ def result_as_number(module: rx.Module) -> str:
     return "relax-gradient"
 
 
-#: What is done to a module before these run, and gives them.
+#: Preparation of a module for these passes, which returns the pass.
 PREPARED: dict[str, Callable[[rx.Module], Pass | str]] = {
     "relax-bind-params": lambda module: BindParams(arrays=constants_as_weights(module)),
     "relax-unbind-params": lambda module: Unbind(),
@@ -120,7 +120,7 @@ class Figure(NamedTuple):
 
 
 def measure(block: Any, count: int, passes: Mapping[str, str], rounds: int) -> dict[str, Figure]:
-    """The figures of each pass, over a graph of that many operations."""
+    """Return the figures of each pass, over a graph of that many operations."""
     one, two = (_counts(block(each))[0] for each in (1, 2))
     module = block(max((count - one) // (two - one) + 1, 1))
     found = {}
@@ -137,7 +137,7 @@ def measure(block: Any, count: int, passes: Mapping[str, str], rounds: int) -> d
 
 
 def _counts(module: rx.Module) -> tuple[int, int]:
-    """Of all operations, and of relax's operators."""
+    """Count all operations, and relax's operators."""
     return len(op_names(module, "")), len(op_names(module))
 
 
@@ -145,7 +145,7 @@ def _seconds(run: Pass | str, module: rx.Module) -> float:
     pipeline = rx.Pipeline(run, verify_each=False)
     gc.collect()
     start = time.thread_time()
-    # As stages run them, without the copy that a pipeline keeps in case that one fails.
+    # As in stages, without the copy that a pipeline keeps to restore the module after an error.
     pipeline.run(module, all_or_nothing=False)
     return time.thread_time() - start
 

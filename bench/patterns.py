@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long it takes to hold fifty patterns against all of a graph.
+"""Time to match fifty patterns against a whole graph.
 
     python bench/patterns.py                    1,000, 10,000 and 50,000 operators of repeated transformer blocks
-    python bench/patterns.py --each             each pattern held against each operation of the name it begins with
-    python bench/patterns.py --tries            what one try costs, a hit and a miss: by functions, by the search
+    python bench/patterns.py --each             each pattern tried on each operation of its first name
+    python bench/patterns.py --tries            the cost of one try, a hit and a miss: by functions, by the search
 
-Half of the patterns match somewhere, half begin like something that is there and then do not fit. Below the same graphs
-legalized, with fifty structures of products of which one occurs. Time is the thread's own (CPU), the fastest of three
-rounds; "tried" is how often a pattern was held against an operation.
+Half of the patterns match somewhere; half begin like an existing operation and then do not match. Below are the same
+graphs legalized, with fifty structures of products of which one occurs. Time is the thread's own (CPU), the fastest of
+three rounds. "tried" is the number of tries of a pattern on an operation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from relax_mlir.dialects.tir.prim_func import is_prim_func
 from relax_mlir.passes.patterns.match import by_head
 from relax_mlir.passes.patterns.prospects import Prospects
 from relax_mlir.passes.structures.prim_funcs import KnownPrimFuncs, remembering
-from relax_mlir.targets.external.blas.products import products
+from relax_mlir_blas.products import products
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -41,7 +41,7 @@ add, matmul, gelu = is_op("relax.add"), is_op("relax.matmul"), is_op("relax.nn.g
 
 
 def patterns() -> list[GraphPattern]:
-    """Ten times each of five: products with bias and what may follow, and three that do not occur."""
+    """Return ten copies of five patterns: products with bias and optional successors, and three that do not occur."""
     found: list[GraphPattern] = []
     for _ in range(PATTERNS // 5):
         x = wildcard()
@@ -57,14 +57,14 @@ def patterns() -> list[GraphPattern]:
 
 
 def structural() -> list[GraphPattern]:
-    """Of products, with what may follow."""
+    """Return patterns of products, with optional successors."""
     x = wildcard()
     found = [is_call_tir(structure=each)(x, x | wildcard()) for each in products()[:PATTERNS]]
     return [each.optional(lambda y: is_call_tir("nn_*")(y)) for each in found]
 
 
 def measure(module: Any, patterns: Callable[[], list[GraphPattern]], is_each: bool) -> tuple[float, int, int]:
-    """Seconds, how often a pattern was tried, and how often it matched."""
+    """Return the seconds, the number of tries, and the number of matches."""
     (function,) = (each for each in functions_in(module.operation) if not is_prim_func(each))
     block = body_of(function)
     start = time.thread_time()
@@ -88,7 +88,8 @@ def _each(patterns: list[GraphPattern], block: Any) -> Iterator[tuple[GraphPatte
 
 
 def tries() -> None:
-    """Patterns that match an operation in 1,000 operators and the last part of which does not fit."""
+    """Measure patterns that match an operation in 1,000 operators, and patterns with a last part that does not
+    match."""
     x, y = wildcard(), wildcard()
     negative, biased = is_op("relax.negative"), add(matmul(x, is_const()), is_const())
     module = rx.Module()
@@ -109,7 +110,7 @@ def tries() -> None:
         (add(matmul(negative(is_op("relax.abs")(x)), y), is_const(0.5)), False),
     ):
         heads = by_head([pattern])
-        # Of two negations in a row the second one.
+        # The second of two negations in a row.
         ops = [op for op in operations_of(block) if op.name in heads][1::2]
         one, other = (
             min(_seconds_each(each, pattern, ops, fits) for _ in range(ROUNDS)) * 1e6 for each in (match, _searched)

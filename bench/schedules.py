@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A product whose loops are scheduled by hand against the generated one, numpy and onnxruntime, and the core's peak.
+"""Product with hand-scheduled loops against the generated one, NumPy and onnxruntime, and the core's peak.
 
     python bench/schedules.py
 
-GFLOP/s of f32, 1024 x 1024 x 1024, one thread, all in turns in one run, the fastest call of each. The peak is that of
-fused multiply-adds between registers, by a schedule, too. docs/schedules.md has the text of the schedule, which is read
-from there.
+Figures are GFLOP/s of f32, 1024 x 1024 x 1024, one thread, all in turns in one run, the fastest call of each. The peak
+is that of fused multiply-adds between registers, also by a schedule. The text of the schedule is read from
+docs/schedules.md.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ SECONDS = 8.0
 
 
 def by_hand() -> rx.Module:
-    """The product of the docs, with its schedule."""
+    """Return the product of the docs, with its schedule."""
     page = (ROOT / "docs" / "schedules.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    with tempfile.TemporaryDirectory() as folder:  # a script's source has to be found
+    with tempfile.TemporaryDirectory() as folder:  # the source of a script must be in a file
         file = Path(folder) / "page.py"
         file.write_text(next(block for block in blocks if "tuned" in block), encoding="utf-8")
         names = runpy.run_path(str(file))
@@ -56,7 +56,7 @@ STEPS, ROWS, VECTORS = 1 << 20, 8, 2
 
 
 def peak(lanes: int) -> rx.Module:
-    """What is in registers times a number and plus what is in registers, again and again."""
+    """Return fused multiply-adds of registers with a number, repeated many times."""
     columns = VECTORS * lanes
     b = te.placeholder((columns,), name="B")
     k = te.reduce_axis((0, STEPS), name="k")

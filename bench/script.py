@@ -4,10 +4,10 @@
     python bench/script.py            prints the table
     python bench/script.py --json f   writes the figures too
 
-A graph of 10,000 operators, 300 tensor programs of a few operations each, and a small network whose loops have become
-tiles and vectors. "TVMScript" is what people write, "IR as a script" what --print-script writes of the same module;
-"Python's parser" is what ast.parse takes of each. Time is the thread's own (CPU); each figure is the fastest of several
-rounds.
+The modules are a graph of 10,000 operators, 300 tensor programs of a few operations each, and a small network with
+loops that are already tiles and vectors. "TVMScript" is the form that people write. "IR as a script" is the output of
+--print-script for the same module. "Python's parser" is the time of ast.parse on each. Time is the thread's own (CPU).
+Each figure is the fastest of several rounds.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def fastest(work: Callable[[], object]) -> float:
     best = float("inf")
     for _ in range(ROUNDS):
         gc.collect()
-        gc.disable()  # as the reader does: a syntax tree is many objects without cycles
+        gc.disable()  # as in the reader: a syntax tree is many objects without cycles
         start = time.thread_time()
         work()
         best = min(best, time.thread_time() - start)
@@ -75,7 +75,7 @@ def operations_in(module: rx.Module) -> int:
 
 
 def network() -> rx.Module:
-    """Convolutions, a pool, a softmax, as they are before tensors become memory."""
+    """Return convolutions, a pool and a softmax, before tensors become memory."""
     module = rx.Module()
     arguments = [rx.tensor((1, 16, 32, 32)), rx.tensor((16, 16, 3, 3)), rx.tensor((256, 100))]
     with module.function("main", arguments) as f:

@@ -2,10 +2,10 @@
 """Convolutional networks on batches of small images, against onnxruntime, on one thread.
 
     python bench/small_images.py                prints the table
-    python bench/small_images.py --only resnet  networks whose names have this in them
+    python bench/small_images.py --only resnet  networks with this text in their names
 
-Networks are made here, of random weights. The two take turns; figures are medians of calls, by the process's time on
-the CPU. "difference" is the largest one, by the largest number of the result.
+Networks are built here, with random weights. The two take turns; figures are medians of calls, by the process's CPU
+time. "difference" is the largest difference relative to the largest number of the result.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def in_onnxruntime(path: Path) -> Any:
 
 
 def turns(*calls: Callable[[], object]) -> Iterator[list[float]]:
-    """Seconds that each call takes, again and again."""
+    """Yield the seconds of each call, repeatedly."""
     end, count = time.perf_counter() + SECONDS, 0
     while time.perf_counter() < end or count < FEWEST:
         yield [seconds(call) for call in calls]
@@ -86,7 +86,7 @@ def seconds(call: Callable[[], object]) -> float:
 
 
 class Network:
-    """A model that grows by a layer with each call; `last` is the name of what the last one gives."""
+    """Model that grows by a layer per call. `last` is the name of the last result."""
 
     def __init__(self, channels: int) -> None:
         self.last, self.channels = "x", channels
@@ -102,7 +102,7 @@ class Network:
     def conv(
         self, count: int, taps: int = 3, stride: int = 1, groups: int = 1, other: str = "", *, relu: bool = True
     ) -> str:
-        """A convolution to that many channels, as batch norms leave it; `other` is added."""
+        """Add a convolution to `count` channels with a folded batch norm. `other` is added to its result."""
         shape = (count, self.channels // groups, taps, taps)
         spread = (2 / numpy.prod(shape[1:])) ** 0.5
         weight = self._weight(self._random.standard_normal(shape) * spread)
@@ -133,7 +133,7 @@ Build = Callable[[Network], None]
 
 
 def of_blocks(network: Network, *, bottleneck: bool) -> None:
-    """Four stages of two residual blocks each."""
+    """Add four stages of two residual blocks each."""
     for stage, width in enumerate((64, 128, 256, 512)):
         for place in range(2):
             stride, count = (2 if stage and not place else 1), width * (4 if bottleneck else 1)
@@ -153,7 +153,7 @@ def resnet(network: Network) -> None:
 
 
 def resnet_of_photos(network: Network, *, bottleneck: bool = False) -> None:
-    """As for larger images: its last planes have 1x1 or 2x2 places."""
+    """Add a ResNet for larger images: its last planes have 1x1 or 2x2 positions."""
     network.conv(64, 7, 2)
     network.node("MaxPool", network.last, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
     of_blocks(network, bottleneck=bottleneck)

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of many small loops by rx.jit beside jax.jit on XLA's CPU backend: samplers, solvers, filters.
+"""Programs of many small loops by rx.jit, beside jax.jit on XLA's CPU backend: samplers, solvers, filters.
 
     build/env-jax/bin/python bench/small_loops.py                  all programs
-    build/env-jax/bin/python bench/small_loops.py rk nuts          those programs
+    build/env-jax/bin/python bench/small_loops.py rk nuts          named programs
 
-Both run in one process on one CPU and take turns. Times are CPU time of the whole process: seconds from a function of
-Python to a program, without a cache and without processes that help, and the median of milliseconds per call. Before,
-another program is compiled by both, which imports what they need.
+Both run in one process on one CPU and take turns. Times are CPU time of the whole process: seconds from a Python
+function to a program, without a cache and helper processes, and the median of milliseconds per call. Both compile
+another program before, which imports the modules that they need.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _CALLS, _ROUNDS = 20, 15
 
 
 class Program(NamedTuple):
-    """A function of jax and its arguments."""
+    """Function of jax, and its arguments."""
 
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
 
 
 def leapfrog() -> Program:
-    """A scan of while loops whose number of leapfrog steps depends on the data."""
+    """Return a scan of while loops with a data-dependent number of leapfrog steps."""
     import jax
     import jax.numpy as jnp
 
@@ -52,7 +52,7 @@ def leapfrog() -> Program:
 
 
 def kalman() -> Program:
-    """Nested scans over 3 x 3 matrices."""
+    """Return nested scans over 3 x 3 matrices."""
     import jax
     import jax.numpy as jnp
 
@@ -76,7 +76,7 @@ def kalman() -> Program:
 
 
 def newton() -> Program:
-    """Newton's method with bisection where that fails: a while loop with branches, for 200 numbers."""
+    """Return Newton's method with bisection as a fallback: a while loop with branches, for 200 numbers."""
     import jax
     import jax.numpy as jnp
 
@@ -99,7 +99,7 @@ def newton() -> Program:
 
 
 def rk() -> Program:
-    """A Runge-Kutta method of third order with adaptive steps."""
+    """Return a Runge-Kutta method of third order with adaptive steps."""
     import jax
     import jax.numpy as jnp
 
@@ -130,7 +130,7 @@ def rk() -> Program:
 
 
 def nuts() -> Program:
-    """Trajectories that double in a random direction until they turn: three loops around each other."""
+    """Return trajectories that double in a random direction until they turn: three nested loops."""
     import jax
     import jax.numpy as jnp
 
@@ -268,7 +268,7 @@ def main(names: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    # Before jax is imported: its threads are as many as there are CPUs.
+    # Before jax is imported, since it starts as many threads as there are CPUs.
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"RELAX_MLIR_CACHE": folder, "JAX_PLATFORMS": "cpu"}

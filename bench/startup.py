@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How long relax-opt takes from start to its first byte of output on a one-op file.
+"""Time of relax-opt from its start to the first byte of output on a one-op file.
 
     python bench/startup.py             prints the table
 
-Beside it, in the same run, stand the interpreter alone, the import of MLIR's bindings, and the same file through
-the wheel's own opt tool where it has one (which knows no relax operators: its file holds an upstream one).
+Further rows of the same run are the interpreter itself, the import of MLIR's bindings, and the same file through the
+wheel's own opt tool if it has one (which knows no relax operators: its file contains an upstream one).
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         table = commands(Path(name))
         samples: dict[str, list[float]] = {label: [] for label in table}
-        # In turns, so that a slow spell of the machine hits all of them.
+        # In turns, so that a slow period of the machine affects all of them.
         for _ in range(arguments.repeats):
             for label, command in table.items():
                 samples[label].append(milliseconds_to_first_byte(command))

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators with divided indices, as te and TVM's script have them, with and without `tir-simplify-indices`.
+"""Operators with divided indices, in the form of te and TVM's script, with and without `tir-simplify-indices`.
 
     python bench/te_operators.py
 
-Milliseconds of processor time a call on one thread, in turns in one run, the fastest call of each. Sizes are those of a
-batch of one of TVM's te_workload. Data are padded before the call.
+Figures are milliseconds of processor time per call on one thread, in turns in one run, the fastest call of each. Sizes
+are from TVM's te_workload with a batch of one. Data are padded before the call.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OPERATORS = {
 
 
 def without_pass() -> rx.Stages:
-    """The stages of the target, all but the pass."""
+    """Return the target's stages without the pass."""
     stages = rx.stages("llvm")
     return stages.replace("plan", [each for each in stages["plan"].passes if PASS not in str(each)])
 
@@ -51,7 +51,7 @@ def processor() -> str:
 
 def main() -> None:
     print(processor())
-    warnings.simplefilter("ignore", RuntimeWarning)  # scalar loops are what is compared with
+    warnings.simplefilter("ignore", RuntimeWarning)  # scalar loops are the baseline
     print(f"{'operator':<10}{'without':>10}{'with':>10}   compiled in")
     for name in sys.argv[1:] or OPERATORS:
         sizes = OPERATORS[name]

@@ -4,16 +4,16 @@
     python bench/torch_calls.py                     1, 10 and 100 layers, inference and training
     python bench/torch_calls.py --layers 1 --dynamic
 
-It runs in the environment of `make test-torch`: build/env-torch/bin/python. The layers are so small (8 x 8, relu) that
-little is computed. "Dynamo" is torch.compile with a backend that gives the results of the first call again, "+ AOT" our
-backend with such in place of programs: what torch.compile with AOTAutograd costs whichever compiler it has. "whole" is
-our call, "adds" what that takes beyond "+ AOT"; of it "program" is the call of the compiled program alone,
-executable["main"](...), and "around" what TorchProgram does besides: are the parameters the ones that were compiled,
-and unchanged? In training a call is the forward and the backward pass, and results that are given again are detached,
-as autograd needs them new.
+The benchmark runs in the environment of `make test-torch`: build/env-torch/bin/python. The layers are so small (8 x 8,
+relu) that little is computed. "Dynamo" is torch.compile with a backend that returns the results of the first call
+again. "+ AOT" is our backend with such functions in place of programs: the cost of torch.compile with AOTAutograd for
+any compiler. "whole" is our call, "adds" its cost beyond "+ AOT". "program" is the part in the compiled program's call,
+executable["main"](...). "around" is the rest of TorchProgram: checks that the parameters are the compiled ones, and
+unchanged. In training a call is the forward and the backward pass. Results that are returned again are detached, since
+autograd needs new tensors.
 
-Time is the thread's own (CPU), so that what else the machine does matters less; each figure is the least of several
-turns of all. "program" and "around" are called in a loop of their own, with everything in caches; in a whole call other
+Time is the thread's own (CPU), so that other work of the machine matters less. Each figure is the least of several
+turns of all. "program" and "around" are called in a loop of their own, with everything in caches. In a whole call other
 code and data come between, so that "adds" is more than their sum, on a machine with other work several times that.
 """
 
@@ -37,7 +37,7 @@ _COLUMNS = ("eager", "Dynamo", "+ AOT", "whole", "adds", "program", "around")
 
 
 def least(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Microseconds of a call of each, in turns."""
+    """Return the microseconds per call of each, in turns."""
     found = dict.fromkeys(calls, float("inf"))
     for _ in range(_TURNS):
         for name, call in calls.items():
@@ -51,7 +51,7 @@ def least(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
 
 
 class Known:
-    """A graph that is computed once: later calls get what the first one gave."""
+    """Graph that is computed once: later calls return the first results."""
 
     def __init__(self, graph: Callable[..., Any], *_: object, **__: object) -> None:
         self._boxed_call = True
@@ -100,7 +100,7 @@ watched: list[Watched] = []
 
 @contextmanager
 def programs_are(cls: Any) -> Iterator[None]:
-    """Has our backend make others of AOTAutograd's graphs than programs."""
+    """Make our backend use another class in place of programs for AOTAutograd's graphs."""
     ours = torch_compile.TorchProgram
     torch_compile.TorchProgram = cls  # type: ignore[misc]
     yield
@@ -108,7 +108,10 @@ def programs_are(cls: Any) -> Iterator[None]:
 
 
 def of_its_own_code(model: nn.Module) -> nn.Module:
-    """Dynamo looks among all that it has compiled of one code, whichever model and backend it was for."""
+    """Return the model with code of its own.
+
+    Dynamo searches all compiled versions of one code, of any model and backend.
+    """
 
     class Model(nn.Module):
         def __init__(self) -> None:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The architectures of the model zoo through rx.from_torch and torch.compile, beside torch itself.
+"""Architectures of the model zoo through rx.from_torch and torch.compile, beside torch itself.
 
     python bench/torch_models.py                         all of test/pytorch/zoo
-    python bench/torch_models.py --only Bert resnet      those with one of these in their names
+    python bench/torch_models.py --only Bert resnet      architectures with one of these in their names
     python bench/torch_models.py --inductor --onnx       beside Inductor and the way over ONNX, too
 
-It runs in the environment of `make test-torch`: build/env-torch/bin/python. Seconds of export, import, compilation and
-of the first call; milliseconds of a call, the least of several turns with the others; how far results are from those of
-eager mode, as a share of their largest value: as they are, with sizes left open, by torch.compile.
+The benchmark runs in the environment of `make test-torch`: build/env-torch/bin/python. Columns: seconds of export,
+import, compilation and the first call; milliseconds per call, the least of several turns with the others; and the
+difference of results from eager mode, relative to their largest value. Each is for static sizes, for dynamic sizes, and
+for torch.compile.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _TURNS, _SECONDS = 5, 0.1
 
 
 def least(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Milliseconds of a call of each, in turns."""
+    """Return the milliseconds per call of each, in turns."""
     found = dict.fromkeys(calls, float("inf"))
     for _ in range(_TURNS):
         for name, call in calls.items():
@@ -47,7 +48,7 @@ def least(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
 
 
 class Measured:
-    """One model."""
+    """Figures of one model."""
 
     def __init__(self, name: str, peers: Sequence[str]):
         self.name, self.peers = name, peers
@@ -127,7 +128,7 @@ def main() -> int:
         if any(each in name for each in options.only):
             try:
                 print(Measured(name, peers).row(), flush=True)
-            except Exception as error:  # whatever a model, torch or a peer raises: the others are measured
+            except Exception as error:  # models, torch and peers may raise any error; the others are still measured
                 failed += 1
                 print(f"{name:34}{type(error).__name__}: {str(error).partition(chr(10))[0][:90]}", flush=True)
     return 1 if failed else 0

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""3x3 convolutions by Winograd's minimal filtering, against direct sums: times, and errors against sums in f64.
+"""3x3 convolutions by Winograd's minimal filtering, against direct sums: times, and errors relative to sums in f64.
 
     python bench/winograd.py                             prints the table
-    python bench/winograd.py --batch 8                   of that many pictures
-    python bench/winograd.py build/models/resnet18.onnx  a call of a model, its outputs against those of direct sums
+    python bench/winograd.py --batch 8                   for that many pictures
+    python bench/winograd.py build/models/resnet18.onnx  a call of a model, its outputs against direct sums
 
-Eight convolutions stand one behind the other, with kernels of their own and a relu, as networks have them: kernels come
-from memory. All take turns in one run; figures are the fastest call's, by the time that its thread was on the CPU, or
-with --threads by the clock. An error is the largest one, by the largest number of the result.
+Eight convolutions follow each other, with kernels of their own and a relu, as in networks, so that kernels come from
+memory. All take turns in one run. Figures are of the fastest call, by its thread's CPU time, or with --threads by the
+clock. An error is the largest difference relative to the largest number of the result.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def row(channels: int, side: int, batch: int, threads: int) -> None:
 
 
 def kernel(random: Any, channels: int) -> Any:
-    """So that numbers keep their size."""
+    """Return a random kernel that preserves the magnitude of numbers."""
     return (random.normal(size=(channels, channels, 3, 3)) * (2 / 9 / channels) ** 0.5).astype("float32")
 
 
@@ -83,7 +83,7 @@ def compiled(module: rx.Module, target: str, threads: int) -> Callable[..., Any]
 
 
 def error(weight: Any, data: Any, target: str) -> float:
-    """Of one convolution."""
+    """Return the error of one convolution."""
     actual = numpy.asarray(compiled(network([weight], data.shape, relu=False), target, 1)(data)[:1])
     padded = numpy.pad(data[:1].astype("float64"), [(0, 0), (0, 0), (1, 1), (1, 1)])
     windows = sliding_window_view(padded, (3, 3), (2, 3))[0]

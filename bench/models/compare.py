@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles each exported model once and compares it with onnxruntime, the dynamic ones at three sizes.
+"""Compile each exported model once and compare it with onnxruntime, the dynamic ones at three sizes.
 
 python bench/models/compare.py build/models [name ...]         (exported by export.py; exit code 1 on a difference)
 
-"difference" is the largest one, of the largest number of a result.
+"difference" is the largest difference relative to the largest number of a result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from zoo import ZOO, Exported
 
 import relax_mlir as rx
 
-#: How far from onnxruntime, of the largest number of a result.
+#: Tolerance relative to the largest number of a result.
 TOLERANCE = 1e-4
 
 
@@ -80,7 +80,7 @@ def random_inputs(model: Exported, sizes: dict[str, int]) -> dict[str, Any]:
 
 
 def onnxruntime_session(path: Path, threads: int = 1, sizes: Mapping[str, int] = MappingProxyType({})) -> Any:
-    """`sizes` are given for what varies in the model."""
+    """Return a session. `sizes` are the values of dynamic sizes in the model."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
@@ -91,7 +91,7 @@ def onnxruntime_session(path: Path, threads: int = 1, sizes: Mapping[str, int] =
 
 
 def apart(results: Sequence[Any], expected: Sequence[Any]) -> float:
-    """The largest difference, of the largest number of a result; what is no number is the largest."""
+    """Return the largest difference relative to the largest number of a result. NaN is the largest."""
     found = [0.0]
     for got, right in zip(results, expected, strict=True):
         actual = to_numpy(got)
@@ -103,7 +103,7 @@ def apart(results: Sequence[Any], expected: Sequence[Any]) -> float:
 
 
 def _milliseconds(call: Any) -> float:
-    """The median of a few calls, within half a second."""
+    """Return the median of a few calls, within half a second."""
     times: list[float] = []
     while len(times) < 3 or (sum(times) < 0.5 and len(times) < 50):
         start = time.perf_counter()

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Time whole processes from a model's file to something that runs, and measure their memory, against other compilers.
+"""Time and memory of whole processes from a model's file to a program, against other compilers.
 
     python bench/models/compile_times.py build/models [name ...]
         --peers=build/models/env-peers/bin/python    other compilers
         --beside=../before/.venv/bin/relax-compile   another state of this project, model by model in turns
 
-Each cell has seconds by the clock, seconds of processor time of the main process, and MB: the most memory that all
-processes held at once, sampled, shared pages counted once. The columns: `cold` begins with an empty cache, `cached`
-finds the program in it, and `kernels` finds the kernels alone. `edited` compiles the model with one column less in its
-last matrix, with the kernels of the original in the cache. Python's bytecode is there, as in any installation.
+Each cell has seconds by the clock, seconds of processor time of the main process, and MB: the maximum memory of all
+processes at once, sampled, with shared pages counted once. The columns: `cold` begins with an empty cache, `cached`
+finds the program in it, and `kernels` finds only the kernels. `edited` compiles the model with one column less in its
+last matrix, with the kernels of the original in the cache. Python's bytecode is present, as in any installation.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NAMES = ("onnxruntime", "tvm", "iree")
 _COLUMNS = ("cold", "cached", "kernels", "edited")
 _PRODUCTS = ("Gemm", "MatMul")
 _SAMPLE_SECONDS = 0.01
-# Where nothing may be written, sources are compiled by each process anew.
+# Without this variable each process may write bytecode, and does not compile the sources again.
 _ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 
 
@@ -77,13 +77,14 @@ def _row(compiler: str, model: Path, peers: str, failures: list[str]) -> Iterato
                     shutil.rmtree(programs)
             source = _edited(model, folder) if column == "edited" else str(model)
             yield _output([*ours, source], failures) if source else "no matrix"
-            Path(output).unlink(missing_ok=True)  # else nothing would have to be written
+            Path(output).unlink(missing_ok=True)  # otherwise nothing would have to be written
     for peer in _NAMES if peers else ():
         yield _output([peers, str(_PEERS), peer, str(model)], failures)
 
 
 def _edited(model: Path, folder: str) -> str:
-    """Return the path of a copy whose last matrix of weights has a column less; empty where no product has one."""
+    """Return the path of a copy with one column less in the last weight matrix, or "" if no product has such a
+    matrix."""
     import onnx
     from onnx import numpy_helper
 
@@ -130,13 +131,13 @@ def measured(command: Sequence[str]) -> Measured:
 
 
 def _processor_seconds() -> float:
-    """Return what ended processes of this one, and those that they waited for, have taken."""
+    """Return the processor time of this process's ended children and their descendants."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 
 
 class _Memory(threading.Thread):
-    """The most bytes that a process and those that it started held at once."""
+    """Sampler of the maximum memory of a process and its descendants."""
 
     def __init__(self, root: int) -> None:
         super().__init__(daemon=True)
@@ -160,7 +161,7 @@ def _family(root: int) -> list[int]:
         try:
             found += map(int, Path(f"/proc/{parent}/task/{parent}/children").read_text().split())
         except (OSError, ValueError):
-            continue  # it has ended
+            continue  # the process has ended
     return found
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exports the models of zoo.py to ONNX, with random weights: a static and a dynamic variant of each, decoders of
-run-time sizes only.
+"""Export the models of zoo.py to ONNX, with random weights: a static and a dynamic variant of each.
+
+Decoders have dynamic sizes only.
 
 python bench/models/export.py build/models [name ...]
 """
@@ -39,7 +40,7 @@ def export(model: Exported, folder: Path, known_to_onnx: dict[Any, Any]) -> None
         path = folder / (f"{model.name}_dynamic.onnx" if is_marked else f"{model.name}.onnx")
         if path.exists():
             continue
-        # The exporter takes a size of 1 for one that stays 1: examples of a dynamic model have others.
+        # The exporter treats a size of 1 as static, so examples of a dynamic model have other sizes.
         inputs = example(model, model.sizes[1] if is_dynamic else model.sizes[0])
         _write(model, built, inputs, is_dynamic, known_to_onnx, path)
         print(f"{path} ({path.stat().st_size / 1e6:.0f} MB)", flush=True)
@@ -86,7 +87,7 @@ def _dynamic_shapes(model: Exported, built: Any) -> Any:
 
 
 def _takes_varargs(built: Any) -> bool:
-    """`forward(self, *inputs)` has one parameter, which is a tuple."""
+    """Check for `forward(self, *inputs)`, which has one parameter, a tuple."""
     import inspect
 
     kinds = [each.kind for each in inspect.signature(built.forward).parameters.values()]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a model needs at least: its multiplications and additions at the machine's peak, or its bytes as fast as memory
-gives them, whichever takes longer. Both speeds are measured, on as many threads.
+"""Lower bound of a model's time: its arithmetic at the machine's peak, or its bytes at the memory's bandwidth.
 
-Work is that of products and convolutions, from the graph; bytes are weights, once, and the model's inputs and results.
+The larger one counts. Both speeds are measured on the same number of threads. Work is that of products and
+convolutions, from the graph; bytes are weights, once, and the model's inputs and results.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from undisturbed import undisturbed
 import relax_mlir as rx
 from relax_mlir import relax
 
-#: Data, weights and sums of the product whose speed is the peak of a precision.
+#: Data, weight and sum types of the product that measures the peak of a precision.
 TYPES = {
     "f32": ("float32", "float32", "float32"),
     "bf16": (ml_dtypes.bfloat16, ml_dtypes.bfloat16, "float32"),
     "int8": ("uint8", "int8", "int32"),
 }
 _SIZE, _STREAM, _TRIES = 1024, 256 << 20, 15
-#: Bytes that one core writes and another one reads: both have room for them in a cache of their own.
+#: Bytes that one core writes and another one reads. Both have room for them in their own caches.
 _HANDED = 256 << 10
 
 
@@ -45,7 +45,7 @@ class Work(NamedTuple):
 
 
 def work_of_model(module: rx.Module) -> Work | None:
-    """None where sizes are not known, or a loop repeats the work."""
+    """Return the work of a model, or None if sizes are dynamic or a loop repeats the work."""
     flops = weights = 0
     for operation in operations_in(module.operation):
         row = row_of(operation.opview)
@@ -63,31 +63,33 @@ def work_of_model(module: rx.Module) -> Work | None:
 
 
 def _is_looked_up(constant: Operation) -> bool:
-    """A table of which a call reads some rows."""
+    """Check whether a constant is a lookup table, of which a call reads some rows."""
     users = [use.owner.name for use in constant.result.uses]
     return users == ["relax.take"]
 
 
 def floor(work: Work, ends: int, precision: str, threads: int) -> tuple[float, str]:
-    """Seconds at least, and what takes them: "F" for arithmetic, "B" for memory. Weights of f32 have half their bytes
-    where they are computed with in bf16; `ends` are bytes of inputs and results."""
+    """Return the least seconds, and the limiting resource: "F" for arithmetic, "B" for memory.
+
+    Weights of f32 have half their bytes if the computation is in bf16. `ends` are bytes of inputs and results.
+    """
     weights = work.weights / 2 if precision == "bf16" else work.weights
     return max((work.flops / peak(precision, threads), "F"), ((weights + ends) / stream(threads), "B"))
 
 
 @cache
-def peak(precision: str, threads: int) -> float:
-    """Operations a second of a product of matrices whose right one is known."""
+def peak(precision: str, threads: int, target: str = "llvm") -> float:
+    """Return the operations per second of a matrix product with a constant right operand."""
     data, weights, sums = TYPES[precision]
     module = rx.Module()
     with module.function("main", [rx.tensor((_SIZE, _SIZE), str(numpy.dtype(data)))]) as f:
         f.returns(relax.matmul(*f, relax.const(numpy.ones((_SIZE, _SIZE), weights)), out_dtype=sums))
-    return 2 * _SIZE**3 / _fastest(rx.compile(module), numpy.ones((_SIZE, _SIZE), data), threads)
+    return 2 * _SIZE**3 / _fastest(rx.compile(module, target), numpy.ones((_SIZE, _SIZE), data), threads)
 
 
 @cache
 def stream(threads: int) -> float:
-    """Bytes a second of a product of a row with weights that no cache holds."""
+    """Return the bytes per second of a product of a row with weights that exceed the caches."""
     return _STREAM / _fastest(_reader(), numpy.ones((1, _SIZE), "float32"), threads)
 
 
@@ -101,8 +103,10 @@ def _reader() -> rx.runtime.Executable:
 
 
 def handed() -> float | None:
-    """Bytes a second that a core reads of what another one has written, now: the host of a virtual machine may move its
-    cores to where they share no cache, and back. None where this process may use one core only."""
+    """Return the bytes per second that a core reads from another core's recent writes, or None with a single core.
+
+    The host of a virtual machine may move its cores apart, so that they share no cache, and back.
+    """
     usable = sorted(os.sched_getaffinity(0))
     if len(usable) < 2:
         return None

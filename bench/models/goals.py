@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What figures say of a goal, as rows of a table that is appended to a file: several programs fill it in one run."""
+"""Rows of figures against goals, in a table that is appended to a file: several programs extend it in one run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def add_option(parser: argparse.ArgumentParser) -> None:
 
 
 def judge(path: Path | None, goal: str, limit: float, found: Mapping[str, float], *, at_least: bool = False) -> None:
-    """Prints a goal's row: whether each of the figures, by name and to two digits, keeps to the limit."""
+    """Print a goal's row: whether each of the figures, by name and to two digits, satisfies the limit."""
     row = verdict(goal, limit, found, at_least)
     print(row, end="", flush=True)
     if path is not None:

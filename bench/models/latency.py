@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times the exported models, static and of run-time sizes, by threads, precisions and batches, against onnxruntime and
-OpenVINO (f32 forced, and as it is by default).
+"""Latency of the exported models, static and dynamic, by threads, precisions and batches.
+
+They are compared with onnxruntime and OpenVINO (forced to f32, and in its default precision).
 
 python bench/models/latency.py build/models [--models bert vit] [--threads 1 2] [--precision f32 bf16] [--batch 1 8]
 
-The models are exported by export.py. bf16: f32 models, computed in bf16 where that is faster. int8: the models,
-quantized by onnxruntime's tools with random calibration into build/models/<name>_int8.onnx (QDQ, unsigned activations,
-signed weights with a scale for each channel). All of a row take the same file, and have to give what onnxruntime gives.
+export.py exports the models. bf16: f32 models, computed in bf16 where that is faster. int8: the models, quantized by
+onnxruntime's tools with random calibration into build/models/<name>_int8.onnx (QDQ, unsigned activations, signed
+weights with a scale for each channel). All of a row use the same file, and must return onnxruntime's results.
 
-All of a row run in turns in this process, each for a while before it is timed: threads of the one before look for work
-for some time. A turn in which a virtual machine's host takes CPUs away is measured again. Figures are medians of turns,
-in milliseconds; "to" is ours to the one on its left, below 1 where this project is faster. "floor" is the share of
-what is reached that the machine allows: arithmetic (F) or memory (B). What compares ours with ours, run-time sizes with
-known ones and two threads with one, is a median too, of the ratios within each turn: such a row has the program of its
-static model among those that take turns. "by tiles" is with the target's option winograd=4: its floor is that of direct
-sums.
+All of a row run in turns in this process, each for a while before it is timed: idle threads of the previous one keep
+polling for some time. A turn in which a virtual machine's host takes CPUs away is repeated. Figures are medians of
+turns, in milliseconds. "to" is the ratio of ours to the figure on its left, below 1 if this project is faster. "floor"
+is the share of the machine's limit: arithmetic (F) or memory (B). Ratios of ours to ours, dynamic to static sizes and
+two threads to one, are medians of the ratios within each turn. Such a row includes the program of its static model in
+the turns. "by tiles" uses the target's option winograd=4; its floor is that of direct sums.
 """
 
 from __future__ import annotations
@@ -51,33 +51,33 @@ from zoo import ZOO
 
 import relax_mlir as rx
 
-#: The eight whose geomean is a goal; the others' operators are no products for the greater part.
+#: The eight models of the geomean goal. The others consist mainly of operators that are not products.
 _EIGHT = ("resnet18", "resnet50", "mobilenet_v2", "bert", "gpt2", "vit", "llama", "mlp")
-#: Of these, whose convolutions of 3x3 taps may take fewer products.
+#: Models among them with 3x3 convolutions that may use fewer products.
 _BY_TILES = ("resnet18", "resnet50")
-#: How far from onnxruntime, of the largest number of a result. What is rounded to a byte in another order moves by one,
-#: which later layers make more of: int8 may be as far from onnxruntime's int8 as that is from its f32.
+#: Tolerance relative to the largest number of a result. Rounding to a byte in another order changes a value by one, and
+#: later layers amplify this. int8 may differ from onnxruntime's int8 as much as that differs from its f32.
 _TOLERANCE = {"f32": 1e-4, "bf16": 5e-2, "int8": 2e-2}
-#: Seconds: to let others' threads go to sleep, to warm up, to measure.
+#: Seconds: for others' threads to go to sleep, to warm up, to measure.
 _PAUSE, _WARM, _MEASURED = 0.05, 0.05, 0.08
 _LEAST_TURNS, _MOST_TURNS = 3, 7
-#: What two threads should gain on is above this many milliseconds.
+#: Two threads should gain on models above this many milliseconds.
 _LARGE = 10.0
 
-#: Of a model with run-time sizes: ours of its static one, which takes turns with it and has no column.
+#: Our program of the static model, which takes turns with a dynamic one and has no column.
 _STATIC = "static"
 
 Figures = dict[tuple[str, int], float]
-#: Milliseconds by who and threads, of each turn.
+#: Milliseconds of each turn by contender and threads.
 Turns = Mapping[tuple[str, int], Sequence[float]]
 
 
 class Row(NamedTuple):
     case: Case
     turns: Turns
-    #: Milliseconds by who, and threads: the medians.
+    #: Median milliseconds by contender and threads.
     found: Figures
-    #: How much of the floor ours reaches, and of which, by threads.
+    #: Share of the floor that ours reaches, and its limiting resource, by threads.
     shares: dict[int, tuple[float, str]]
 
 
@@ -112,15 +112,15 @@ def main() -> int:
 
 
 class Static(NamedTuple):
-    """Of static models, which come before those with run-time sizes, by name."""
+    """Results of static models by name, which precede the dynamic ones."""
 
     works: dict[str, Work | None]
-    #: The last one only: they keep their weights.
+    #: Only the last program, since programs keep their weights.
     programs: dict[str, rx.runtime.Executable]
 
 
 class Unmeasured(Exception):
-    """There is no model, or its results are too far from onnxruntime's."""
+    """The model is missing, or its results are too far from onnxruntime's."""
 
 
 def _arguments() -> argparse.Namespace:
@@ -137,7 +137,10 @@ def _arguments() -> argparse.Namespace:
 
 
 def _cases(precision: str, batch: int, names: Sequence[str] | None) -> Iterator[Case]:
-    """What a detector selects is other boxes where scores are rounded: in f32 alone there are more than the eight."""
+    """Yield the cases.
+
+    The models other than the eight only run in f32: a detector selects other boxes from rounded scores.
+    """
     with_others = precision == "f32" and (batch == 1 or names)
     for model in ZOO:
         if (with_others or model.name in _EIGHT) and (not names or model.name in names):
@@ -166,7 +169,7 @@ def _measured(case: Case, peers: Sequence[str], arguments: argparse.Namespace, s
     if not case.is_dynamic:
         static.programs[case.model.name] = program
     programs = {OURS: program, **({_STATIC: static.programs.get(case.model.name)} if case.is_dynamic else {})}
-    # Ours next to each other: they are compared turn by turn.
+    # Our programs are adjacent, since they are compared turn by turn.
     ours = [(who, threads, each) for threads in arguments.threads for who, each in programs.items() if each]
     runs = {(who, threads): _ours(each, given, threads) for who, threads, each in ours}
     runs |= {(who, threads): run_of(who, case, path, inputs, threads) for threads in arguments.threads for who in peers}
@@ -201,7 +204,7 @@ def _tolerance(case: Case, exported: Path, expected: Sequence[Any], inputs: Mapp
 
 
 def _turns(runs: Mapping[tuple[str, int], Run], budget: float) -> Turns:
-    """Milliseconds of a call of each, in as many turns as fit into that many seconds."""
+    """Return the milliseconds per call of each, in as many turns as fit into the budget of seconds."""
     for run in runs.values():
         run()
     once = {key: _seconds_of_call(run, 0) for key, run in runs.items()}
@@ -245,7 +248,7 @@ def _head(precision: str, batch: int, peers: Sequence[str], threads: Sequence[in
 
 
 def _row(name: str, found: Figures, shares: Mapping[int, tuple[float, str]]) -> str:
-    """By threads: ours, its share of the floor, each peer's, and ours to that."""
+    """Return a row: by threads ours, its share of the floor, each peer's time, and the ratio of ours to it."""
     cells = [f"{name:<22}"]
     for threads in dict.fromkeys(count for _, count in found):
         ours = found[OURS, threads]

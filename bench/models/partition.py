@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times of models that external codegens run in part, against the target's own code and onnxruntime, on one thread.
+"""Times of models with parts for external codegens, against the target's own code and onnxruntime, on one thread.
 
 OPENBLAS_NUM_THREADS=1 python bench/models/partition.py build/models [name ...]
 
-The models are exported by export.py; the exit code is 1 on a difference. Every round calls each program once; the least
-CPU time of the rounds is shown, which what else the machine does changes least. What is compared are the results of a
-process of its own, which loads the saved program and has to do without the compiler.
+export.py exports the models; the exit code is 1 on a difference. Every round calls each program once. The least CPU
+time of the rounds is shown, which other work of the machine changes least. The compared results come from a separate
+process, which loads the saved program without the compiler.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from zoo import ZOO, Exported
 import relax_mlir as rx
 
 MODELS = ("resnet50", "bert", "llama")
-#: What is partitioned to, in the order of priority; nothing is the target alone.
+#: Codegens of each variant, in the order of priority. The empty one uses only the target.
 PLANS: tuple[tuple[str, ...], ...] = (
     (),
     ("dnnl",),
@@ -36,7 +36,7 @@ PLANS: tuple[tuple[str, ...], ...] = (
     ("dnnl", "blas"),
 )
 ROUNDS = 15
-#: Loads a program and calls it, without MLIR.
+#: Code that loads a program and calls it, without MLIR.
 ALONE = """
 import sys
 sys.modules["torch_mlir"] = sys.modules["mlir"] = None
@@ -52,9 +52,9 @@ numpy.savez(folder + "/results.npz", *map(runtime.to_numpy, several))
 class Variant(NamedTuple):
     name: str
     call: Callable[[], Any]
-    #: Of a call in a process of its own.
+    #: Results of a call in a separate process.
     results: list[Any]
-    #: Operators that codegens were given, and the parts that they are in.
+    #: Number of operators in parts, and number of parts.
     operators: int
     parts: int
     compile_s: float
@@ -95,7 +95,7 @@ def compare(model: Exported, path: Path) -> Iterator[bool]:
 
 
 def made(path: Path, plan: Sequence[str], inputs: Sequence[Any]) -> Variant:
-    """A program from a file, as users run it."""
+    """Return a program from a file, as users run it."""
     journal = rx.Journal()
     start = time.perf_counter()
     program = rx.compile(rx.from_onnx(path), partition=plan, journal=journal)
@@ -111,7 +111,7 @@ def made(path: Path, plan: Sequence[str], inputs: Sequence[Any]) -> Variant:
 
 
 def called_alone(folder: str, inputs: Sequence[Any]) -> list[Any]:
-    """What the program in a folder gives where there is no compiler."""
+    """Return the results of the program in a folder, in a process without the compiler."""
     numpy.savez(Path(folder) / "inputs.npz", *inputs)
     subprocess.run([sys.executable, "-c", ALONE, folder], check=True)
     with numpy.load(Path(folder) / "results.npz") as given:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From a model's file to something that runs, with another compiler: python peers.py onnxruntime|tvm|iree model.onnx"""
+"""From a model's file to a program, with another compiler: python peers.py onnxruntime|tvm|iree model.onnx"""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def onnxruntime(path: str) -> None:
 
 
 def tvm(path: str) -> None:
-    """As TVM's own tutorial compiles a model for a CPU, without tuning, and keeps it as a library."""
+    """Compile a model like TVM's own tutorial for a CPU, without tuning, and keep it as a library."""
     import os
     import tempfile
 
@@ -49,7 +49,7 @@ def iree(path: str) -> None:
 
 
 def _run(command: list[str]) -> None:
-    """Ends with what the command says where it fails."""
+    """Run a command, and exit with its output if it fails."""
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         sys.exit("\n".join(line for line in done.stderr.splitlines() if "error" in line) or done.stderr[-500:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Quantizes exported models by onnxruntime's tools, as latency.py takes them: build/models/<name>_int8.onnx.
+"""Quantize exported models by onnxruntime's tools for latency.py: build/models/<name>_int8.onnx.
 
 python bench/models/quantize.py build/models resnet50 bert
 """

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A model as each of those compared runs it, at given sizes: this project, onnxruntime, OpenVINO; and the models of
-onnxruntime's quantization tool."""
+"""Runs of a model by each contender at given sizes: this project, onnxruntime, OpenVINO; and quantized models.
+
+onnxruntime's quantization tool quantizes the models.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ import relax_mlir as rx
 Run = Callable[[], Any]
 _NONE: Mapping[str, Sequence[int]] = MappingProxyType({})
 OURS, ONNXRUNTIME, OPENVINO, OPENVINO_DEFAULT = "ours", "onnxruntime", "OpenVINO f32", "OpenVINO"
-#: Beside whom each precision is measured: OpenVINO as it is by default computes in what the CPU is fastest in.
+#: Peers of each precision: OpenVINO's default precision is the one in which the CPU is fastest.
 PEERS = {
     "f32": (ONNXRUNTIME, OPENVINO),
     "bf16": (OPENVINO_DEFAULT,),
@@ -29,13 +31,13 @@ PEERS = {
 
 
 class Case(NamedTuple):
-    """A model at a batch, the one that it is exported with (0) or another; static or with dynamic sizes."""
+    """Model at the exported batch (0) or another one; static or with dynamic sizes."""
 
     model: Exported
     is_dynamic: bool
     batch: int
     precision: str
-    #: Whether convolutions of 3x3 taps work by tiles, with fewer products and another error.
+    #: True if 3x3 convolutions use tiles, with fewer products and another error.
     by_tiles: bool = False
 
     @property
@@ -52,13 +54,13 @@ class Case(NamedTuple):
 
     @property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """What inputs are declared as: static models of another batch are dynamic ones with their sizes given."""
+        """Return the declared shapes of inputs: static models of another batch are dynamic ones with fixed sizes."""
         if self.is_dynamic or not self.batch:
             return {}
         return {each.name: self.model.shape(each, self.sizes) for each in self.model.inputs}
 
     def path(self, folder: Path) -> Path:
-        """Of what is exported."""
+        """Return the path of the exported file."""
         return folder / f"{self.model.name}{'_dynamic' if self.is_dynamic or self.batch else ''}.onnx"
 
     def inputs(self) -> dict[str, Any]:
@@ -66,13 +68,15 @@ class Case(NamedTuple):
 
 
 def model_file(case: Case, exported: Path) -> Path:
-    """The file that all take: of int8, quantized where that has not been done yet."""
+    """Return the file that all contenders use: for int8 the quantized one, which is created if needed."""
     return quantized(case.model, exported) if case.precision == "int8" else exported
 
 
 def quantized(model: Exported, source: Path) -> Path:
-    """QDQ, unsigned activations, signed weights with a scale for each channel; one random input says how large numbers
-    get."""
+    """Return a quantized model: QDQ, unsigned activations, signed weights with a scale for each channel.
+
+    One random input calibrates the ranges.
+    """
     from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_static
 
     path = source.with_name(f"{source.stem}_int8.onnx")
@@ -89,7 +93,7 @@ def quantized(model: Exported, source: Path) -> Path:
     partial = path.with_suffix(".partial")
     how = {"quant_format": QuantFormat.QDQ, "per_channel": True}
     types = {"activation_type": QuantType.QUInt8, "weight_type": QuantType.QInt8}
-    logging.disable(logging.WARNING)  # that other tools could be run before
+    logging.disable(logging.WARNING)  # logs suggest other tools to run before
     quantize_static(source, partial, Random(), **how, **types)
     logging.disable(logging.NOTSET)
     partial.rename(path)
@@ -101,7 +105,7 @@ def module_of(case: Case, path: Path) -> rx.Module:
 
 
 def run_of(who: str, case: Case, path: Path, inputs: Mapping[str, Any], threads: int) -> Run:
-    """A call by one of the peers."""
+    """Return a call by one of the peers."""
     if who == ONNXRUNTIME:
         session = onnxruntime_session(path, threads, case.sizes if case.shapes else {})
         return lambda: session.run(None, dict(inputs))
@@ -111,7 +115,7 @@ def run_of(who: str, case: Case, path: Path, inputs: Mapping[str, Any], threads:
 def openvino_run(
     path: Path, inputs: Mapping[str, Any], threads: int, precision: str, shapes: Mapping[str, Sequence[int]] = _NONE
 ) -> Run:
-    """In a precision, or its own default where that is empty; `shapes` are given for what varies in the model."""
+    """Return a run in a precision, or in the default one for "". `shapes` are the values of dynamic shapes."""
     import openvino
 
     core = openvino.Core()
@@ -127,10 +131,12 @@ def openvino_run(
 
 
 def find_openvino(folder: Path) -> str:
-    """Its version and what it computes in by default; empty where it is not installed, neither here nor next to the
-    models, where `make bench-models` puts it."""
+    """Return OpenVINO's version and default precision, or "" if it is not installed.
+
+    It is searched here and next to the models, where `make bench-models` installs it.
+    """
     if importlib.util.find_spec("openvino") is None:
-        # Behind all others: what is installed here is not taken from there.
+        # At the end, so that installed packages have priority.
         sys.path.extend(map(str, folder.glob("env-peers/lib/python*/site-packages")))
     try:
         import openvino

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The models that are exported from torch, with random weights: what each is, what it takes, and at which sizes.
+"""Models that are exported from torch, with random weights: construction, inputs, and sizes.
 
 Needs torch and transformers only when a model is built: their versions are in requirements.txt.
 """
@@ -11,31 +11,31 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-#: A dynamic size, with the largest that the exporter gets.
+#: Names of dynamic sizes, with the largest value for the exporter.
 BATCH, SEQUENCE, FRAMES, PAST = "batch", "sequence", "frames", "past"
 
 
 @dataclass(frozen=True)
 class Input:
-    """An input: names in its sizes are those that vary in the dynamic variant."""
+    """Input. Names in its sizes are the dynamic sizes of the dynamic variant."""
 
     name: str
     sizes: tuple[int | str, ...]
     dtype: str = "float32"
-    #: Integers are drawn below this; `mask` inputs are ones.
+    #: Exclusive upper limit of random integers; `mask` inputs are ones.
     below: int = 0
 
 
 @dataclass(frozen=True)
 class Exported:
-    """A model, its inputs, and the sizes: the first of `sizes` is what the static variant has."""
+    """Model, its inputs, and the sizes: the static variant has the first of `sizes`."""
 
     name: str
     build: Callable[[], Any]
     inputs: tuple[Input, ...]
     outputs: tuple[str, ...]
     sizes: tuple[dict[str, int], ...]
-    #: Exported by torch's older exporter, by tracing: the newer one fixes the number of an LSTM's steps.
+    #: True for torch's older exporter, by tracing: the newer one fixes the number of an LSTM's steps.
     is_traced: bool = False
 
     def shape(self, given: Input, sizes: dict[str, int]) -> tuple[int, ...]:
@@ -55,7 +55,7 @@ def _frame_sizes(*sizes: tuple[int, int]) -> tuple[dict[str, int], ...]:
 
 
 def _logits(model: Any) -> Any:
-    """Only the logits of a model of transformers: its own results are dictionaries with much else."""
+    """Return only the logits of a model of transformers. Its own results are dictionaries with many other items."""
     import torch
 
     class Logits(torch.nn.Module):
@@ -77,7 +77,7 @@ def _resnet(layer: str, depths: list[int], hidden: list[int]) -> Any:
 
 
 def _with_spread_norms(model: Any) -> Any:
-    """Batch normalizations of a fresh model do nothing: theirs get numbers that do."""
+    """Set random statistics in batch normalizations, which have no effect in a fresh model."""
     import torch
 
     for module in model.modules():
@@ -88,8 +88,10 @@ def _with_spread_norms(model: Any) -> Any:
 
 
 def _with_he_weights(model: Any) -> Any:
-    """Those of a fresh MobileNetV2 are so small that nothing of a picture reaches the logits, and a comparison of these
-    finds no fault."""
+    """Set He weights. Weights of a fresh MobileNetV2 are so small that its logits do not depend on the picture.
+
+    A comparison of such logits would find no fault.
+    """
     import torch
 
     for module in model.modules():
@@ -120,7 +122,7 @@ def vit() -> Any:
 
 
 def bert() -> Any:
-    """BERT base with its classifier, ids and mask as inputs."""
+    """Return BERT base with its classifier, ids and mask as inputs."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
@@ -144,7 +146,7 @@ def gpt2() -> Any:
 
 
 def llama() -> Any:
-    """Four layers with rotary embeddings, RMSNorm and grouped queries."""
+    """Return four layers with rotary embeddings, RMSNorm and grouped queries."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
@@ -181,7 +183,7 @@ def gpt2_cached() -> Any:
 
 
 def llama_cached() -> Any:
-    """As `llama`, for longer texts."""
+    """Return a variant of `llama` for longer texts."""
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
@@ -197,7 +199,7 @@ def llama_cached() -> Any:
 
 
 def _cached(model: Any) -> Any:
-    """Takes the keys and values of earlier tokens behind the new ones, and gives them with these."""
+    """Return the model with keys and values of earlier tokens as further inputs, and the extended ones as results."""
     import torch
     from transformers import DynamicCache
 
@@ -217,7 +219,7 @@ def _cached(model: Any) -> Any:
 
 
 def mlp() -> Any:
-    """Three layers and a classifier."""
+    """Return three layers and a classifier."""
     import torch
 
     sizes = [784, 1024, 1024, 512]
@@ -226,7 +228,7 @@ def mlp() -> Any:
 
 
 def lstm() -> Any:
-    """Two layers, both directions, and a projection of each step."""
+    """Return two bidirectional layers, and a projection of each step."""
     import torch
 
     class Tagger(torch.nn.Module):
@@ -242,7 +244,7 @@ def lstm() -> Any:
 
 
 def detector() -> Any:
-    """A backbone, a head of boxes and scores for each place, and ONNX's NonMaxSuppression behind it."""
+    """Return a backbone, a head of boxes and scores for each position, and ONNX's NonMaxSuppression."""
     import torch
 
     def block(inputs: int, outputs: int, stride: int) -> Any:
@@ -272,14 +274,14 @@ def detector() -> Any:
 
 
 def _suppress(boxes: Any, scores: Any) -> Any:
-    """ONNX's NonMaxSuppression, which torch has no operator for: `translations` teaches the exporter."""
+    """Call ONNX's NonMaxSuppression, which torch has no operator for: the exporter uses `translations`."""
     import torch
 
     return torch.ops.relax_zoo.suppress(boxes, scores)
 
 
 def translations() -> dict[Any, Any]:
-    """The operators of models here that the exporter does not know, with their ONNX."""
+    """Return the operators of these models that the exporter does not know, with their ONNX."""
     import onnxscript
     import torch
 
@@ -300,7 +302,7 @@ def translations() -> dict[Any, Any]:
     return {torch.ops.relax_zoo.suppress.default: suppress}
 
 
-#: Libraries of torch go with their objects.
+#: torch's libraries are deleted with their objects.
 _LIBRARIES: list[Any] = []
 
 _PICTURE = (Input("pixel_values", (BATCH, 3, 224, 224)),)
@@ -331,7 +333,7 @@ def _decoder(name: str, build: Callable[[], Any], layers: int, heads: int, size:
     return Exported(name, build, (*_TOKENS, *past), ("logits", *(f"present.{place}" for place in places)), sizes)
 
 
-#: Models that go on with a text: of run-time sizes only.
+#: Models that generate text, with dynamic sizes only.
 DECODERS: tuple[Exported, ...] = (
     _decoder("gpt2_cached", gpt2_cached, 12, 12, 64),
     _decoder("llama_cached", llama_cached, 4, 2, 64),
