@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolution, bias and ReLU as one operator of one's own: its type, ONNX node, layouts, and loops by hand."""
+"""Convolution, bias and ReLU as one user-defined operator: its type, ONNX node, layouts, and hand-written loops."""
 
 import relax_mlir as rx
 from relax_mlir import relax, te

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An ONNX model with operators of its maker's own, which become relax operators, a hand-written PrimFunc and a call."""
+"""ONNX model with custom operators, which become relax operators, a hand-written PrimFunc and an external call."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ DOMAIN = "example.meter"
 
 
 def model() -> Any:
-    """Levels of a signal's running maximum, softly limited: three operators that no other program knows."""
+    """Return the levels of a signal's running maximum, softly limited: three custom operators."""
     nodes = [
         helper.make_node("SoftLimit", ["signal"], ["limited"], domain=DOMAIN, name="limit", bound=2.0),
         helper.make_node("RunningMax", ["limited"], ["highest"], domain=DOMAIN, name="highest"),
@@ -26,13 +26,13 @@ def model() -> Any:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20), helper.make_opsetid(DOMAIN, 1)])
 
 
-# 1. Of relax operators: they are fused and scheduled as all others are.
+# 1. With relax operators: they are fused and scheduled like all others.
 def soft_limit(node: Any) -> Any:
     bound = rx.relax.const(node.float("bound", 1.0), node.value(0).dtype)
     return rx.relax.multiply(rx.relax.tanh(rx.relax.divide(node.tensor(0), bound)), bound)
 
 
-# 2. Of a PrimFunc written by hand: a loop that no operator has.
+# 2. With a hand-written PrimFunc: a loop that no operator has.
 def running_max(x: Any, out: Any) -> None:
     def sample(i: Any, t: Any) -> None:
         value, is_first = rx.loops.load(x, i, t), t == 0
@@ -46,7 +46,7 @@ def running_max_of(node: Any) -> Any:
     return node.call_tir(running_max, [node.tensor(0)], node.value(0).info)
 
 
-# 3. Of an external function, in any language that tvm-ffi knows, which is found by its name when the program runs.
+# 3. With an external function, in any language that tvm-ffi supports. The program finds it by name at run time.
 def levels(x: Any, out: Any) -> None:
     numpy.from_dlpack(out)[...] = numpy.round(numpy.from_dlpack(x) * 10) / 10
 
@@ -56,7 +56,7 @@ def levels_of(node: Any) -> Any:
 
 
 def teach() -> None:
-    """As a decorator it stands above its function; here the compiler is to complain first."""
+    """Register the converters. Usually the call is a decorator; here the compiler first shows its error."""
     rx.register_onnx(DOMAIN, "SoftLimit")(soft_limit)
     rx.register_onnx(DOMAIN, "RunningMax")(running_max_of)
     rx.register_onnx(DOMAIN, "Levels")(levels_of)

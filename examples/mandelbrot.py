@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The Mandelbrot set as a graph of relax operators with a loop: compiled once, drawn at two sizes, beside numpy."""
+"""The Mandelbrot set as a graph of relax operators with a loop: compiled once, drawn at two sizes, beside NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import relax_mlir as rx
 ITERATIONS = 60
 SHADES = " .:-=+*#%@"
 
-# What a point is after one more step: z = z * z + c, and how many steps it has stayed near 0.
+# One more step of a point: z = z * z + c, and the number of steps for which it stayed near 0.
 GRAPH = """
 !grid = tensor<?x?xf32, #relax.sym<["h", "w"]>>
 func.func @main(%cr: !grid {relax.name = "re"}, %ci: !grid {relax.name = "im"}, %steps: i64 {relax.name = "steps"})
@@ -46,7 +46,7 @@ func.func @main(%cr: !grid {relax.name = "re"}, %ci: !grid {relax.name = "im"}, 
 
 
 def plane(width: int, height: int) -> tuple[Any, Any]:
-    """The complex numbers behind the places of a picture."""
+    """Return the complex numbers of a picture's pixels."""
     re, im = numpy.meshgrid(numpy.linspace(-2.1, 0.7, width), numpy.linspace(-1.15, 1.15, height))
     return re.astype("float32"), im.astype("float32")
 
@@ -67,7 +67,7 @@ def picture(counts: Any) -> str:
 
 
 def seconds(function: Any, *arguments: Any) -> float:
-    """The best of three."""
+    """Return the best time of three calls."""
     times = []
     for _ in range(3):
         start = time.perf_counter()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What `make run` shows: a module through passes, readable after each; then what compiled programs do."""
+"""Demonstration of `make run`: a module through passes, readable after each, and then compiled programs."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Two layers, one of which has an activation that the accelerator lacks; read as a script, never run.
+# Two layers; the accelerator lacks the activation of one of them. The file is read as a script and never run.
 from relax_mlir.script import relax as R
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Two convolutions with kernels in HWIO, of which example_npu takes the first: it has windows, the second has none.
+# Two convolutions with kernels in HWIO. example_npu takes the first, which has windows; the second has none.
 from relax_mlir.script import relax as R
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A codegen with its runtime, for an accelerator that computes layers and softmax; numpy stands for it here."""
+"""Codegen with its runtime, for an accelerator that computes layers and softmax. NumPy simulates the accelerator."""
 
 import functools
 import io
@@ -31,10 +31,10 @@ class MyNpu(rx.codegens.Codegen):
     """Layers, and softmax of rows."""
 
     patterns = (("mynpu.layer", layer, fits), ("mynpu.softmax", by_rows))
-    pipeline = "relax-fold-constant"  # of its parts alone, before compile
+    pipeline = "relax-fold-constant"  # runs on its parts only, before compile
 
     def compile(self, module, options):
-        """Bytes for a part: each function's inputs, steps (their values by the pattern's names), results, constants."""
+        """Return the bytes of a part: inputs, steps (values by name), outputs and constants of each function."""
         programs, arrays = {}, {}
         for name, part in self.steps(module).items():
             steps = [(each.composite, [each[x] for x in UNIT[each.composite][0]], each.outputs) for each in part.steps]
@@ -44,14 +44,14 @@ class MyNpu(rx.codegens.Codegen):
         return file.getvalue()
 
     def load(self, data):
-        """The functions by name, where the program runs; called once."""
+        """Return the functions by name in the process that runs the program. Called once."""
         arrays = dict(numpy.load(io.BytesIO(data)))
         programs = json.loads(str(arrays["programs"]))
         return {name: functools.partial(run, name, arrays, *program) for name, program in programs.items()}
 
 
 def run(name, arrays, inputs, constants, steps, outputs, *tensors):
-    """A call, with the tensors of inputs and outputs; these are written in place."""
+    """Run a call with the tensors of inputs and outputs. Outputs are written in place."""
     values = {number: arrays[f"{name}:{number}"] for number in constants}
     values |= dict(zip(inputs, map(numpy.from_dlpack, tensors), strict=False))
     for composite, read, (made,) in steps:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes the model of the C++ examples, a dense layer, to a file: `python model.py model.mlir`."""
+"""Write the model of the C++ examples, a dense layer, to a file: `python model.py model.mlir`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BIAS = numpy.arange(8, dtype="float32")
 
 
 def model() -> rx.Module:
-    """x @ weights + bias, for any number of rows: the first 8 columns of it."""
+    """Return x @ weights + bias for any number of rows: its first 8 columns."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor(("n", 4))}) as f:
         product = relax.matmul(*f, relax.const(WEIGHTS))

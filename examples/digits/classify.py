@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A real model from file to answers: compiles digits.onnx, reads handwritten digits, tells where the time went.
+"""A real model from file to answers: compiles digits.onnx, reads handwritten digits, and profiles the program.
 
 python examples/digits/classify.py
 """
@@ -19,7 +19,7 @@ import relax_mlir as rx
 
 HERE = Path(__file__).resolve().parent
 _SHADES = " .:-=+*#%@"
-#: How many digits are drawn, each so many characters wide.
+#: Number of digits to draw, and the width of each in characters.
 _SHOWN, _WIDTH = 6, 16
 
 
@@ -47,7 +47,7 @@ def _caption(answer: int, label: int) -> str:
 
 
 def _drawn(picture: Any) -> list[str]:
-    """Two characters for a pixel, which are about as wide as high."""
+    """Return the lines of a picture. Two characters per pixel are about as wide as high."""
     shades = (picture * (len(_SHADES) - 1)).round().astype(int)
     return ["".join(_SHADES[shade] * 2 for shade in row) for row in shades]
 
@@ -57,7 +57,7 @@ def _side_by_side(drawings: Iterable[list[str]]) -> str:
 
 
 def _compare(classify: Any, pictures: Any) -> None:
-    """Latency, and onnxruntime's results and latency where it is installed."""
+    """Print latencies, and onnxruntime's results and latency if it is installed."""
     theirs = _onnxruntime()
     for count in (1, len(pictures)):
         given = pictures[:count]
@@ -75,13 +75,13 @@ def _onnxruntime() -> Callable[[Any], Any] | None:
     except ImportError:
         return None
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1  # as ours
+    options.intra_op_num_threads = 1  # like ours
     session = onnxruntime.InferenceSession(HERE / "digits.onnx", options, providers=["CPUExecutionProvider"])
     return lambda given: session.run(None, {"pictures": given})[0]
 
 
 def _microseconds(call: Callable[[], Any]) -> float:
-    """The median of calls within a fifth of a second."""
+    """Return the median of calls within a fifth of a second."""
     times: list[float] = []
     while sum(times) < 0.2 or len(times) < 5:
         start = time.perf_counter()

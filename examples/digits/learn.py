@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains a small convolutional network on handwritten digits, and compares its losses with torch's.
+"""Train a small convolutional network on handwritten digits, and compare its losses with torch's.
 
 python examples/digits/learn.py         (a quarter of a minute)
 
-The network is a loss written as a script. What torch's losses were, from the same weights by the same steps, is in
-torch_losses.txt, which torch_losses.py has written.
+The network is a loss written as a script. torch_losses.txt has torch's losses from the same weights by the same steps;
+torch_losses.py has written it.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class Network:
 
 
 def initial() -> dict[str, Any]:
-    """Small random weights, the same for everybody."""
+    """Return small random weights, the same for everybody."""
     generator = numpy.random.default_rng(0)
     shapes = {"conv1": (12, 1, 3, 3), "conv2": (24, 12, 3, 3), "dense": (96, 10)}
     fan_in = {"conv1": 9, "conv2": 108, "dense": 96}
@@ -84,13 +84,13 @@ def initial() -> dict[str, Any]:
 
 
 def digits(name: str) -> tuple[Any, Any]:
-    """Pictures and labels of a file in this folder."""
+    """Return pictures and labels of a file in this folder."""
     kept = numpy.load(HERE / name)
     return (kept["pictures"][:, None] / 16).astype(numpy.float32), kept["labels"].astype(numpy.int64)
 
 
 def batches(count: int, epochs: int) -> Iterator[Any]:
-    """The places of the pictures of each step."""
+    """Yield the indices of the pictures of each step."""
     generator = numpy.random.default_rng(1)
     for _ in range(epochs):
         order = generator.permutation(count)
@@ -98,7 +98,7 @@ def batches(count: int, epochs: int) -> Iterator[Any]:
 
 
 def train(epochs: int) -> tuple[rx.Trainer, list[float]]:
-    """What has been trained, and the loss of each step."""
+    """Return the trainer after training, and the loss of each step."""
     pictures, labels = digits("training.npz")
     trainer = rx.Trainer(Network, "loss", rx.optim.Adam(lr=RATE), initial())
     losses = [float(trainer.step(pictures[chosen], labels[chosen])) for chosen in batches(len(pictures), epochs)]
@@ -106,7 +106,7 @@ def train(epochs: int) -> tuple[rx.Trainer, list[float]]:
 
 
 def accuracy(trainer: rx.Trainer) -> float:
-    """The share of pictures that it has not seen and reads rightly."""
+    """Return the share of new pictures that are classified correctly."""
     pictures, labels = digits("digits.npz")
     return float((trainer.executable["classify"](pictures, **trainer.parameters) == labels).mean())
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes what torch's losses are in the training of learn.py, the same weights, pictures and steps.
+"""Write torch's losses in the training of learn.py, with the same weights, pictures and steps.
 
 python examples/digits/torch_losses.py         (needs torch, and relax-mlir beside it; some seconds)
 """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains the model in this folder: a small convolutional network on scikit-learn's handwritten digits.
+"""Train the model in this folder: a small convolutional network on scikit-learn's handwritten digits.
 
 python examples/digits/train.py         (needs torch, onnxscript and scikit-learn; half a minute)
 
-Writes digits.onnx, for any number of pictures, and digits.npz: the pictures that it was not trained on.
+Writes digits.onnx, for any number of pictures, and digits.npz, the pictures of the test set.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def train(pictures: Any, labels: Any) -> torch.nn.Module:
     for _ in range(EPOCHS):
         for batch in torch.randperm(len(pictures)).split(BATCH):
             optimizer.zero_grad()
-            # The network ends in probabilities, as its users want them.
+            # The network returns probabilities, as its users want them.
             chosen = torch.log(model(_shifted(pictures[batch])) + 1e-9)
             torch.nn.functional.nll_loss(chosen, labels[batch]).backward()
             optimizer.step()
@@ -54,7 +54,7 @@ def train(pictures: Any, labels: Any) -> torch.nn.Module:
 
 
 def _shifted(pictures: Any) -> Any:
-    """Moved by up to a pixel: handwriting is not centred."""
+    """Shift pictures by up to a pixel: handwriting is not centred."""
     down, right = (int(each) for each in torch.randint(-1, 2, (2,)))
     return torch.roll(pictures, (down, right), (2, 3))
 
@@ -77,7 +77,7 @@ def main() -> None:
         torch.onnx.export(
             model, (torch.from_numpy(kept[:2]),), HERE / "digits.onnx", dynamo=False, dynamic_axes=axes, **names
         )
-    # Sixteen shades: half a byte each would do, a byte is simpler.
+    # Sixteen shades would fit in half a byte each; a byte is simpler.
     numpy.savez_compressed(
         HERE / "digits.npz", pictures=(kept[:, 0] * 16).astype(numpy.uint8), labels=kept_labels.astype(numpy.uint8)
     )

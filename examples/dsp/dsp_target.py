@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A DSP with a compiler of C: a scratchpad, a DMA of rows, a unit that multiplies bytes."""
+"""Target for a DSP with a C compiler: a scratchpad, a DMA of rows, a unit that multiplies bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BYTES = {"i8": 1, "i32": 4}
 
 
 def copy_rows(source: Any, target: Any) -> None:
-    """Start a copy for each row of a box, all of which are a group."""
+    """Start a copy for each row of a box. All copies form one group."""
     if rx.loops.strides(source)[-1] != 1 or rx.loops.strides(target)[-1] != 1:
         raise rx.Decline("the DMA copies bytes that lie one after the other")
     *rows, length = rx.loops.sizes(source)
@@ -30,7 +30,7 @@ def copy_rows(source: Any, target: Any) -> None:
 
 
 def wait_for_copies(pending: int) -> None:
-    """Wait for all groups but the last ones."""
+    """Wait for all groups except the last `pending` ones."""
     tir.call_extern("dsp_wait", [pending], ())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One block of Llama: bf16 weights and products, f32 sums, norms, softmax and rotation; heads that share keys."""
+"""One block of Llama: bf16 weights and products; f32 sums, norms, softmax and rotation; heads that share keys."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A quantized ResNet-18 for pictures of 32 x 32, as exporters write it: ONNX, QuantizeLinear and DequantizeLinear."""
+"""ResNet-18 for pictures of 32 x 32 as ONNX: in floating point, or as exporters quantize it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-#: What one step of an activation is worth.
+#: Value of one quantization step of an activation.
 STEP = 0.04
 
 
 class Network:
-    def __init__(self, seed: int = 0):
+    def __init__(self, seed: int = 0, *, is_quantized: bool = True):
+        self._is_quantized = is_quantized
         self._random = numpy.random.default_rng(seed)
         self._nodes: list[onnx.NodeProto] = []
         self._constants: list[onnx.TensorProto] = []
@@ -28,15 +29,23 @@ class Network:
         return name
 
     def quantized(self, value: str) -> str:
+        if not self._is_quantized:
+            return value
         self.add("QuantizeLinear", value, "step", "zero", name=f"{value}_q")
         return self.add("DequantizeLinear", f"{value}_q", "step", "zero", name=f"{value}_d")
 
     def _weights(self, name: str, shape: tuple[int, ...]) -> list[str]:
-        """Random ones, and a bias; results are as large as what comes in."""
+        """Add random weights and a bias. Results have the magnitude of the inputs."""
         outputs, fan_in = shape[0], int(numpy.prod(shape[1:]))
         scales = (self._random.uniform(0.8, 1.2, outputs) / (73 * fan_in**0.5)).astype("float32")
         integers = self._random.integers(-127, 128, shape).astype("int8")
         bias = self._random.integers(-2000, 2000, outputs).astype("int32")
+        if not self._is_quantized:
+            real = integers * scales.reshape(-1, *[1] * (len(shape) - 1)), bias * scales * numpy.float32(STEP)
+            return [
+                self.constant(f"{name}_{kind}", each.astype("float32"))
+                for kind, each in zip(("w", "b"), real, strict=True)
+            ]
         made = []
         of_weight, of_bias = ("weight", integers, scales), ("bias", bias, scales * numpy.float32(STEP))
         for kind, array, scale in (of_weight, of_bias):
@@ -65,8 +74,10 @@ class Network:
         return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=10)
 
 
-def resnet18(size: int = 32, blocks: int = 2, widths: tuple[int, ...] = (64, 128, 256, 512)) -> onnx.ModelProto:
-    net = Network()
+def resnet18(
+    size: int = 32, blocks: int = 2, widths: tuple[int, ...] = (64, 128, 256, 512), *, is_quantized: bool = True
+) -> onnx.ModelProto:
+    net = Network(is_quantized=is_quantized)
     value = net.add("Relu", net.conv("first", net.quantized("picture"), 3, widths[0], 3, 1), name="first_relu")
     value, into = net.quantized(value), widths[0]
     for number, width in enumerate(widths):
@@ -79,5 +90,5 @@ def resnet18(size: int = 32, blocks: int = 2, widths: tuple[int, ...] = (64, 128
     return net.model(scores, size, (1, 10))
 
 
-def picture(size: int = 32) -> numpy.ndarray:
-    return numpy.random.default_rng(1).standard_normal((1, 3, size, size)).astype("float32")
+def picture(size: int = 32, seed: int = 1) -> numpy.ndarray:
+    return numpy.random.default_rng(seed).standard_normal((1, 3, size, size)).astype("float32")

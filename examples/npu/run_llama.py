@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A block of Llama whole on the simulated accelerator, compared to the bit; a table of cycles.
+"""Run a whole block of Llama on the simulated accelerator, compare to the bit, and print a table of cycles.
 
 python examples/npu/run_llama.py [--small]
 """

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A quantized ResNet-18 whole on the simulated accelerator, compared to the bit; a table of cycles.
+"""Run a whole quantized ResNet-18 on the simulated accelerator, compare to the bit, and print a table of cycles.
 
-python examples/npu/run_resnet.py [--small]
+python examples/npu/run_resnet.py [--small] [--float]
+
+With --float, rx.quantize makes the quantized network from one in floating point, by the accelerator's recipe.
 """
 
 from __future__ import annotations
@@ -16,9 +18,13 @@ from resnet import picture, resnet18
 import relax_mlir as rx
 
 
-def main(*, small: bool) -> None:
-    size, model = (8, resnet18(8, 1, (16, 32))) if small else (32, resnet18())
-    module, x = rx.from_onnx(model), picture(size)
+def main(*, small: bool, from_float: bool = False) -> None:
+    sizes = (8, 1, (16, 32)) if small else (32,)
+    module, x = rx.from_onnx(resnet18(*sizes, is_quantized=not from_float)), picture(sizes[0])
+    if from_float:
+        quantized = rx.quantize(module, [picture(sizes[0], seed) for seed in range(2, 10)], "npu")
+        print(quantized.report.table())
+        module = quantized.module
     graph = rx.lower(module, "npu", pipeline=rx.stages("npu").until("layouts"))
     program = rx.compile(module, "npu")
     result = numpy.from_dlpack(program["main"](x))
@@ -29,4 +35,4 @@ def main(*, small: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(small="--small" in sys.argv)
+    main(small="--small" in sys.argv, from_float="--float" in sys.argv)

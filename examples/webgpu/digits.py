@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Handwritten digits in a browser: writes a folder with the model for WebGPU and a page that shows its answers.
+"""Handwritten digits in a browser: write a folder with the model for WebGPU and a page that shows its answers.
 
 python examples/webgpu/digits.py build/webgpu --serve
 """
@@ -36,7 +36,7 @@ def main() -> int:
 
 
 def write(folder: Path) -> None:
-    """What `relax-compile --target webgpu -o folder/ digits.onnx` writes, with a page of our own, and pictures."""
+    """Write the files of `relax-compile --target webgpu -o folder/ digits.onnx`, a page, and pictures."""
     folder.mkdir(parents=True, exist_ok=True)
     files = rx.sources(rx.from_onnx(MODEL / "digits.onnx"), target="webgpu")
     kept = numpy.load(MODEL / "digits.npz")

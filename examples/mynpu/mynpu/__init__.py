@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A user's own package: one operator and one pass, in plain Python, with nothing to build."""
+"""User package with one operator and one pass, in plain Python, with nothing to build."""

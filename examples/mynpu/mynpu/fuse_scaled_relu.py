@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""mynpu-fuse-scaled-relu: the accelerator's instruction for a product of a ReLU and a number."""
+"""Pass mynpu-fuse-scaled-relu: the accelerator's instruction for a product of a ReLU and a number."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,7 +14,7 @@ scaled = is_op("relax.multiply")(is_op("relax.nn.relu")(x), scale)
 
 
 def fuse(match):
-    """multiply(relu(x), c) -> scaled_relu(x, c) for a positive number c. None: where c gives it another shape."""
+    """Rewrite multiply(relu(x), c) to scaled_relu(x, c) for a positive number c. None if c changes the shape."""
     if match.op().result.type != match["x"].type:
         return None
     return mynpu.ops["scaled_relu"](match["x"], scale=match.number("scale"))
@@ -23,7 +23,7 @@ def fuse(match):
 @rx.register_pass
 @dataclass(frozen=True)
 class FuseScaledRelu(rx.Pass):
-    """Fuses relu and a multiplication by a positive number into mynpu.scaled_relu."""
+    """Fuse relu and a multiplication by a positive number into mynpu.scaled_relu."""
 
     name: ClassVar[str] = "mynpu-fuse-scaled-relu"
     max_iterations: int = 10

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the vendor's library would be. Any language does that tvm-ffi has a binding for."""
+"""Stand-in for the vendor's library. It may be in any language with a tvm-ffi binding."""
 
 import numpy
 import tvm_ffi

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The target: what the accelerator cannot do runs on the CPU, by llvm's rules."""
+"""The target mynpu. Operators that the accelerator lacks run on the CPU, by llvm's rules."""
 
 import relax_mlir as rx
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: F821
-"""lit's configuration of a package with passes of its own: `pip install lit filecheck`, then `lit examples/mynpu/test`.
+"""lit configuration of a package with its own passes: `pip install lit filecheck`, then `lit examples/mynpu/test`.
 
-`lit` gives this file the name `config`. Copy it; what is mynpu's is its name and the pass of the test.
+`lit` defines the name `config`. Copy this file; specific to mynpu are its name and the pass of the test.
 """
 
 import os
@@ -12,7 +12,7 @@ from pathlib import Path
 import lit.formats
 
 folder = Path(__file__).resolve().parent
-tools = Path(sys.executable).parent  # relax-opt and filecheck stand beside the Python that runs lit
+tools = Path(sys.executable).parent  # relax-opt and filecheck are beside the Python that runs lit
 
 config.name = "mynpu"
 config.test_format = lit.formats.ShTest()

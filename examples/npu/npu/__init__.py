@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A simulated accelerator, and the target "npu" for it: `import npu`, then rx.compile(module, target="npu")."""
+"""Simulated accelerator, and the target "npu" for it: `import npu`, then rx.compile(module, target="npu")."""
 
 from . import runtime, target
 

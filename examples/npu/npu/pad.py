@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A pass: products get zeros up to multiples of 16, which constants have at once."""
+"""Pass that pads products with zeros to multiples of 16. Constants are padded at compile time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _zeros(value: Any, axis: int, count: int) -> list[Any]:
 
 
 def _more(value: Any, axis: int) -> Any:
-    """Zeros behind what is there along an axis, up to a whole block."""
+    """Append zeros along an axis, up to a whole block."""
     zeros = _zeros(value, axis, -value.type.shape[axis] % ARRAY)
     return relax.concat(value, *zeros, axis=axis) if zeros else value
 
@@ -35,7 +35,7 @@ def _pad(op: Any, rewriter: Any) -> Any:
 
 
 def _of(padded: Any, op: Any) -> Any:
-    """The results that were asked for."""
+    """Return the original part of a padded result."""
     last = op.result.type.rank - 1
     whole = padded.type == op.result.type
     return padded if whole else relax.strided_slice(padded, [last], [0], [op.result.type.shape[last]])
@@ -63,7 +63,7 @@ def _element(op: Any) -> str:
 @rx.register_pass
 @dataclass(frozen=True)
 class Pad(rx.Pass):
-    """Products get zeros up to multiples of 16, which constants have at once."""
+    """Pad products with zeros to multiples of 16. Constants are padded at compile time."""
 
     name: ClassVar[str] = "npu-pad"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The stream of instructions, with its WAITs, and the memory that it runs in."""
+"""Stream of instructions with its WAITs, and the memory of the program."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from .isa import BYTES, ENGINES, INSTRUCTIONS, TYPES, Instruction, assemble
 
-#: For each instruction where its operands are: the field of the address, pairs of a size and a stride, what is
-#: contiguous, whether it is written.
+#: Memory operands of each instruction: memory, address field, pairs of a size and a stride with the contiguous size,
+#: and whether it is written.
 _PARTS = {
     "DMA_LOAD": [("dram", "dram", "rows dram_stride", False), ("sram", "sram", "rows sram_stride", True)],
     "DMA_STORE": [("dram", "dram", "rows dram_stride", True), ("sram", "sram", "rows sram_stride", False)],
@@ -26,13 +26,14 @@ _PARTS = {
 
 
 class Stream:
-    """Instructions in their order; each waits for those of other engines that come to the same memory before it."""
+    """Instructions in order. An instruction waits for earlier ones of other engines that access the same memory."""
 
     def __init__(self) -> None:
         self.code: list[Instruction] = []
-        #: (engine, memory) -> the parts that it has come to, from, to, whether written: by which instruction.
+        #: (engine, memory) -> the accessed ranges (from, to, written), each with the number of its last instruction.
         self._parts: dict[tuple[str, str], dict[tuple[int, int, bool], int]] = {}
-        #: How many instructions of each other engine an engine knows to have ended; the same when each one began.
+        #: Number of instructions of each other engine that an engine knows to have ended, now and at each instruction's
+        #: start.
         self._known = {engine: dict.fromkeys(ENGINES, 0) for engine in ENGINES}
         self._history: dict[str, list[dict[str, int]]] = {engine: [] for engine in ENGINES}
 
@@ -46,7 +47,7 @@ class Stream:
         self.code.append(Instruction(name, fields))
 
     def _needed(self, engine: str, name: str, fields: dict[str, int]) -> dict[str, int]:
-        """Of which other engines how many instructions must have ended before this one begins."""
+        """Return the number of instructions of each other engine that must have ended before this one begins."""
         needed: dict[str, int] = {}
         for memory, address, sizes, is_written in _PARTS.get(name, ()):
             low, high = _bounds(fields, address, sizes)
@@ -63,7 +64,7 @@ class Stream:
         learned = {**self._history[other][count - 1], other: count}
         self._known[engine] = {each: max(known, learned[each]) for each, known in self._known[engine].items()}
         done = min(self._known[each][other] for each in ENGINES if each != other)
-        for memory in ("sram", "dram"):  # what all have waited for is asked no more
+        for memory in ("sram", "dram"):  # ranges that every engine has waited for are dropped
             parts = self._parts.get((other, memory), {})
             self._parts[other, memory] = {part: order for part, order in parts.items() if order >= done}
 
@@ -85,7 +86,7 @@ def _bounds(fields: dict[str, int], address: str, sizes: str) -> tuple[int, int]
 
 
 class Tensor(NamedTuple):
-    """Of the memory that the host sees: where, and what."""
+    """Tensor in the memory that the host can access."""
 
     address: int
     shape: Sequence[int]
@@ -93,15 +94,15 @@ class Tensor(NamedTuple):
 
 
 class Program(NamedTuple):
-    """What the runtime is given: code, what constants are, where arguments go, and which layer each part is."""
+    """Program for the runtime: code, constants, positions of arguments, and the instructions of each layer."""
 
     code: Sequence[Instruction]
-    #: The memory's first bytes; its size.
+    #: First bytes of the memory, and its size.
     constants: bytes
     size: int
     inputs: Sequence[Tensor]
     outputs: Sequence[Tensor]
-    #: Of each layer: its operators and nodes, and its first instruction.
+    #: Operators, nodes and first instruction of each layer.
     layers: Sequence[tuple[str, str, int]]
 
     def encode(self) -> bytes:

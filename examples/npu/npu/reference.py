@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the machine has to give, to the bit: operators in numpy, with sums in the order that data_sheet.md says.
+"""Expected results of the machine, to the bit: operators in NumPy, with sums in the order of data_sheet.md.
 
-It shares no code with the simulator. `evaluate(module, *inputs)` takes a graph after the stage "layouts".
+The file shares no code with the simulator. `evaluate(module, *inputs)` takes a graph after the stage "layouts".
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy
 import relax_mlir as rx
 
 F32, I32 = numpy.float32, numpy.int32
-TYPES = {"f32": F32, "i8": numpy.int8, "i32": I32, "bf16": ml_dtypes.bfloat16}
+TYPES = {"f32": F32, "i8": numpy.int8, "i32": I32, "bf16": ml_dtypes.bfloat16, "i16": numpy.int16}
 Array = numpy.ndarray
 
 
 def evaluate(module: Any, *inputs: Array) -> list[Array]:
-    """The results of @main."""
+    """Return the results of @main."""
     (main,) = [op for op in module.body.operations if op.attributes["sym_name"].value == "main"]
     (block,) = main.regions[0].blocks
     values: dict[Any, Any] = dict(zip(block.arguments, inputs, strict=True))
@@ -48,7 +48,7 @@ def _type(op: Any) -> Any:
     return TYPES[str(op.result.type.element_type)]
 
 
-# ---- products: one after the other along what is summed ----
+# ---- products: added in sequence along the contracted dimension ----
 
 
 def matmul(op: Any, x: Array, y: Array) -> Array:
@@ -80,7 +80,7 @@ def conv2d(op: Any, x: Array, weight: Array) -> Array:
 
 
 def row_sums(x: Array) -> Array:
-    """Along the last axis: lane l has the elements l, l + 64, ...; lanes are added by halves, l and l + half."""
+    """Sum along the last axis: lane l has the elements l, l + 64, ...; lanes are added by halves, l and l + half."""
     lanes = numpy.zeros((*x.shape[:-1], 64), F32)
     for start in range(0, x.shape[-1], 64):
         part = x[..., start : start + 64]
@@ -91,7 +91,7 @@ def row_sums(x: Array) -> Array:
 
 
 def exactly(function: Callable[[Array], Array], x: Array) -> Array:
-    """Rounded once, of what f64 has."""
+    """Return the function's result in f64, rounded once."""
     return function(x.astype(numpy.float64)).astype(F32)
 
 
@@ -110,13 +110,13 @@ def silu(op: Any, x: Array) -> Array:
 
 
 def mean(op: Any, x: Array) -> Array:
-    """Of pictures, along height and width; rows are their pixels."""
+    """Return the mean of pictures along height and width. Pixels form the rows."""
     n, height, width, channels = x.shape
     pixels = numpy.moveaxis(x.reshape(n, height * width, channels), 1, 2)
     return (row_sums(pixels) * F32(1 / (height * width))).reshape(_shape(op))
 
 
-# ---- the rest ----
+# ---- other operators ----
 
 
 def quantize(op: Any, x: Array, scale: Array, zero: Array) -> Array:
@@ -125,6 +125,13 @@ def quantize(op: Any, x: Array, scale: Array, zero: Array) -> Array:
 
 def dequantize(op: Any, x: Array, scale: Array, zero: Array) -> Array:
     return (x.astype(I32) - zero.astype(I32)).astype(F32) * scale
+
+
+def requantize(op: Any, sums: Array, multiplier: Array, shift: Array, zero: Array) -> Array:
+    spelled = {"float": "float", "q31": "q31>>shift", "q15": "q15>>shift", "power_of_two": "power_of_two"}
+    how = rx.Requantize(spelled[op.form], op.rounding, op.saturate, op.double_rounding)
+    parameters = how.parameters(1.0)._replace(multiplier=multiplier, shift=shift)
+    return how.apply(sums, parameters, zero, str(op.result.type.element_type), axis=op.axis)
 
 
 def strided_slice(op: Any, x: Array) -> Array:
@@ -143,6 +150,8 @@ OPERATORS: dict[str, Callable[..., Array]] = {
     "relax.mean": mean,
     "relax.quantize": quantize,
     "relax.dequantize": dequantize,
+    "relax.requantize": requantize,
+    "relax.maximum": lambda op, x, y: numpy.maximum(x, y),
     "relax.strided_slice": strided_slice,
     "relax.add": lambda op, x, y: x + y,
     "relax.multiply": lambda op, x, y: x * y,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What programs call: puts arguments into the machine's memory, runs it, takes results out."""
+"""Runtime that programs call: it copies arguments into the machine's memory, runs it, and copies results out."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .simulator import Cycles, Simulator
 
 
 class Layer(NamedTuple):
-    """A kernel of the model: cycles until it and all before it had ended, and what of them the array multiplied."""
+    """Kernel of the model: cycles until all kernels up to this one had ended, and the array's share of them."""
 
     operators: str
     nodes: str
@@ -29,13 +29,13 @@ class Layer(NamedTuple):
 
 
 class Run(NamedTuple):
-    """What a call took."""
+    """Cost of a call."""
 
     layers: list[Layer]
     cycles: Cycles
 
     def table(self) -> str:
-        """Cycles, and how much of them the array multiplied, for each layer and in all."""
+        """Return the cycles, and the array's utilization, for each layer and in total."""
         whole = Layer("in all", "", self.cycles.total, int(self.cycles.rows.sum()))
         lines = [f"{'operators':<44} {'nodes':<28} {'cycles':>9}  array"]
         for layer in [*self.layers, whole]:
@@ -46,7 +46,7 @@ class Run(NamedTuple):
         return "\n".join([*lines, f"engines at work: {busy}"])
 
 
-#: The last call, for who asks.
+#: The last call, for inspection.
 last: list[Run] = []
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How loops run: tiles in the scratchpad, products by the array, all else by the vector unit."""
+"""Schedules: tiles in the scratchpad, products on the array, all other loops on the vector unit."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ SRAM = "npu.sram"
 
 
 def copy(source: Any, target: Any) -> None:
-    """DMA, of parts of buffers with any strides."""
+    """Copy parts of buffers with any strides by DMA."""
     tir.call_extern("npu_copy", [source, target], ())
 
 
 rx.schedules.register_memory(SRAM, bytes=SCRATCHPAD - STAGING, alignment=64, copy=copy)
-#: Elements of a tile that the vector unit works on.
+#: Number of elements in a tile of the vector unit.
 _TILE = 4096
-#: Of a product: rows and columns of a tile of results, and how much of the sum at a time.
+#: Tile of a product: rows and columns of the result, and the length of a partial sum.
 _ROWS, _COLUMNS, _DEPTH = 128, 64, 128
-#: Of a convolution.
+#: Number of pixels in a tile of a convolution.
 _PIXELS = 512
-#: What the array multiplies, as scripts call it.
+#: Element types of the array's operands, and their names in scripts.
 _NARROW = {"i8": "int8", "bf16": "bfloat16"}
 
-# ---- the array, as tensor intrinsics: rows, or rows of rows, by 16 x 16 ----
+# ---- the array as tensor intrinsics: rows, or rows of rows, by 16 x 16 ----
 
 _PRODUCT = """
 @T.prim_func
@@ -45,7 +45,7 @@ def f(A: T.Buffer(({sizes}16,), "{narrow}"), B: T.Buffer((16, 16), "{narrow}"), 
 
 @functools.cache
 def product(rows: tuple[int, ...], narrow: str, *, transposed: bool = False) -> str:
-    """The name of the intrinsic that multiplies N rows, or rows of rows."""
+    """Return the name of the intrinsic that multiplies N rows, or rows of rows."""
     name = f"npu.product_{'x'.join(map(str, rows))}_{narrow}{'_t' if transposed else ''}"
     names = "ih"[: len(rows)]
     text = _PRODUCT.format(
@@ -70,12 +70,12 @@ def product(rows: tuple[int, ...], narrow: str, *, transposed: bool = False) -> 
 
 
 def _divisor(number: int, limit: int) -> int:
-    """The largest that is no more than a limit."""
+    """Return the largest divisor that does not exceed a limit."""
     return max(each for each in range(1, max(limit, 1) + 1) if number % each == 0)
 
 
 def _blocks(sch: Any) -> list[Any]:
-    """Of loops whose sizes are known, as the machine's programs are for."""
+    """Return the blocks of a schedule. Their loops must have static sizes, like the machine's programs."""
     blocks = [block for tree in sch.trees() for block in tree.blocks()]
     for each in (each for block in blocks for each in block.iters):
         if not isinstance(each.extent, int):
@@ -84,7 +84,8 @@ def _blocks(sch: Any) -> list[Any]:
 
 
 def _begin(function: Any, context: Any, iters: tuple[int, ...]) -> tuple[Any, Any, list[str], list[str], Any]:
-    """The sums and what is before and behind, which stay in the scratchpad, and the copy of the results out of it."""
+    """Return the block of sums and the blocks before and after it, kept in the scratchpad, and the copy of the
+    results."""
     sch = context.schedule(function)
     blocks = _blocks(sch)
     place = next((place for place, block in enumerate(blocks) if block.is_reduction), -1)
@@ -102,7 +103,7 @@ def _begin(function: Any, context: Any, iters: tuple[int, ...]) -> tuple[Any, An
 def _multiply(
     sch: Any, sums: Any, rows: list[Any], column: Any, depths: list[Any], *, transposed: bool = False
 ) -> None:
-    """Rows by 16 x 16, for all blocks of columns and of the sum's length, which is its last loop."""
+    """Multiply rows by 16 x 16, for all blocks of columns and of the contracted dimension, which is the last loop."""
     *outer, depth = depths
     column, across = sch.split(column, [None, 16])
     depth, down = sch.split(depth, [None, 16])
@@ -144,22 +145,28 @@ def _is_transposed(sums: Any) -> bool:
 
 
 def _stage(sch: Any, blocks: list[str], loop: Any) -> None:
-    """What blocks read of the memory outside is copied into the scratchpad first, at each step of a loop."""
+    """Copy the operands of blocks from outer memory into the scratchpad first, at each step of a loop.
+
+    Single numbers, such as scales, are copied once.
+    """
     for name in blocks:
         (tree,) = sch.trees()
         for number, access in enumerate(tree.block(name).reads):
             if access.buffer.is_given:
                 staged = sch.cache_read(name, number, SRAM)
-                if loop is not None:
+                if loop is not None and access.indices:
                     sch.compute_at(staged, loop)
 
 
 @rx.schedules.register_schedule(operator="relax.nn.conv2d", target="npu")
 def pixels_of_a_convolution(function: Any, context: Any) -> Any:
-    """All pixels for 16 channels at a time; the picture stays where it fits, its rows come as they are needed else."""
+    """Compute all pixels for 16 channels at a time.
+
+    The picture stays in the scratchpad, or its rows are loaded on demand.
+    """
     sch, sums, before, behind, copy = _begin(function, context, (7,))
     _, _, height, width, *_ = (each.extent for each in sums.iters)
-    sch.reorder_block_iter_var(sums.name, [0, 2, 3, 1, 4, 5, 6])  # as the intrinsic has them
+    sch.reorder_block_iter_var(sums.name, [0, 2, 3, 1, 4, 5, 6])  # in the intrinsic's order
     _, h, w, o = sch.get_loops(copy)
     rows_at_once = _divisor(height, _PIXELS // width)
     h, inner_h = sch.split(h, [None, rows_at_once])
@@ -171,7 +178,7 @@ def pixels_of_a_convolution(function: Any, context: Any) -> Any:
     if not before:
         sch.cache_read(sums.name, 0, SRAM)
     sch.compute_at(sch.cache_read(sums.name, 1, SRAM), o)
-    # There is no loop for what has one step.
+    # A dimension of size 1 has no loop.
     loops = iter(sch.get_loops(sums.name)[len(sch.get_loops(copy)) - 3 :])
     extents = (rows_at_once, width, 16, *(each.extent for each in sums.iters[4:]))
     y, x, across, c, r, s = ([next(loops)] if extent > 1 else [] for extent in extents)
@@ -182,14 +189,14 @@ def pixels_of_a_convolution(function: Any, context: Any) -> Any:
     return sch
 
 
-# ---- the vector unit: everything else ----
+# ---- the vector unit: all other loops ----
 
 _PATTERNS = "elemwise broadcast injective comm_reduce out_ewise_fusable opaque".split()
 
 
 @rx.schedules.register_schedule(_PATTERNS, target="npu")
 def rows_of_the_vector_unit(function: Any, context: Any) -> Any:
-    """All blocks at each step of one loop where that is possible; else one after the other, through memory."""
+    """Run all blocks at each step of one loop if possible. Otherwise run them in sequence, through memory."""
     sch = context.schedule(function)
     blocks = _blocks(sch)
     if not blocks:
@@ -209,7 +216,7 @@ def _tile(sch: Any, blocks: list[Any]) -> None:
         sch.set_scope(block.name, 0, SRAM)
     try:
         copy = sch.cache_write(last.name, 0, SRAM).name
-    except rx.RelaxError:  # others write parts of it, too: what copies what is staged does so at once
+    except rx.RelaxError:  # other blocks write parts of it, too, so the copy of the staging buffer copies all at once
         copy = last.name
     loop = _loop_of_tiles(sch, copy, _TILE // 4 if any(block.is_reduction for block in blocks) else _TILE)
     for block in reversed(blocks):
@@ -223,7 +230,7 @@ def _tile(sch: Any, blocks: list[Any]) -> None:
 
 
 def _loop_of_tiles(sch: Any, copy: Any, limit: int) -> Any:
-    """The innermost loop of which one step copies no more elements than a limit; None where all are no more."""
+    """Return the innermost loop with steps of at most `limit` copied elements, or None if the whole copy is smaller."""
     (tree,) = sch.trees()
     size = 1
     for loop in reversed(sch.get_loops(copy)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The machine of data_sheet.md: runs a program, counts cycles, stops where hardware would give what chance gives."""
+"""Simulator of the machine in data_sheet.md: runs a program, counts cycles, and stops at undefined behavior."""
 
 from __future__ import annotations
 
@@ -13,45 +13,51 @@ from .isa import (
     BYTES,
     BYTES_EACH,
     ENGINES,
+    FORMS,
     FUNCTIONS,
     IMMEDIATE,
     LANES,
     QUEUE,
     REGISTER,
     REGISTERS,
+    RESULTS,
     SCRATCHPAD,
+    SHIFT,
     TYPES,
     UNARY,
+    Mode,
     decode,
 )
+from .requantizer import requantize
 
 NUMPY = {"i8": numpy.int8, "bf16": ml_dtypes.bfloat16, "i32": numpy.int32, "f32": numpy.float32}
+NUMPY["i16"] = numpy.int16
 _FLOAT, _INT = numpy.float32, numpy.int32
 _OF_INTEGERS = frozenset("addi maxi subi muli mini itof copy".split())
 
 
 class MachineError(Exception):
-    """A program that does what the data sheet forbids: which instruction, and what of it."""
+    """Program with a violation of the data sheet: the instruction, and the violation."""
 
 
 class Cycles(NamedTuple):
-    """What a run took: in all, for each engine while it worked, and by instruction."""
+    """Cycles of a run: in total, per busy engine, and by instruction."""
 
     total: int
     busy: dict[str, int]
     #: For each instruction, the cycle in which it and all before it have ended.
     at: numpy.ndarray
-    #: For each instruction, the rows of 16 that were multiplied by 16 x 16: the cycles of an array without gaps.
+    #: For each instruction, the number of rows of 16 multiplied by 16 x 16: the cycles of an array without gaps.
     rows: numpy.ndarray
 
     def between(self, first: int, end: int) -> tuple[int, int]:
-        """Cycles, and the array's rows, of the instructions from one to before another."""
+        """Return the cycles, and the array's rows, of the instructions from `first` to before `end`."""
         start = self.at[first - 1] if first else 0
         return int(self.at[end - 1] - start), int(self.rows[first:end].sum())
 
 
 class _Memory:
-    """Bytes, with what is known of each: whether it was written, and each engine's last instruction that came to it."""
+    """Bytes with their state: whether each was written, and each engine's last access to it."""
 
     def __init__(self, name: str, data: numpy.ndarray, initialised: int):
         self.name, self.data = name, data
@@ -68,13 +74,13 @@ class _Part(NamedTuple):
     strides: tuple[int, ...]
 
     def of(self, array: numpy.ndarray) -> numpy.ndarray:
-        """Of something that the memory has for each byte."""
+        """Return a view of an array with one item per byte of the memory."""
         strides = tuple(stride * array.itemsize for stride in (*self.strides, 1))
         return numpy.lib.stride_tricks.as_strided(array[self.start :], self.sizes, strides)
 
 
 class Simulator:
-    """`dram` is the memory of the host's side, which programs read and write."""
+    """Machine. `dram` is the host's memory, which programs read and write."""
 
     def __init__(self, dram: numpy.ndarray, initialised: int | None = None):
         self.dram = _Memory("DRAM", dram, len(dram) if initialised is None else initialised)
@@ -84,8 +90,8 @@ class Simulator:
         self.weights: numpy.ndarray | None = None
 
     def run(self, program: bytes) -> Cycles:
-        #: For each engine, when each of its instructions ends; how many of the others' it knows to have ended, now and
-        #: when each of its instructions began.
+        #: For each engine, the end times of its instructions. Further, the number of other engines' instructions that
+        #: it knows to have ended, now and at the start of each of its instructions.
         ends: dict[str, list[int]] = {engine: [0] for engine in ENGINES}
         known = {engine: dict.fromkeys(ENGINES, 0) for engine in ENGINES}
         history: dict[str, list[dict[str, int]]] = {engine: [] for engine in ENGINES}
@@ -113,10 +119,10 @@ class Simulator:
             name = instruction.engine
             assert name is not None
             order = len(ends[name]) - 1
-            if order >= QUEUE:  # the queue is full until an instruction before has ended
+            if order >= QUEUE:  # the queue is full until an earlier instruction has ended
                 now = max(now, ends[name][order - QUEUE + 1])
             self._engine, self._order, self._known = name, order, known[name]
-            # Of those that have instructions which may still go on.
+            # Engines with instructions that may still be running.
             self._others = [each for each in ENGINES if each != name and known[name][each] < len(history[each])]
             cycles = getattr(self, instruction.name.lower())(**instruction.fields)
             free[name] = max(now, free[name]) + cycles
@@ -136,7 +142,7 @@ class Simulator:
     def _part(
         self, memory: _Memory, start: int, sizes: tuple[int, ...], strides: tuple[int, ...], align: int = 1
     ) -> _Part:
-        """The last size is of contiguous bytes."""
+        """Return a part of a memory. The last size counts contiguous bytes."""
         if min(sizes) < 1:
             raise self._fault(f"sizes {sizes} are at least 1")
         if start % align or any(stride % align for stride, size in zip(strides, sizes, strict=False) if size > 1):
@@ -218,7 +224,7 @@ class Simulator:
         if accumulate:
             sums[...] = self._read(part).view(total).reshape(-1, ARRAY)
         weights = self.weights.astype(total)
-        if kind == "i8":  # exact in f32, whatever the order, below 2 ** 24
+        if kind == "i8":  # exact in f32 in any order, below 2 ** 24
             products = factors.astype(_FLOAT) @ weights.astype(_FLOAT)
             sums += products.astype(_INT)
         else:
@@ -247,8 +253,8 @@ class Simulator:
         kind = TYPES[type]
         size = BYTES[kind]
         held = self._held(register, rows * columns, _FLOAT if kind in ("bf16", "f32") else _INT)
-        if kind == "i8":
-            held = held.clip(-128, 127)
+        if kind in ("i8", "i16"):
+            held = held.clip(-(1 << 8 * size - 1), (1 << 8 * size - 1) - 1)
         data = held.astype(NUMPY[kind]).reshape(rows, columns, 1)
         part = self._part(self.scratchpad, address, (rows, columns, size), (row_stride, column_stride), size)
         self._write(part, data.view(numpy.uint8))
@@ -267,6 +273,35 @@ class Simulator:
         self._hold(target, count)
         self.registers[target, :count] = result.view(_INT)
         return 2 + -(-count // LANES)
+
+    def vrequant(
+        self,
+        mode: int,
+        target: int,
+        operands: int,
+        count: int,
+        result: int,
+        others: int,
+        multiplier: int,
+        shift: int,
+        zero: int,
+    ) -> int:
+        how = Mode.of(mode)
+        if how.byte != mode or result >= len(RESULTS) or (how.is_double and FORMS[how.form] != "q31"):
+            raise self._fault("there is no such mode, or result")
+        if not 0 < count <= REGISTER:
+            raise self._fault(f"a register holds 1 to {REGISTER} numbers")
+        given = []
+        numbers = operands & 15, operands >> 4, others & 15, others >> 4
+        for register, immediate in zip(numbers, (0, multiplier, shift, zero), strict=True):
+            constant = numpy.full(count, immediate, _INT)
+            given.append(constant if register == IMMEDIATE else self._held(register, count, _INT))
+        if FORMS[how.form] != "float" and abs(given[2].astype(numpy.int64)).max() > SHIFT:
+            raise self._fault(f"shifts are from -{SHIFT} to {SHIFT}")
+        made = requantize(how, RESULTS[result], *given)
+        self._hold(target, count)
+        self.registers[target, :count] = made
+        return 4 + -(-count // LANES)
 
     def vreduce(self, function: int, target: int, operands: int, rows: int, columns: int) -> int:
         name = FUNCTIONS[function]
@@ -289,12 +324,12 @@ class Simulator:
         return self.registers[register, :count].view(type_)
 
     def _passes(self, rows: int, columns: int, stride: int, size: int) -> int:
-        """Elements that are not contiguous come from one bank each."""
+        """Return the cycles of an access. Elements that are not contiguous come from one bank each."""
         lanes = LANES if stride in (0, size) or columns == 1 else LANES // 4
         return 2 + -(-rows * columns // lanes)
 
 
-# ---- what functions give: in f32, rounded once ----
+# ---- results of functions: in f32, rounded once ----
 
 
 def evaluate(name: str, a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
@@ -325,7 +360,8 @@ def evaluate(name: str, a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
 
 
 def reduced(name: str, rows: numpy.ndarray) -> numpy.ndarray:
-    """Each lane goes along a row in steps of 64; then lanes by halves: 0 with 32, 1 with 33, ..., 0 with 1."""
+    """Reduce rows: each lane goes along a row in steps of 64, then lanes by halves: 0 with 32, 1 with 33, ..., 0
+    with 1."""
     combine = numpy.maximum if name.startswith("max") else numpy.add
     first = {"addf": 0.0, "maxf": -numpy.inf, "addi": 0, "maxi": -(2**31)}[name]
     count = -(-rows.shape[1] // LANES) * LANES

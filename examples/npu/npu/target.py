@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The target "npu": its stages, and programs for the machine, called by a host that llvm's code makes."""
+"""The target "npu": its stages, and programs for the machine, which host code by llvm calls."""
 
 from __future__ import annotations
 
@@ -12,24 +12,26 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 from . import pad  # noqa: F401  # a pass that the stages name
+from .recipe import RECIPE
 from .translate import Translator
 
 _LAYOUTS = (
     "relax-convert-layout{desired=relax.nn.conv2d:NHWC:HWIO},relax-canonicalize,relax-fuse-transpose-matmul,npu-pad,"
     "relax-fold-constant"
 )
+_INTEGERS = "relax-requantize{recipe=npu},relax-propagate-quantization"
 _FUSE = "trivial-dce,relax-annotate-op-pattern,relax-fuse-ops{epilogues=true},tir-fuse,tir-inline-constants,symbol-dce"
 _STAGES = (
-    ("integers", "relax-propagate-quantization", "products of quantized numbers are of bytes"),
-    ("simplify", "relax-canonicalize,cse,relax-dead-code-elimination,relax-fold-batch-norm", "nothing twice"),
-    ("layouts", _LAYOUTS, "products have whole blocks of the array"),
-    ("legalize", "relax-legalize-ops{target=@target}", "operators become loops"),
-    ("fuse", _FUSE, "fewer of them"),
-    ("intrinsics", "tir-lower-intrinsics{target=@target}", "exp and the like become the vector unit's"),
-    ("plan", "tir-plan{target=@target}", "schedules.py says how loops run"),
-    ("apply", "tir-apply-schedule", "tiles in the scratchpad, the array's instructions"),
-    ("bufferize", "tir-bufferize,relax-plan-memory,relax-lower-calls", "tensors become memory"),
-    ("loops", "func.func(convert-linalg-to-loops)", "what no schedule took"),
+    ("integers", _INTEGERS, "computes products of quantized numbers on bytes"),
+    ("simplify", "relax-canonicalize,cse,relax-dead-code-elimination,relax-fold-batch-norm", "removes dead code"),
+    ("layouts", _LAYOUTS, "pads products to whole blocks of the array"),
+    ("legalize", "relax-legalize-ops{target=@target}", "lowers operators to loops"),
+    ("fuse", _FUSE, "fuses loops"),
+    ("intrinsics", "tir-lower-intrinsics{target=@target}", "lowers exp and the like to the vector unit"),
+    ("plan", "tir-plan{target=@target}", "plans loops by schedules.py"),
+    ("apply", "tir-apply-schedule", "tiles for the scratchpad, selects the array's instructions"),
+    ("bufferize", "tir-bufferize,relax-plan-memory,relax-lower-calls", "replaces tensors by memory"),
+    ("loops", "func.func(convert-linalg-to-loops)", "lowers the remaining operations"),
 )  # fmt: skip
 
 
@@ -39,6 +41,9 @@ class NpuBackend(rx.Backend):
 
     def stages(self, target: rx.ChosenTarget) -> Sequence[rx.Stage]:
         return [rx.Stage(name, (passes,), doc) for name, passes, doc in _STAGES]
+
+    def recipe(self, target: rx.ChosenTarget) -> object:
+        return RECIPE
 
     def assembly(self, module: Any, target: rx.ChosenTarget, options: rx.CodeOptions) -> str:
         return "".join(f"{each}\n" for each in Translator(module).program().code)

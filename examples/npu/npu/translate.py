@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scheduled loops become instructions: a small interpreter of the IR, which emits where memory is copied and computed.
+"""Translation of scheduled loops to instructions: an interpreter of the IR that emits copies and computations.
 
-Loops run here, while compiling; innermost nests of loads, arithmetic and stores are the vector unit's, or DMA.
+Loops run at compile time. Innermost nests of loads, arithmetic and stores become instructions of the vector unit, or
+DMA.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from .isa import BYTES, TYPES
 from .program import Program, Stream, Tensor
 from .vector_unit import VECTOR_FUNCTIONS, Dim, Nest, Node, Ref, merged, pieces, starts
 
-#: MLIR's number for an offset or a stride that is not known is less.
+#: MLIR's number for an unknown offset or stride is smaller.
 _UNKNOWN = -(2**62)
-#: Loops run here: what a program may come to.
+#: Limit of a program's length, since loops run at compile time.
 _MOST_INSTRUCTIONS = 1_000_000
 _INDEX: dict[str, Callable[[int, int], int]] = {
     "arith.addi": lambda a, b: a + b,
@@ -73,7 +74,7 @@ class Translator:
         return Ref(memory, address, tuple(stride * size for stride in strides), str(type_.element_type))
 
     def _refused(self, why: str) -> rx.RelaxError:
-        """Which operator of the model it is, and where."""
+        """Return an error that names the operator of the model and its position."""
         if self._site is None:
             return rx.RelaxError(f"target 'npu', arguments and results of @main: {why}")
         site = self._site.attributes["relax.site"]
@@ -127,7 +128,7 @@ class Translator:
                 self._step(node, env)
 
     def _scalar(self, node: Node, env: dict[int, Any]) -> bool:
-        """Whether it is a number, which is known here."""
+        """Evaluate a scalar operation, and return False if the operation is not a known scalar."""
         if node.name == "arith.constant":
             value = node.op.attributes["value"].value
             env[node.results[0]] = value
@@ -181,7 +182,7 @@ class Translator:
             raise self._refused(f"{node.name} becomes no instruction")
         return None
 
-    # ---- the array: what tensor intrinsics emit ----
+    # ---- the array: instructions of tensor intrinsics ----
 
     def _weights(self, op: Any, weights: Ref, transposed: int) -> None:
         rows, columns = op.operands[0].type.shape
@@ -209,7 +210,7 @@ class Translator:
         return self.copy(source, target, dims)
 
     def _move(self, source: Ref, target: Ref, dims: Sequence[Dim]) -> None:
-        """In the scratchpad, through a register."""
+        """Copy in the scratchpad, through a register."""
         size, fields = BYTES[source.element], {"type": TYPES.index(source.element), "register": 0}
         for rows, columns, at in pieces(dims or [Dim(1, (size, size))], (source.address, target.address)):
             for number, name in enumerate(("VLOAD", "VSTORE")):
@@ -258,7 +259,7 @@ class Translator:
         return env[value]
 
     def _places(self, nodes: Sequence[Node], loops: Sequence[Node], env: dict[int, Any]) -> list[int]:
-        """The address of each load and store, at one step of the loops."""
+        """Return the address of each load and store, at one step of the loops."""
         inside = {loop.argument for loop in loops}
         for node in [*(node for loop in loops[:-1] for node in loop.body), *nodes]:
             if self._scalar(node, env) and not inside.isdisjoint(node.operands):
@@ -282,7 +283,7 @@ _CALLED: dict[str, Callable[..., None]] = {
 
 
 def _nest(loop: Node) -> tuple[list[Node], list[Node] | None]:
-    """A loop and those in it, and what the innermost does; None where that is more than the vector unit takes."""
+    """Return a loop with its nested loops, and the innermost body; None if the vector unit cannot run the body."""
     found = [loop]
     while True:
         body = found[-1].body

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Nests of loads, arithmetic and one store become instructions of the vector unit."""
+"""Translation of nests of loads, arithmetic and one store to instructions of the vector unit."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ import relax_mlir as rx
 from .isa import BYTES, FUNCTIONS, IMMEDIATE, REGISTER, REGISTERS, SCRATCHPAD, TYPES
 from .program import Stream
 
-#: What the vector unit does for an operation, as registers hold wide numbers: nothing for a conversion to them.
+#: The vector unit's functions by operation. Registers have wide numbers, so conversions to wide types are no-ops.
 VECTOR_FUNCTIONS = {
     **{f"arith.{name}": name for name in FUNCTIONS},
     **{"arith.maximumf": "maxf", "arith.minimumf": "minf", "arith.maxsi": "maxi", "arith.minsi": "mini"},
     **{"arith.sitofp": "itof", "arith.extsi": "", "arith.extf": ""},
-    **{f"npu_{name}": name for name in ("exp", "rsqrt", "recip", "ftob", "round", "narrow")},
+    **{f"npu_{name}": name for name in ("exp", "rsqrt", "recip", "ftob", "round", "narrow", "requantize")},
 }
-#: Of the scratchpad, what is not for schedules: what memory outside is filled with.
+#: Part of the scratchpad that schedules must not use: it stages fills of outer memory.
 STAGING = 4096
+#: Functions with results in the range of narrow types. Limits of narrow numbers are such.
+_NARROW = ("ftob", "narrow", "requantize", "maxi", "mini")
 _REDUCING = ("addf", "maxf", "addi", "maxi")
 
 
 class Ref(NamedTuple):
-    """A buffer, or a part of one: the memory, the address in bytes, strides in bytes."""
+    """Buffer, or a part of one: the memory, the address in bytes, strides in bytes."""
 
     memory: str
     address: int
@@ -39,7 +41,7 @@ class Ref(NamedTuple):
 
 @dataclass(eq=False)
 class Node:
-    """An operation, read once: values are numbers."""
+    """Operation, read once. Values are numbers."""
 
     name: str
     operands: list[int]
@@ -51,7 +53,7 @@ class Node:
 
 
 class Dim(NamedTuple):
-    """A loop of a nest: steps, and how far each access moves in one, in bytes."""
+    """Loop of a nest: steps, and the bytes that each access moves per step."""
 
     steps: int
     moves: tuple[int, ...]
@@ -68,7 +70,7 @@ class Nest:
         refused: Callable[[str], rx.RelaxError],
         copy: Callable[[Ref, Ref, Sequence[Dim]], None],
     ):
-        """`refused` makes the error that says why; `copy` emits DMA."""
+        """Read a nest. `refused` creates the error for a reason; `copy` emits DMA."""
         self._stream, self._given, self._env, self._refused, self._dma = stream, nodes, env, refused, copy
         self._accesses = [node for node in nodes if node.name in ("memref.load", "memref.store")]
         self._refs = [env[node.operands[node.name == "memref.store"]] for node in self._accesses]
@@ -84,7 +86,7 @@ class Nest:
         if memories != {"sram"}:
             raise self._refused("the vector unit computes in the scratchpad alone; cache_read what it uses")
         self._steps = self._given[:-1]
-        # The element that is stored stands still along what is reduced, and is read before.
+        # The stored element does not move along reduced dimensions, and is read before.
         spatial = [dim for dim in dims if dim.moves[-1]]
         reduced = [dim for dim in dims if not dim.moves[-1]]
         if not reduced:
@@ -95,7 +97,7 @@ class Nest:
         return self._reduce(spatial, reduced, places)
 
     def _fill(self, dims: Sequence[Dim], address: int) -> None:
-        """One number, in memory outside: a row of it is copied as often as it takes."""
+        """Fill outer memory with one number: a row of it is copied as often as needed."""
         (ref,) = self._refs
         size = BYTES[ref.element]
         contiguous = dims and dims[-1].moves == (size,) and dims[-1].steps * size <= STAGING
@@ -107,7 +109,7 @@ class Nest:
         self._dma(source, target, [*(Dim(dim.steps, (0, *dim.moves)) for dim in outer), Dim(last.steps, (size, size))])
 
     def _outside(self, dims: Sequence[Dim], places: Sequence[int]) -> None:
-        """A copy from memory outside to memory outside, through the scratchpad."""
+        """Copy from outer memory to outer memory, through the scratchpad."""
         size = BYTES[self._refs[0].element]
         contiguous = dims and dims[-1].moves == (size, size)
         *outer, last = dims if contiguous else [*dims, Dim(1, (size, size))]
@@ -123,7 +125,7 @@ class Nest:
     def _compute(
         self, steps: Sequence[Node], accesses: Sequence[Node], rows: Dim, columns: Dim, at: Sequence[int]
     ) -> None:
-        """Each operation on all elements, in registers; one is free where its value is used no more."""
+        """Run each operation on all elements, in registers. A register is free after the last use of its value."""
         self._registers: dict[int, int] = {}
         wanted = [self._accesses[-1].operands[0]]
         last_use = {value: place for place, node in enumerate(steps) for value in node.operands}
@@ -148,19 +150,29 @@ class Nest:
 
     def _operation(self, node: Node, rows: Dim, columns: Dim) -> int:
         function = VECTOR_FUNCTIONS.get(node.name)
-        # Numbers are wide in registers: what is narrow is stored, or comes of a function that makes it so.
-        is_wide = node.element in ("i32", "f32") or function in ("ftob", "narrow")
+        # Numbers are wide in registers. Narrow ones are stored, or are the result of a function that narrows.
+        is_wide = node.element in ("i32", "f32") or function in _NARROW
         if function is None or not is_wide:
             raise self._refused(f"the vector unit has no function for {node.name} of {node.element}")
         operands = [self._operand(value) for value in node.operands]
         if not function:
             return operands[0][0]
-        register = self._free()
-        self._vop(function, register, operands, rows.steps * columns.steps)
+        register, count = self._free(), rows.steps * columns.steps
+        if function == "requantize":
+            self._requantize(register, operands, count)
+        else:
+            self._vop(function, register, operands, count)
         return register
 
+    def _requantize(self, target: int, operands: Sequence[tuple[int, int]], count: int) -> None:
+        *given, (_, mode), (_, result) = operands
+        (sums, multiplier, shift, zero), (_, *immediates) = zip(*given, strict=True)
+        fields = {"mode": mode, "target": target, "operands": sums | multiplier << 4, "others": shift | zero << 4}
+        fields |= dict(zip(("multiplier", "shift", "zero"), immediates, strict=True))
+        self._stream.add("VREQUANT", **fields, count=count, result=result)
+
     def _operand(self, value: int) -> tuple[int, int]:
-        """A register, or the bits of an immediate."""
+        """Return a register, or the bits of an immediate."""
         if value in self._registers:
             return self._registers[value], 0
         return IMMEDIATE, _bits(self._env[value])
@@ -193,7 +205,7 @@ class Nest:
     # ---- reductions ----
 
     def _reduce(self, spatial: Sequence[Dim], reduced: Sequence[Dim], places: Sequence[int]) -> None:
-        """Rows in registers, then the accumulator with what they give."""
+        """Reduce rows in registers, then combine the accumulator with the results."""
         combine = self._steps[-1]
         function = VECTOR_FUNCTIONS.get(combine.name)
         before = [
@@ -223,7 +235,7 @@ class Nest:
 
 
 def merged(dims: Sequence[Dim]) -> list[Dim]:
-    """Without loops of one step; two as one where everything goes on from one to the other."""
+    """Return the loops without loops of one step. Contiguous pairs of loops are merged."""
     found: list[Dim] = []
     for dim in dims:
         if dim.steps == 1:
@@ -247,7 +259,7 @@ def starts(dims: Sequence[Dim], places: Sequence[int]) -> Iterator[list[int]]:
 def pieces(
     dims: Sequence[Dim], places: Sequence[int], *, rows_only: bool = False
 ) -> Iterator[tuple[Dim, Dim, list[int]]]:
-    """Rows, columns and where they begin, of as much as a register holds."""
+    """Yield rows, columns and start addresses of pieces that fit in a register."""
     one = Dim(1, (0,) * len(places))
     *outer, rows, columns = [one, one, *dims]
     width = min(columns.steps, REGISTER)
