@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: E402, F821
-"""lit's configuration: `lit test`, or `lit --param processes=1 test` for a real process per command.
+"""Configuration of lit: `lit test`, or `lit --param processes=1 test` for a real process per command.
 
 `lit` gives this file the names `config` and `lit_config`.
 """
@@ -19,10 +19,17 @@ import lit_inprocess
 
 config.name = "relax-mlir"
 config.suffixes = [".mlir", ".py"]
-config.excludes = ["python", "fuzz", "gpu_emulator", "Inputs", *(file.name for file in TEST_FOLDER.glob("lit*.py"))]
+config.excludes = [
+    "python",
+    "quantize",
+    "fuzz",
+    "gpu_emulator",
+    "Inputs",
+    *(file.name for file in TEST_FOLDER.glob("lit*.py")),
+]
 config.test_source_root = str(TEST_FOLDER)
 config.test_exec_root = str(TEST_FOLDER.parent / "build" / "lit")
-# Compiled code is kept in a folder of this run: nothing stale helps a test, and the user's folder stays as it is.
+# Keep compiled code in a folder of this run: no stale code is used, and the user's folder stays unchanged.
 CACHE_FOLDER = tempfile.mkdtemp(prefix="relax-lit-cache-")
 atexit.register(shutil.rmtree, CACHE_FOLDER, ignore_errors=True)
 config.environment["RELAX_MLIR_CACHE"] = CACHE_FOLDER

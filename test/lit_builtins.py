@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The small Unix commands of RUN lines as functions, as far as tests use them; other uses are refused."""
+"""Small Unix commands of RUN lines as functions, as far as tests use them. Other uses are refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TextIO
 
-# The flags each command knows.
+# Known flags of each command.
 _FLAGS = {
     "cat": frozenset[str](),
     "cmp": frozenset({"-s"}),
@@ -20,14 +20,14 @@ _FLAGS = {
     "rm": frozenset({"-f", "-rf"}),
     "sed": frozenset[str](),
 }
-# What is no plain character in basic regular expressions or in Python's, but not the same in both.
+# Special characters with a different meaning in basic regular expressions and in Python's.
 _NOT_THE_SAME_IN_BASIC = re.compile(r"[\[\]]|\\[^.*^$]|.\^|\$.")
-# And what differs between extended regular expressions and Python's.
+# Differences between extended regular expressions and Python's.
 _NOT_THE_SAME_IN_EXTENDED = re.compile(r"\[[:.=]|\(\?|\\[^.*^$+?{}()|]")
 
 
 def understands(name: str, arguments: list[str]) -> bool:
-    """Whether the command does here just what the system's does."""
+    """Check whether the command does exactly what the system's command does."""
     if name not in _FLAGS:
         return False
     flags, operands = _flags_and_operands(name, arguments)
@@ -45,7 +45,7 @@ def understands(name: str, arguments: list[str]) -> bool:
 
 
 def _flags_and_operands(name: str, arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Flags come first here; one that comes later, as some systems allow, is refused as an unknown flag."""
+    """Split flags and operands. Flags come first: a later flag, which some systems allow, is refused as unknown."""
     count = 0
     while count < len(arguments) and arguments[count].startswith("-") and arguments[count] != "-":
         count += 1
@@ -179,7 +179,7 @@ def _read(name: str, command: str, stdin: TextIO, stderr: TextIO) -> bytes | Non
 
 
 def filecheck(argv: list[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
-    """The `filecheck` package's command. It uses the streams of `sys`, which the shell has set."""
+    """Run the `filecheck` package's command. It uses the streams of `sys`, which the shell has set."""
     from filecheck.main import main
 
     try:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A lit format that runs RUN lines without starting a Python per command, and the switch to real processes.
+"""Lit format that runs RUN lines without starting a Python per command, and the switch to real processes.
 
-A test is run in a fork of lit's worker, which has the tools' modules loaded: that takes a millisecond where a
-start takes a hundred, and a crash or an endless loop ends that test only. A line that lit_shell.py does not
-understand (unknown commands) makes its test run as real processes; `--param processes=1` makes all.
+A test runs in a fork of lit's worker, which has the tools' modules loaded. A fork takes a millisecond where a start
+takes a hundred, and a crash or an endless loop ends that test only. If lit_shell.py does not understand a line (unknown
+commands), its test runs as real processes; `--param processes=1` does this for all tests.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ import lit.TestRunner
 import lit.util
 from lit_shell import Line, Shell, parse_line
 
-# What a failing test shows at most of the output of its commands.
+# Maximal output of a failing test's commands.
 _SHOWN_OUTPUT = 20_000
 
 
 class Tool(NamedTuple):
-    """A command of RUN lines: as a function `run(argv, stdin, stdout, stderr) -> int`, and as a process."""
+    """Command of RUN lines: as a function `run(argv, stdin, stdout, stderr) -> int`, and as a process."""
 
     function: str  # "module:function"; argv lacks the program's name, the streams are text with a .buffer
     command: str  # put in place of the name when the line runs as real processes
@@ -60,7 +60,7 @@ def configure(
 
 
 class InProcessFormat(lit.formats.FileBasedTest):
-    """Runs `tool %s | FileCheck %s` and the like by calling the tools' functions."""
+    """Format that runs `tool %s | FileCheck %s` and the like by calling the tools' functions."""
 
     def __init__(
         self,
@@ -92,7 +92,7 @@ class InProcessFormat(lit.formats.FileBasedTest):
         return run_in_fork(lambda: run_script(lines, Shell(commands), test), timeout_s)
 
     def _lines(self, test: Any, script: list) -> list[Line] | None:
-        """The RUN lines after substitution and parsing; None when one of them needs real processes."""
+        """Return the RUN lines after substitution and parsing, or None if one of them needs real processes."""
         folder, base = lit.TestRunner.getTempPaths(test)
         substitutions = [
             (pattern, text)
@@ -108,7 +108,7 @@ class InProcessFormat(lit.formats.FileBasedTest):
 
 
 def _place_and_command(text: str) -> tuple[str, str]:
-    """lit writes each line as `%dbg(RUN: at line 3) command`."""
+    """Split lit's form of a line: `%dbg(RUN: at line 3) command`."""
     match = re.fullmatch(lit.TestRunner.kPdbgRegex, text)
     return (match[1], match[2].strip()) if match else ("RUN", text)
 
@@ -125,7 +125,7 @@ def _load(names: tuple[str, ...]) -> None:
                 importlib.import_module(module.name)
         else:
             importlib.import_module(name)
-    gc.freeze()  # forks do not look for garbage among what all of them share
+    gc.freeze()  # forks do not search the shared objects for garbage
 
 
 def _function(path: str) -> Callable[..., int]:
@@ -134,7 +134,7 @@ def _function(path: str) -> Callable[..., int]:
 
 
 def run_script(lines: Sequence[Line], shell: Shell, test: Any) -> int:
-    """Runs in the fork, whose standard output and error are the test's log. Returns the exit status."""
+    """Run lines in the fork, with the test's log as standard output and error. Return the exit status."""
     folder = Path(lit.TestRunner.getTempPaths(test)[0])
     folder.mkdir(parents=True, exist_ok=True)
     os.chdir(folder.parent)  # where lit's own shell runs
@@ -150,7 +150,7 @@ def run_script(lines: Sequence[Line], shell: Shell, test: Any) -> int:
 
 
 def run_in_fork(body: Callable[[], int], timeout_s: float) -> lit.Test.Result:
-    """Calls `body` in a child process; the test passes when it returns 0."""
+    """Call `body` in a child process. The test passes if `body` returns 0."""
     with tempfile.TemporaryFile() as log:
         done, done_in_child = os.pipe()
         sys.stdout.flush()
@@ -160,7 +160,7 @@ def run_in_fork(body: Callable[[], int], timeout_s: float) -> lit.Test.Result:
             _become_test(body, log.fileno())
         os.close(done_in_child)
         try:
-            # The child holds the other end: end of file when it ends, for whatever reason.
+            # The child has the other end of the pipe: its end, for any reason, is an end of file.
             in_time = bool(select.select([done], [], [], timeout_s)[0])
         finally:
             os.close(done)
@@ -177,16 +177,16 @@ def run_in_fork(body: Callable[[], int], timeout_s: float) -> lit.Test.Result:
 
 
 def _become_test(body: Callable[[], int], log: int) -> NoReturn:
-    """The rest of the child's life. It must never return into lit's worker, of which it is a copy."""
+    """Run the test in the child, and never return into lit's worker, of which it is a copy."""
     status = 1
     try:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
         os.dup2(log, 1)
         os.dup2(log, 2)
         sys.stdout, sys.stderr = os.fdopen(1, "w", closefd=False), os.fdopen(2, "w", closefd=False)
-        faulthandler.enable(os.dup(2))  # a copy: while a command runs, 2 is the command's
+        faulthandler.enable(os.dup(2))  # a copy: while a command runs, descriptor 2 is the command's
         status = body()
-    except BaseException:  # SystemExit too: a tool returns its status, anything else that leaves it is a bug
+    except BaseException:  # also SystemExit: a tool returns its status, so any exception that leaves it is a bug
         traceback.print_exc()
     finally:
         sys.stdout.flush()
@@ -195,6 +195,6 @@ def _become_test(body: Callable[[], int], log: int) -> NoReturn:
 
 
 def python_tool(module: str, script: str) -> str:
-    """The command of one of this environment's tools: its script if it is installed, else the module."""
+    """Return the command of one of this environment's tools: its script if it is installed, else the module."""
     path = Path(sys.executable).with_name(script)
     return shlex.quote(str(path)) if path.exists() else f"{shlex.quote(sys.executable)} -m {module}"

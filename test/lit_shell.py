@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The little shell of the in-process lit format: pipes, redirections, `&&`, `not`, tools as functions.
+"""Small shell of the in-process lit format: pipes, redirections, `&&`, `not`, tools as functions.
 
-Like a real shell it gives each command its files as the file descriptors 0, 1 and 2, so that what C++ code
-prints is captured too and comes in the right order; unlike one it runs the commands of a pipe one by one.
+Like a real shell it gives each command its files as the file descriptors 0, 1 and 2, so that output of C++ code is
+captured in the right order. Unlike a real shell it runs the commands of a pipe one by one.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ import lit_builtins
 from lit.ShCommands import Command, GlobItem, Pipeline, Seq
 from lit.ShUtil import ShParser
 
-# How much of its input a failing command shows.
+# Maximal length of a failing command's input in the message.
 _SHOWN_INPUT = 8_000
 
-# When a command that runs in a process of its own is taken to hang.
+# Timeout of a command in a process of its own.
 _TIMEOUT_S = 600
 
 _ASSIGNMENT = re.compile(r"(\w+)=(.*)", re.DOTALL)
@@ -35,7 +35,7 @@ _OPEN_MODES = {"<": "rb", ">": "wb", ">>": "ab", "&>": "wb"}
 
 
 class Line(NamedTuple):
-    """A RUN line: where it is, its text, its parsed form."""
+    """RUN line: its location, its text, its parsed form."""
 
     place: str
     text: str
@@ -43,7 +43,7 @@ class Line(NamedTuple):
 
 
 def parse_line(place: str, text: str, tools: Container[str]) -> Line | None:
-    """None when the line is empty, malformed or uses what this shell does not have."""
+    """Parse a line. Return None if it is empty, malformed or uses a feature that this shell lacks."""
     if "%{readfile:" in text:  # lit's own shell reads the file when the line runs
         return None
     try:
@@ -78,7 +78,7 @@ def _understands_redirect(operator: tuple, target: Any) -> bool:
 
 
 def _after_not(args: list) -> tuple[bool, list]:
-    """Whether the exit status is inverted, and the command proper."""
+    """Return whether the exit status is inverted, and the command without `not`."""
     inverted = False
     while args and args[0] == "not":
         inverted, args = not inverted, args[1:]
@@ -98,7 +98,7 @@ def _after_env(args: list) -> tuple[dict[str, str], list]:
 
 
 class Shell:
-    """Runs parsed lines. The exit status of a pipe is that of its last failing command."""
+    """Shell for parsed lines. The exit status of a pipe is that of its last failing command."""
 
     def __init__(self, tools: Mapping[str, Callable[..., int]]):
         self.commands = {**lit_builtins.BUILTINS, **tools}
@@ -152,7 +152,7 @@ def _call(command: Callable[[], int], variables: Mapping[str, str]) -> int:
         _become_command(command, variables)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code < 0:
-        os.kill(os.getpid(), -code)  # a crash ends the test, as the crash of a command without variables does
+        os.kill(os.getpid(), -code)  # a crash ends the test, like the crash of a command without variables
     return code
 
 
@@ -160,7 +160,7 @@ def _become_command(command: Callable[[], int], variables: Mapping[str, str]) ->
     """Run a command and end this process. An exception that leaves the command is a bug in it: SIGABRT reports it."""
     try:
         signal.alarm(_TIMEOUT_S)  # lit_inprocess ends only the test that waits for this process
-        gc.freeze()  # what the test's process has left behind is not this one's to destroy
+        gc.freeze()  # this process must not destroy objects of the test's process
         os.environ.update(variables)
         sys.path[:0] = [folder for folder in variables.get("PYTHONPATH", "").split(os.pathsep) if folder]
         status = command()
@@ -193,7 +193,7 @@ def _redirect(operator: tuple, target: str, descriptors: dict[int, int], files: 
 
 @contextlib.contextmanager
 def standard_streams(descriptors: Mapping[int, int]) -> Iterator[None]:
-    """Makes these files the standard input, output and error: of C++ code and of Python's `sys`."""
+    """Make these files the standard input, output and error, for C++ code and for Python's `sys`."""
     python_streams = sys.stdin, sys.stdout, sys.stderr
     saved = {number: os.dup(number) for number in descriptors}
     # Duplicated first: a later number's file may be an earlier number itself (`2>&1`).
@@ -213,13 +213,13 @@ def standard_streams(descriptors: Mapping[int, int]) -> Iterator[None]:
 
 
 def _text_stream(descriptor: int, mode: str) -> io.TextIOWrapper:
-    """Written through at once, as what C++ prints to the same descriptor is."""
+    """Open a text stream without a buffer, like the output of C++ code to the same descriptor."""
     raw: Any = open(descriptor, mode, buffering=-1 if mode == "rb" else 0, closefd=False)  # noqa: SIM115
     return io.TextIOWrapper(raw, encoding="utf-8", errors="surrogateescape", newline="", write_through=True)
 
 
 def _show_input(stdin: BinaryIO) -> None:
-    """A failing FileCheck is understood from what it was given."""
+    """Show the input of a failing FileCheck."""
     if not stdin.seekable():
         return
     stdin.seek(0)

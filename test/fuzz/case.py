@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One fuzz case: a command line with its input, run as a user's shell would run it, and what was wrong with that."""
+"""Fuzz case: a command line with its input, run as in a user's shell, and the observed problem."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from relax_mlir.tools.relax_opt import run
 
 INPUT = "input"  # the name of the input file in a case's folder
 OUTPUT = "output"  # and of the output file that command lines may name
-_GRACE_S = 60  # on a busy machine; Python is asked to end first: what does not is stuck in C++
+_GRACE_S = 60  # for a busy machine; Python is stopped first, and a process that does not stop is stuck in C++
 _LOOK_S = 1.0
 _LONGEST_WAIT = 10  # of its time, for a process that does not work
 _SHOWN = 400
 
 _ERROR = re.compile(r"^(?:[^\n]*: )?error: [^\n]*", re.MULTILINE)
-#: With --verify-diagnostics each diagnostic is an error, those without a place as well.
+#: With --verify-diagnostics each diagnostic is an error, also diagnostics without a location.
 _PLACED = re.compile(r".*:\d+:\d+: error: |<unknown>:0: error: unexpected ", re.DOTALL)
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _CRASH = re.compile(r"^[\w-]+: error: (?:MLIR crashed|was killed)[^\n]*", re.MULTILINE)
 
 
 class Case(NamedTuple):
-    """What to run: the input file's content and the arguments; `kind` says how it was made, `file` names the input."""
+    """Case with the input's content and the arguments. `kind` names its origin, `file` the input."""
 
     kind: str
     data: bytes
@@ -44,7 +44,10 @@ class Case(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """`problem` is empty when all went as promised; `crash` is one inside MLIR, caught and reported as an error."""
+    """Outcome of a case: `problem` is empty if the promise holds.
+
+    `crash` is one inside of MLIR, caught and reported as an error.
+    """
 
     problem: str
     crash: str
@@ -53,7 +56,7 @@ class Outcome(NamedTuple):
 
 
 class Tool(NamedTuple):
-    """What runs cases in process, what is a problem with a case's exit code, messages and files, and its limits."""
+    """Tool with a function that runs cases in process, a check of exit code, messages and files, and limits."""
 
     name: str
     run: Callable[[Sequence[str]], int]
@@ -63,13 +66,13 @@ class Tool(NamedTuple):
 
 
 def run_guarded_case(case: Case, tool: Tool) -> Outcome:
-    """Runs the case as the command does: in a process of its own, under its guard."""
+    """Run the case like the command: in a process of its own, under its guard."""
     guarded = tool._replace(run=lambda arguments: run_guarded(tool.name, lambda: tool.run(arguments)))
     return next(_outcomes([case], guarded))
 
 
 def run_cases(cases: Sequence[Case], tool: Tool) -> list[Outcome]:
-    """Runs cases one after the other in one process without a guard, which is faster; a crash ends only one case."""
+    """Run cases in sequence in one process without a guard, which is faster. A crash ends only one case."""
     outcomes: list[Outcome] = []
     while len(outcomes) < len(cases):
         outcomes += _outcomes(cases[len(outcomes) :], tool)
@@ -77,7 +80,7 @@ def run_cases(cases: Sequence[Case], tool: Tool) -> list[Outcome]:
 
 
 def _outcomes(cases: Sequence[Case], tool: Tool) -> Iterator[Outcome]:
-    """Outcomes from a new process, up to the first case that it dies of."""
+    """Yield outcomes from a new process, up to the first case that crashes."""
     results, results_in_child = os.pipe()
     sys.stdout.flush()
     child = os.fork()
@@ -101,7 +104,7 @@ def _outcomes(cases: Sequence[Case], tool: Tool) -> Iterator[Outcome]:
 
 
 def _answers(stream: IO[str], child: int, patience_s: float) -> bool:
-    """Whether a process says something before it has worked, or for much longer waited, for this time."""
+    """Check whether a process answers before it has worked for this time, or waited for a multiple of it."""
     begun, worked = time.monotonic(), _worked_s(child)
     while not select.select([stream], [], [], _LOOK_S)[0]:
         if _worked_s(child) - worked > patience_s or time.monotonic() - begun > _LONGEST_WAIT * patience_s:
@@ -110,7 +113,7 @@ def _answers(stream: IO[str], child: int, patience_s: float) -> bool:
 
 
 def _worked_s(process: int) -> float:
-    """The processor time that a process has had."""
+    """Return the processor time of a process."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     user, system = fields[11:13]
     return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
@@ -130,7 +133,7 @@ def _death(tool: Tool, child: int, in_time: bool) -> Outcome:
 
 
 def _serve(cases: Sequence[Case], tool: Tool, results: int) -> None:
-    """The rest of the child's life."""
+    """Run cases in the child until it ends."""
     try:
         os.setsid()
         resource.setrlimit(resource.RLIMIT_AS, (tool.memory_bytes, tool.memory_bytes))
@@ -179,7 +182,7 @@ def _complain(number: int, frame: Any) -> None:
 
 
 def _problem(case: Case, code: int, errors: str, left: list[str]) -> str:
-    """What breaks the tool's promise; empty if nothing does."""
+    """Return the broken promise of the tool, or an empty text."""
     if code not in (0, 1):
         return f"exit code {code}"
     if (

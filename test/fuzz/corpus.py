@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the fuzzer starts from: the functions in the lit tests, and the operations in them."""
+"""Initial corpus of the fuzzer: the functions in the lit tests, and their operations."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _COMMENT = re.compile(r"^\s*//[^\n]*\n", re.MULTILINE)
 
 
 class Operand(NamedTuple):
-    """A type, and the operation that makes the value where that matters: a constant, say."""
+    """Type of an operand, and the operation that makes its value if that matters: a constant, say."""
 
     type: str
     maker: str
 
 
 class SampleOp(NamedTuple):
-    """An operation as text, ready to be taken apart."""
+    """Operation as text, ready to be taken apart."""
 
     name: str
     operands: tuple[Operand, ...]
@@ -38,7 +38,7 @@ class SampleOp(NamedTuple):
 
 
 class Corpus(NamedTuple):
-    """`texts` are the functions of the tests, invalid ones included; `modules` those of valid files, printed."""
+    """`texts` are the functions of the tests, including invalid ones. `modules` are printed modules of valid files."""
 
     texts: list[str]
     modules: list[str]
@@ -62,26 +62,26 @@ def load() -> Corpus:
 
 
 def _tests_in(folder: Path) -> list[Path]:
-    """The lit tests of a folder; what they read is in Inputs."""
+    """Return the lit tests of a folder, without their inputs in Inputs."""
     return sorted(
         path for path in folder.rglob("*.*") if path.suffix in (".mlir", ".py") and "Inputs" not in path.parts
     )
 
 
 def _text(path: Path) -> str:
-    """What is in a file as MLIR's text."""
+    """Return a file as MLIR's text."""
     if path.suffix != ".py":
         return path.read_text()
     modules = []
     for part in split_input(path.read_text(), SCRIPT_MARKER):
-        with contextlib.suppress(RelaxError):  # of those that are there to be refused
+        with contextlib.suppress(RelaxError):  # parts that test refusals
             modules.append(Module.from_script(part.text))
     return "\n".join(op.operation.get_asm(use_local_scope=True) for each in modules for op in each.body.operations)
 
 
 @functools.cache
 def scripts() -> list[str]:
-    """Programs and modules in TVMScript, those of its tests."""
+    """Return programs and modules in TVMScript from the tests."""
     found = []
     for path in sorted((TEST_FOLDER / "python" / "frontends" / "script").glob("test_*.py")):
         found += _SCRIPT.findall(path.read_text())

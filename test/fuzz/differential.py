@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles random graphs, runs them between guard pages, and compares what they give with somebody else's results.
+"""Differential fuzzer: compiles random graphs, runs them between guard pages, and compares the results with oracles.
 
     differential.py --seconds 60                  new graphs for a minute: relax's against numpy, ONNX's against
                                                   onnxruntime and the reference evaluator
@@ -7,9 +7,9 @@
     differential.py --kind relax --target c       on another target: c, cuda, vulkan, opencl, webgpu
     differential.py --kind script --seconds 60    PrimFuncs in TVMScript against numpy, statement by statement
     differential.py --kind relax --schedules      the kernels' loops by random steps of rx.Schedule
-    differential.py --kind relax --seed 7 --case 1234    one case again, made as small as it can be
+    differential.py --kind relax --seed 7 --case 1234    one case again, reduced as far as possible
 
-A case that fails is made smaller and saved as a program that shows it.
+A failing case is reduced and saved as a program that reproduces it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SHOWN_OPERATORS = 12
 
 
 def make_graph(kind: str, seed: int, index: int) -> Graph:
-    """The same for the same seed and index."""
+    """Return the graph of a seed and an index."""
     return one_graph.KINDS[kind].draw(Random(f"{kind}:{seed}:{index}"))
 
 
@@ -55,7 +55,7 @@ def _case(kind: str, seed: int, index: int, target: str) -> one_graph.Outcome:
 
 
 class Totals:
-    """What came out so far."""
+    """Results so far."""
 
     def __init__(self) -> None:
         self.statuses: collections.Counter[str] = collections.Counter()
@@ -76,14 +76,14 @@ _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|%\w+|\b[vxc]\d+(_\d+)?|-?\d+(\.\d+)?(
 
 
 def group(problem: str) -> str:
-    """Failures that differ in names and numbers only are one."""
+    """Return a key that is equal for failures that differ only in names and numbers."""
     return _VARYING.sub("", problem)[:120]
 
 
 def fuzz(
     kinds: Sequence[str], seed: int, seconds: float | None, cases: int | None, jobs: int, target: str = "llvm"
 ) -> Totals:
-    """Runs until the time or the number of cases is up."""
+    """Run until the time or the number of cases is exhausted."""
     totals = Totals()
     end = None if seconds is None else time.monotonic() + seconds
     started = shown = time.monotonic()
@@ -98,7 +98,7 @@ def fuzz(
 
 
 def shrink(kind: str, graph: Graph, problem: str, target: str = "llvm") -> tuple[Graph, str]:
-    """A graph with less in it that fails alike."""
+    """Return a smaller graph with the same failure."""
     attempts = 0
     found = True
     while found and attempts < _ATTEMPTS:
@@ -142,7 +142,7 @@ def _show_smaller(kind: str, seed: int, index: int, problem: str, target: str) -
 
 
 def one(kind: str, seed: int, index: int, target: str) -> int:
-    """Runs one case and shows it if it fails."""
+    """Run one case, and show it if it fails."""
     outcome = isolated.alone(lambda: _case(kind, seed, index, target), _PATIENCE_S, one_graph.died)
     print(f"{outcome.status}: {outcome.problem}")
     if outcome.status == "failed":

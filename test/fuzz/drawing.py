@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Draws graphs operator by operator: what each gives is known at once, for all calls, and the next one builds on it."""
+"""Random graphs, drawn operator by operator: results are computed at once for all calls, and later operators use
+them."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from typing import Any
 import numpy
 from graphs import Graph, Input, Node, Undefined, numpy_dtype, pruned, size_of
 
-#: Element types by kind; the first ones are what programs are mostly made of.
+#: Element types by kind. The first ones are the most common in programs.
 DTYPES = {
     "f": ("float32", "float32", "float32", "float64", "float16", "bfloat16"),
     "i": ("int32", "int64", "int8", "uint8", "int16", "uint16", "uint32", "uint64"),
@@ -27,7 +28,7 @@ _LEVELS = ((0,), (2,), (0, 2))
 
 @dataclass(frozen=True)
 class Value:
-    """A value of the graph: its sizes are numbers and expressions, "None" where only the data decide."""
+    """Value of the graph. Sizes are numbers and expressions, or "None" if they depend on the data."""
 
     name: str
     sizes: tuple[int | str, ...]
@@ -52,11 +53,11 @@ def kind_of(dtype: str) -> str:
 
 
 class Drawing:
-    """A graph in the making, of one kind or another."""
+    """Graph under construction, of any kind."""
 
     def __init__(self, random: Random):
         self.random = random
-        # What may be empty is that in later calls: the first one decides what is drawn.
+        # Sizes may be 0 only in later calls, since the first call guides the drawing.
         self.symbols = [
             {symbol: random.choice((*SIZES, *((0,) if call else ()))) for symbol in SYMBOLS}
             for call in range(random.choice((1, 2)))
@@ -66,38 +67,41 @@ class Drawing:
         self.constants: dict[str, Any] = {}
         self.nodes: list[Node] = []
 
-    # -- what a kind of graph adds --
+    # -- methods that kinds of graphs override --
 
     def declare(self, value: Value) -> Value:
-        """A new parameter."""
+        """Register a new parameter."""
         return value
 
     def declare_constant(self, value: Value) -> Value:
-        """A new constant."""
+        """Register a new constant."""
         return value
 
     def compute(self, node: Node, arrays: Sequence[Any], sizes: dict[str, int]) -> list[Any]:
-        """By the oracle."""
+        """Compute a node's results by the oracle."""
         raise NotImplementedError
 
     # -- values --
 
     def fresh(self, dtype: str, sizes: Sequence[int | str]) -> Value:
-        """A new parameter."""
+        """Return a new parameter."""
         shapes = [[size_of(size, call) for size in sizes] for call in self.symbols]
         if any(numpy.prod(shape) > _LARGEST for shape in shapes):
             raise Undefined("too large")
         return self.given(tuple(sizes), [draw_array(self.random, dtype, shape) for shape in shapes])
 
     def given(self, sizes: tuple[int | str, ...], arrays: list[Any]) -> Value:
-        """A new parameter with these values."""
+        """Return a new parameter with these values."""
         value = self.declare(Value(f"x{len(self.inputs)}", sizes, arrays))
         self.inputs[value.name] = Input(value.dtype, sizes)
         self.values.append(value)
         return value
 
     def constant(self, array: Any, name: str = "c") -> Value:
-        """What is the same in every call; "fixed" ones mean something, and stay as they are."""
+        """Add a constant, which is the same in every call.
+
+        Constants named "fixed" have a meaning, and are not perturbed.
+        """
         value = Value(f"{name}{len(self.constants)}", array.shape, [array] * len(self.symbols))
         self.constants[value.name] = array
         return self.declare_constant(value)
@@ -106,7 +110,7 @@ class Drawing:
         return self.random.choice((*SIZES[:6], 1, *SYMBOLS, *SYMBOLS))
 
     def some(self, kinds: str = "fib", rank: int | None = None, least: int = 0, dtypes: Sequence[str] = ()) -> Value:
-        """A value that there is, rather one of the last ones, or a new parameter."""
+        """Return an existing value, preferably a recent one, or a new parameter."""
         fitting = [
             each
             for each in self.values
@@ -123,7 +127,7 @@ class Drawing:
         return self.fresh(self.random.choice(allowed), [self.size() for _ in range(rank)])
 
     def like(self, other: Value, sizes: Sequence[int | str] | None = None, dtype: str = "") -> Value:
-        """Of the other's sizes and type, or of those given."""
+        """Return a value of the other one's sizes and type, or of the given ones."""
         sizes, dtype = other.sizes if sizes is None else tuple(sizes), dtype or other.dtype
         fitting = [each for each in self.values if each.dtype == dtype and each.sizes == sizes]
         if fitting and self.random.random() < 0.75:
@@ -133,7 +137,7 @@ class Drawing:
         return self.fresh(dtype, sizes)
 
     def broadcast(self, other: Value, dtype: str = "") -> Value:
-        """What can be broadcast with the other."""
+        """Return a value that broadcasts with the other one."""
         sizes = list(other.sizes)
         if self.random.random() < 0.5:
             sizes = [1 if self.random.random() < 0.3 else size for size in sizes]
@@ -155,7 +159,7 @@ class Drawing:
     def computed(
         self, op: str, inputs: Sequence[Any], attributes: dict[str, Any], results: int, origin: Any
     ) -> list[Value]:
-        """One more node, with what it gives; Undefined where the oracle gives nothing."""
+        """Add a node and return its results. Raise Undefined if the oracle has no result."""
         names = tuple(f"v{len(self.nodes)}_{index}" for index in range(results))
         given = tuple(
             tuple(each.name for each in item) if isinstance(item, tuple) else item.name if item else ""
@@ -172,7 +176,7 @@ class Drawing:
         return [Value(name, (), [call[index] for call in calls]) for index, name in enumerate(names)]
 
     def graph(self, opset: int = 0) -> Graph:
-        """What has been drawn, with some of the values as outputs."""
+        """Return the drawn graph, with some of the values as outputs."""
         random = self.random
         results = [name for node in self.nodes for name in node.outputs]
         used = {name for node in self.nodes for name in node.names()}
@@ -191,7 +195,7 @@ class Drawing:
         return self._aliased(self._bound(pruned(whole)))
 
     def _bound(self, graph: Graph) -> Graph:
-        """Every symbol that an expression needs is a size of some parameter."""
+        """Add parameters for symbols that expressions need."""
         known = {size for info in graph.inputs.values() for size in info.sizes}
         text = str([node.attributes for node in graph.nodes]) + str([info.sizes for info in graph.inputs.values()])
         missing = tuple(each for each in SYMBOLS if each not in known and each in text)
@@ -204,7 +208,7 @@ class Drawing:
         return graph._replace(inputs={**graph.inputs, "sizes": Input("int8", missing)}, runs=runs)
 
     def _aliased(self, graph: Graph) -> Graph:
-        """Sometimes two parameters are one array."""
+        """Make two parameters one array, sometimes."""
         names = list(graph.inputs)
         for index, first in enumerate(names):
             for second in names[index + 1 :]:
@@ -239,7 +243,7 @@ def draw_array(random: Random, dtype: str, shape: Sequence[int]) -> Any:
 
 
 def _with(generator: Any, array: Any, random: Random, special: Sequence[Any]) -> Any:
-    """Rarely with special values: they spread in the graph and cover what else would differ."""
+    """Insert special values rarely: they spread in the graph and hide other differences."""
     if array.size and random.random() < 0.08:
         for place in generator.integers(0, array.size, 2):
             array.reshape(-1)[place] = array.dtype.type(random.choice(special))

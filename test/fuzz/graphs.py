@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graphs of operators with the inputs of some calls: plain data, evaluated node by node, and made smaller."""
+"""Graphs of operators with the inputs of some calls: plain data, with evaluation node by node and reduction."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Arrays = dict[str, Any]
 
 
 class Undefined(Exception):
-    """The oracle gives nothing for these inputs, or nothing that could be compared."""
+    """Raised if the oracle has no result for these inputs, or no comparable one."""
 
 
 class Node(NamedTuple):
-    """An operator. An input that is left out has no name; one that is a tuple stands for several."""
+    """Operator. An omitted input has an empty name; a tuple is several inputs."""
 
     op: str
     inputs: tuple[Any, ...]
@@ -26,19 +26,19 @@ class Node(NamedTuple):
     origin: Any = None
 
     def names(self) -> list[str]:
-        """The inputs, one after the other."""
+        """Return the inputs, one after the other."""
         return [name for each in self.inputs for name in (each if isinstance(each, tuple) else (each,)) if name]
 
 
 class Input(NamedTuple):
-    """A parameter of the graph: sizes are numbers or the names of symbols."""
+    """Parameter of the graph. Sizes are numbers or names of symbols."""
 
     dtype: str
     sizes: tuple[int | str, ...]
 
 
 class Graph(NamedTuple):
-    """`runs` has the arrays of one call each; one array may stand there under two names."""
+    """Graph with constants and nodes. `runs` has the arrays of each call, in which an array may have two names."""
 
     inputs: dict[str, Input]
     constants: Arrays
@@ -49,12 +49,12 @@ class Graph(NamedTuple):
     levels: tuple[int, ...] = (0,)
 
 
-#: What a node gives, for the arrays that its inputs have.
+#: Results of a node for the arrays of its inputs.
 Oracle = Callable[[Node, Sequence[Any], Mapping[str, int]], list[Any]]
 
 
 def sizes_of(graph: Graph, run: Arrays) -> dict[str, int]:
-    """The value of each symbol in a call."""
+    """Return the value of each symbol in a call."""
     return {
         size: actual
         for name, info in graph.inputs.items()
@@ -64,7 +64,7 @@ def sizes_of(graph: Graph, run: Arrays) -> dict[str, int]:
 
 
 def evaluate(graph: Graph, run: Arrays, oracle: Oracle, noise: Noise | None = None) -> Arrays:
-    """All values of a call."""
+    """Return all values of a call."""
     values: Arrays = {"": None, **graph.constants, **run}
     sizes = sizes_of(graph, run)
     for node in graph.nodes:
@@ -81,10 +81,10 @@ def evaluate(graph: Graph, run: Arrays, oracle: Oracle, noise: Noise | None = No
 
 
 class ErrorSizes(NamedTuple):
-    """How large the errors of operators are.
+    """Sizes of operators' errors.
 
-    What those in `exact` do (moves, comparisons) brings no errors in. Those in `by_one` subtract from 1 or add to it:
-    their errors are relative to that. Those of `by_largest` are relative to the result's largest element.
+    Operators in `exact` (moves, comparisons) have no error. Operators in `by_one` subtract from 1 or add to 1, so their
+    errors are relative to 1. Errors of `by_largest` are relative to the result's largest element.
     """
 
     exact: frozenset[str]
@@ -93,7 +93,8 @@ class ErrorSizes(NamedTuple):
 
 
 class Noise:
-    """Relative errors of the size that an operator may make, on what it gets and gives: how results vary by them."""
+    """Random relative errors of an operator's size on its operands and results, to measure how the graph's results
+    vary."""
 
     def __init__(self, seed: int, sizes: ErrorSizes, step_of: Callable[[Any], float]):
         self._random = numpy.random.default_rng(seed)
@@ -110,7 +111,7 @@ class Noise:
         return [self._shaken(each, self._unit(node, each)) for each in results]
 
     def _unit(self, node: Node, result: Any) -> float:
-        """What errors are relative to, in addition to the element itself."""
+        """Return the absolute error's unit in addition to the element itself."""
         if node.op in self._sizes.by_one:
             return 1.0
         if node.op not in self._sizes.by_largest or not self._step_of(result.dtype):
@@ -119,7 +120,7 @@ class Noise:
         return float(abs(wide[numpy.isfinite(wide)]).max(initial=0.0))
 
     def _named(self, name: Any, value: Any) -> Any:
-        """What is given for a name, or for several of them; what says sizes and scales stays as it is."""
+        """Return the perturbed value of a name, or of several. Sizes and scales are not perturbed."""
         if isinstance(name, tuple):
             return tuple(map(self._named, name, value))
         return value if value is None or name.startswith("fixed") else self._shaken(value)
@@ -136,7 +137,7 @@ class Noise:
 
 
 def _underflow(wide: Any, dtype: Any) -> Any:
-    """The error of each element where some are subnormal: another order of products has other zeros among them."""
+    """Return the error of each element with subnormal ones, whose products underflow to zero in another order."""
     import ml_dtypes
 
     tiny = float(ml_dtypes.finfo(dtype).tiny)
@@ -148,7 +149,7 @@ def _underflow(wide: Any, dtype: Any) -> Any:
 
 
 def smaller(graph: Graph, values: Sequence[Arrays]) -> Iterator[Graph]:
-    """Graphs that have less: of nodes, outputs, calls. `values` has all values of each call."""
+    """Return graphs with fewer nodes, outputs or calls. `values` has all values of each call."""
     return (each for each in _candidates(graph, values) if each.outputs)
 
 
@@ -170,7 +171,7 @@ def _candidates(graph: Graph, values: Sequence[Arrays]) -> Iterator[Graph]:
 
 
 def _shorter(graph: Graph, run: Arrays, symbol: str) -> Arrays:
-    """With two elements where the symbol has more."""
+    """Return arrays with two elements where the symbol has more."""
     shorter = {}
     for name, array in run.items():
         place = tuple(slice(2) if size == symbol else slice(None) for size in graph.inputs[name].sizes)
@@ -179,7 +180,7 @@ def _shorter(graph: Graph, run: Arrays, symbol: str) -> Arrays:
 
 
 def _without(graph: Graph, index: int, values: Sequence[Arrays]) -> Graph:
-    """What the node gave is an input now, or no output any more."""
+    """Return the graph without a node. Its results become inputs, or are no outputs any more."""
     node = graph.nodes[index]
     nodes = graph.nodes[:index] + graph.nodes[index + 1 :]
     used = {name for each in nodes for name in each.names()}
@@ -226,7 +227,7 @@ def pruned(graph: Graph) -> Graph:
 
 
 def size_of(size: int | str | None, sizes: Mapping[str, int]) -> int:
-    """A size, by the value of each symbol."""
+    """Return a size for the symbols' values."""
     if size is None or "None" in str(size):
         raise Undefined("a size that only the data decide")
     dim = parse(size) if isinstance(size, str) else size
@@ -237,7 +238,7 @@ def size_of(size: int | str | None, sizes: Mapping[str, int]) -> int:
 
 
 def numpy_dtype(name: str) -> Any:
-    """numpy's element type, or ml_dtypes'."""
+    """Return the element type of numpy or ml_dtypes."""
     import ml_dtypes
 
     return numpy.dtype(getattr(ml_dtypes, name)) if hasattr(ml_dtypes, name) else numpy.dtype(name)

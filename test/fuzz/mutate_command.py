@@ -56,7 +56,7 @@ def own_passes() -> list[str]:
 
 
 def harmless_arguments(random: Random) -> tuple[str, ...]:
-    """A command line without mistakes: what goes wrong is the input's fault."""
+    """Return a command line without mistakes: errors are then the input's."""
     arguments = [INPUT]
     choice = random.randrange(8)
     if choice == 0:
@@ -80,7 +80,7 @@ def harmless_arguments(random: Random) -> tuple[str, ...]:
 
 
 def mutated_arguments(random: Random) -> tuple[str, ...]:
-    """Options with strange values, misspelt names, broken pipelines."""
+    """Return options with strange values, misspelt names and broken pipelines."""
     arguments = list(harmless_arguments(random))
     for _ in range(random.choice((1, 1, 2, 3))):
         choice = random.randrange(3)
@@ -116,7 +116,7 @@ def _joined(random: Random, pieces: Sequence[str], count: int) -> str:
 
 
 def _misspelt(random: Random, text: str) -> str:
-    """With a few bytes changed; a process's arguments hold no NUL."""
+    """Return a text with a few changed bytes. Arguments of processes cannot contain NUL."""
     return (
         mutate_bytes(random, text.encode("utf-8", "surrogateescape"))
         .replace(b"\0", b"")

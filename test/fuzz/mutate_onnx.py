@@ -22,7 +22,7 @@ _Change = Callable[[Random, Any], None]
 
 
 def mutate_model(random: Random, model: Any, other: Any) -> Any:
-    """A model with one to four changes; some of them take parts of another one."""
+    """Return a model with one to four changes, some of which copy parts of another model."""
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     if random.random() < 0.3:
@@ -42,7 +42,7 @@ def mutate_model(random: Random, model: Any, other: Any) -> Any:
 
 
 def damage(random: Random, model: Any) -> Any:
-    """A model with another rank of one input, or one other value of one attribute, and nothing else that says no."""
+    """Return a model with another rank of one input, or another value of one attribute, without earlier errors."""
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     tensors = [each for each in changed.graph.input if each.type.HasField("tensor_type")]
@@ -52,7 +52,7 @@ def damage(random: Random, model: Any) -> Any:
     place = random.randrange(len(tensors) + len(attributes))
     if place < len(tensors):
         _change_rank(random, tensors[place].type.tensor_type)
-        # What outputs are said to be would be refused first.
+        # Checks of declared outputs would refuse the model first.
         for each in (*changed.graph.output, *changed.graph.value_info):
             if each.type.HasField("tensor_type"):
                 each.type.tensor_type.ClearField("shape")
@@ -98,7 +98,7 @@ def _messages(message: Any) -> Iterator[Any]:
 
 
 def _change_field(random: Random, model: Any, other: Any) -> None:
-    """One field of one message, set to what is rare, or taken from a message of that kind in the other model."""
+    """Set one field of one message to a rare value, or replace the message by one of that kind from the other model."""
     message = random.choice(list(_messages(model.graph if random.random() < 0.9 else model)))
     alike = [each for each in _messages(other) if each.DESCRIPTOR is message.DESCRIPTOR]
     if alike and random.random() < 0.2:
@@ -318,7 +318,7 @@ def _reorder(random: Random, model: Any) -> None:
 
 
 def _make_constant(random: Random, model: Any) -> None:
-    """An input becomes an initializer, whose bytes often do not match."""
+    """Turn an input into an initializer with bytes that often do not match."""
     graph = model.graph
     if not len(graph.input):
         return
@@ -381,7 +381,7 @@ def _fill(random: Random, tensor: Any) -> None:
 
 
 def _into_function(random: Random, model: Any) -> None:
-    """All nodes into a function of the model, which it calls; sometimes it calls itself, or is not there."""
+    """Move all nodes into a function, which sometimes calls itself, or does not exist."""
     graph = model.graph
     inputs, outputs = [each.name for each in graph.input], [each.name for each in graph.output]
     function = helper.make_function("mine", "F", inputs, outputs, list(graph.node), list(model.opset_import))
@@ -396,7 +396,7 @@ def _into_function(random: Random, model: Any) -> None:
 
 
 def _into_branches(random: Random, model: Any) -> None:
-    """All nodes into the branches of an If, one of which may have outputs of its own number."""
+    """Move all nodes into the branches of an If, which may have different numbers of outputs."""
     graph = model.graph
     outputs = [helper.make_empty_tensor_value_info(each.name) for each in graph.output]
     branches = {name: helper.make_graph(list(graph.node), name, [], outputs) for name in ("then_branch", "else_branch")}
@@ -413,7 +413,7 @@ def _into_branches(random: Random, model: Any) -> None:
 
 
 def _into_loop(random: Random, model: Any) -> None:
-    """All nodes into the body of a Loop of a few turns, which gathers the outputs."""
+    """Move all nodes into the body of a Loop of a few iterations, which gathers the outputs."""
     graph = model.graph
     turn = helper.make_tensor_value_info("loop_turn", onnx.TensorProto.INT64, [])
     goes_on = helper.make_tensor_value_info("loop_on", onnx.TensorProto.BOOL, [])

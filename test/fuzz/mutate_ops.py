@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # ruff: noqa: E501  # lists of words
-"""Mutations of single operations that the parser lets pass, so that they reach the verifiers."""
+"""Mutations of single operations that the parser accepts, so that they reach the verifiers."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NUMBERS = "-1 0 1 2 3 7 127 128 65536 2147483648 9223372036854775807 -922337203
 
 
 def mutate_operation(random: Random, op: SampleOp, others: Sequence[SampleOp]) -> str:
-    """A module with the operation after one to four changes; its operands are the function's arguments."""
+    """Return a module with the operation after one to four changes. Its operands are the function's arguments."""
     for _ in range(random.choice((1, 1, 1, 2, 4))):
         op = random.choice(_CHANGES)(random, op, random.choice(others))
     return function_text(op)
@@ -75,7 +75,7 @@ def _any_type(random: Random, old: str, other: SampleOp) -> str:
 
 
 def _renumbered(random: Random, text: str) -> str:
-    """With one of its numbers replaced; sizes in `4x3xf32` are numbers too."""
+    """Replace one of the text's numbers. Sizes in `4x3xf32` are numbers, too."""
     spread = re.sub(r"(?<=\d)x|(?<=[?\]])x", " x ", text)
     places = list(_NUMBER.finditer(spread))
     if not places:
@@ -110,7 +110,7 @@ def _change_result_type(random: Random, op: SampleOp, other: SampleOp) -> Sample
 
 
 def _change_counts(random: Random, op: SampleOp, other: SampleOp) -> SampleOp:
-    """Operands or results dropped, doubled, in another order, taken from another operation."""
+    """Drop, double, reorder or replace operands or results."""
     choice = random.randrange(6)
     if choice == 0:
         return op._replace(operands=op.operands[:-1])
@@ -139,7 +139,7 @@ def _change_attribute(random: Random, op: SampleOp, other: SampleOp) -> SampleOp
 
 
 def _add_attribute(random: Random, op: SampleOp, other: SampleOp) -> SampleOp:
-    """One that the operator knows, so that its value is looked at; rarely another's."""
+    """Add an attribute that the operator knows, so that its value is checked, or rarely one of another operator."""
     names = [*find_op(op.name).attrs] or ([name for name, _ in other.attributes] if random.random() < 0.1 else [])
     taken = {name for name, _ in op.attributes}
     free = [name for name in names if name not in taken]

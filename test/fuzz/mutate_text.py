@@ -10,7 +10,7 @@ from random import Random
 
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|->|[\w$.]+|[%@#!^][\w$.-]+|\s+|.', re.DOTALL)
 
-# What has broken parsers before.
+# Tokens that have broken parsers before.
 TOKENS = (
     "-1 0 1 2 4294967296 9223372036854775807 -9223372036854775808 99999999999999999999 1e400 0x7FC00000 -0.0 ? * x x0x "
     "true false unit none index i1 i0 i64 ui8 si4 i16777215 i16777216 f32 bf16 f8E4M3FN complex<f32> tensor<*xf32> "
@@ -49,7 +49,7 @@ _BYTES = (
 
 
 def mutate_bytes(random: Random, data: bytes) -> bytes:
-    """One to eight changes of single bytes, of slices, of the end."""
+    """Make one to eight changes of single bytes, of slices, of the end."""
     changed = bytearray(data)
     for _ in range(random.choice((1, 1, 1, 2, 3, 8))):
         random.choice(_BYTE_CHANGES)(random, changed)
@@ -97,7 +97,7 @@ _BYTE_CHANGES: tuple[Callable[[Random, bytearray], None], ...] = (
 
 
 def mutate_tokens(random: Random, text: str, others: Sequence[str]) -> str:
-    """One to six changes of tokens; some of them come from other texts."""
+    """Make one to six changes of tokens, some of which come from other texts."""
     tokens = _TOKEN.findall(text)
     for _ in range(random.choice((1, 1, 1, 2, 3, 6))):
         random.choice(_TOKEN_CHANGES)(random, tokens, others)
@@ -105,7 +105,7 @@ def mutate_tokens(random: Random, text: str, others: Sequence[str]) -> str:
 
 
 def mutate_element_type(random: Random, text: str) -> str:
-    """One element type, everywhere or in one place, is another one: of those that tensors can have, or of MLIR's."""
+    """Replace one element type, everywhere or in one place, by another one of tensors or of MLIR."""
     found = sorted({match[1] for match in _ELEMENT_TYPE.finditer(text)})
     if not found:
         return text
@@ -119,7 +119,7 @@ def mutate_element_type(random: Random, text: str) -> str:
 
 
 def _solid(random: Random, tokens: list[str]) -> int:
-    """The position of a token that is no white space, if a few tries find one."""
+    """Return the position of a token that is no white space, if a few tries find one."""
     for _ in range(4):
         at = random.randrange(len(tokens))
         if not tokens[at].isspace():
@@ -133,7 +133,7 @@ def _replace_token(random: Random, tokens: list[str], others: Sequence[str]) -> 
 
 
 def _replace_alike(random: Random, tokens: list[str], others: Sequence[str]) -> None:
-    """By a token of the same kind from another text: a name by a name, a number by a number."""
+    """Replace a token by one of the same kind from another text: a name by a name, a number by a number."""
     if not tokens:
         return
     at = _solid(random, tokens)
@@ -166,7 +166,7 @@ def _insert_token(random: Random, tokens: list[str], others: Sequence[str]) -> N
 
 
 def _change_lines(random: Random, tokens: list[str], others: Sequence[str]) -> None:
-    """Lines deleted, doubled, moved, or taken from another text."""
+    """Delete, double or move lines, or insert lines of another text."""
     lines = "".join(tokens).split("\n")
     at = random.randrange(len(lines))
     choice = random.randrange(4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How a graph's module becomes something to call on each target: arrays next to guard pages in, arrays out."""
+"""Callable form of a graph's module on each target: arrays next to guard pages in, arrays out."""
 
 from __future__ import annotations
 
@@ -13,31 +13,31 @@ import c_programs
 import emulated_gpu
 import numpy
 import real_devices
-import real_webgpu
 from drawing import SIZES
 from graphs import Graph
 from relax_mlir.runtime import guard_pages
+from relax_mlir.support.external_runtime import find_runtime
 from relax_mlir.testing import isolated
 
 import relax_mlir as rx
 
 _UNKNOWN_SIZES = "the kernel's sizes must be known before the model runs"
 
-#: What calls a compiled graph: all of its results, for all of its inputs.
+#: Function that calls a compiled graph: all of its results for all of its inputs.
 Call = Callable[[Sequence[Any]], list[Any]]
 
 
 class OnTarget(NamedTuple):
-    """A target's programs. `compile` raises RelaxError for what the target refuses, and what it likes for a bug."""
+    """Programs of a target. `compile` raises RelaxError for a refusal, and any exception for a bug."""
 
     compile: Callable[[rx.Module, Graph, int], Call]
     #: The same as text, for a program that shows a case: `main`, of `module` and `{level}`.
     script: str
     #: How the script passes an array.
     argument: str = "rx.runtime.tensor({})"
-    #: What valid graphs are refused for, in these words.
+    #: Texts of refusals of valid graphs.
     known_limits: tuple[str, ...] = (_UNKNOWN_SIZES,)
-    #: What it needs that this machine lacks; drivers are asked in another process, as theirs do not survive a fork.
+    #: Missing requirements on this machine. Another process checks drivers, which do not survive a fork.
     lacks: Callable[[], str] = str
 
 
@@ -58,7 +58,7 @@ def _on_llvm(module: rx.Module, graph: Graph, level: int) -> Call:
 
 
 def _taken(executable: rx.Executable, graph: Graph) -> set[str]:
-    """The inputs that a call passes: buffers of a script that are only written are not among them."""
+    """Return the inputs that a call passes, without write-only buffers of a script."""
     names = [each["name"] for each in executable.signature("main")["inputs"]]
     return set(graph.inputs) if len(names) == len(graph.inputs) else set(names)
 
@@ -67,7 +67,7 @@ def _taken(executable: rx.Executable, graph: Graph) -> set[str]:
 
 
 class _Guarded(c_programs.CProgram):
-    """By turns behind and before a forbidden page, filled with what no result should have."""
+    """Program with results alternately before and after a forbidden page, filled with an unlikely value."""
 
     _numbers = itertools.count()
 
@@ -81,7 +81,7 @@ _VARIABLE = re.compile(r"\b(?!(?:min|max)\b)[A-Za-z_]\w*")
 
 
 def _on_c(module: rx.Module, graph: Graph, level: int) -> Call:
-    """At -O0 memory is the system's, else the program's: then sizes have bounds."""
+    """Compile for C. At -O0 memory is the system's, and otherwise the program's: then sizes have bounds."""
     symbols = {each for info in graph.inputs.values() for size in info.sizes for each in _VARIABLE.findall(str(size))}
     bounds = dict.fromkeys(sorted(symbols), f"0..{max(SIZES)}") if level else {}
     program = _Guarded(module, "c" if level else "c{memory=heap}", opt_level=level, bind=bounds)
@@ -92,7 +92,7 @@ def _on_c(module: rx.Module, graph: Graph, level: int) -> Call:
 
 
 def _on_cuda(module: rx.Module, graph: Graph, level: int) -> Call:
-    """On an emulated device, which raises what kernels and host code do wrong, also where results are right."""
+    """Run on an emulated device, which raises errors of kernels and host code even if results are right."""
     executable = rx.compile(module, "cuda", opt_level=level, cache=False, jobs=1)
 
     def call(arrays: Sequence[Any]) -> list[Any]:
@@ -105,8 +105,13 @@ def _on_cuda(module: rx.Module, graph: Graph, level: int) -> Call:
 # ---- devices ----
 
 
+def _why_no_webgpu() -> str:
+    """Return the reason why programs for WebGPU cannot run, or an empty text. A plug-in runs them."""
+    return find_runtime("webgpu")().requires(memoryview(b""))
+
+
 def _on_device(kind: str) -> OnTarget:
-    """By a real driver, on the first device."""
+    """Run on the first device of a kind, by a real driver."""
 
     def target() -> str:
         return kind if kind == "webgpu" else real_devices.target(kind)
@@ -115,7 +120,8 @@ def _on_device(kind: str) -> OnTarget:
         main = rx.compile(module, target(), opt_level=level, cache=False, jobs=1).copying()["main"]
 
         def call(arrays: Sequence[Any]) -> list[Any]:
-            for _ in range(2 if kind == "vulkan" else 0):  # the second call is recorded, the third by what is kept
+            # the second call is recorded, and the third one replays the record
+            for _ in range(2 if kind == "vulkan" else 0):
                 main(*arrays)
             results = main(*arrays)
             return [rx.runtime.to_numpy(each) for each in ([results] if len(graph.outputs) == 1 else results)]
@@ -123,7 +129,7 @@ def _on_device(kind: str) -> OnTarget:
         return call
 
     def lacks() -> str:
-        ask = real_webgpu.why_none if kind == "webgpu" else partial(real_devices.why_none, kind)
+        ask = _why_no_webgpu if kind == "webgpu" else partial(real_devices.why_none, kind)
         return str(isolated.alone(ask, 60.0, lambda cause, _: f"a driver that works: {cause}"))
 
     name = "'webgpu'" if kind == "webgpu" else f"real_devices.target('{kind}')"
@@ -138,7 +144,7 @@ TARGETS = {
         "from c_programs import CProgram  # test/python\n"
         "main = CProgram(module, 'c{{memory=heap}}', opt_level={level})",
         argument="{}",
-        known_limits=(_UNKNOWN_SIZES, "is only known when the data are there", "so it has no place in static memory"),
+        known_limits=(_UNKNOWN_SIZES, "depends on the data", "so it cannot be in static memory"),
         lacks=lambda: "" if c_programs.COMPILER else "a compiler of C ($CC, cc)",
     ),
     "cuda": OnTarget(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles one random graph for a target, calls it, and says whether it gave what the oracle gives."""
+"""Run of one random graph: compiles it for a target, calls it, and compares with the oracle."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ import relax_mlir as rx
 
 
 class Outcome(NamedTuple):
-    """`status`: agree, undefined (the oracle gives nothing), or failed."""
+    """Outcome with a `status`: agree, undefined (the oracle has no result), or failed."""
 
     status: str
     problem: str = ""
@@ -31,7 +31,7 @@ class Outcome(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """What graphs of a kind are drawn by, built by, and compared with."""
+    """Kind of graphs: how they are drawn, built and compared."""
 
     draw: Callable[[Random], Graph]
     build: Callable[[Graph], rx.Module]
@@ -44,26 +44,26 @@ class Kind(NamedTuple):
     written: Callable[[Graph], set[str]] = lambda graph: set()
 
     def step_of(self, dtype: Any) -> float:
-        """The relative error of an operator; 0 for what is computed exactly."""
+        """Return the relative error of an operator, or 0 for exact types."""
         return self.steps.get(dtype.name, 0.0)
 
 
-#: What a process is at: the oracle's work, or ours.
+#: Phases of a process: the oracle's work, or this project's.
 _ORACLE, _OURS = 0, 1
 
 
 def died(cause: str, phase: int) -> Outcome:
-    """A crash of onnxruntime is no failure of what is tested."""
+    """Return the outcome of a crash. A crash of onnxruntime is no failure of this project."""
     return Outcome("failed", cause) if phase == _OURS else Outcome("undefined", f"the oracle: {cause}")
 
 
 def values_of(kind: str, graph: Graph) -> list[Arrays]:
-    """By the oracle, all values of each call."""
+    """Return the oracle's values of each call."""
     return [evaluate(graph, run, KINDS[kind].oracle) for run in graph.runs]
 
 
 def check(kind: str, graph: Graph, target: str = "llvm") -> Outcome:
-    """Compiles and calls the graph. A crash ends the process that this runs in."""
+    """Compile and call the graph. A crash ends this process."""
     chosen, on_target = KINDS[kind], TARGETS[target]
     isolated.enter(_ORACLE)
     try:
@@ -78,7 +78,7 @@ def check(kind: str, graph: Graph, target: str = "llvm") -> Outcome:
         except rx.RelaxError as error:
             limit_met = next((limit for limit in on_target.known_limits if limit in str(error)), None)
             return Outcome("undefined", limit_met) if limit_met else Outcome("failed", f"refused: {error}"[:400])
-        except Exception as error:  # bugs of the compiler, and what a compiler of its C says of it
+        except Exception as error:  # bugs of the compiler, and messages of a C compiler
             return Outcome("failed", f"{type(error).__name__} while compiling: {error}"[:400])
         problem = _call(call, graph, expected, shaken, chosen)
         if problem and len(shaken[0]) < agreement.MANY_SHAKES:
@@ -92,7 +92,10 @@ def check(kind: str, graph: Graph, target: str = "llvm") -> Outcome:
 
 
 def _shaken(chosen: Kind, graph: Graph, run: Arrays, count: int) -> list[Arrays]:
-    """With noise, a number of times. What is undefined only then is undetermined, as a whole."""
+    """Return values with noise, several times.
+
+    If they are undefined only with noise, the whole graph is undetermined.
+    """
     return [evaluate(graph, run, chosen.oracle, Noise(seed, chosen.errors, chosen.step_of)) for seed in range(count)]
 
 
@@ -119,7 +122,7 @@ def _call(call: Call, graph: Graph, expected: Sequence[Arrays], shaken: Sequence
 
 
 def _placed(run: Arrays, at_end: bool) -> Arrays:
-    """The arrays next to guard pages; what is one array stays one."""
+    """Place the arrays next to guard pages. An array that occurs twice stays a single array."""
     placed = {id(array): guard_pages.guarded(array, at_end) for array in run.values()}
     return {name: placed[id(array)] for name, array in run.items()}
 
@@ -135,7 +138,7 @@ def array_text(array: Any) -> str:
 
 
 def program(graph: Graph, making: str, problem: str, expected: Sequence[Arrays], on_target: OnTarget) -> str:
-    """A program that compiles and calls the graph and prints what the oracle gives next to it."""
+    """Return a program that compiles and calls the graph, and prints the oracle's results next to its own."""
     lines = [f"# {line}" for line in problem.splitlines()]
     lines += ["import numpy", "import relax_mlir as rx", "", making, ""]
     for level in graph.levels:

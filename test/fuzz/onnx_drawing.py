@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ONNX models in the making, and the model of a graph that has been drawn."""
+"""ONNX models under construction, and the model of a drawn graph."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPSETS = (18, 21, 21, 22, 23, 24)
 
 
 class OnnxDrawing(Drawing):
-    """A model in the making. Sizes of results are what they turn out to be in the calls."""
+    """Model under construction. Sizes of results are those of the calls."""
 
     def __init__(self, random: Random):
         super().__init__(random)
@@ -38,7 +38,7 @@ class OnnxDrawing(Drawing):
         return results
 
     def add(self, op: str, inputs: Sequence[Any], outputs: int = 1, **attributes: Any) -> None:
-        """One more operator, if an evaluator has it."""
+        """Add an operator, if an evaluator supports it."""
         while inputs and inputs[-1] is None:  # models do not name these, and onnxruntime crashes of some
             inputs = inputs[:-1]
         for value in self.computed(op, inputs, attributes, outputs, self.opset):
@@ -58,16 +58,16 @@ class OnnxDrawing(Drawing):
         return tuple(sizes)
 
     def fixed(self, values: Any, dtype: str = "int64") -> Value:
-        """A constant that says sizes, axes and the like."""
+        """Return a constant for sizes, axes and the like."""
         return self.constant(numpy.array(values, dtype), "fixed")
 
     def typed(self, op: str, kinds: str = "fib", **wanted: Any) -> Value:
-        """A first input that the operator takes."""
+        """Return a first input with a type that the operator supports."""
         return self.some(kinds, dtypes=_types(op, self.opset), **wanted)
 
 
 def _differ(one: Any, other: Any) -> bool:
-    """Beyond rounding: they understand the operator in different ways, or one of them is wrong."""
+    """Check for a difference beyond rounding: then the oracles disagree about the operator, or one is wrong."""
     other = numpy.asarray(other)
     if one.dtype != other.dtype or one.shape != other.shape:
         return True
@@ -78,7 +78,7 @@ def _differ(one: Any, other: Any) -> bool:
 
 @functools.cache
 def _types(op: str, opset: int) -> tuple[str, ...]:
-    """numpy's names of the types that the first input may have."""
+    """Return numpy's names of the types of the first input."""
     schema = onnx.defs.get_schema(op, opset)
     names = {"float": "float32", "double": "float64"}
     found = [each[len("tensor(") : -1] for each in schema.inputs[0].types if each.startswith("tensor(")]
@@ -86,7 +86,7 @@ def _types(op: str, opset: int) -> tuple[str, ...]:
 
 
 def model(graph: Graph) -> onnx.ModelProto:
-    """The model that is compiled."""
+    """Return the model to compile."""
     helper = onnx.helper
     infos = [
         helper.make_tensor_value_info(name, tensor_type(each.dtype), list(each.sizes))
@@ -112,7 +112,7 @@ def _flat(inputs: Sequence[Any]) -> list[str]:
 
 
 def tensor_type(dtype: str) -> int:
-    """ONNX's number of an element type."""
+    """Return ONNX's number of an element type."""
     return int(onnx.helper.np_dtype_to_tensor_dtype(numpy_dtype(dtype)))
 
 

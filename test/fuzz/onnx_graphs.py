@@ -21,7 +21,7 @@ _LARGEST_SAMPLE = 2000
 
 
 def draw(random: Random) -> Graph:
-    """A graph for whose inputs, in all calls, the oracle gives results."""
+    """Draw a graph with defined results for the inputs of all calls."""
     drawing = OnnxDrawing(random)
     recipe.grow(drawing, onnx.defs.SchemaError)
     return drawing.graph(drawing.opset) if drawing.nodes else draw(random)
@@ -44,7 +44,7 @@ _NOT_SAMPLED = frozenset(
 
 @functools.cache
 def samples() -> list[Sample]:
-    """The cases of one node on small tensors of numbers, but those that are known not to pass."""
+    """Return the cases of one node on small tensors of numbers, without known failures."""
     known = known_failures.read()
     return [
         Sample(case.model.graph.node[0], case.model.opset_import[0].version, case.inputs)
@@ -74,7 +74,7 @@ def _sample(d: OnnxDrawing) -> None:
 
 
 def _sample_input(d: OnnxDrawing, array: Any) -> Value:
-    """What the suite has, or computed from it; integers often say sizes, and are constants in most models."""
+    """Return the suite's input, or one computed from it. Integers often are sizes, and are constants in most models."""
     if array.dtype.kind in "iu" and d.random.random() < 0.6:
         return d.constant(array, "fixed")
     fitting = [each for each in d.values if each.dtype == array.dtype.name and each.arrays[0].shape == array.shape]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What one ONNX node gives: by onnxruntime, and by the reference evaluator where that has no kernel."""
+"""Results of one ONNX node by onnxruntime, or by the reference evaluator where onnxruntime has no kernel."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ EXACT = frozenset(
     "MaxUnpool Mod Hardmax".split()
 )
 
-#: These subtract from what is near 1, or add to it: their errors are relative to that.
+#: These operators subtract from values near 1, or add to them, so their errors are relative to 1.
 BY_ONE = frozenset(
     "Celu Elu Selu Softplus LogSoftmax Sigmoid Mish Gelu GRU LSTM RNN BlackmanWindow HannWindow HammingWindow".split()
 )
@@ -33,8 +33,8 @@ BY_ONE = frozenset(
 #: Their coefficients are rounded: the errors are relative to the largest element, also where elements cancel out.
 BY_LARGEST = frozenset("DFT STFT MelWeightMatrix Resize Upsample GridSample RoiAlign AffineGrid".split())
 
-#: The reference evaluator adds up bfloat16 in bfloat16, element by element, and gets some paddings wrong. Results are
-#: of the first input's type: what float32 gives, rounded once, is better.
+#: The reference evaluator adds bfloat16 element by element in bfloat16, and gets some paddings wrong. Results have the
+#: first input's type, so a single rounding of float32's results is better.
 WIDENED = frozenset(
     "ReduceMean ReduceSum ReduceProd ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceSumSquare Mean Sum CumSum "
     "Conv ConvTranspose MatMul Gemm AveragePool GlobalAveragePool LpPool GlobalLpPool LayerNormalization "
@@ -94,10 +94,11 @@ def _adds_up_to_too_much(arrays: Sequence[Any], attributes: Mapping[str, Any]) -
 
 
 def _goes_back_from_before(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
-    """Whether a slice with a negative step starts before the first element, and the reference evaluator takes it."""
+    """Check whether a slice with a negative step starts before the first element, and the reference evaluator computes
+    it."""
     if arrays[0].dtype.name != "bfloat16" or len(arrays) < 5 or arrays[4] is None:
         return False
-    # Whichever axis it is for: invalid ones are the oracle's to refuse.
+    # The axis does not matter: the oracle refuses invalid bounds.
     return bool((arrays[4] < 0).any() and (arrays[1] < -min(arrays[0].shape, default=0)).any())
 
 
@@ -111,7 +112,7 @@ def _has_infinity(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
 
 
 def _has_open_end(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
-    """Whether a float beyond all finite ones meets a bound that is left out."""
+    """Check whether a float beyond all finite ones meets an omitted bound."""
     bounds = [*arrays[1:], None, None][:2]
     return any(bound is None for bound in bounds) and arrays[0].dtype.kind not in "iub" and _has_infinity(arrays, {})
 
@@ -130,12 +131,12 @@ def _strides_over(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
 
 
 def _hangs_over(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
-    """Whether windows may reach beyond the padding, in a type that only the reference evaluator computes."""
+    """Check whether windows may reach beyond the padding, in a type that only the reference evaluator supports."""
     return bool(attributes.get("ceil_mode", 0)) and arrays[0].dtype.name != "float32"
 
 
 def _joins_nothing_of_another_shape(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
-    """Off the axis, all sizes have to be the same."""
+    """Check for an empty input whose other sizes differ."""
     axis = attributes.get("axis", 1)
     rests = {tuple(size for place, size in enumerate(each.shape) if place != axis % each.ndim) for each in arrays}
     return len(rests) > 1 and any(not each.size for each in arrays)
@@ -158,7 +159,8 @@ def _odd_power(arrays: Sequence[Any], attributes: Mapping[str, Any]) -> bool:
     return x.dtype.kind in "iu" and (kind_of(y.dtype.name) == "f" or bool((y < 0).any()) or x.dtype != y.dtype)
 
 
-#: What the standard does not say, or where the oracle is known to be wrong: the operator, when, and why.
+#: Cases that the standard leaves open, or for which the oracle is known to be wrong: the operator, the condition, the
+#: reason.
 UNDEFINED: Sequence[tuple[str, Check, str]] = (
     ("Div Mod", _divides_by_zero, "an integer divided by zero, or an overflow"),
     ("Cast", _is_no_integer, "a float that the integer type does not have: the standard leaves it open"),
@@ -195,7 +197,7 @@ for _names, _check, _reason in UNDEFINED:
 
 
 def oracle(node: Node, arrays: Sequence[Any], sizes: Mapping[str, int]) -> list[Any]:
-    """The results. `node.origin` is the model's opset."""
+    """Return the results. `node.origin` is the model's opset."""
     given = [each for item in arrays for each in (item if isinstance(item, tuple) else (item,))]
     if node.op in WIDENED and len(node.outputs) == 1 and given[0].dtype.name == "bfloat16":
         wide = [each.astype("float32") if each is not None and each.dtype == given[0].dtype else each for each in given]
@@ -221,7 +223,7 @@ def oracle(node: Node, arrays: Sequence[Any], sizes: Mapping[str, int]) -> list[
 
 
 def both(node: Node, arrays: Sequence[Any]) -> tuple[list[Any], list[Any]] | None:
-    """The results of both, where both have some: they should agree before anything else is compared with them."""
+    """Return the results of both oracles if both have some: they should agree before a comparison with them."""
     given = [each for item in arrays for each in (item if isinstance(item, tuple) else (item,))]
     kinds = tuple(None if each is None else (each.dtype.name, each.ndim) for each in given)
     frozen = tuple(sorted((name, _frozen(value)) for name, value in node.attributes.items()))
@@ -252,7 +254,7 @@ def _evaluators(op: str, kinds: Any, outputs: int, opset: int, attributes: Any) 
             return onnxruntime.InferenceSession(
                 model.SerializeToString(), options, providers=["CPUExecutionProvider"]
             ), None
-    except Exception:  # it has no kernel for these types
+    except Exception:  # onnxruntime has no kernel for these types
         pass
     try:
         return None, ReferenceEvaluator(model)
@@ -264,7 +266,7 @@ Kinds = Sequence[tuple[str, int] | None]
 
 
 def one_node(op: str, kinds: Kinds, outputs: int, opset: int, attributes: Any) -> onnx.ModelProto:
-    """A model of one node, whose inputs have types and ranks: without these onnxruntime's inference crashes."""
+    """Return a model of one node with types and ranks of the inputs: without them onnxruntime's inference crashes."""
     helper = onnx.helper
     infos = [
         helper.make_tensor_value_info(
@@ -280,7 +282,7 @@ def one_node(op: str, kinds: Kinds, outputs: int, opset: int, attributes: Any) -
 
 
 def make_node(op: str, inputs: Sequence[str], outputs: Sequence[str], attributes: Mapping[str, Any]) -> onnx.NodeProto:
-    """A node; one from the suite under other names."""
+    """Return a node, also one of the suite with other names."""
     if PROTO not in attributes:
         return onnx.helper.make_node(op, inputs, outputs, **attributes)
     node = onnx.NodeProto.FromString(attributes[PROTO])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mutated ONNX models through relax-compile and relax-run."""
+"""Mutated ONNX models for relax-compile and relax-run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MEMORY_BYTES = 6 << 30
 
 @functools.cache
 def models() -> list[bytes]:
-    """The models of ONNX's node suite."""
+    """Return the models of ONNX's node suite."""
     from onnx.backend.test import loader
 
     with warnings.catch_warnings():
@@ -36,7 +36,7 @@ def models() -> list[bytes]:
 
 
 def make_case(random: Random) -> Case:
-    """Of what the tools have to refuse or to compile and run."""
+    """Draw a model that the tools have to refuse, or to compile and run."""
     import onnx
 
     model = onnx.ModelProto.FromString(random.choice(models()))
@@ -52,7 +52,7 @@ def make_case(random: Random) -> Case:
 
 
 def _shapes(random: Random, model: Any) -> list[str]:
-    """Sequences and optionals are imported only where somebody says what is passed."""
+    """Return options for sequences and optionals, which are imported only with a declared form."""
     given = []
     for each in model.graph.input:
         kind = each.type.WhichOneof("value")
@@ -64,7 +64,7 @@ def _shapes(random: Random, model: Any) -> list[str]:
 
 
 def _work(arguments: Sequence[str]) -> int:
-    """What relax-compile gives; where that is a program, what relax-run gives."""
+    """Run relax-compile, and relax-run if there is a program."""
     tool, *shapes = arguments
     if tool == "check":
         return relax_compile.run([MODEL, "--check", *shapes])
@@ -79,7 +79,7 @@ _EXPECTED = frozenset(
 
 
 def _problem(case: Case, code: int, errors: str, left: list[str]) -> str:
-    """What breaks the tools' promise; empty if nothing does."""
+    """Return the broken promise of the tools, or an empty text."""
     if code not in (0, 1):
         return f"exit code {code}"
     if "Traceback (most recent call last)" in errors or "Exception ignored" in errors:
@@ -99,7 +99,7 @@ def _problem(case: Case, code: int, errors: str, left: list[str]) -> str:
 
 
 def preload() -> None:
-    """What cases need, once: they run in forks of this process."""
+    """Load the modules of cases once: cases run in forks of this process."""
     from relax_mlir.tools.run import driver  # noqa: F401
 
     rx.compile(rx.from_onnx(models()[0]), jobs=1, cache=False)
@@ -109,7 +109,7 @@ _TOOL = Tool("relax-compile", _work, _problem, _PATIENCE_S, _MEMORY_BYTES)
 
 
 def run(cases: Sequence[Case]) -> list[Outcome]:
-    """The cases' outcomes. A crash is a problem: a model is imported and run in process, too."""
+    """Return the cases' outcomes. A crash is a problem: models are imported and run in process, too."""
     outcomes = zip(cases, run_cases(cases, _TOOL), strict=True)
     return [
         each._replace(problem=each.problem or ("" if _may_run_on(case, each) else each.crash), crash="")
@@ -118,17 +118,17 @@ def run(cases: Sequence[Case]) -> list[Outcome]:
 
 
 def _may_run_on(case: Case, outcome: Outcome) -> bool:
-    """Whether a program ran for too long that has a loop, whose rounds may be any number now."""
+    """Check whether a program with a loop ran for too long, which may now have any number of iterations."""
     return "did not end" in outcome.crash and "run" in case.arguments and b"Loop" in case.data
 
 
 def run_alone(case: Case) -> Outcome:
-    """In a process of its own."""
+    """Run a case in a process of its own."""
     return run([case])[0]
 
 
 def text_of(case: Case) -> str:
-    """The model, to be looked at."""
+    """Return the model in readable form."""
     import onnx
     from google.protobuf.message import DecodeError
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mutated modules, bytecode and command lines through relax-opt."""
+"""Mutated modules, bytecode and command lines for relax-opt."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCRIPT = f"{INPUT}.py"
 
 
 def make_case(random: Random) -> Case:
-    """Of any kind."""
+    """Draw a case of any kind."""
     kind = random.choices(list(_MAKERS), [weight for _, weight in _MAKERS.values()])[0]
     return _MAKERS[kind][0](random)
 
@@ -75,7 +75,7 @@ _MAKERS = {
 
 
 def preload() -> None:
-    """What cases need, once: they run in forks of this process."""
+    """Load the modules of cases once: cases run in forks of this process."""
     from relax_mlir.tools.opt import driver
 
     driver.is_pass("")
@@ -84,7 +84,7 @@ def preload() -> None:
 
 
 def run(cases: Sequence[Case]) -> list[Outcome]:
-    """The cases' outcomes, in their order."""
+    """Return the cases' outcomes, in order."""
     groups: dict[str, list[int]] = {"text": [], "bytecode": [], "command": []}
     for index, case in enumerate(cases):
         groups[case.kind if case.kind in groups else "text"].append(index)
@@ -92,16 +92,16 @@ def run(cases: Sequence[Case]) -> list[Outcome]:
     # Malformed bytecode can corrupt MLIR's memory, which other cases would seem to die of.
     for kind in ("text", "bytecode"):
         found |= zip(groups[kind], run_cases([cases[index] for index in groups[kind]], RELAX_OPT), strict=True)
-    # What is said on the command line is the guard's business too.
+    # The guard process also handles options of the command line.
     found |= {index: run_guarded_case(cases[index], RELAX_OPT) for index in groups["command"]}
     return [found[index] for index in range(len(cases))]
 
 
 def run_alone(case: Case) -> Outcome:
-    """As the command does."""
+    """Run a case like the command."""
     return run_guarded_case(case, RELAX_OPT)
 
 
 def text_of(case: Case) -> str:
-    """The input, to be looked at."""
+    """Return the input in readable form."""
     return case.data.decode("utf-8", "backslashreplace")

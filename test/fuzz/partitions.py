@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gives parts of random graphs to a codegen that is numpy, by random patterns, and compares what comes out.
+"""Fuzzer of partitioning: gives parts of random graphs to a codegen on numpy, by random patterns, and compares.
 
     partitions.py --seconds 60            new graphs for a minute, each written in two orders
     partitions.py --seed 7 --case 1234    one case again
 
-Patterns are cut out of the graph, so that they match and overlap. What must hold: results are the oracle's; a step has
-its values by name and in the pattern's order; the same parts come out in whichever order the graph is written.
+Patterns are cut out of the graph, so that they match and overlap. Results must equal the oracle's. A step has its
+values by name and in the pattern's order. Both orders of the graph give the same parts.
 """
 
 from __future__ import annotations
@@ -41,9 +41,9 @@ from relax_mlir.patterns import is_const, is_op, wildcard  # noqa: E402
 _PATIENCE_S = 300.0
 _MOST_ATTEMPTS, _MOST_DEPTH, _MOST_PATTERNS, _MOST_SHOWN = 60, 3, 6, 5
 _ERRORS = ErrorSizes(relax_oracle.EXACT, relax_oracle.BY_ONE, relax_oracle.BY_LARGEST)
-#: What codegens are never given, in these words.
+#: Text of the reason why a codegen never receives an operator.
 _UNSIZED = "the sizes of a result are known at run time only"
-#: On an operation: what its node gives.
+#: Attribute of an operation: the results of its node.
 _NODE = "relax.fuzz_node"
 
 
@@ -58,14 +58,14 @@ class Outcome(NamedTuple):
 
 
 class Leaf(NamedTuple):
-    """What a pattern reads."""
+    """Operand of a pattern."""
 
     name: str
     is_constant: bool
 
 
 class Tree(NamedTuple):
-    """An operator of a pattern with what it reads, and how its result is called."""
+    """Operator of a pattern with its operands and the name of its result."""
 
     name: str
     node: Node
@@ -74,20 +74,20 @@ class Tree(NamedTuple):
     around: Tree | None = None
 
     def walk(self) -> Iterator[Tree]:
-        """It and those in it, without what may be around it."""
+        """Yield this tree and its subtrees, without the optional operator around it."""
         yield self
         for each in self.operands:
             if isinstance(each, Tree):
                 yield from each.walk()
 
     def leaves(self) -> list[str]:
-        """Their names in the pattern's order, each once."""
+        """Return the leaves' names in the pattern's order, each once."""
         found = [each.leaves() if isinstance(each, Tree) else [each.name] for each in self.operands]
         return list(dict.fromkeys(name for each in found for name in each))
 
 
 class Cutting:
-    """Patterns that are cut out of a graph."""
+    """Cutter of patterns from a graph."""
 
     def __init__(self, graph: Graph, random: Random):
         self._graph, self._random = graph, random
@@ -122,14 +122,14 @@ class Cutting:
 
 
 def _is_plain(node: Node) -> bool:
-    """Whether it is said of its operator by values and attributes that are no shapes."""
+    """Check whether the node has only values and attributes, without shapes."""
     row = find_op(node.op)
     is_simple = all(isinstance(each, str) and each for each in node.inputs) and len(node.outputs) == 1
     return is_simple and all(name in row.attrs for name in node.attributes) and len(node.inputs) == len(row.operands)
 
 
 def pattern_of(tree: Tree, known: dict[Any, Any] | None = None) -> Any:
-    """As codegens write it; a leaf in two places is one part."""
+    """Return the tree as a codegen's pattern. A leaf in two places is one subpattern."""
     known = {} if known is None else known
 
     def part(each: Any) -> Any:
@@ -152,7 +152,7 @@ def _operator(tree: Tree, operands: Sequence[Any]) -> Any:
 
 
 class Numpy(rx.Codegen):
-    """Computes parts by the oracle. Its code is the number of a program in this process."""
+    """Codegen that computes parts by the oracle. Its code is the number of a program in this process."""
 
     trees: dict[str, Tree] = {}  # noqa: RUF012  # of one case
     programs: list[Any] = []  # noqa: RUF012
@@ -175,12 +175,12 @@ class Numpy(rx.Codegen):
 
 
 class _Program:
-    """A step, by the names of its pattern."""
+    """Program of a step, which uses the names of its pattern."""
 
     def __init__(self, tree: Tree, step: Any):
         around = tree.around if tree.around is not None and tree.around.name in step.names else None
         self._numbers = {name: numbers[0] for name, numbers in step.names.items()}
-        #: What computes which number; what a leaf stands for may be made inside, too.
+        #: Trees by the numbers of their results. A leaf may be an intermediate value, too.
         self._trees = {self._numbers[each.name]: each for each in tree.walk()}
         self._around, self.makes = around, dict.fromkeys(step.outputs)
         self._tree, self._root = tree, self._numbers[(around or tree).name]
@@ -220,7 +220,7 @@ def _running(part: Any, programs: Sequence[_Program]) -> Any:
 
 
 def in_another_order(graph: Graph, random: Random) -> Graph:
-    """The same graph, its nodes as an exporter may have written them."""
+    """Return the graph with its nodes in another valid order."""
     waiting, there, nodes = list(graph.nodes), {*graph.inputs, *graph.constants}, []
     while waiting:
         node = random.choice([each for each in waiting if there.issuperset(each.names())])
@@ -231,7 +231,7 @@ def in_another_order(graph: Graph, random: Random) -> Graph:
 
 
 def built(graph: Graph) -> rx.Module:
-    """With each node's result on its operation."""
+    """Build the module, with the results of each node on its operation."""
     module = rx.Module()
     with module.function("main", {name: tensor(each.sizes, each.dtype) for name, each in graph.inputs.items()}) as f:
         values: dict[str, Any] = dict(zip(graph.inputs, f.args, strict=True))
@@ -249,7 +249,7 @@ def built(graph: Graph) -> rx.Module:
 
 
 def parts_of(module: rx.Module, partition: rx.Partition) -> set[Any]:
-    """What is in each part: the patterns with the nodes that they have taken."""
+    """Return the parts: each is a set of patterns with their nodes."""
     rx.Pipeline([partition]).run(module)
     return {frozenset(_taken_in(each)) for each in external_modules(module.operation)}
 
@@ -262,7 +262,7 @@ def _taken_in(part: Any) -> Iterator[tuple[str, frozenset[str]]]:
 
 
 def check(seed: int, index: int, graph: Graph) -> Outcome:
-    """Whether a graph gives what the oracle says, in two orders, and goes to the same parts in both."""
+    """Check that a graph equals the oracle in two orders, with the same parts in both."""
     random = Random(f"partition:{seed}:{index}")
     try:
         wanted = _Wanted(graph)
@@ -292,7 +292,7 @@ def check(seed: int, index: int, graph: Graph) -> Outcome:
 
 
 class _Wanted:
-    """What the oracle gives for each call, and with noise."""
+    """Results of the oracle for each call, with and without noise."""
 
     def __init__(self, graph: Graph):
         self._graph = graph
@@ -300,7 +300,7 @@ class _Wanted:
         self.shaken = self._with_noise(agreement.SHAKES)
 
     def difference(self, number: int, name: str, found: Any) -> str:
-        """Of a result of a call; with more noise before one is reported."""
+        """Return the difference of a call's result, with more noise before one is reported."""
         for count in (agreement.SHAKES, agreement.MANY_SHAKES):
             if len(self.shaken[number]) < count:
                 self.shaken = self._with_noise(count)
@@ -335,14 +335,14 @@ def _problem(module: rx.Module, graph: Graph, wanted: _Wanted, **options: Any) -
 
 
 def draw(seed: int, index: int) -> Graph:
-    """Half of them have a second branch next to the first, of which the patterns can take the same."""
+    """Draw a graph. Half of them have a second equal branch, which the same patterns match."""
     random = Random(f"graph:{seed}:{index}")
     graph = relax_graphs.draw(random)
     return with_branch(graph) if random.random() < 0.5 else graph
 
 
 def with_branch(graph: Graph) -> Graph:
-    """A graph next to itself, with inputs and nodes of its own; constants are the same."""
+    """Return the graph next to a copy with separate inputs and nodes but the same constants."""
 
     def other(name: Any) -> Any:
         if isinstance(name, tuple):
@@ -374,7 +374,7 @@ def _died(cause: str, phase: int) -> Outcome:
 
 
 def shrink(seed: int, index: int) -> tuple[Graph, Outcome]:
-    """A graph with less in it that fails as well."""
+    """Return a smaller graph that fails, too."""
     graph = draw(seed, index)
     outcome = isolated.alone(lambda: check(seed, index, graph), _PATIENCE_S, _died)
     attempts = 0
@@ -394,7 +394,7 @@ def shrink(seed: int, index: int) -> tuple[Graph, Outcome]:
 
 
 def show(seed: int, index: int) -> None:
-    """What fails, as small as it gets."""
+    """Print the reduced failing case."""
     graph, outcome = shrink(seed, index)
     print(f"as small as it gets: {outcome.problem}\n{relax_graphs.build(graph)}")
 

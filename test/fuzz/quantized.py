@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles random QDQ models for each codegen that is here, and for none, and compares with onnxruntime.
+"""Fuzzer of QDQ models: compiles random models for each available codegen, and for none, and compares with onnxruntime.
 
     quantized.py --seconds 60                new models for a minute
-    quantized.py --seed 7 --case 1234        one model again, with as few layers as fail
+    quantized.py --seed 7 --case 1234        one model again, with as few layers as possible
 
-What a model gives may be off by a step of quantization, and by as much as it moves when what it quantizes does.
+The tolerance is one step of quantization, plus the change of the result for a small change of the quantized values.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from relax_mlir import relax
 SAVED = Path(__file__).resolve().parents[2] / "build" / "fuzz"
 _PATIENCE_S = 300.0
 _LEVELS = 4
-#: Of what a model gives: where more may be off, nothing is compared.
+#: Largest tolerance relative to the results. With a larger one nothing is compared.
 _LARGEST_SHARE = 0.25
 _ORACLE, _OURS = 0, 1
 
@@ -48,12 +48,12 @@ class Outcome(NamedTuple):
 
 
 def died(cause: str, phase: int) -> Outcome:
-    """A crash of onnxruntime is no failure of what is tested."""
+    """Return the outcome of a crash. A crash of onnxruntime is no failure of this project."""
     return Outcome("failed", cause) if phase == _OURS else Outcome("undefined", f"the oracle: {cause}")
 
 
 def usable() -> list[str]:
-    """The codegens that compile for CPUs here."""
+    """Return the available codegens for CPUs."""
     return [each.name for each in all_codegens() if "cpu" in each.devices and isolated.alone(
         lambda name=each.name: _is_usable(name), _PATIENCE_S, lambda cause, phase: False)]  # fmt: skip
 
@@ -75,7 +75,7 @@ def has_vnni() -> bool:
 
 
 def check(seed: int, index: int, codegens: Sequence[str], most_layers: int) -> Outcome:
-    """One model, without a codegen and with each, at a level that is drawn for each."""
+    """Check one model, without a codegen and with each, at a random level for each."""
     isolated.enter(_ORACLE)
     drawn = quantized_models.draw(Random(f"{seed}:{index}"), most_layers, narrow=not has_vnni())
     wanted = quantized_models.expected(drawn)
@@ -94,7 +94,7 @@ def check(seed: int, index: int, codegens: Sequence[str], most_layers: int) -> O
 
 
 def _problem(drawn: Any, wanted: Sequence[Any], codegen: str, level: int, journal: rx.Journal) -> str:
-    """What is wrong; empty where nothing is."""
+    """Return the problem, or an empty text."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", RuntimeWarning)  # parts that are declined
@@ -114,7 +114,7 @@ def _problem(drawn: Any, wanted: Sequence[Any], codegen: str, level: int, journa
 
 
 def _layers_that_fail(seed: int, index: int, codegens: Sequence[str]) -> tuple[int, Outcome]:
-    """With as few layers as fail, of those that are drawn first."""
+    """Return the smallest failing number of the first layers, and the outcome."""
     for count in range(1, quantized_models.MOST_LAYERS + 1):
         outcome = isolated.alone(partial(check, seed, index, codegens, count), _PATIENCE_S, died)
         if outcome.status == "failed":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random models as onnxruntime's quantizer writes them, QDQ, and how far off what they give may be."""
+"""Random QDQ models like those of onnxruntime's quantizer, with tolerances of their results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Drawn(NamedTuple):
 
 
 class _Layers:
-    """A float model in the making: nodes, weights, and the values so far."""
+    """Float model under construction: nodes, weights, and the values so far."""
 
     def __init__(self, random: Random) -> None:
         self.random = random
@@ -131,7 +131,7 @@ class _Layers:
 
 
 def draw(random: Random, most_layers: int = MOST_LAYERS, *, narrow: bool = True) -> Drawn:
-    """A model. `narrow`: weights have 7 bits, as CPUs without VNNI need them."""
+    """Draw a model. With `narrow` weights have 7 bits, for CPUs without VNNI."""
     made = _Layers(random)
     count = random.randint(1, MOST_LAYERS)
     options = _options(random, narrow)
@@ -193,15 +193,17 @@ def _quiet() -> Iterator[None]:
 
 
 class Expected(NamedTuple):
-    """What a call gives, and how far off it may be."""
+    """Result of a call, with its tolerance."""
 
     array: Any
     tolerance: float
 
 
 def expected(drawn: Drawn) -> list[Expected]:
-    """For each of the inputs. onnxruntime computes the model as it is written, in floats, and several times more with
-    what is quantized moved by a small part of a step: by how much results move then, they may be off, and by one step.
+    """Return the results and tolerances for each input.
+
+    onnxruntime computes the model in floats, and then several times with quantized values moved by a small part of a
+    step. The tolerance is the largest change of a result plus one step.
     """
     as_written, *shifted = [
         _computed(model, drawn.inputs)
@@ -227,7 +229,7 @@ def _computed(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
 
 
 def _shifted(model: onnx.ModelProto, seed: int) -> onnx.ModelProto:
-    """The model with what is quantized moved up or down."""
+    """Return the model with quantized values moved up or down."""
     copied, chance = onnx.ModelProto(), Random(seed)
     copied.CopyFrom(model)
     scales = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
@@ -250,7 +252,7 @@ def _shifted(model: onnx.ModelProto, seed: int) -> onnx.ModelProto:
 
 
 def _last_step(model: onnx.ModelProto) -> float:
-    """Of what the model gives, where that is dequantized."""
+    """Return the last step of quantization, if the model's result is dequantized."""
     scales = {each.name: numpy_helper.to_array(each) for each in model.graph.initializer}
     output = model.graph.output[0].name
     found = [node for node in model.graph.node if output in node.output and node.op_type == "DequantizeLinear"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Has each PrimFunc of a program run by random steps of a schedule, the same ones whenever it is the same PrimFunc."""
+"""Random schedules: each PrimFunc of a program runs by random steps, which only depend on the PrimFunc."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_STEPS = 12
 
 
 def register() -> None:
-    """For all PrimFuncs on CPUs that can be scheduled."""
+    """Register random schedules for all PrimFuncs on CPUs that can be scheduled."""
 
     @rx.register_schedule(_PATTERNS, target="llvm")
     def random_schedule(function: Any, context: Any) -> Any:

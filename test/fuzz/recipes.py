@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What draws operators, and how often: one register of functions for each kind of graph."""
+"""Recipes that draw operators, with their frequencies: one register of functions for each kind of graph."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Recipes(dict[Recipe, float]):
         return register
 
     def grow(self, drawing: Drawing, refusals: type[Exception]) -> None:
-        """Adds operators until there are as many as chance wants; what refuses or is undefined adds nothing."""
+        """Add operators until there is a random number of them. Refused and undefined ones are skipped."""
         random = drawing.random
         wanted = random.choice((1, 2, 3, 4, 6, 8, 12))
         for recipe in random.choices(list(self), list(self.values()), k=4 * wanted):

@@ -24,7 +24,7 @@ _NAMES = {short: name for name, short in DTYPE_BY_NAME.items() if name not in ("
 
 
 class RelaxDrawing(Drawing):
-    """A function in the making: each operator's builder infers the sizes, or refuses."""
+    """Function under construction: each operator's builder infers the sizes, or refuses."""
 
     def __init__(self, random: Random):
         super().__init__(random)
@@ -42,7 +42,7 @@ class RelaxDrawing(Drawing):
         return value
 
     def add(self, op: str, inputs: Sequence[Any], **attributes: Any) -> None:
-        """One more operator, if its builder and the oracle take it."""
+        """Add an operator, if its builder and the oracle accept it."""
         operands = [
             [self._ssa[each.name] for each in item] if isinstance(item, tuple) else self._ssa[item.name]
             for item in inputs
@@ -61,10 +61,10 @@ class RelaxDrawing(Drawing):
 
 
 def draw(random: Random) -> Graph:
-    """A graph whose oracle is defined for the inputs of all its calls."""
+    """Draw a graph with a defined result of the oracle for the inputs of all calls."""
     drawing = RelaxDrawing(random)
     with drawing.builder as function:
-        # The builder refuses what it cannot prove for symbols; its own tests say what it must take.
+        # The builder refuses shapes that it cannot prove for symbols; its own tests check the accepted ones.
         recipe.grow(drawing, rx.RelaxError)
         function.returns()
     if not drawing.nodes:
@@ -73,7 +73,7 @@ def draw(random: Random) -> Graph:
 
 
 def build(graph: Graph) -> rx.Module:
-    """The module that is compiled."""
+    """Return the module to compile."""
     module = rx.Module()
     with module.function("main", {name: tensor(each.sizes, each.dtype) for name, each in graph.inputs.items()}) as f:
         values: dict[str, Any] = dict(zip(graph.inputs, f.args, strict=True))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that take elements by index, put them, order them or make them: in numpy, and how they are drawn."""
+"""Operators that read, write, order or create elements by index: semantics in numpy, and recipes."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _dynamic_slice(x: Any, begin: Any, end: Any, strides: Any) -> Any:
 
 
 def _median(x: Any, axis: Sequence[int], keepdims: bool) -> list[Any]:
-    """The lower of two, and where the first such element stands."""
+    """Return the lower of the two medians, and the position of its first occurrence."""
     (along,) = axis
     if not x.shape[along]:
         raise Undefined("the median of nothing")
@@ -96,7 +96,7 @@ def _bitcast(x: Any, dtype: str) -> Any:
     return x.view(numpy_dtype(dtype))
 
 
-#: The oracle has half floats as float32, whose bits are others.
+#: The oracle stores half floats as float32, with other bits.
 _OWN_BITS = [each for kind in "fi" for each in DTYPES[kind] if each not in ("float16", "bfloat16")]
 
 FUNCTIONS: Mapping[str, Callable[..., Any]] = {
@@ -117,7 +117,7 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
 
 
 def _numbers(d: Drawing, bounds: Sequence[int], shape: Sequence[int], *, signed: bool = False) -> Any:
-    """Indices below each of the bounds, one after the other in the last dimension."""
+    """Return indices below each bound, in the last dimension."""
     if 0 in bounds:
         raise Undefined("nothing to index")
     rows = int(numpy.prod(shape))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of networks: attention, norms, losses, quantization, sampled images; by numpy, else by onnxruntime."""
+"""Operators of networks: attention, norms, losses, quantization, sampled images; by numpy, or else by onnxruntime."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _along(parameter: Any, x: Any, axis: int) -> Any:
 
 
 def _onnx(op: str, *arrays: Any, **attributes: Any) -> Any:
-    """What onnxruntime gives, of float32."""
+    """Return onnxruntime's result for float32."""
     given = [each.astype("float32") if each is not None and each.dtype.kind == "f" else each for each in arrays]
     try:
         return run_onnx(op, *given, **attributes)[0]
@@ -119,7 +119,7 @@ def _draw_einsum(d: Drawing) -> None:
 
 # ---- norms, activations, losses ----
 def _normed(x: Any, gamma: Any, beta: Any, groups: int, channel_axis: int) -> Any:
-    """Over the channels of each group and all dimensions behind them."""
+    """Normalize over the channels of each group and all later dimensions."""
     if x.size == 0:
         return x
     grouped = _wide(x).reshape(x.shape[0], groups, -1)
@@ -238,7 +238,7 @@ def _draw_resize(d: Drawing) -> None:
     x = d.some("f", rank=4, dtypes=("float32", "float16"))
     method = d.random.choice(("nearest_neighbor", "linear", "cubic"))
     modes = ("half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
-    # Of nearest elements those that lie exactly between two depend on the rounding of coordinates.
+    # A nearest element in the exact middle depends on the rounding of coordinates.
     mode = "asymmetric" if method == "nearest_neighbor" else d.random.choice(modes)
     given = {"rounding_method": "floor"} if method == "nearest_neighbor" else {}
     size = tuple(d.random.choice((1, 2, 3, 4, 7)) for _ in range(2))
@@ -272,7 +272,7 @@ def _draw_samples(d: Drawing) -> None:
 def _roi_align(data: Any, rois: Any, pooled_size: Any, spatial_scale: float, sample_ratio: int, aligned: bool) -> Any:
     if not numpy.isfinite(data).all() or 0 in data.shape:
         raise Undefined("interpolation between infinities, or of nothing")
-    # ONNX shifts what is aligned by half an element, as its importers do before, and relax does not.
+    # ONNX shifts aligned regions by half an element, like its importers do before relax, which does not.
     corners = rois[:, 1:] + 0.5 / spatial_scale * aligned
     return _onnx(
         "RoiAlign",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What relax's operators compute, in numpy and scipy: one function an operator, called with arrays and attributes."""
+"""Semantics of relax's operators in numpy and scipy: one function per operator, called with arrays and attributes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ("BY_LARGEST", "BY_ONE", "EXACT", "FUNCTIONS", "oracle")
 
 
 def oracle(node: Node, arrays: Sequence[Any], sizes: Mapping[str, int]) -> list[Any]:
-    """The results, of the element types that the operator gives."""
+    """Return the results in the operator's element types."""
     attributes = {name: _resolved(value, sizes) for name, value in node.attributes.items()}
     wide = [_widened(array) for array in arrays]
     with numpy.errstate(all="ignore"):
@@ -34,20 +34,20 @@ def oracle(node: Node, arrays: Sequence[Any], sizes: Mapping[str, int]) -> list[
 
 
 def _resolved(value: Any, sizes: Mapping[str, int]) -> Any:
-    """Sizes with symbols in them as numbers."""
+    """Return sizes with values for symbols."""
     if isinstance(value, tuple) and any(isinstance(each, str) for each in value):
         return tuple(size_of(each, sizes) for each in value)
     return value
 
 
 def _widened(array: Any) -> Any:
-    """Half floats as float32: kernels compute so, and round when they store."""
+    """Return half floats as float32: kernels compute in float32, and round when they store."""
     if isinstance(array, tuple):
         return tuple(_widened(each) for each in array)
     return array.astype("float32") if array is not None and array.dtype.name in ("float16", "bfloat16") else array
 
 
-# ---- what is not defined ----
+# ---- undefined cases ----
 
 
 def _int_divide(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,7 +70,7 @@ def _divide(x: Any, y: Any) -> Any:
 
 
 def _floor_divide(x: Any, y: Any) -> Any:
-    """The quotient is not rounded before."""
+    """Divide without rounding the quotient before floor."""
     return (
         numpy.floor_divide(x, y) if x.dtype.kind in "iu" else numpy.floor_divide(*map(_widened, (x, y))).astype(x.dtype)
     )
@@ -101,7 +101,7 @@ def _astype(x: Any, dtype: str) -> Any:
 
 
 def _index(function: Callable[..., Any]) -> Callable[..., Any]:
-    """numpy takes the first of several NaNs for the extreme, which relax does not promise."""
+    """Return a search that rejects NaN: numpy takes the first of several, which relax does not promise."""
 
     def search(x: Any, **attributes: Any) -> Any:
         if x.dtype.kind == "f" and numpy.isnan(x).any():
@@ -142,7 +142,7 @@ def _variance(x: Any, axis: Any, keepdims: bool) -> Any:
 
 
 def _same_type(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Sums in the element type: integers wrap around in it. Floats are summed exactly enough."""
+    """Return a sum in the element type. Integers wrap around, and floats are summed exactly enough."""
 
     def sum_of(x: Any, axis: Any, keepdims: bool) -> Any:
         wide = x.dtype if x.dtype.kind in "iu" else "float64"
@@ -291,7 +291,7 @@ def _bounded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _floats(functions: Mapping[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
-    """In double, as the reference."""
+    """Return functions that compute in double, like the reference."""
     return {f"relax.{name}": _in_double(function) for name, function in functions.items()}
 
 

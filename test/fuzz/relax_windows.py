@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions, transposed ones and pools over one to three dimensions: in numpy, and how they are drawn."""
+"""Convolutions, transposed convolutions and pools over one to three dimensions: in numpy, and as recipes."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def _wide(array: Any) -> Any:
 
 
 def _surrounded(x: Any, padding: Sequence[int], value: Any, more: Sequence[int] | None = None) -> Any:
-    """All befores, then all afters; `more` behind them."""
+    """Pad with all befores and then all afters. `more` is added to the latter."""
     count = x.ndim - 2
     after = numpy.add(padding[count:], more or 0)
     return numpy.pad(x, ((0, 0), (0, 0), *zip(padding[:count], after, strict=True)), constant_values=value)
 
 
 def _windows(padded: Any, taps: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Any:
-    """(batch, channels, positions..., taps...)."""
+    """Return windows as (batch, channels, positions..., taps...)."""
     axes = tuple(range(2, padded.ndim))
     reach = [(tap - 1) * gap + 1 for tap, gap in zip(taps, dilation, strict=True)]
     if any(size < each for size, each in zip(padded.shape[2:], reach, strict=True)):
@@ -71,7 +71,7 @@ def _transposed(x: Any, w: Any, strides: Any, padding: Any, output_padding: Any,
 
 
 def _positions(x: Any, windows: Any, strides: Any, padding: Any, reach: Sequence[int], ceil_mode: bool) -> Any:
-    """Without the windows that are not there: of `ceil_mode`, those that start behind the data."""
+    """Drop missing windows: those of `ceil_mode` that start beyond the data."""
     count, kept = x.ndim - 2, []
     for axis, (size, stride, each) in enumerate(zip(x.shape[2:], strides, reach, strict=True)):
         over = size + padding[axis] + padding[axis + count] - each
@@ -100,7 +100,7 @@ def _max_pool(x: Any, **settings: Any) -> Any:
 
 
 def _avg_pool(x: Any, count_include_pad: bool, **settings: Any) -> Any:
-    """What windows of `ceil_mode` have behind the padding never counts."""
+    """Divide without the elements beyond the padding in windows of `ceil_mode`."""
     ones = numpy.ones(x.shape, "int64")
     if count_include_pad:
         ones = _surrounded(ones, settings["padding"], 1)

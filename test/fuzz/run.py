@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mutates valid inputs of the tools and checks their promise: exit code 0 or 1, one error, no half-written file.
+"""Fuzzer of the tools: mutates valid inputs and checks the promise of exit code 0 or 1, one error, no half-written
+file.
 
     run.py --seconds 60               new cases for a minute, of relax-opt
     run.py --seconds 60 --onnx        ONNX models, for relax-compile and relax-run
     run.py --seed 7 --case 1234       one case again
     run.py --replay FOLDER            saved cases again
 
-What fails is saved, ready to be replayed. A crash inside MLIR that became an error is no failure: it is counted. With
-models it is one, as they are imported in process, too.
+Failures are saved for a replay. A crash inside of MLIR that became an error is counted, and is no failure. With models
+it is a failure, since models are also imported in process.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _SHOWN_FAILURES = 10
 
 
 class Suite(NamedTuple):
-    """What is fuzzed; functions, as it is passed to processes."""
+    """Fuzzed tool as functions that can be passed to processes."""
 
     make_case: Callable[[Random], Case]
     preload: Callable[[], None]
@@ -54,7 +55,7 @@ _OPT, _ONNX = (Suite(*(getattr(module, name) for name in Suite._fields)) for mod
 
 
 def make_case(suite: Suite, seed: int, index: int) -> Case:
-    """The same for the same seed and index, as long as what it starts from stays."""
+    """Return the case of a seed and an index, which is the same as long as the corpus is."""
     return suite.make_case(Random(f"{seed}:{index}"))
 
 
@@ -63,7 +64,7 @@ def _run_indices(suite: Suite, seed: int, indices: range) -> list[tuple[int, Out
 
 
 def fuzz(suite: Suite, seed: int, seconds: float | None, cases: int | None, jobs: int) -> int:
-    """Runs until the time or the number of cases is up; returns how many failed."""
+    """Run until the time or the number of cases is exhausted. Return the number of failures."""
     suite.preload()
     end = None if seconds is None else time.monotonic() + seconds
     failures: list[tuple[int, Outcome]] = []
@@ -115,7 +116,7 @@ def _report(suite: Suite, seed: int, failures: Sequence[tuple[int, Outcome]]) ->
 
 
 def _group(problem: str) -> str:
-    """Failures that differ in names and numbers only are shown once."""
+    """Return a key that is equal for failures that differ only in names and numbers."""
     return re.sub(r"'[^']*'|\d+", "", problem)[:100]
 
 
@@ -134,7 +135,7 @@ def load(folder: Path) -> Case:
 
 
 def show(case: Case) -> int:
-    """Runs one case and prints all about it."""
+    """Run one case, and print all about it."""
     suite = _ONNX if case.file == onnx_suite.MODEL else _OPT
     outcome = suite.run_alone(case)
     print(" ".join(case.arguments))

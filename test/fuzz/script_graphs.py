@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random PrimFuncs in TVMScript, and what numpy makes of them statement by statement.
+"""Random PrimFuncs in TVMScript, and their results in numpy, statement by statement.
 
-A program is plain data: its text is one reading of it, its results are another. Buffers are written and read in any
-order, whole or in parts, so that some of them go in and out. Values are small integers, so that all results are exact.
+A program is plain data: its text is one reading of it, and its results are another one. Buffers are written and read in
+any order, whole or in parts, so that some of them are in-out. Values are small integers, so that all results are exact.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import relax_mlir as rx
 
 _DTYPES = ("int32", "int64", "float32")
 _SIZES = (1, 2, 3, 4, 5, 8)
-#: What a run-time size is in the calls.
+#: Values of a run-time size in the calls.
 _CALLS = (5, 1)
 _MOST_DEPTH = 3
 
@@ -36,7 +36,7 @@ class Store(NamedTuple):
 
 
 class For(NamedTuple):
-    """Variables with how far they go, and how the loop is written."""
+    """Loop variables with their sizes, and the kind of the loop."""
 
     loops: tuple[tuple[str, int | str], ...]
     kind: str
@@ -50,7 +50,7 @@ class If(NamedTuple):
 
 
 class Block(NamedTuple):
-    """`axes` are names, kinds, sizes and bindings; `where` is an index and what it is below."""
+    """`axes` are names, kinds, sizes and bindings. `where` is an index and its upper bound."""
 
     name: str
     axes: tuple[tuple[str, str, int | str, Any], ...]
@@ -60,7 +60,7 @@ class Block(NamedTuple):
 
 
 class Program(NamedTuple):
-    """`parameters` in their order; `in_place` calls it by R.call_tir_inplace from a graph."""
+    """Program with `parameters` in order. `in_place` calls it by R.call_tir_inplace from a graph."""
 
     parameters: tuple[Buffer, ...]
     temporaries: tuple[Buffer, ...]
@@ -109,7 +109,7 @@ class _Drawing:
         for _ in range(self.random.randint(0, 1)):
             self.temporaries.append(self._buffer())
         body: list[Any] = []
-        for each in self.temporaries:  # what a temporary holds at first is unknown
+        for each in self.temporaries:  # the initial contents of a temporary are unknown
             body.append(self._filled(each))
         for _ in range(self.random.randint(1, 3)):
             body += self._statement({}, 0)
@@ -127,7 +127,7 @@ class _Drawing:
         return For(loops, "grid", (Store(buffer.name, tuple(("var", name) for name, _ in loops), value),))
 
     def _statement(self, at: Mapping[str, int | str], depth: int) -> list[Any]:
-        """`at` are the variables around, and how far they go."""
+        """Draw statements. `at` are the outer variables with their sizes."""
         choice = self.random.random()
         if depth >= _MOST_DEPTH or (at and choice < 0.4):
             return [self._store(at)]
@@ -156,7 +156,7 @@ class _Drawing:
         return Store(buffer.name, places, value)
 
     def _block(self, at: Mapping[str, int | str]) -> For:
-        """Loops around a block that has a variable for each dimension of what it writes, maybe a reduction."""
+        """Draw loops around a block that has a variable for each dimension of its output, and maybe a reduction."""
         buffer = self._target()
         loops: list[tuple[str, int | str]] = []
         axes: list[tuple[str, str, int | str, Any]] = []
@@ -189,7 +189,7 @@ class _Drawing:
         return For(tuple(loops), "grid", (block,))
 
     def _place(self, size: int | str, at: Mapping[str, int | str]) -> Any:
-        """An index that is inside."""
+        """Draw an index inside of the buffer."""
         fitting = [name for name, held in at.items() if held == size]
         choice = self.random.random()
         if fitting and choice < 0.6:
@@ -306,7 +306,7 @@ def _expression(node: Any, dtype: str) -> str:
     return f"({texts[0]} {_SIGNS[kind]} {texts[1]})"
 
 
-# ---- as numpy has it ----
+# ---- semantics in numpy ----
 
 
 def _run(program: Program, arrays: dict[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -346,7 +346,7 @@ def _do_block(block: Block, arrays: dict[str, Any], at: dict[str, int]) -> None:
 
 
 def _worked_out(node: Any, arrays: Mapping[str, Any], at: Mapping[str, int], of: Any = int) -> Any:
-    """`of` is what numbers are: the buffers' type, or integers in indices."""
+    """Evaluate a node. `of` is the type of numbers: the buffers' type, or integers in indices."""
     if isinstance(node, str):
         return at[node]
     if not isinstance(node, tuple):
@@ -397,6 +397,6 @@ def oracle(node: Node, given: Sequence[Any], sizes: Mapping[str, int]) -> list[A
 
 
 def written(graph: Graph) -> set[str]:
-    """The inputs that a call writes to: a PrimFunc's buffers are the caller's, as in TVM."""
+    """Return the inputs that a call writes to: a PrimFunc's buffers are the caller's, as in TVM."""
     program = graph.nodes[0].origin
     return set() if program.in_place else set(program.written)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls programs with shared loops from eight threads at once, for some seconds: random sizes, grains and numbers of
-threads, checks that fail in the middle, sums and products of floats, programs that come and go, forks in between.
-Three more threads build and compile programs meanwhile, and one module by turns.
+"""Stress test of threads: calls programs with parallel loops from eight threads at once, for some seconds.
+
+It draws sizes, grains and numbers of threads, checks that fail in the middle, sums and products of floats, programs
+that come and go, and forks in between. Three more threads build and compile programs at the same time, and take turns
+with one module.
 
 python test/fuzz/threads.py [--seconds 60] [--seed 0]
 
-Every call must give what one thread gives, to the bit, or the failure that one thread meets first; in a forked process
-too. Exit code 1 where it does not, or where a child does not end.
+Every call must give the result of one thread, to the bit, or the first failure of one thread; in a forked process, too.
+The exit code is 1 otherwise, or if a child does not end.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ func.func private @check(%a: memref<SIZExi64>, %b: memref<SIZExi64>) attributes 
 
 
 class Checked:
-    """A loop over integers with a check in it, in random grains; what it must give is computed here."""
+    """Loop over integers with a check, in random grains. The expected result is computed here."""
 
     def __init__(self, chance: random.Random) -> None:
         self.size, self.rounds = chance.randint(1, 3000), chance.choice((0, 1, 20, 300))
@@ -82,7 +84,7 @@ class Checked:
         self.executable = rx.compile(rx.Module.parse(text))
 
     def call(self, chance: random.Random) -> str:
-        """What is wrong with a call; empty if nothing is."""
+        """Return the problem of a call, or an empty text."""
         given = numpy.random.default_rng(chance.random().hex().encode()[-1]).integers(0, _LIMIT, self.size)
         failing = chance.sample(range(self.size), min(chance.choice((0, 0, 0, 1, 3)), self.size))
         given[failing] = [_LIMIT + place for place in failing]
@@ -103,7 +105,7 @@ class Checked:
 
 
 class Computed:
-    """What depends on the order of sums, as plans share it; one thread said what it must give."""
+    """Program whose result depends on the order of sums. A run on one thread gives the expected result."""
 
     def __init__(self, chance: random.Random) -> None:
         name, build = chance.choice(list(_FLOATS.items()))
@@ -133,10 +135,10 @@ def made(chance: random.Random) -> Program:
 
 
 def problem_of_child(program: Program, chance: random.Random) -> str:
-    """What is wrong with calls in a forked process, which has no threads but the one that forks."""
+    """Return the problem of calls in a forked process, which has only the forking thread."""
     child = os.fork()
     if child == 0:
-        # Whatever happens, none of the parent's own work goes on in the child.
+        # In all cases the parent's work must not continue in the child.
         status = 1
         try:
             signal.alarm(_PATIENCE)

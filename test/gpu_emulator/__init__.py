@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An emulator of NVIDIA's PTX and of libcuda, for tests on machines without a GPU: finds what kernels do wrong."""
+"""Emulator of NVIDIA's PTX and of libcuda, for tests on machines without a GPU: it finds errors in kernels."""

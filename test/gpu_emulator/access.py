@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads and writes of a chunk's threads, with what is checked: bounds, alignment, what was never written, races."""
+"""Reads and writes of a chunk's threads, with checks: bounds, alignment, unwritten memory, races."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SPACES = ("global", "shared", "local")
 
 
 class Access:
-    """The part of a chunk that has memory. What it needs of the others stands here by its type."""
+    """Part of a chunk that accesses memory. Attributes of the other parts are declared here with their types."""
 
     program: Program
     launch: Launch
@@ -61,7 +61,8 @@ class Access:
         self.local = _repeated_region(locals_, LOCAL_START, self.local_stride, self.n if locals_ else 0)
         units = len(self.shared.data) // program.unit_bytes
         self.shared_cells = races.Cells(units) if launch.checks.races else None
-        #: Of each unit the thread, from 1 on, that wrote it and has made no fence since, for what reads it elsewhere.
+        #: For each unit the thread, from 1 on, that wrote it without a later fence. Readers through another proxy must
+        #: not see it yet.
         self.hidden = numpy.zeros(units, numpy.int32) if program.sums or program.copies_boxes else None
         self.readable = READABLE if launch.checks.unwritten else (ALLOCATED | PENDING, ALLOCATED)
         self.forget()
@@ -157,7 +158,7 @@ class Access:
             self.hide(places, width * len(values))
 
     def hide(self, places: Any, width: int) -> None:
-        """What threads write to shared memory is not where wgmma reads before they say so."""
+        """Mark writes to shared memory as hidden from wgmma until the writer's fence."""
         if self.hidden is not None:
             for each in range(0, width, self.program.unit_bytes):
                 self.hidden[(places + each) // self.program.unit_bytes] = self.active("slot") + 1
@@ -173,7 +174,7 @@ class Access:
             getattr(traffic, how).note(self.over_threads(address), width, self.active("warp"))
 
     def spaces_of(self, address: Any) -> list[tuple[str, Any, Any]]:
-        """Of generic addresses: the space, which of the active threads, their addresses in it."""
+        """Return the state spaces of generic addresses, the active threads for each, and their addresses in it."""
         found = []
         rest = numpy.ones(len(address), bool)
         for name, start in WINDOWS.items():
@@ -194,7 +195,7 @@ class Access:
         return {"global": self.launch.memory, "shared": self.shared, "local": self.local}[space]
 
     def locate(self, space: str, address: Any, width: int, line: int) -> tuple[Region, Any]:
-        """The region and the bytes in it."""
+        """Return the region and the byte positions in it."""
         if width > 1 and (address & (width - 1)).any():
             bad = int(numpy.flatnonzero(address & (width - 1))[0])
             raise self.fault(
@@ -214,7 +215,7 @@ class Access:
         base = self.active("shared_base" if space == "shared" else "local_base")
         return self.region(space), address + base
 
-    # What is wrong
+    # Errors
 
     def refused(self, space: str, address: Any, offset: int, width: int, bad: Any, line: int, does: str) -> Fault:
         thread = int(numpy.flatnonzero(bad)[0])
@@ -267,7 +268,7 @@ class Access:
         return ", ".join(parts) or f"the kernel has no {space} variables"
 
     def note(self, how: str, space: str, places: Any, width: int, line: int) -> None:
-        """Notes an access for races; `how` is read, write or atomic."""
+        """Record an access for races. `how` is read, write or atomic."""
         cells = {"global": self.launch.cells, "shared": self.shared_cells}.get(space)
         if cells is None:
             return
@@ -308,7 +309,7 @@ class Access:
 
 
 class _Only:
-    """Some of the active threads are the active ones for a while."""
+    """Context in which only some of the active threads are active."""
 
     def __init__(self, chunk: Access, threads: Any) -> None:
         self._chunk, self._threads = chunk, threads

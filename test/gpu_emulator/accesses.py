@@ -74,7 +74,7 @@ def _store(coder: Coder, instruction: Instruction) -> None:
 
 
 def _stored(coder: Coder, value: str, kind: str) -> str:
-    """The bits that are written; a float immediate has the width of its text where the type says bits."""
+    """Return the stored bits. A float immediate has the width of its text if the type is bits."""
     if not coder.is_register(value) and value[:2].lower() in ("0f", "0d"):
         return f"{coder.use(value, {2: 'f16', 4: 'f32', 8: 'f64'}[WIDTHS[kind]])}.view(U{WIDTHS[kind]})"
     return coder.use(value, f"u{8 * WIDTHS[kind]}")
@@ -97,7 +97,7 @@ def _atomic(coder: Coder, instruction: Instruction) -> None:
 
 @emits("fence", "membar", "prefetch", "prefetchu", "discard", "applypriority", "nanosleep", "griddepcontrol", "pmevent")
 def _nothing(coder: Coder, instruction: Instruction) -> None:
-    """Order and speed of what happens in one order anyway."""
+    """Ignore an instruction about ordering or caching: the emulator executes instructions in order."""
 
 
 @emits("fence.proxy.async")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""atom and red: threads with one address take turns, in their order."""
+"""atom and red: threads with one address take turns, in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Atomics:
         self._m = chunk
 
     def run(self, space: str, name: str, kind: str, address: Any, values: tuple[Any, ...], line: int) -> Any:
-        """What was there before."""
+        """Execute an atomic operation, and return the old values."""
         m = self._m
         address = m.over_threads(address)
         if space == "generic":
@@ -58,7 +58,7 @@ class Atomics:
 
 
 def _turns(words: Any) -> list[Any]:
-    """Places of threads: those whose address comes for the first time, for the second time, ..."""
+    """Return groups of threads: those with the first access to an address, with the second, and so on."""
     order = numpy.argsort(words, kind="stable")
     ordered = words[order]
     starts = numpy.concatenate([[True], ordered[1:] != ordered[:-1]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Barriers of blocks: who waits at which, and when these may go on."""
+"""Barriers of blocks: the waiting threads of each, and their release."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Barriers:
         self._m.bulk.meet(threads)
 
     def release(self) -> bool:
-        """Lets those go on whose barrier is complete."""
+        """Release the threads of complete barriers."""
         if not self.any_waiting:
             return False
         m = self._m
@@ -86,7 +86,7 @@ class Barriers:
         return True
 
     def _check_warps(self, free: Any) -> None:
-        """At an aligned barrier all threads of a warp stand at the same instruction."""
+        """Check that all threads of a warp are at the same instruction of an aligned barrier."""
         m = self._m
         aligned = numpy.flatnonzero(free & self._aligned)
         if not len(aligned):

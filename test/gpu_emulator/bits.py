@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What instructions on integers compute, on numpy arrays of any fixed-width dtype."""
+"""Semantics of integer instructions, on numpy arrays of any fixed-width dtype."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def saturated(a: Array, b: Array, minus: bool) -> Array:
 
 
 def add_carry(a: Array, b: Array, carry: Array, minus: bool) -> tuple[Array, Array]:
-    """The sum or difference, and whether it carries or borrows."""
+    """Return the sum or difference, and the carry or borrow."""
     x, y, one = _unsigned(a), _unsigned(b), carry.astype(_unsigned(a).dtype)
     if minus:
         first = x - y
@@ -71,7 +71,7 @@ def high_product(a: Array, b: Array) -> Array:
 
 
 def quotient(a: Array, b: Array) -> Array:
-    """Truncated; what a division by zero gives has all bits set."""
+    """Divide with truncation. A division by zero gives all bits set."""
     safe: Array = numpy.where(b == 0, _like(b, 1), b)
     if a.dtype.kind == "u":
         found = a // safe
@@ -189,7 +189,7 @@ def dot4(a: Array, b: Array, c: Array) -> Array:
 
 
 def join(dtype: Any, *pieces: Array) -> Array:
-    """The first piece is lowest."""
+    """Join pieces, the lowest first."""
     found = pieces[0].astype(dtype)
     for number, piece in enumerate(pieces[1:], 1):
         amount = numpy.array([8 * piece.dtype.itemsize * number], dtype)
@@ -203,7 +203,7 @@ def split(a: Array, dtype: Any) -> list[Array]:
 
 
 def clamped(a: Array, dtype: Any) -> Array:
-    """Saturated to another integer type."""
+    """Saturate to another integer type."""
     limits, own = numpy.iinfo(dtype), numpy.iinfo(a.dtype)
     low, high = max(int(limits.min), int(own.min)), min(int(limits.max), int(own.max))
     return numpy.clip(a, a.dtype.type(low), a.dtype.type(high)).astype(dtype)

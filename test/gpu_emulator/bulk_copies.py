@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bulk copies of tensors' boxes, and the barriers in shared memory (mbarrier) that tell when they are there.
+"""Bulk copies of tensors' boxes, and the barriers in shared memory (mbarrier) that report their arrival.
 
-A copy is there when its barrier's phase ends, and for those threads alone that have waited for this, or have passed a
-barrier of the block behind one that has. try_wait fails once for each thread and phase, as a device's may: who does
-not ask again goes on too early.
+A copy arrives when its barrier's phase ends, and only for threads that have waited for it, or that have passed a
+barrier of the block after such a thread. try_wait fails once for each thread and phase, as it may on a device: a thread
+that does not repeat it continues too early.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class BulkCopies:
 
     @property
     def has_barriers(self) -> bool:
-        """Of which copies tell what they have brought."""
+        """Check whether there are barriers for copies."""
         return bool(self._columns) and self._column_of is not None
 
     def init(self, address: Any, count: Any, line: int) -> None:
@@ -78,7 +78,7 @@ class BulkCopies:
         self._tried = numpy.pad(self._tried, ((0, 0), (0, 1)), constant_values=-1)
 
     def _found(self, address: Any, line: int) -> tuple[Any, Any]:
-        """Blocks and columns of the active threads' barriers."""
+        """Return blocks and columns of the active threads' barriers."""
         m = self._m
         address = m.over_threads(address)
         _, places = m.locate("shared", address, _BARRIER, line)
@@ -106,7 +106,7 @@ class BulkCopies:
             self._settle(int(block), int(column))
 
     def _settle(self, block: int, column: int) -> None:
-        """Ends the phase of a barrier where all have come, threads and bytes."""
+        """End the phase of a barrier if all threads and bytes have arrived."""
         copies = self._under_way.get((block, column), [])
         there = sum(len(each.data) for each in copies)
         if self._missing[block, column] or self._bytes[block, column] != there:
@@ -126,8 +126,8 @@ class BulkCopies:
         self._under_way.pop((block, column), None)
 
     def ready(self, block: Block, threads: Any) -> Any:
-        """Which threads (places) have something to learn at a try_wait: that their phase has ended, or that they are to
-        ask again."""
+        """Return the threads (as positions) that a try_wait informs: their phase has ended, or they have to repeat the
+        instruction."""
         m = self._m
         threads = numpy.arange(m.n) if threads is None else threads
         address, parity = (numpy.broadcast_to(each(m), m.n)[threads] for each in block.waits or ())
@@ -138,7 +138,7 @@ class BulkCopies:
         return ended | (self._tried[m.slot[threads], columns] != phases)
 
     def _waited_for(self, blocks: Any, columns: Any, parity: Any) -> tuple[Any, Any]:
-        """Whether the phases of this parity have ended, and which they are."""
+        """Return whether the phases of this parity have ended, and their numbers."""
         phases = self._phase[blocks, columns]
         ended = phases % 2 != parity.astype(numpy.int64)
         return ended, numpy.where(ended, phases, phases + 1)
@@ -154,7 +154,7 @@ class BulkCopies:
         return answer
 
     def meet(self, threads: Any) -> None:
-        """Threads have passed a barrier of their blocks: each knows what one of them has waited for."""
+        """Share at a barrier of a block the phases that any of its threads has waited for."""
         if not self._columns:
             return
         m = self._m
@@ -164,7 +164,7 @@ class BulkCopies:
         self._seen[slots] = known[blocks]
 
     def check(self, pieces: Any, threads: Any, line: int) -> None:
-        """Pieces of shared memory, a row for each of some active threads, are read: have these waited for them?"""
+        """Check that readers of shared memory, a row of pieces for each thread, have waited for it."""
         if not self.has_barriers:
             return
         m = self._m
@@ -209,7 +209,7 @@ class BulkCopies:
         return found
 
     def _box(self, map_: TensorMap, starts: list[int], line: int) -> Any:
-        """The bytes of a box, those beyond the tensor 0."""
+        """Return the bytes of a box, with 0 beyond the tensor."""
         m, memory = self._m, self._m.launch.memory
         shape = map_.box[::-1]
         places = numpy.indices(shape).reshape(len(shape), -1)[::-1]
@@ -232,7 +232,7 @@ class BulkCopies:
         return data.reshape(-1)
 
     def _target(self, to: int, size: int, line: int) -> Any:
-        """Where the bytes of a box go to: pieces of lines of 128 bytes, turned by where the line is."""
+        """Return the target positions of a box's bytes: pieces of 128-byte lines, swizzled by the line's position."""
         m = self._m
         if to % _LINE:
             raise m.fault("misaligned", line, 0, f"{to:#x} is no multiple of {_LINE}, in shared memory")
@@ -262,10 +262,10 @@ class BulkCopies:
         if found is not None:
             raise m.race(how, space, units * m.program.unit_bytes, 0, *found, line)
 
-    # ---- what never comes ----
+    # ---- copies that never arrive ----
 
     def describe(self) -> list[str]:
-        """Barriers that wait for something."""
+        """Describe barriers that wait for something."""
         found = []
         for address, column in self._columns.items():
             waiting = (self._expected[:, column] > 0) & (

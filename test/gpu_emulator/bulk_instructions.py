@@ -26,7 +26,7 @@ def copies_boxes(instruction: Instruction) -> bool:
 
 
 def waits(instruction: Instruction, numbers: dict[str, int]) -> tuple[Callable[[Chunk], Any], ...]:
-    """What gives the address and the parity that all threads of a chunk would wait for."""
+    """Return functions for the address and the parity that a chunk's threads wait for."""
     _, address, parity = instruction.operands
     name, _, offset = address.strip("[] ").partition("+")
     return _value(name.strip(), int(offset or "0", 0), numbers), _value(parity, 0, numbers)

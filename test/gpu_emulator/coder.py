@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes one basic block of PTX as Python source in which each register is a numpy array over threads.
+"""Translation of a basic block of PTX to Python source in which each register is a numpy array over threads.
 
-A register is an array of unsigned integers of its width (bool for predicates) with one element per active thread, or
-one element alone where all threads have the same value. Arrays are never changed in place.
+A register is an array of unsigned integers of its width (bool for predicates). The array has one element per active
+thread, or a single element if all threads have the same value. Arrays are never changed in place.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def emits(*names: str) -> Callable[[Emit], Emit]:
 
 
 def emitter(instruction: Instruction) -> Emit:
-    """By the longest beginning of the name that is known."""
+    """Return the emitter for the longest known prefix of the instruction's name."""
     parts = instruction.parts
     for end in range(len(parts), 0, -1):
         found = EMIT.get(".".join(parts[:end]))
@@ -65,7 +65,7 @@ def unknown(instruction: Instruction, what: str = "") -> PtxError:
 
 
 def value_kind(instruction: Instruction) -> str:
-    """The type at the end of the instruction's name."""
+    """Return the type at the end of the instruction's name."""
     for part in reversed(instruction.parts):
         if part in WIDTHS:
             return part
@@ -76,7 +76,7 @@ _ADDRESS = re.compile(r"\[\s*([^\s+\-\]]+)\s*(?:\+\s*)?(-?\s*\w+)?\s*\]")
 
 
 class Coder:
-    """The source of one block: registers are read by `use`, written by `set`."""
+    """Source of one basic block. `use` reads a register, and `set` writes one."""
 
     def __init__(
         self, registers: dict[str, str], numbers: dict[str, int], constants: dict[str, Any], sums: frozenset[str]
@@ -111,12 +111,12 @@ class Coder:
         return self._numbers[register]
 
     def _watch(self, register: str, does: str) -> None:
-        """Has it checked that no wgmma reads a register or adds to it."""
+        """Emit a check that no wgmma in flight reads a register or adds to it."""
         if register in self._sums and self.instruction is not None and self.instruction.parts[0] != "wgmma":
             self.lines.append(f"m.warp_groups.check({self._numbers[register]}, {self._line}, {does!r})")
 
     def constant(self, value: Any, dtype: str) -> str:
-        """A name for an array of one element."""
+        """Return the name of an array with one element."""
         array = (
             numpy.array([value], NUMPY[dtype])
             if not isinstance(value, bytes)
@@ -132,11 +132,11 @@ class Coder:
         return self.constant(number_bytes(operand, WIDTHS[kind]), DTYPES[kind])
 
     def literal(self, operand: str) -> int | None:
-        """The number that an operand is, None for a register."""
+        """Return an operand's number, or None for a register."""
         return int(operand.rstrip("U"), 0) if re.match(r"-?\d", operand) else None
 
     def use(self, operand: str, kind: str) -> str:
-        """An expression: the operand as an array of the type's dtype."""
+        """Return an expression for the operand as an array of the type's dtype."""
         dtype = DTYPES[kind]
         if operand in self._registers:
             return self._register(operand, dtype)
@@ -188,13 +188,13 @@ class Coder:
 
     @staticmethod
     def _cast(raw: str, width: int, dtype: str) -> str:
-        """The low bytes of an unsigned array, or the array with zeros before it, as the dtype."""
+        """Return an expression for the low bytes of an unsigned array, or for the zero-extended array, as the dtype."""
         wanted = int(dtype[1:])
         changed = raw if wanted == width else f"{raw}.astype(U{wanted})"
         return changed if dtype[0] == "U" else f"{changed}.view({dtype})"
 
     def set(self, operand: str, kind: str, expression: str) -> None:
-        """Writes an array of the type's dtype to a register, extended if the register is wider."""
+        """Write an array of the type's dtype to a register, extended if the register is wider."""
         if operand == "_":
             self.lines.append(expression)
             return
@@ -226,11 +226,11 @@ class Coder:
             self._typed[operand, ""] = f"v{number}"
 
     def finish(self, operand: str) -> str:
-        """The register as it is kept between blocks."""
+        """Return the register in the form that is stored between blocks."""
         return self._raw(operand)
 
     def address(self, operand: str) -> str:
-        """Of `[%rd1+16]`, `[name+4]` or `[16]` an array of int64."""
+        """Return an int64 array for `[%rd1+16]`, `[name+4]` or `[16]`."""
         match = _ADDRESS.fullmatch(operand)
         if match is None:
             raise PtxError(f"line {self._line}: {operand!r} is no address")
@@ -243,5 +243,5 @@ class Coder:
 
     @staticmethod
     def elements(operand: str) -> list[str]:
-        """Of `{a, b}` both, of `a` itself."""
+        """Return both elements of `{a, b}`, or `a` itself."""
         return split_operands(operand[1:-1]) if operand.startswith("{") else [operand]

@@ -74,7 +74,7 @@ def _between_integers(coder: Coder, instruction: Instruction, to: str, source: s
 
 
 def _pair(coder: Coder, instruction: Instruction, to: str, mode: str) -> None:
-    """The first operand goes into the upper half."""
+    """Pack two operands, the first into the upper half."""
     target, upper, lower = instruction.operands
     if mode not in ("rn", "rz"):
         raise unknown(instruction)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Instructions of a warp's threads together. Those whose lanes wait for one another begin a basic block."""
+"""Cooperative instructions of a warp. Instructions with lanes that wait for one another begin a basic block."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ALL = "0xffffffff"
 
 
 def members(instruction: Instruction) -> str | None:
-    """The operand with the lanes that wait for one another here; None for instructions that wait for none."""
+    """Return the operand with the lanes that wait for one another, or None."""
     parts = instruction.parts
     if parts[0] in ("shfl", "vote", "match", "redux"):
         if "sync" not in parts:
@@ -78,7 +78,10 @@ def _active(coder: Coder, instruction: Instruction) -> None:
 
 @emits("bar", "barrier")
 def _barrier(coder: Coder, instruction: Instruction) -> None:
-    """Threads arrive here; the machine lets them on when all have. A reduction's result is read after that."""
+    """Emit an arrival.
+
+    The machine releases threads when all have arrived, and a reduction's result is read afterwards.
+    """
     parts, operands = instruction.parts, list(instruction.operands)
     if "cluster" in parts:
         raise unknown(instruction)

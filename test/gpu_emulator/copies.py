@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""cp.async: what is copied arrives when its thread waits for it, and must not be looked at before."""
+"""cp.async: a copy arrives when its thread waits for it, and must not be read before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class _Copy:
     slots: Any  # of the threads
     groups: Any  # how many groups these had committed before
     places: Any  # bytes of shared memory
-    words: Any  # what is copied: a row of 32-bit words for each thread
+    words: Any  # copied data: a row of 32-bit words for each thread
 
 
 class Copies:
@@ -77,7 +77,7 @@ class Copies:
         self._committed[self._m.active("slot")] += 1
 
     def wait(self, left: int, line: int) -> None:
-        """All but the last `left` groups arrive; -1: what was not committed too."""
+        """Complete all groups but the last `left`. -1 also completes uncommitted copies."""
         if not self._pending:
             return
         m = self._m

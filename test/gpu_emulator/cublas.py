@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""cuBLASLt, emulated: reads descriptors as strictly as NVIDIA's documentation states them, multiplies by numpy."""
+"""Emulated cuBLASLt: checks descriptors as strictly as NVIDIA's documentation, and multiplies with numpy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DTYPES: dict[int, Any] = {0: numpy.float32, 1: numpy.float64, 2: numpy.float16, 
                           14: ml_dtypes.bfloat16}  # fmt: skip
 _F32, _F64, _F16, _I8, _I32, _BF16 = DTYPES
 _COMPUTE_32F, _FAST_TF32, _COMPUTE_64F, _COMPUTE_32I = 68, 77, 70, 72
-#: What is multiplied: how it is computed and scaled, operands, result.
+#: Supported products: compute and scale types, operands, result.
 _SUPPORTED = {
     (_COMPUTE_32F, _F32, _F32, _F32), (_FAST_TF32, _F32, _F32, _F32), (_COMPUTE_64F, _F64, _F64, _F64),
     (_COMPUTE_32F, _F32, _F16, _F16), (_COMPUTE_32F, _F32, _BF16, _BF16), (_COMPUTE_32F, _F32, _F16, _F32),
@@ -151,7 +151,7 @@ class EmulatedCublas(EmulatedLibrary):
         ctypes.c_int.from_address(count).value = 1
 
     def _checked(self, desc: int, handles: Any) -> tuple[Desc, list[Layout]]:
-        """What is to be multiplied, if there is a kernel for it."""
+        """Return the product's descriptor and layouts, after a check that there is a kernel for it."""
         product: Desc = self.known(desc, Desc)
         a, b, c, d = layouts = [self.known(each, Layout) for each in handles]
         kinds = product.compute, product.scale, a.type, d.type
@@ -220,7 +220,7 @@ class EmulatedCublas(EmulatedLibrary):
         self.write(result, values.astype(result.dtype))
 
     def _matrices(self, address: int, layout: Layout) -> Any:
-        """[batch, rows, columns], columns adjacent."""
+        """Return [batch, rows, columns] with contiguous columns."""
         count, step = layout.batch
         sizes = count, layout.rows, layout.columns
         return self.tensor(address, DTYPES[layout.type], sizes, (step, 1, layout.leading))

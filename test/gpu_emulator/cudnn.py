@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""cuDNN's older interface, emulated: reads descriptors as strictly as NVIDIA's documentation states them."""
+"""Emulated cuDNN, the older interface: checks descriptors as strictly as NVIDIA's documentation."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DTYPES: dict[int, Any] = {0: numpy.float32, 2: numpy.float16, 9: ml_dtypes.bfloa
 _FLOAT, _BFLOAT16 = 0, 9
 _FMA_MATH, _TENSOR_OP_MATH, _DEFAULT_MATH = 3, 1, 0
 _IMPLICIT, _PRECOMPUTED, _NONFUSED = 0, 1, 7
-#: What algorithms need to work in.
+#: Workspace of the algorithms.
 NEEDS = {_IMPLICIT: 0, _PRECOMPUTED: 2048, _NONFUSED: 1 << 40}
 _RELU, _IDENTITY = 1, 5
 
@@ -109,7 +109,7 @@ class EmulatedCudnn(EmulatedLibrary):
         found.stream, found.thread = self.driver.stream(stream), threading.get_ident()
 
     def _running(self, handle: int) -> Any:
-        """A handle that this thread has set its stream on, and no other thread since."""
+        """Return a handle with this thread's stream, which no other thread has changed since."""
         found = self.known(handle, Handle)
         self.require(found.context == self.context(), "the handle is of another device")
         self.require(found.thread == threading.get_ident(), "another thread has the handle")
@@ -208,7 +208,7 @@ class EmulatedCudnn(EmulatedLibrary):
         self.require(all(a < b for a, b in zip(found.padding, found.taps, strict=True)), f"{found}")
         found.gaps = (1,) * count
 
-    # ---- what runs ----
+    # ---- execution ----
 
     @exported("cudnnGetConvolutionForwardAlgorithm_v7", "pppppipp")
     def _algorithms(self, handle: int, x: int, w: int, described: int, y: int, *rest: int) -> None:
@@ -336,7 +336,7 @@ def _padded(values: Any, padding: tuple[int, ...], number: float) -> Any:
 
 
 def _taps(data: Any, taps: tuple[int, ...], windows: Windows, sizes: tuple[int, ...]) -> Any:
-    """What each element of the windows meets, by its place in them."""
+    """Yield the elements of the data under each position of the windows."""
     for place in itertools.product(*map(range, taps)):
         cut = (slice(at * gap, at * gap + step * (size - 1) + 1, step) for at, gap, step, size in
                zip(place, windows.gaps, windows.strides, sizes, strict=True))  # fmt: skip

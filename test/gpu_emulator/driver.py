@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""libcuda, emulated: an object with the functions of the driver as attributes, each a C function pointer.
+"""Emulated libcuda: an object with the driver's functions as attributes, each a C function pointer.
 
 driver = EmulatedCuda(capability=(8, 0))
 driver.cuInit(0)
 ...                # launches, through this object or from native code that has the functions' addresses
-driver.check()     # raises what was found wrong in kernels: races, accesses out of bounds, ...
+driver.check()     # raises the errors of kernels: races, accesses out of bounds, ...
 assert not driver.leaks()
 """
 
@@ -148,7 +148,7 @@ class EmulatedCuda(Streams):
             self.break_down(fault)
 
     def _note_uses(self, kernel: str, parameters: bytes) -> None:
-        """The memory that a kernel is given: what its parameters point to."""
+        """Record the use of memory that a kernel's parameters point to."""
         self.last_kernel = kernel
         words = numpy.frombuffer(parameters[: len(parameters) // 8 * 8], numpy.uint64)
         for address in words[(words >= ADDRESS) & (words < ADDRESS + self.memory.reserved)]:

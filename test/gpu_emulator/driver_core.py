@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What all parts of the emulated driver share: functions with C signatures, handles, devices, contexts, errors."""
+"""Common base of the emulated driver's parts: functions with C signatures, handles, devices, contexts, errors."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ ERRORS = {
 #: Where the driver has no context yet, or needs none.
 _WITHOUT_CONTEXT = {"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString", "cuCtxPushCurrent_v2"}
 _WITHOUT_CONTEXT |= {"cuCtxGetCurrent", "cuCtxSetCurrent", "cuCtxPopCurrent_v2"}
-#: What works before cuInit, and after a kernel has failed.
+#: Functions that work before cuInit, and after a kernel has failed.
 _ALWAYS = {"cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString"}
 
 _TYPES = {
@@ -72,7 +72,7 @@ class DriverError(Exception):
 
 
 def function(name: str, signature: str) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
-    """Declares a function of the driver: its name in libcuda, a letter for each parameter."""
+    """Declare a function of the driver by its name in libcuda and a letter for each parameter."""
 
     def declare(body: Callable[..., int | None]) -> Callable[..., int | None]:
         _FUNCTIONS[name] = signature, body
@@ -96,7 +96,7 @@ class Device:
 
 
 def put(address: int | None, value: int, kind: Any = ctypes.c_uint64) -> None:
-    """Writes what the caller asked for where its pointer says."""
+    """Write a result to the caller's pointer."""
     if not address:
         raise DriverError(INVALID_VALUE, "a null pointer for a result")
     kind.from_address(address).value = value
@@ -104,7 +104,7 @@ def put(address: int | None, value: int, kind: Any = ctypes.c_uint64) -> None:
 
 @dataclass(eq=False)
 class Core:
-    """The state; subclasses declare the functions."""
+    """State of the driver. Subclasses declare the functions."""
 
     devices: int = 1
     capability: tuple[int, int] = (8, 0)
@@ -194,22 +194,22 @@ class Core:
         assert handle is not None
         return handle
 
-    # What is wrong
+    # Errors
 
     def break_down(self, fault: Fault) -> None:
-        """As a device's context does: all calls fail from here on."""
+        """Break the context like a device does: all later calls fail."""
         self.faults.append(fault)
         self.sticky = ILLEGAL_ADDRESS
 
     def now(self, function: str) -> str:
-        """Where the program is, for who asks later."""
+        """Return the current position in the program, for later messages."""
         behind = f", behind kernel {self.last_kernel}" if self.last_kernel else ""
         return f"by {function} (call {len(self.log)} of the driver{behind})"
 
     # For tests
 
     def check(self) -> None:
-        """Raises what kernels and the driver found wrong."""
+        """Raise the first error of a kernel or of the driver."""
         if self.faults:
             raise self.faults[0]
 

@@ -135,6 +135,6 @@ def _context_device(driver: Core, to: int) -> None:
 
 @function("cuCtxSynchronize", "")
 def _synchronize(driver: Streams) -> None:
-    """Everything has happened already."""
+    """Synchronize: all work is already done."""
     driver.refuse_capture()
     driver.order.host_waits_for_all()

@@ -13,7 +13,7 @@ from .driver_streams import Streams
 from .faults import USE_AFTER_FREE, Fault
 from .memory import ALLOCATED, WRITTEN, Allocation, OutOfDeviceMemory
 
-#: Of the first device's memory pool; and what of a pool can be set: how much it keeps of what is given back.
+#: Handles of the devices' memory pools, and a pool's attribute: the amount of released memory that it keeps.
 _POOLS, _RELEASE_THRESHOLD = 0x0500_0000, 4
 
 
@@ -124,7 +124,7 @@ def _info(driver: Core, free: int, total: int) -> None:
 
 
 def _range(driver: Streams, address: int, size: int, function: str) -> slice:
-    """Where bytes lie that the host has copied or filled. Raises a fault where they were given back."""
+    """Return the place of bytes that the host copies or fills. Raise a fault if they were released."""
     start = driver.memory.range(address, size)
     if driver.memory.is_freed(address):
         message = f"{size} bytes at {address:#x}: {driver.memory.describe(address)}"
@@ -189,7 +189,7 @@ _HOST, _DEVICE = 1, 2  # of CUmemorytype
 
 @function("cuMemcpy2DAsync_v2", "pp")
 def _copy_2d(driver: Streams, described: int, stream: int | None) -> None:
-    """Rows with room between them: places, kinds of memory, pitches of both sides, width and height."""
+    """Copy rows with gaps: places, kinds of memory, pitches of both sides, width and height."""
     words = list((ctypes.c_uint64 * 16).from_address(described))
     sides = [words[0:7], words[7:14]]
     width, height = words[14:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Streams, events and graphs of the emulated driver. What a stream is given happens at once, or is captured."""
+"""Streams, events and graphs of the emulated driver. Work on a stream happens at once, or is captured."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Capture(_Graph):
 
 @dataclass(eq=False)
 class Streams(Core):
-    """The part of the driver that has streams."""
+    """Part of the driver for streams."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -51,7 +51,7 @@ class Streams(Core):
         self._event_streams: dict[int, int] = {}
         self._modes: dict[int, int] = {}
         self.order = Order()
-        #: Of what a stream does right now.
+        #: Stamp of the stream that works right now.
         self._stamp: Stamp | None = None
 
     def leaks(self) -> list[str]:
@@ -67,7 +67,7 @@ class Streams(Core):
         return number
 
     def do(self, stream: int | None, step: Callable[[], None]) -> None:
-        """Now; or each time that the graph is launched which the stream is captured for."""
+        """Run a step now, or at each launch of the graph that captures the stream."""
         number = self.stream(stream)
         graph = self._capturing.get(number)
         if graph is not None:
@@ -80,7 +80,7 @@ class Streams(Core):
             self._stamp = None
 
     def keep(self, stream: int | None, allocation: Allocation) -> None:
-        """What is allocated while a stream is captured belongs to the graph: it is there in a launch, from here on."""
+        """Assign memory that is allocated during a capture to the graph: it exists in a launch, from this step on."""
         graph = self._capturing.get(self.stream(stream))
         if graph is None:
             allocation.made = self.order.work(self.stream(stream))
@@ -90,7 +90,7 @@ class Streams(Core):
         graph.steps.append(lambda: self.memory.give(allocation))
 
     def release(self, stream: int | None, allocation: Allocation) -> bool:
-        """Whether it belongs to a graph that is captured, which has it until here."""
+        """Check whether an allocation belongs to a graph under capture, which then owns it until this step."""
         graph = self._capturing.get(self.stream(stream))
         if graph is None or allocation not in graph.kept:
             return False
@@ -98,7 +98,7 @@ class Streams(Core):
         return True
 
     def note_use(self, allocation: Allocation | None, by: str) -> None:
-        """A stream works on memory from here on. Raises a fault where that is not certain to be there yet."""
+        """Record a stream's use of memory. Raise a fault if the memory may not exist yet."""
         stamp = self._stamp
         if stamp is None or allocation is None or not allocation.is_live:
             return
@@ -108,7 +108,7 @@ class Streams(Core):
         allocation.uses[stamp.stream] = stamp.number
 
     def require_unused(self, allocation: Allocation, function: str) -> None:
-        """Raises a fault where a stream that gives memory back does not wait for another that works on it."""
+        """Raise a fault if a stream frees memory without waiting for another stream that uses it."""
         stamp = self._stamp
         for stream, number in allocation.uses.items() if stamp is not None else ():
             if not Stamp(stream, number).is_in(self.order.known(stamp.stream)):
@@ -116,8 +116,8 @@ class Streams(Core):
                 raise Fault.of_host(USE_AFTER_FREE, function, f"{message} {allocation.label} ({allocation.size} bytes)")
 
     def refuse_capture(self, stream: int | None = None) -> None:
-        """What waits, or has no stream, is refused while one is captured, and the capture is broken: of this stream;
-        without one, of all whose mode forbids it."""
+        """Refuse a synchronizing call during a capture, and break the capture: that of a stream, or without a stream of
+        all captures whose mode forbids the call."""
         own = threading.get_ident()
         mode = self._modes.get(own, _GLOBAL)
         for number, capture in self._capturing.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""cuTensorMapEncodeTiled of the emulated driver: what it refuses, and maps that bulk copies read here."""
+"""cuTensorMapEncodeTiled of the emulated driver: refusals, and maps for bulk copies."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a kernel does wrong: where in its PTX, which thread, and what was wrong; or what the host does."""
+"""Fault of a kernel, with its line of PTX, its thread and a message, or fault of the host."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Fault(Exception):
         return cls(kind, function, 0, "", (), (), message)
 
     def __str__(self) -> str:
-        if not self.line:  # of a copy, of what gives memory back
+        if not self.line:  # a fault of the host: a copy, or a release of memory
             return f"{self.kernel}: {self.kind}: {self.message}"
         where = f"{self.kernel}, PTX line {self.line}: {self.text!r}"
         return f"{where}: {self.kind} by thread {self.thread} of block {self.block}: {self.message}"

@@ -15,7 +15,7 @@ def mode_of(instruction: Instruction) -> str:
 
 
 def wide(coder: Coder, operand: str, kind: str) -> str:
-    """A half or bfloat16, or a pair of these, as float32, pairs with two columns."""
+    """Return a half or bfloat16, or a pair, as float32. Pairs have two columns."""
     value = coder.use(operand, kind)
     if kind == "f16":
         return f"{value}.astype(F4)"
@@ -27,7 +27,7 @@ def wide(coder: Coder, operand: str, kind: str) -> str:
 
 
 def narrow(kind: str, expression: str, mode: str = "rn") -> str:
-    """Back from float32, or float64 that is rounded to odd."""
+    """Convert back from float32, or from float64 rounded to odd."""
     rounded = f"rounding.{'to_bf' if kind.startswith('b') else 'to_f2'}({expression}, {mode!r})"
     return f"numpy.ascontiguousarray({rounded}).reshape(-1).view(U4)" if kind in _PAIRS else rounded
 
@@ -59,7 +59,7 @@ def _operation(name: str, values: list[str]) -> str:
 
 
 def float_binary(coder: Coder, instruction: Instruction) -> None:
-    """add, sub, mul, fma and mad of any floating-point type."""
+    """Emit add, sub, mul, fma and mad of any floating-point type."""
     kind, parts = value_kind(instruction), instruction.parts
     if len([part for part in parts if part in WIDTHS]) > 1:
         raise unknown(instruction)
@@ -212,7 +212,7 @@ _OPPOSITE = {"ltu": ">=", "leu": ">", "gtu": "<=", "geu": "<"}
 
 
 def emit_compare(coder: Coder, name: str, kind: str, first: str, second: str) -> str:
-    """An expression: one bool for each thread. numpy's comparisons with NaN are false, as ordered ones are."""
+    """Return an expression with one bool for each thread. numpy's comparisons with NaN are false, like ordered ones."""
     if is_half(kind):
         a, b = wide(coder, first, kind), wide(coder, second, kind)
     else:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Imported, it puts the emulator in the driver's place for as long as the process lives:
-`relax-check cuda --load-plugin=test/gpu_emulator/in_place.py`.
+"""Import that puts the emulator in the driver's place for the rest of the process.
+
+relax-check cuda --load-plugin=test/gpu_emulator/in_place.py
 """
 
 from __future__ import annotations

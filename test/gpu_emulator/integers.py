@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Instructions on integers, bits and predicates, and those that move and choose values."""
+"""Instructions on integers, bits and predicates, and instructions that move and choose values."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _compare(coder: Coder, instruction: Instruction) -> None:
 
 
 def _compare_pairs(coder: Coder, instruction: Instruction, compared: str) -> None:
-    """The lower halves give the first predicate, the upper ones the second."""
+    """Compare pairs: the lower halves give the first predicate, the upper halves the second one."""
     both = instruction.operands[0].split("|")
     if len(both) != 2 or len(instruction.operands) != 3 or instruction.parts[0] != "setp":
         raise unknown(instruction)
@@ -222,7 +222,7 @@ def _move(coder: Coder, instruction: Instruction) -> None:
 
 @emits("cvta")
 def _to_address(coder: Coder, instruction: Instruction) -> None:
-    """Windows of spaces lie at fixed generic addresses."""
+    """Convert addresses: windows of state spaces have fixed generic addresses."""
     parts = instruction.parts
     space = next(part for part in parts[1:] if part not in ("to",) and part not in WIDTHS).split("::")[0]
     target, value = instruction.operands

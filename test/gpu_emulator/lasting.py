@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A device on which a fault ends one program, not the process: behind it all calls of the driver fail, with its words,
-until the next program is loaded, which would be another process elsewhere.
+"""Device on which a fault ends one program, but not the process.
+
+After a fault all calls of the driver fail with its message until the next program is loaded, which would be another
+process on a real device.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from .driver_core import ILLEGAL_ADDRESS, SUCCESS, put
 
 
 class Lasting(EmulatedCuda):
-    """Goes on behind a fault with the next program."""
+    """Emulated driver that continues after a fault with the next program."""
 
     _words: ctypes.Array[ctypes.c_char]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the emulated libraries of NVIDIA's share: functions with C signatures, descriptors, tensors in device memory."""
+"""Common base of NVIDIA's emulated libraries: functions with C signatures, descriptors, tensors in device memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TYPES = {"i": ctypes.c_int, "u": ctypes.c_uint, "p": ctypes.c_void_p, "n": ctyp
 
 
 class Refused(Exception):
-    """A status, and why."""
+    """Error of a library: a status and a reason."""
 
     def __init__(self, status: int, why: str) -> None:
         super().__init__(why)
@@ -29,7 +29,10 @@ class Refused(Exception):
 
 
 def exported(name: str, signature: str) -> Callable[[F], F]:
-    """Declares a function of a library: a letter for each parameter, behind a colon what it gives, if no status."""
+    """Declare a function of a library.
+
+    Each letter is a parameter's type; a letter after a colon is the result's, if it is no status.
+    """
 
     def declare(body: F) -> F:
         body.__dict__["exported"] = name, signature
@@ -39,9 +42,9 @@ def exported(name: str, signature: str) -> Callable[[F], F]:
 
 
 class EmulatedLibrary:
-    """The functions as attributes, each a C function pointer; `check` raises what went wrong in one."""
+    """Library with functions as attributes, each a C function pointer. `check` raises the first error of a function."""
 
-    #: What a library gives where it finds a parameter wrong, and where it fails itself.
+    #: Status for a wrong parameter, and status for an internal error.
     INVALID: ClassVar[int]
     INTERNAL: ClassVar[int]
 
@@ -87,7 +90,7 @@ class EmulatedLibrary:
         return ctypes.CFUNCTYPE(result, *(_TYPES[letter] for letter in takes))(call)
 
     def _text(self, text: bytes) -> int:
-        """Where a text stays."""
+        """Return the address of a permanent copy of a text."""
         return ctypes.addressof(self._texts.setdefault(text, ctypes.create_string_buffer(text)))
 
     def require(self, condition: bool, why: str, status: int | None = None) -> None:
@@ -97,7 +100,7 @@ class EmulatedLibrary:
     # ---- descriptors ----
 
     def give(self, to: int, thing: Any) -> None:
-        """A new descriptor, whose handle goes where a pointer says."""
+        """Make a descriptor, and write its handle to a pointer."""
         handle = self.driver.handle()
         self.descriptors[handle] = thing
         ctypes.c_uint64.from_address(to).value = handle
@@ -112,18 +115,18 @@ class EmulatedLibrary:
         del self.descriptors[handle]
 
     def left(self, kind: type[Any]) -> int:
-        """How many of a kind are not given back."""
+        """Return the number of descriptors of a kind that are in use."""
         return sum(isinstance(each, kind) for each in self.descriptors.values())
 
     # ---- memory ----
 
     def context(self) -> int:
-        """The current one, which everything needs that works on the device."""
+        """Return the current context, which all work on the device needs."""
         self.require(bool(self.driver.current()), "this thread has no current context")
         return self.driver.current()
 
     def tensor(self, address: int | None, dtype: Any, sizes: Sequence[int], strides: Sequence[int]) -> Any:
-        """Elements in device memory, as an array that can be written; all in one live allocation."""
+        """Return a writable array of elements in device memory, all in one live allocation."""
         width = numpy.dtype(dtype).itemsize
         self.require(bool(address) and (address or 0) % width == 0, f"{address} is no aligned address")
         extent = width * (1 + sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True)))
@@ -138,7 +141,7 @@ class EmulatedLibrary:
         return numpy.lib.stride_tricks.as_strided(flat, tuple(sizes), [width * each for each in strides])
 
     def read(self, array: Any, what: str) -> Any:
-        """A copy, of what somebody has written."""
+        """Return a copy of an array, which must have been written."""
         self.require(bool((self._states(array) & WRITTEN).all()), f"{what} was never written")
         return array.copy()
 
@@ -149,13 +152,13 @@ class EmulatedLibrary:
         states[...] = ALLOCATED | WRITTEN
 
     def scribble(self, address: int | None, size: int, why: str) -> None:
-        """As one that works there leaves memory."""
+        """Fill a workspace with the bytes that a library may leave there."""
         array = self.tensor(address, numpy.uint8, (size,), (1,))
         self.require((address or 0) % 16 == 0, f"{why} at {address:#x} is not aligned")
         self.write(array, 0xA5)
 
     def _states(self, array: Any) -> Any:
-        """What each byte of an array is."""
+        """Return the states of an array's bytes."""
         memory = self.driver.memory
         start = array.__array_interface__["data"][0] - memory.host_address
         shape, strides = (*array.shape, array.itemsize), (*array.strides, 1)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a launch: chunks of its blocks one after the other, all threads of a chunk at once.
+"""Execution of a launch: chunks of its blocks one after the other, with all threads of a chunk at once.
 
-Each thread has the number of its next basic block. The lowest of these numbers is next, for all threads that stand
-there, so that threads meet again behind a branch. Threads that wait for others are left out until these have come.
+Each thread has the number of its next basic block. The lowest of these numbers is next, for all threads at that block,
+so that threads meet again after a branch. Threads that wait for others are skipped until these have arrived.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Triple = tuple[int, int, int]
 
 @dataclass
 class Checks:
-    """What is looked for in addition to what a device notices itself."""
+    """Checks beyond a device's own checks."""
 
     races: bool = True
     unwritten: bool = True
@@ -81,7 +81,7 @@ class Launch:
 
 
 class Chunk(Access):
-    """Some blocks' threads. Generated code calls `get`, `put`, `special` and what the parts offer."""
+    """Some blocks' threads. Generated code calls `get`, `put`, `special` and methods of the parts."""
 
     def __init__(self, launch: Launch, blocks: Any) -> None:
         self.launch, self.program = launch, launch.program
@@ -137,7 +137,7 @@ class Chunk(Access):
         return self.n if self.chosen is None else len(self.chosen)
 
     def active(self, name: str) -> Any:
-        """An array over threads, of the active ones."""
+        """Return the active threads' elements of an array over threads."""
         if self.chosen is None:
             return getattr(self, name)
         found = self._active.get(name)
@@ -146,7 +146,7 @@ class Chunk(Access):
         return found
 
     def over_threads(self, value: Any) -> Any:
-        """One element for each active thread."""
+        """Return one element for each active thread."""
         count = self.count
         return value if len(value) == count else numpy.repeat(value, count)
 
@@ -193,7 +193,7 @@ class Chunk(Access):
             raise self.fault("no end", block.line, 0, f"{RUNS_LIMIT} basic blocks were run")
 
     def _run_some(self) -> bool:
-        """Runs the threads that stand first and need not wait; false when all have ended."""
+        """Run the first threads that need not wait. Return False when all have ended."""
         standing: Iterable[tuple[int, Any]] = self._standing()
         if self.runs % _TURN == 0:
             standing = reversed(list(standing))
@@ -214,7 +214,7 @@ class Chunk(Access):
         raise self._deadlock()
 
     def _standing(self) -> Iterator[tuple[int, Any]]:
-        """The blocks where threads stand that do not wait at a barrier, the first ones first."""
+        """Yield the basic blocks of threads that do not wait at a barrier, in program order."""
         places = self.places
         if self.barriers.any_waiting:
             places = numpy.where(self.barriers.waiting, self.end, places)
@@ -238,7 +238,7 @@ class Chunk(Access):
         self._meet()
 
     def _meet(self) -> None:
-        """Where all that go on stand at one block: these alone are kept."""
+        """Store a single basic block if all running threads are at the same one."""
         if self.barriers.any_waiting:
             return
         first = int(self.places.min())
@@ -263,13 +263,13 @@ class Chunk(Access):
         self.barriers.forget()
 
     def alive(self) -> Any:
-        """Which threads have not ended."""
+        """Return the threads that have not ended, as a mask."""
         return numpy.ones(self.n, bool) if self.places is None else self.places != self.end
 
     # Faults
 
     def fault(self, kind: str, line: int, thread: int, message: str) -> Fault:
-        """`thread` counts the active ones."""
+        """Return a fault. `thread` is an index into the active threads."""
         place = thread if self.chosen is None else int(self.chosen[thread])
         text = self.program.lines.get(line, "")
         number, block = int(self.thread[place]), int(self.block_numbers[self.local_block[place]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ldmatrix, stmatrix and mma.sync: matrices whose elements are spread over the registers of a warp."""
+"""ldmatrix, stmatrix and mma.sync: matrices with elements in the registers of a warp's lanes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Matrices:
         self._m = chunk
 
     def _of_lanes(self, value: Any, lanes: Any) -> Any:
-        """What other lanes of the warp have."""
+        """Return the values of other lanes of the warp."""
         m = self._m
         return m.over_threads(value)[m.warps.places()[m.active("warp") * 32 + lanes]]
 
@@ -118,7 +118,7 @@ class Matrices:
 
 
 def numbers_in(value: Any, kind: str) -> list[Any]:
-    """The numbers in a register, as float64, which holds all of these exactly."""
+    """Return the numbers in a register as float64, which represents all of them exactly."""
     if kind in ("f32", "f64", "s32"):
         return [value.astype(numpy.float64)]
     if kind == "tf32":

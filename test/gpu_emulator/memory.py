@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device memory: one arena of bytes at a made-up address, and what each byte is: allocated, written, read-only."""
+"""Device memory: one arena of bytes at an artificial address, and each byte's state: allocated, written, read-only."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import numpy
 from .order import Clock, Stamp
 
 ALLOCATED, WRITTEN, READ_ONLY, PENDING, IN_USE = 1, 2, 4, 8, 16
-#: What a byte has to be to be read or written: these bits of these.
+#: Required states for reads and writes: a mask of bits and their values.
 READABLE = (ALLOCATED | WRITTEN | PENDING, ALLOCATED | WRITTEN)
 WRITABLE = (ALLOCATED | READ_ONLY | PENDING | IN_USE, ALLOCATED)
 ADDRESS = 0x0000_7C00_0000_0000  # of the arena, for kernels
 ALIGNMENT = 512
 RED_ZONE = 512
-_POISON = 0xA5  # what memory holds that was given back
+_POISON = 0xA5  # contents of released memory
 
 
 class OutOfDeviceMemory(Exception):
@@ -34,7 +34,8 @@ class Allocation:
     label: str
     is_live: bool = True
     is_managed: bool = False
-    #: How it was given back: "by cuMemFreeAsync (call 12), behind sum_1". What a graph has between launches, too.
+    #: How the allocation was freed: "by cuMemFreeAsync (call 12), behind sum_1". Memory of a graph is also freed
+    #: between launches.
     freed: str = ""
     #: Where stream-ordered memory begins, and the last use on each stream.
     made: Stamp | None = None
@@ -46,13 +47,13 @@ class Allocation:
 
 
 def lazy_bytes(size: int) -> Any:
-    """Zeros that take memory when they are touched."""
+    """Return zeros that use memory only when touched."""
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0x4000)
     return numpy.frombuffer(mmap.mmap(-1, max(size, mmap.PAGESIZE), flags=flags), numpy.uint8)
 
 
 class Region:
-    """Bytes that kernels read and write, and what each byte is."""
+    """Bytes that kernels read and write, and the state of each byte."""
 
     def __init__(self, data: Any, state: Any) -> None:
         self.data, self.state = data, state
@@ -66,14 +67,14 @@ class Region:
         return found
 
     def states(self, width: int) -> Any:
-        """The bytes' states, `width` of them as one integer."""
+        """Return the bytes' states, `width` of them as one integer."""
         found = self._views.get(width)
         if found is None:
             found = self._views[width] = self.state[: len(self.state) // width * width].view(f"u{width}")
         return found
 
     def are(self, places: Any, width: int, wanted: tuple[int, int]) -> Any:
-        """Which of the words at these places (counted in words) are what `wanted` says."""
+        """Return for each word, at places counted in words, whether its state matches `wanted`."""
         mask, value = (repeated(each, width) for each in wanted)
         return (self.states(width)[places] & mask) == value
 
@@ -88,13 +89,13 @@ class Memory(Region):
         self.reserved = -(-max(4 * size, 1 << 24) // 4096) * 4096
         super().__init__(lazy_bytes(self.reserved), lazy_bytes(self.reserved))
         self.used = 0
-        self.allocations: list[Allocation] = []  # by address, freed ones too
+        self.allocations: list[Allocation] = []  # by address, including freed ones
         self._end = RED_ZONE
         self._reused = 0
 
     @property
     def host_address(self) -> int:
-        """Where the arena is in this process."""
+        """Return the arena's address in this process."""
         return int(self.data.ctypes.data)
 
     def allocate(self, size: int, label: str = "", is_managed: bool = False) -> Allocation:
@@ -112,7 +113,7 @@ class Memory(Region):
         return found
 
     def _reuse(self, size: int) -> int:
-        """The arena has been given out: the place of what was freed the longest ago, behind the last one given so."""
+        """Reuse the place of the memory that was freed the longest ago, after the last reused place."""
         live = self.live()
         for first in (self._reused, 0):
             end = first
@@ -126,7 +127,7 @@ class Memory(Region):
         raise OutOfDeviceMemory(f"{size} bytes: memory is fragmented")
 
     def _forget(self, start: int, end: int) -> None:
-        """What was freed and has lain here."""
+        """Remove freed allocations in a range."""
         gone = (
             each for each in self.allocations if each.is_live or each.start + each.size <= start or each.start >= end
         )
@@ -138,13 +139,13 @@ class Memory(Region):
         self.used -= allocation.size
 
     def take_away(self, allocation: Allocation, how: str) -> None:
-        """Its place stays taken, and must not be used; what it held is lost."""
+        """Invalidate an allocation and its contents. Its place stays reserved."""
         place = slice(allocation.start, allocation.start + allocation.size)
         self.state[place], self.data[place] = 0, _POISON
         allocation.freed = how
 
     def give(self, allocation: Allocation) -> None:
-        """As new, what was taken away."""
+        """Restore an invalidated allocation, with new contents."""
         place = slice(allocation.start, allocation.start + allocation.size)
         self.state[place], self.data[place] = ALLOCATED, _POISON
         allocation.freed = ""
@@ -153,7 +154,7 @@ class Memory(Region):
         return [each for each in self.allocations if each.is_live]
 
     def at(self, address: int) -> Allocation | None:
-        """The live allocation that begins at an address."""
+        """Return the live allocation that begins at an address."""
         found = self.around(address)
         return found if found and found.is_live and address in (found.address, self.host_alias(found)) else None
 
@@ -161,18 +162,18 @@ class Memory(Region):
         return self.host_address + allocation.start if allocation.is_managed else None
 
     def offset(self, address: int) -> int:
-        """In the arena, of an address that kernels have; of managed memory also of the host's."""
+        """Return the offset in the arena of a kernel's address. Managed memory also has the host's address."""
         if 0 <= address - self.host_address < self.reserved:
             return address - self.host_address
         return address - ADDRESS
 
     def around(self, address: int) -> Allocation | None:
-        """The last allocation that begins at or before an address."""
+        """Return the last allocation that begins at or before an address."""
         at = bisect.bisect_right(self.allocations, self.offset(address), key=lambda each: each.start)
         return self.allocations[at - 1] if at else None
 
     def range(self, address: int, size: int) -> int | None:
-        """The offset of bytes that lie in one live allocation."""
+        """Return the offset of bytes in one live allocation, or None."""
         start, found = self.offset(address), self.around(address)
         if found is None or not found.is_live or start < found.start or start + size > found.start + found.size:
             return None
@@ -181,7 +182,10 @@ class Memory(Region):
         return start
 
     def places(self, addresses: Any) -> Any:
-        """Offsets in the arena of addresses; those that are in no allocation stay out of bounds or unallocated."""
+        """Return the offsets in the arena of addresses.
+
+        Addresses outside of allocations stay out of bounds or unallocated.
+        """
         found = addresses - ADDRESS
         outside = (found < 0) | (found >= self.reserved)
         if not outside.any():
@@ -194,12 +198,12 @@ class Memory(Region):
         return found
 
     def is_freed(self, address: int) -> bool:
-        """Whether it is in what was given back."""
+        """Check whether an address is in freed memory."""
         found = self.around(address)
         return found is not None and bool(found.freed) and self.offset(address) < found.start + found.size
 
     def describe(self, address: int) -> str:
-        """Which allocation an address is in, or near to."""
+        """Describe the allocation that contains an address, or the nearest ones."""
         offset, found = self.offset(address), self.around(address)
         later = next((each for each in self.allocations if each.start > offset), None)
         if found is not None and offset < found.start + found.size:

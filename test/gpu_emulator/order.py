@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is certain to be before what: of streams, events and the host, each knows how far the others' work has come."""
+"""Guaranteed order of events, streams and the host: each knows the progress of the others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _NON_BLOCKING = 1
 
 
 class Stamp(NamedTuple):
-    """The so manieth piece of a stream's work."""
+    """The n-th piece of a stream's work."""
 
     stream: int
     number: int
@@ -35,7 +35,7 @@ class Order:
             self._alone.add(stream)
 
     def work(self, stream: int) -> Stamp:
-        """A stream gets something to do, behind all that it and the host know to be done."""
+        """Add work to a stream, after all that the stream and the host know to be done."""
         own = _own(stream)
         clock = self._streams.setdefault(own, {})
         _join(clock, self._host)
@@ -71,7 +71,7 @@ class Order:
 
 
 def _own(stream: int) -> int:
-    """The one that each thread has is another for each."""
+    """Return the stream's number. The per-thread default stream differs for each thread."""
     if stream == _OF_THREAD:
         return -threading.get_ident()
     return _LEGACY if stream == _NONE else stream

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes a kernel's program of its PTX: calls are inlined, basic blocks found, each becomes a Python function."""
+"""Compilation of a kernel's PTX: calls are inlined, and each basic block becomes a Python function."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ class Block:
     members: str | None = None  # the operand with the lanes that have to be here together
     member_register: int | None = None
     member_mask: int = 0xFFFFFFFF
-    waits: tuple[Callable[[Any], Any], ...] | None = None  # what gives address and parity of an mbarrier
+    waits: tuple[Callable[[Any], Any], ...] | None = None  # functions for address and parity of an mbarrier
 
 
 @dataclass
 class Program:
-    """A kernel that can be run: a thread starts at block 0 and ends at block `len(blocks)`."""
+    """Executable kernel: a thread starts at block 0 and ends at block `len(blocks)`."""
 
     name: str
     function: Function
@@ -44,7 +44,7 @@ class Program:
     shared: dict[str, int] = field(default_factory=dict)  # offsets
     shared_sizes: dict[str, int] = field(default_factory=dict)
     shared_bytes: int = 0
-    dynamic: list[str] = field(default_factory=list)  # those without a size: all lie behind the others
+    dynamic: list[str] = field(default_factory=list)  # variables without a size, which all lie after the others
     dynamic_align: int = 128
     sums: frozenset[str] = frozenset()  # registers of wgmma's
     copies_boxes: bool = False  # of tensors, by bulk copies
@@ -56,7 +56,7 @@ class Program:
     source: str = ""
 
     def parameter_layout(self) -> list[tuple[int, int]]:
-        """Offset and size of each parameter."""
+        """Return the offset and the size of each parameter."""
         found, at = [], 0
         for parameter in self.function.parameters:
             at = -(-at // parameter.align) * parameter.align
@@ -67,7 +67,7 @@ class Program:
 
 @dataclass
 class _Flat:
-    """A function with those that it calls in their places."""
+    """Function with inlined calls."""
 
     registers: dict[str, str] = field(default_factory=lambda: {"%cc": "pred"})
     variables: dict[str, Variable] = field(default_factory=dict)
@@ -96,7 +96,7 @@ def make_program(unit: Unit, name: str) -> Program:
 
 
 def _held(product: Instruction) -> list[str]:
-    """The registers that a wgmma has until it was waited for: its sums, and a factor that is in such."""
+    """Return the registers that a wgmma uses until the wait: its sums, and a factor in registers."""
     sums, left = product.operands[:2]
     return [*Coder.elements(sums), *(Coder.elements(left) if left.startswith("{") else [])]
 
@@ -181,7 +181,7 @@ def _listed(text: str) -> list[str]:
 
 
 def _add_parameters(flat: _Flat) -> None:
-    """What is stored to parameters of calls are registers here, by name and offset."""
+    """Add registers for parameters of calls, by name and offset."""
     for each in flat.body:
         if isinstance(each, Instruction) and each.parts[:2] == ("st", "param"):
             name, offset = accesses.parameter_name(each.operands[0])
@@ -191,7 +191,7 @@ def _add_parameters(flat: _Flat) -> None:
 
 
 def _without_guards(body: list[Instruction | str]) -> Iterator[Instruction | str]:
-    """A branch around what is guarded and no branch itself."""
+    """Yield instructions with a branch around each guarded one that is no branch itself."""
     count = 0
     for each in body:
         if isinstance(each, str) or not each.guard or each.parts[0] in _JUMPS:
@@ -238,7 +238,7 @@ def _blocks(body: list[Instruction | str]) -> list[_Piece]:
 
 
 def _halves(barrier: Instruction) -> tuple[Instruction, Instruction]:
-    """A reduction by a barrier: what is given before all have come, what is got when they have."""
+    """Split a reduction by a barrier into the contribution before the barrier and the result after it."""
     line, text = barrier.line, barrier.text
     result = Instruction("%result." + ".".join(barrier.parts[1:]), barrier.operands[:1], "", line, text)
     return Instruction(barrier.name, barrier.operands[1:], "", line, text), result
@@ -289,7 +289,7 @@ def _compile(program: Program, flat: _Flat, pieces: list[_Piece]) -> None:
 def _code(
     coder: Coder, piece: _Piece, number: int, end: int, labels: dict[str, int], tables: dict[str, tuple[str, ...]]
 ) -> tuple[str, list[int]]:
-    """Emits the block; returns what its function returns, and the blocks that may follow."""
+    """Emit a basic block. Return the source of its result and its possible successors."""
 
     def target(instruction: Instruction, label: str) -> int:
         if label not in labels:
@@ -303,7 +303,8 @@ def _code(
         if name not in _JUMPS:
             try:
                 emitter(each)(coder, each)
-            except (ValueError, IndexError, KeyError, StopIteration):  # fewer operands or words than it has, or more
+            # more or fewer operands or words than the instruction has
+            except (ValueError, IndexError, KeyError, StopIteration):
                 raise unknown(each) from None
             continue
         if name == "brx":
@@ -320,7 +321,7 @@ def _code(
 
 
 def _live_after(coders: list[Coder], following: list[list[int]], numbers: dict[str, int]) -> list[int]:
-    """Of each block the registers, as bits, that are read after it."""
+    """Return for each basic block the registers, as bits, that are read after it."""
     reads = [sum(1 << numbers[name] for name in coder.read_first) for coder in coders]
     writes = [sum(1 << numbers[name] for name in coder.written) for coder in coders]
     before = [*reads, 0]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads PTX text: functions with their instructions, names made unique, and variables with their initial bytes."""
+"""Parser of PTX: functions with their instructions, unique names, and variables with their initial bytes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WIDTHS = {
 
 
 class PtxError(Exception):
-    """Text that is no PTX, or none that the emulator knows; the message begins with the line."""
+    """Raised for text that is no PTX, or that the emulator does not know. The message begins with the line."""
 
 
 @dataclass(frozen=True)
@@ -33,14 +33,14 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable, or a parameter: `size` is None where the launch says how large it is."""
+    """Variable or parameter. `size` is None if the launch determines it."""
 
     space: str
     name: str
     align: int
     size: int | None
     data: bytes = b""
-    addresses: tuple[tuple[int, str, int], ...] = ()  # (offset, variable, addend) of those among its initial values
+    addresses: tuple[tuple[int, str, int], ...] = ()  # (offset, variable, addend) of addresses among its initial values
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Function:
 
 @dataclass
 class Unit:
-    """What one PTX text holds."""
+    """Contents of a PTX text."""
 
     version: str = ""
     target: str = ""
@@ -111,7 +111,7 @@ class _Parser:
         return PtxError(f"line {self._line}: {message}")
 
     def _statement(self, ends: str = ";") -> str:
-        """The text up to the first of `ends`, which is left behind; braces within it are vectors or initial values."""
+        """Return the text up to the first of `ends`, which is consumed. Inner braces are vectors or initial values."""
         text, at, depth = self._text, self._at, 0
         while at < len(text):
             sign = text[at]
@@ -315,7 +315,7 @@ def _instruction(statement: str, line: int) -> Instruction:
 
 
 def split_operands(text: str) -> list[str]:
-    """Of `a, {b, c}, [d+4]` the three."""
+    """Split `a, {b, c}, [d+4]` into its three operands."""
     found, depth, start = [], 0, 0
     for at, sign in enumerate(text):
         if sign in "{[(":
@@ -344,7 +344,7 @@ def _resolved(item: Instruction | str, scopes: tuple[dict[str, str], ...]) -> In
 
 
 def number_bytes(word: str, width: int) -> bytes:
-    """An immediate, little-endian in `width` bytes: integers of any base, 0f... and 0d... floats, 1.5."""
+    """Return an immediate in `width` little-endian bytes: integers of any base, 0f... and 0d... floats, 1.5."""
     text = word.strip()
     sign, body = (-1, text[1:]) if text.startswith("-") else (1, text)
     if re.fullmatch(r"0[fF][0-9a-fA-F]{8}", body):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Who wrote and who read each unit of memory last within a launch, to find what no barrier orders.
+"""Last writer and reader of each unit of memory within a launch, to find accesses without an ordering barrier.
 
-A stamp is one number: the launch, how many barriers of the block and how many of the warp its thread has passed, and
-the thread. Two accesses are ordered if one thread made them, or threads of one block with a barrier between them, or
-threads of one warp with a warp's barrier between them.
+A stamp is one number: the launch, the numbers of barriers of the block and of the warp that its thread has passed, and
+the thread. Two accesses are ordered if the same thread made them, or threads of one block with a barrier of the block
+between them, or threads of one warp with a barrier of the warp between them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Cells:
         self._readers = lazy_bytes(8 * self.units).view(numpy.uint64)
 
     def read(self, units: Any, stamps: Any, threads: int, warps: int) -> Any | None:
-        """Notes reads; returns which of them race with a write, as (bool of each, the other stamps), or None."""
+        """Record reads. Return the races with writes as (bool of each, the other stamps), or None."""
         launch = _launch(stamps)
         writers = self._writers[units]
         bad = _conflicts(writers, stamps, launch, threads, warps)
@@ -80,7 +80,7 @@ class Cells:
         return (bad, other) if bad is not None else None
 
     def forget_writers(self, units: Any) -> None:
-        """Who reads there next is ordered otherwise."""
+        """Forget the writers of units that something else orders before the next readers."""
         self._writers[units] = 0
 
     def atomic(self, units: Any, stamps: Any, threads: int, warps: int) -> Any | None:
@@ -107,7 +107,7 @@ def _launch(stamps: Any) -> Any:
 
 
 def _joined(known: Any, stamps: Any, launch: Any, threads: int) -> Any:
-    """What stands for two readers; a read that a barrier ordered is forgotten."""
+    """Return the stamp of two readers. A read that a barrier ordered is forgotten."""
     first, second = _block(known, threads), _block(stamps, threads)
     epoch = numpy.uint64(BLOCK_SHIFT)
     ordered = (first == second) & ((known >> epoch) != (stamps >> epoch))
@@ -123,7 +123,7 @@ def _block(stamps: Any, threads: int) -> Any:
 
 
 def _conflicts(other: Any, stamps: Any, launch: Any, threads: int, warps: int) -> Any | None:
-    """Where accesses by other threads of this launch are not ordered with these."""
+    """Return the positions at which accesses by other threads of this launch are not ordered with these."""
     found = (other >= launch) & (other != stamps)
     if not found.any():
         return None
@@ -145,6 +145,6 @@ def _conflicts(other: Any, stamps: Any, launch: Any, threads: int, warps: int) -
 
 
 def thread_of(stamp: int) -> int | None:
-    """The thread of a stamp, None where it stands for several."""
+    """Return the thread of a stamp, or None for the stamp of several threads."""
     thread = int(stamp) & int(_THREADS)
     return thread if thread < _BLOCKS else None

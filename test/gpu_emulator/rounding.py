@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Floating-point arithmetic with one rounding, in any direction, and conversions, on numpy arrays.
 
-What a narrower type rounds is first computed in float64 and rounded to odd: the last bit is set if the exact value is
-between two numbers. Rounded again to a type of fewer bits by two, that gives what rounding once would have.
+The result of a narrow operation is first computed in float64 and rounded to odd: the last bit is set if the exact value
+lies between two numbers. A second rounding to a type with at least two bits less then equals a single rounding.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _TINY, _HUGE = 1e-200, 1e200
 
 
 def odd(total: Array, error: Array) -> Array:
-    """`total`, the nearest to total + error, rounded to odd instead."""
+    """Return total + error rounded to odd, where `total` is the nearest number."""
     inexact = (error != 0) & numpy.isfinite(total)
     bits = numpy.ascontiguousarray(total).view(numpy.uint64)
     toward = numpy.nextafter(total, numpy.where(error > 0, numpy.inf, -numpy.inf))
@@ -47,13 +47,13 @@ def _product(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def odd_sum(a: Array, b: Array) -> Array:
-    """a + b of float64, rounded to odd."""
+    """Return a + b of float64, rounded to odd."""
     total, error = _sum(a, b)
     return odd(total, numpy.where(numpy.isfinite(total), error, 0.0))
 
 
 def to_f4(value: Array, mode: str = "rn") -> Array:
-    """Of float64, exact or rounded to odd, a float32."""
+    """Round float64, exact or rounded to odd, to float32."""
     near = value.astype(numpy.float32)
     if mode == "rn":
         return near
@@ -62,7 +62,7 @@ def to_f4(value: Array, mode: str = "rn") -> Array:
 
 
 def directed(near: Array, above: Array, below: Array, negative: Array, mode: str) -> Array:
-    """The nearest number made one that is rounded in a direction; above: it is greater than the exact value."""
+    """Round the nearest number in a direction. `above` marks numbers greater than the exact value."""
     infinity = near.dtype.type(numpy.inf)
     down, up = numpy.nextafter(near, -infinity), numpy.nextafter(near, infinity)
     if mode == "rm":
@@ -80,7 +80,7 @@ def fma_f4(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
     if mode == "rn":
         total = product + wide_c
         bits = total.view(numpy.uint64)
-        # Only what is in the very middle of two numbers, or is subnormal, could be rounded twice to another.
+        # Only a value in the exact middle of two numbers, or a subnormal one, could change by double rounding.
         doubtful = (bits & numpy.uint64(0x1FFFFFFF)) == numpy.uint64(0x10000000)
         if not doubtful.any() and not (numpy.abs(total) < 1.2e-38).any():
             return total.astype(numpy.float32)
@@ -96,7 +96,7 @@ def mul_f4(a: Array, b: Array, mode: str) -> Array:
 
 
 def fma_f8(a: Array, b: Array, c: Array, mode: str = "rn") -> Array:
-    """Boldo and Melquiond's; exact fractions where products of halves are too large or too small for it."""
+    """Compute Boldo's and Melquiond's FMA, with exact fractions where products of halves overflow or underflow."""
     a, b, c = numpy.broadcast_arrays(a, b, c)
     high, low = _product(a, b)
     upper, lower = _sum(c, low)
@@ -142,7 +142,7 @@ def mul_f8(a: Array, b: Array, mode: str) -> Array:
 
 
 def flush(a: Array) -> Array:
-    """Subnormal float32 to zero of their sign."""
+    """Flush subnormal float32 to zeros of their sign."""
     return numpy.where(numpy.abs(a) < _F4_MIN, numpy.copysign(numpy.float32(0), a), a)
 
 
@@ -159,7 +159,7 @@ def from_bf(a: Array) -> Array:
 
 
 def to_bf(value: Array, mode: str = "rn") -> Array:
-    """Of float64 that is exact or rounded to odd, or float32, the bits of a bfloat16."""
+    """Return float64 that is exact or rounded to odd, or float32, as the bits of a bfloat16."""
     if value.dtype == numpy.float64:
         near = value.astype(numpy.float32)
         value = odd_f4(near, value)
@@ -183,7 +183,7 @@ def odd_f4(near: Array, exact: Array) -> Array:
 
 
 def to_f2(value: Array, mode: str = "rn") -> Array:
-    """Of float64 that is exact or rounded to odd, or float32, a float16."""
+    """Return float64 that is exact or rounded to odd, or float32, as a float16."""
     near = value.astype(numpy.float16)
     if mode == "rn":
         return near
@@ -192,12 +192,12 @@ def to_f2(value: Array, mode: str = "rn") -> Array:
 
 
 def wide_fma(a: Array, b: Array, c: Array) -> Array:
-    """Of float32 arrays the float64 a * b + c, rounded to odd."""
+    """Return a * b + c of float32 arrays in float64, rounded to odd."""
     return odd_sum(a.astype(numpy.float64) * b, c.astype(numpy.float64))
 
 
 def from_integer(value: Array) -> Array:
-    """An integer of any width as float64, rounded to odd."""
+    """Return an integer of any width as float64, rounded to odd."""
     if value.dtype.itemsize < 8:
         return value.astype(numpy.float64)
     upper = (value >> value.dtype.type(32)).astype(numpy.float64) * 2.0**32
@@ -205,7 +205,7 @@ def from_integer(value: Array) -> Array:
 
 
 def tf32(value: Array, mode: str) -> Array:
-    """Bits of float32 with 10 bits of fraction; rna rounds ties away, rn to even."""
+    """Return bits of float32 with 10 bits of fraction. rna rounds ties away, rn to even."""
     bits = value.view(numpy.uint32)
     if mode == "rna":
         found = bits + numpy.uint32(0x1000)
@@ -230,7 +230,7 @@ def greatest(a: Array, b: Array, keeps_nan: bool) -> Array:
 
 
 def to_integer(value: Array, dtype: Any, mode: str) -> Array:
-    """Rounded in a direction and saturated; NaN is 0."""
+    """Round in a direction and saturate. NaN is 0."""
     rounded = round_to_integer(value.astype(numpy.float64), mode)
     limits = numpy.iinfo(dtype)
     low, high = float(limits.min), float(limits.max)  # the latter may be rounded up, to a power of two
@@ -248,7 +248,7 @@ def round_to_integer(value: Array, mode: str) -> Array:
 
 
 def approximate(name: str, a: Array) -> Array:
-    """A function of float32 by float64: at least as near as the device's approximation."""
+    """Compute a function of float32 in float64, at least as exactly as the device's approximation."""
     x = a.astype(numpy.float64)
     if name == "rsqrt":
         found = numpy.where(x == 0, numpy.copysign(numpy.inf, x), 1 / numpy.sqrt(x))

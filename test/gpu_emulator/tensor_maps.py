@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensor maps: what a device has in these 128 bytes is its own; here they say what they are."""
+"""Tensor maps: these 128 bytes are opaque on a device, and a readable structure here."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TensorMap(NamedTuple):
 
 
 def read_map(data: bytes) -> TensorMap | None:
-    """None for bytes that are no map."""
+    """Return a map, or None if the bytes are no map."""
     magic, element, rank, address, *numbers = _LAYOUT.unpack_from(data.ljust(BYTES, b"\0"))
     if magic != _MAGIC:
         return None

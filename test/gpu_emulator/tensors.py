@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors in the emulated device's memory, as a framework would hand them over: by DLPack, on kDLCUDA."""
+"""Tensors in the emulated device's memory, in a framework's form: by DLPack, on kDLCUDA."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Managed(ctypes.Structure):
 
 
 _DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_handed_out: dict[int, tuple[Any, ...]] = {}  # what those that were handed out need, by address
+_handed_out: dict[int, tuple[Any, ...]] = {}  # data of tensors that were handed out, by address
 
 
 @_DELETER
@@ -53,7 +53,7 @@ _DESTRUCTOR = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)
 
 @_DESTRUCTOR
 def _end(capsule: int) -> None:
-    """Of a capsule that is not consumed: consumers rename it."""
+    """Release the data of a capsule without a consumer: consumers rename it."""
     if _is_capsule(capsule, b"dltensor"):
         _handed_out.pop(_pointer(capsule, b"dltensor"), None)
 
@@ -64,7 +64,7 @@ _new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
 
 
 class CudaTensor:
-    """A row-major array in device memory; freed by `free`, or with the driver."""
+    """Row-major array in device memory, which `free` or the end of the driver releases."""
 
     def __init__(self, driver: EmulatedCuda, values: Any, device: int = 0, label: str = "tensor") -> None:
         array = numpy.array(values, order="C", copy=True)
@@ -89,7 +89,7 @@ class CudaTensor:
         return CUDA, self.device
 
     def __dlpack__(self, stream: Any = None, **_: Any) -> Any:
-        """A capsule without a version, which every consumer takes."""
+        """Return an unversioned capsule, which every consumer accepts."""
         shape = (ctypes.c_int64 * max(len(self.shape), 1))(*self.shape)
         is_bfloat = self.dtype.name == "bfloat16"
         code = _BFLOAT if is_bfloat else _CODES[self.dtype.kind]
@@ -101,7 +101,7 @@ class CudaTensor:
 
 
 def to_numpy(driver: EmulatedCuda, tensor: Any) -> Any:
-    """What a consumer's tensor on the emulated device holds: anything with __dlpack__."""
+    """Return the data of a consumer's tensor on the emulated device, which is any object with __dlpack__."""
     capsule = tensor.__dlpack__()
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]

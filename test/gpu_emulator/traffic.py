@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much of global memory's sectors the requests of warps touch, relative to what the bytes take."""
+"""Sectors of global memory that requests of warps touch, relative to the number of bytes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SECTOR_BYTES = 32
 
 @dataclass
 class Requests:
-    """Those of one kind: an instruction of a warp is a request."""
+    """Requests of one kind. An instruction of a warp is one request."""
 
     count: int = 0
     sectors: int = 0
@@ -36,13 +36,13 @@ class Requests:
 
 @dataclass
 class Traffic:
-    """What the launches of a kernel have asked of global memory."""
+    """Requests of a kernel's launches to global memory."""
 
     reads: Requests = field(default_factory=Requests)
     writes: Requests = field(default_factory=Requests)
 
     @property
     def waste(self) -> float:
-        """Sectors that are touched for each that has to be."""
+        """Return the touched sectors per necessary sector."""
         least = self.reads.least + self.writes.least
         return (self.reads.sectors + self.writes.sectors) / least if least else 1.0

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""wgmma: what is read of shared memory, and the registers of its sums and factors, are not used otherwise until it was
-waited for.
+"""wgmma: shared memory that it reads, and the registers of its sums and factors, must not be used before a wait.
 
-Sums are computed at once. What a device would do later is marked: registers and bytes in use, bytes that their writer
-has not shown by a fence to what reads them here.
+Sums are computed at once. The emulator marks registers and bytes as in use until the wait, and bytes that their writer
+has not shown to the asynchronous proxy by a fence.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class WarpGroups:
         return numpy.unique(self._m.active("warp"))
 
     def check(self, register: int, line: int, does: str) -> None:
-        """Whoever is no wgmma touches a register of sums or factors."""
+        """Check an access to a register of sums or factors by another instruction than wgmma."""
         warps = self._warps()
         if does == "writes":
             self._changed.setdefault(register, numpy.zeros(len(self._committed), bool))[warps] = True
@@ -91,7 +90,7 @@ class WarpGroups:
         states[pieces] = states[pieces] | IN_USE if is_used else states[pieces] & (255 - IN_USE)
 
     def _factor(self, descriptor: Any, rows: Any, depth: int, kind: str, turned: bool, line: int) -> tuple[Any, Any]:
-        """A matrix for each warp, rows by steps, and the pieces of shared memory that it is in."""
+        """Return a matrix for each warp, rows by steps, and its pieces of shared memory."""
         m, size = self._m, _BYTES[kind]
         first, next_side, next_lines = (
             (descriptor >> numpy.uint64(at) & numpy.uint64(0x3FFF)).astype(numpy.int64)[:, None, None] * _PIECE
@@ -145,7 +144,10 @@ class WarpGroups:
         self, shape: str, kinds: tuple[str, ...], turned: tuple[bool, ...], registers: tuple[int, ...],
         held: tuple[int, ...], sums: tuple[Any, ...], factors: tuple[Any, ...], adds: Any, line: int,
     ) -> list[Any]:  # fmt: skip
-        """The sums with products added, each register of all active threads. `held` has the left factor, if any do."""
+        """Return the sums plus the products, each register over all active threads.
+
+        `held` names the left factor's registers, if any.
+        """
         m = self._m
         columns, depth = (int(each) for each in re.fullmatch(r"m64n(\d+)k(\d+)", shape).groups())  # type: ignore[union-attr]
         warps = self._warps()
@@ -199,7 +201,7 @@ class WarpGroups:
 
 
 def _in_registers(words: list[Any], grid: Any, depth: int, kind: str) -> Any:
-    """A matrix for each warp, of what its lanes have: rows by steps."""
+    """Return a matrix for each warp from the registers of its lanes: rows by steps."""
     lane, per = numpy.arange(32), 4 // _BYTES[kind]
     found = numpy.zeros((len(grid), _ROWS_OF_WARP, depth))
     for number, word in enumerate(words):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What lanes of a warp do together."""
+"""Cooperation of a warp's lanes."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class Warps:
         self._table = None
 
     def _masks(self, warps: Any, lanes: Any) -> Any:
-        """The lanes of each warp, as bits."""
+        """Return the lanes of each warp, as bits."""
         bits = numpy.left_shift(numpy.int64(1), lanes.astype(numpy.int64))
         return numpy.bincount(warps, weights=bits, minlength=self._count).astype(numpy.int64)
 
     def ready(self, block: Block, threads: Any) -> Any:
-        """Which threads (places) have all their mates at this block; None for all."""
+        """Return the threads (as positions) with all members of their mask at this block, or None for all."""
         m = self._m
         if threads is None and m.n == m.total:
             return None
@@ -44,7 +44,7 @@ class Warps:
         return (self._masks(warps, lanes)[warps] & wanted) == wanted
 
     def places(self) -> Any:
-        """Of each lane of each warp the place among the active threads, or -1."""
+        """Return for each lane of each warp the position among the active threads, or -1."""
         m = self._m
         if m.chosen is None and self._table is not None:
             return self._table
@@ -78,7 +78,7 @@ class Warps:
         return (value if len(value) == 1 else value[places]), inside
 
     def _ballot(self, value: Any, mask: Any) -> tuple[Any, Any]:
-        """The lanes of the mask whose value is true, and those that are there; for each thread."""
+        """Return for each thread the lanes of the mask with a true value, and the active lanes."""
         m = self._m
         warps, lanes = m.active("warp"), m.active("lane")
         there = mask.astype(numpy.int64) & self._masks(warps, lanes)[warps]
@@ -99,7 +99,7 @@ class Warps:
         return self._masks(warps, m.active("lane"))[warps].astype(numpy.uint32)
 
     def _grid(self, value: Any) -> tuple[Any, Any]:
-        """Values by warp and lane; which there are."""
+        """Return values by warp and lane, and a mask of the present lanes."""
         m = self._m
         places = self.places()
         given = m.over_threads(value)

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-annotate-op-pattern --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='func.func(relax-annotate-op-pattern)' --print-script | FileCheck %s
-"""How tensor programs can be fused, by what they do. Situations of Apache TVM's test_transform_annotate_tir_op_pattern.py."""
+"""Fusion patterns of tensor programs by their operations.
+
+Situations of Apache TVM's test_transform_annotate_tir_op_pattern.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -89,7 +92,7 @@ class Patterns:
             C[i, j] = C[i, j] + A[i, k] * B[k, j]
         return C
 
-    # It goes on with what its output holds.
+    # The function reads its output's old contents.
     # CHECK: "tir.op_pattern": "opaque"
     # CHECK-NEXT: def goes_on(
     @T.prim_func
@@ -116,7 +119,7 @@ class Patterns:
             Y[i] = X[i]
         return Y
 
-    # What somebody has said stays.
+    # An existing annotation stays.
     # CHECK: "tir.op_pattern": "opaque"
     # CHECK-NEXT: def said(
     @T.prim_func(attrs={"tir.op_pattern": "opaque"})

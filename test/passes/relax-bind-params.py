@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A program writes the weights, by the names of its results; the same file holds what they are bound to.
+# A program writes the weights under the names of its results. The same file is the input of the binding.
 # RUN: relax-compile %s -o %t.rxa
 # RUN: relax-run %t.rxa --function=weights --output=%t.npz
 # RUN: relax-opt %s --relax-bind-params='params=%t.npz' --print-script | FileCheck %s
@@ -15,12 +15,12 @@
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 # UNKNOWN: pass 'relax-bind-params': @other has no parameter 'weight'; it has: x, wieght, bias; did you mean 'wieght'?
-# DTYPE: pass 'relax-bind-params': parameter 'bias' is tensor<2xf16>, the array is of float32
-# SHAPE: pass 'relax-bind-params': parameter 'weight' is tensor<2x3xf32>, the array is of shape (3, 2)
-# SIZE: pass 'relax-bind-params': parameter 'bias' is tensor<?xf32, #relax.sym<["k"]>>, the array is of shape (2,) ('k' is 3 already)
+# DTYPE: pass 'relax-bind-params': parameter 'bias' is tensor<2xf16>, the array has element type float32
+# SHAPE: pass 'relax-bind-params': parameter 'weight' is tensor<2x3xf32>, the array has shape (3, 2)
+# SIZE: pass 'relax-bind-params': parameter 'bias' is tensor<?xf32, #relax.sym<["k"]>>, the array has shape (2,) ('k' is 3 already)
 # CALLED: relax-bind-params.py:{{[0-9]+:[0-9]+}}: error: pass 'relax-bind-params': @callee is called here
 # MISSING: pass 'relax-bind-params': cannot read '{{.*}}none.npz': No such file or directory
-# NO-FILE: pass 'relax-bind-params': cannot read '{{.*}}relax-bind-params.py': it is no file that numpy.savez wrote
+# NO-FILE: pass 'relax-bind-params': cannot read '{{.*}}relax-bind-params.py': the file was not written by numpy.savez
 
 
 @I.ir_module(ssa=True)
@@ -29,7 +29,7 @@ class Module:
     def weights() -> R.Tuple(R.Tensor((3, 2), "float32"), R.Tensor((2,), "float32")):
         return R.const([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]], "float32"), R.const([7.0, 8.0], "float32")
 
-    # What weights tell of sizes becomes numbers everywhere; other parameters stay, and so do their names.
+    # Sizes that follow from weights become numbers everywhere. Other parameters keep their names.
     # CHECK-LABEL: def main(
     # CHECK-SAME: x: R.Tensor(("n", 3), "float32")) -> R.Tensor(("n", 2), "float32"):
     # CHECK-NEXT: h: R.Tensor(("n", 2), "float32") = R.matmul(

@@ -19,21 +19,22 @@
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
-# ABOVE: pass 'relax-bind-symbolic-vars': 'n' cannot be 65: @main is for 1..64
-# APART: pass 'relax-bind-symbolic-vars': 'n' cannot be 65..70: @main is for 1..64
+# ABOVE: pass 'relax-bind-symbolic-vars': 'n' cannot be 65: @main allows 1..64
+# APART: pass 'relax-bind-symbolic-vars': 'n' cannot be 65..70: @main allows 1..64
 # TWICE: pass 'relax-bind-symbolic-vars': option 'vars' names 'n' twice
 # UNKNOWN: pass 'relax-bind-symbolic-vars': @main has no symbolic size 'batches'; it has: batch, m, n; did you mean 'batch'?
-# NEGATIVE: pass 'relax-bind-symbolic-vars': vars=n:-1: expected a size, 8, or the range of one, 1..64
-# OPEN: pass 'relax-bind-symbolic-vars': vars=n:8..: expected a size, 8, or the range of one, 1..64
-# BACKWARDS: pass 'relax-bind-symbolic-vars': vars=n:9..8: a size is from 0 to 2**63 - 1, the least first
+# NEGATIVE: pass 'relax-bind-symbolic-vars': vars=n:-1: expected a size like 8, or a range like 1..64
+# OPEN: pass 'relax-bind-symbolic-vars': vars=n:8..: expected a size like 8, or a range like 1..64
+# BACKWARDS: pass 'relax-bind-symbolic-vars': vars=n:9..8: sizes are from 0 to 2**63 - 1, the smallest first
 # NO-FUNCTION: pass 'relax-bind-symbolic-vars': there is no graph function @mian with a body; there are: @main, @other, @caller, @callee; did you mean 'main'?
-# CALLS: relax-bind-symbolic-vars.py:{{[0-9]+:[0-9]+}}: error: pass 'relax-bind-symbolic-vars': 'func.call' says by itself what n is: inline it first (relax-inline)
-# CALLED: relax-bind-symbolic-vars.py:{{[0-9]+:[0-9]+}}: error: pass 'relax-bind-symbolic-vars': @callee is called here, by arguments as they are now: inline it first (relax-inline)
+# CALLS: relax-bind-symbolic-vars.py:{{[0-9]+:[0-9]+}}: error: pass 'relax-bind-symbolic-vars': 'func.call' states n by operands: inline it first (relax-inline)
+# CALLED: relax-bind-symbolic-vars.py:{{[0-9]+:[0-9]+}}: error: pass 'relax-bind-symbolic-vars': @callee is called here with its present parameters: inline it first (relax-inline)
 
 
 @I.ir_module(ssa=True)
 class Module:
-    # In types, in shapes, in what slices and numbers say, in regions; another function's n is another one.
+    # In types, in shapes, in bounds of slices, in numbers and in regions. The n of another function is a different
+    # symbol.
     # CHECK-LABEL: @R.function
     # CHECK-NEXT: def main(
     # CHECK-NEXT: x: R.Tensor((8, "2*m"), "float32"),
@@ -52,7 +53,7 @@ class Module:
     # ALL-NEXT: x: R.Tensor((8, 6), "float32"),
     # ALL: part: R.Tensor((88,), "float32") = R.strided_slice(flat, axes=(0,), begin=(8,), end=(96,))
 
-    # A range leaves sizes as they are: the function says what it is for. One of one size is that size.
+    # A range keeps sizes symbolic: the function states its range. A range of a single size becomes that size.
     # RANGE-LABEL: @R.function(attrs={"relax.symbol_ranges": {"n": (1, 64)}})
     # RANGE-NEXT: def main(
     # RANGE-NEXT: x: R.Tensor(("n", 6), "float32"),

@@ -12,11 +12,11 @@
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
-# SILENT: pass 'relax-bundle-params': nothing says which parameters of @main are weights: give inputs=N,
+# SILENT: pass 'relax-bundle-params': it is unknown which parameters of @main are weights: pass inputs=N,
 # TAKEN: pass 'relax-bundle-params': @main has a parameter 'x' already: give params=NAME
 # MIDDLE: pass 'relax-bundle-params': the parameters before #2 end in the middle of a list
 # NAMELESS: pass 'relax-bundle-params': params must name the list
-# NESTED: pass 'relax-bundle-params': 'params' is a list or optional, which a list does not hold
+# NESTED: pass 'relax-bundle-params': 'params' is a list or optional, and cannot be an element of a list
 
 
 @I.ir_module(ssa=True)

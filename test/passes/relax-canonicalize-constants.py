@@ -26,7 +26,8 @@ class Module:
         turned = R.permute_dims(R.const([[1.0, 2.0, 3.0]], "float32"))
         return sum, wrapped, quotient, floor, turned
 
-    # What the machine decides stays: division by zero, shifts too far, floats that no integer is, exp's last bit.
+    # Results that depend on the machine stay: division by zero, excessive shifts, floats beyond integers, exp's last
+    # bit.
     # CHECK-LABEL: def left(
     # CHECK-NEXT: quotient: R.Tensor((), "int32") = R.divide(R.const(1, "int32"), R.const(0, "int32"))
     # CHECK-NEXT: shifted: R.Tensor((), "int32") = R.left_shift(R.const(1, "int32"), R.const(32, "int32"))

@@ -48,7 +48,7 @@ class Module:
         one: R.Tensor(("?", 4), "float32") = R.reshape(y, s)
         return two, one
 
-    # What each step allows and both together do not is left for the run to find.
+    # Two steps that are valid alone but not together stay, and the run reports the error.
     # CHECK-LABEL: def impossible(
     # CHECK-NEXT: any: R.Tensor("float32") = R.reshape(x, s)
     # CHECK-NEXT: four: R.Tensor((4,), "float32") = R.reshape(any, t)
@@ -150,7 +150,7 @@ class Module:
         together = R.concat((a, b, c))
         return three, alone, with_none, whole, stacked, together
 
-    # What others read of a concat is copied once: the next one takes it whole.
+    # A concat with several readers is copied once: the next concat takes the whole.
     # CHECK-LABEL: def concat_read_twice(
     # CHECK: ) ->
     # CHECK-NEXT: two: R.Tensor((8,), "float32") = R.concat((x, y))

@@ -47,7 +47,7 @@ class Module:
         b2 = R.logical_xor(b, R.const(False, "bool"))
         return f1, f2, f3, i1, i2, i3, b1, b2
 
-    # A constant whose shape the result takes stays: an unknown size may be 1.
+    # A constant that gives the result its shape stays: an unknown size may be 1.
     # CHECK-LABEL: def broadcasting_constant(
     # CHECK-NEXT: y: R.Tensor(("?",), "float32") = R.multiply(x, R.const(1.0, R.Tensor((4,), "float32")))
     # CHECK-NEXT: return y
@@ -152,7 +152,7 @@ class Module:
         at_least = R.logical_not(R.less(i, j))
         return differ, not_less, at_least
 
-    # What is chosen has to have the result's shape.
+    # The chosen value must have the result's shape.
     # CHECK-LABEL: def where_broadcasts(
     # CHECK: R.where({{.*}}, a, n)
     # CHECK: R.where({{.*}}, n, a)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='relax-canonicalize-layers,relax-fold-constant{keep-quantized=true}' --print-script | FileCheck %s
-"""Layers as codegens get them, whatever form a front end writes."""
+"""Layers in the form for codegens, from any form of a front end."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -17,7 +17,7 @@ class Module:
         y = R.einsum((x, w), subscripts="ay,xy->ax")
         return y
 
-    # The weight may come first, and as it is read.
+    # The weight may come first, and needs no transposition.
     # CHECK-LABEL: def swapped(
     # CHECK: R.matmul(x, R.const({{\[\[1.0, 2.0\], \[3.0, 4.0\]\]}}, "float32"))
     @R.function

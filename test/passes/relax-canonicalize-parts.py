@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-canonicalize --print-script | FileCheck %s
-"""Slices of what is joined, transposes, quantized numbers: what exporters leave. Results are compared in
-test/python/passes/test_canonicalize_parts.py."""
+"""Slices of joined tensors, transposes and quantized numbers, in the form of exporters.
+
+Results are compared in test/python/passes/test_canonicalize_parts.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 
 @I.ir_module(ssa=True)
 class Module:
-    # What is in one tensor is taken of it, and whole tensors are. Where n is 0, y's bounds cross.
+    # Parts within one tensor are slices of it, and whole tensors are used directly. If n is 0, y's bounds cross.
     # CHECK-LABEL: def of_joined(
     # CHECK: joined: {{.*}} = R.concat((a, b, c))
     # CHECK-NEXT: y: {{.*}} = R.strided_slice(joined, axes=(0,), begin=(5,), end=("n + 4",))
@@ -24,7 +26,7 @@ class Module:
         z: R.Tensor((1,), "float32") = R.strided_slice(joined, axes=(0,), begin=("n + 4",), end=("n + 5",))
         return x, y, z
 
-    # Slices of slices, slices joined again, what is taken apart at the seams.
+    # Slices of slices, slices that are joined again, and splits at the seams.
     # CHECK-LABEL: def again(
     # CHECK: s: {{.*}} = R.strided_slice(x, axes=(0, 1), begin=(3, 0), end=(5, 4))
     # CHECK-NEXT: return s, x, x, t
@@ -58,7 +60,7 @@ class Module:
         s = R.permute_dims(r, axes=(2, 0, 1))
         return p, s
 
-    # Bounds that are sizes; inference says what is checked.
+    # Sizes as bounds. Inference decides about the checks.
     # CHECK-LABEL: def bounds(
     # CHECK: y: R.Tensor((1, "min(n, 9)"), "float32") = R.strided_slice(
     # CHECK-NEXT: x, axes=(0, 1), begin=(0, 0), end=(9223372036854775807, "n"), strides=(1, 1),
@@ -99,7 +101,7 @@ class Module:
         q = R.quantize(m, scale, zero)
         return q
 
-    # A part of an axis is split before it is cut out, where the other axes stay as they are.
+    # A slice within an axis becomes a reshape and a slice, if the other axes stay unchanged.
     # CHECK-LABEL: def heads(
     # CHECK: R.reshape(x, (4, 4, 2))
     # CHECK-NEXT: {{.*}} = R.strided_slice(

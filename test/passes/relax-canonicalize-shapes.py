@@ -7,7 +7,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # Symbols of parameters hold in the whole function; those that a match_cast introduces only after it.
+    # Symbols of parameters are known in the whole function, and symbols of a match_cast only after it.
     # CHECK-LABEL: def shapes_of(
     # CHECK: ) ->
     # CHECK-NEXT: zk = R.match_cast(z, out_sinfo=R.Tensor(("k",), "float32"))
@@ -107,7 +107,7 @@ class Module:
         size = R.scalar_to_tensor(R.prim_value("n"))
         return number, size
 
-    # What is invalid without the cast keeps it: 4 and 5 are added where the sizes are not known, and that fails at run
+    # A cast stays if types are invalid without it: 4 and 5 are added where sizes are unknown, and this fails at run
     # time.
     # CHECK-LABEL: def cast_that_hides_a_size(
     # CHECK: ) ->

@@ -2,9 +2,12 @@
 # RUN: relax-opt %s --relax-canonicalize --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='builtin.module(func.func(relax-canonicalize))' --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-canonicalize --relax-canonicalize --print-script | FileCheck %s
-"""The rules have their tests by family: relax-canonicalize-elementwise.py, -dimensions.py, -shapes.py, -constants.py;
-and in test/python/passes the proof that results stay the same to the last bit. Situations of
-Apache TVM's test_transform_canonicalize_bindings.py."""
+"""Canonicalization.
+
+Its rules have tests by family: relax-canonicalize-elementwise.py, -dimensions.py, -shapes.py, -constants.py.
+Tests in test/python/passes compare the results to the last bit. Situations of Apache TVM's
+test_transform_canonicalize_bindings.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -34,7 +37,7 @@ class Module:
         sums = R.sum(a, axis=(0,), keepdims=False)
         return rows, columns, y, sums
 
-    # What nothing uses goes, but for what has an effect.
+    # Unused operations are removed unless they have an effect.
     # CHECK-LABEL: def dead(
     # CHECK-NEXT: R.print((a,))
     # CHECK-NEXT: return
@@ -57,7 +60,7 @@ class Module:
             y = R.exp(a)
         return y
 
-    # A more precise operand must not change what a result is stated to be.
+    # A more precise operand must not change the stated type of a result.
     # CHECK-LABEL: def stated_types(
     # CHECK-NEXT: once: R.Tensor(("?",), "float32") = R.negative(a)
     # CHECK-NEXT: twice: R.Tensor(("?",), "float32") = R.negative(once)

@@ -97,8 +97,8 @@ class Module:
         r = R.nn.conv2d(x, c, data_layout="NHWC", kernel_layout="HWOI")
         return p, q, r
 
-    # Not: a weight that is made of the first product, another batch, another element type of the result, one vector,
-    # weights of who knows how many columns.
+    # Not combined: a weight that depends on the first product, another batch, another element type of the result, a
+    # single vector, weights with an unknown number of columns.
     # CHECK-LABEL: def others(
     # CHECK-NOT: R.concat
     # CHECK: return

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-convert-layout='desired=relax.nn.conv2d:NHWC:OHWI' --print-script | FileCheck %s
-"""What is around convolutions that are converted, case by case; results: test/python/passes/test_convert_layout*.py.
-Situations of Apache TVM's test_transform_convert_layout.py."""
+"""Neighbours of converted convolutions, case by case; results: test/python/passes/test_convert_layout*.py.
+
+Situations of Apache TVM's test_transform_convert_layout.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -48,7 +50,7 @@ class Module:
         v = R.add(y, known)
         return z, v
 
-    # Tables of indices have the order that they have: what they reach into goes back to it, once.
+    # Indices refer to the original order, so the indexed tensor is converted back once.
     # CHECK-LABEL: def indexed(
     # CHECK: y_1: {{.*}} = R.permute_dims(y, axes=(0, 3, 1, 2))
     # CHECK-NEXT: a: {{.*}} = R.scatter_elements(y_1, i, u, axis=1)

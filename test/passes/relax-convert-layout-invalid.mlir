@@ -12,7 +12,7 @@
 // RUN: not relax-opt %s --relax-convert-layout='desired=relax.nn.conv2d:NHWC,relax.nn.conv2d:NCHW' 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=TWICE
 // UNKNOWN: desired: unknown operator 'relax.nn.conv2'; did you mean 'relax.nn.conv2d'?
-// NONE: desired: relax.add has no layout: none of its attributes says one
+// NONE: desired: relax.add has no layout: none of its attributes is a layout
 // LETTER: layout 'NHWX' of relax.nn.conv2d (data) names an unknown dimension 'X' (expects the dimensions N, C, H, W in any
 // MISSES: layout 'OHW' of relax.nn.conv2d (weight) misses dimension 'I' (expects the dimensions O, I, H, W in any order
 // BLOCK: layout 'NCHWc' of relax.nn.conv2d (data) needs a size of 1 to 999999999 before block 'c', such as '4c'

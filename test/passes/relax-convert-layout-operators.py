@@ -107,7 +107,7 @@ class Module:
         z = R.image.resize2d(p, R.shape((9, 9)))
         return z
 
-    # What depends on where an element is does not follow.
+    # Operators that depend on positions do not follow.
     # CHECK-LABEL: def places(
     # CHECK: x_1: R.Tensor((2, 6, 8, 4), "float32") = R.permute_dims(x, axes=(0, 2, 3, 1))
     # CHECK-NEXT: w_1: R.Tensor((4, 1, 1, 4), "float32") = R.reshape(w, (4, 1, 1, 4))
@@ -125,7 +125,7 @@ class Module:
         f = R.flatten(y)
         return t, f
 
-    # What is larger than its operand comes behind the conversion.
+    # An operator with a larger result than operand comes after the conversion.
     # CHECK-LABEL: def larger(
     # CHECK: x_1: R.Tensor((2, 6, 8, 4), "float32") = R.permute_dims(x, axes=(0, 2, 3, 1))
     # CHECK-NEXT: w_1: R.Tensor((4, 1, 1, 4), "float32") = R.reshape(w, (4, 1, 1, 4))

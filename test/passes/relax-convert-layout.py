@@ -7,7 +7,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # Data, kernel and result are converted; functions give and take what they did.
+    # Data, kernel and result are converted. Signatures of functions stay unchanged.
     # CHECK-LABEL: def convolution(
     # CHECK: x_1: R.Tensor((2, 28, 28, 3), "float32") = R.permute_dims(x, axes=(0, 2, 3, 1))
     # CHECK-NEXT: w_1: R.Tensor((4, 5, 5, 3), "float32") = R.permute_dims(w, axes=(0, 2, 3, 1))
@@ -23,7 +23,7 @@ class Module:
         y = R.nn.conv2d(x, w)
         return y
 
-    # What comes behind follows: the conversion goes to the end, where something of another layout is wanted.
+    # Later operators follow: the conversion moves to the end, where another layout is needed.
     # CHECK-LABEL: def followed(
     # CHECK: x_1: R.Tensor((2, 28, 28, 3), "float32") = R.permute_dims(x, axes=(0, 2, 3, 1))
     # CHECK-NEXT: w_1: R.Tensor((4, 5, 5, 3), "float32") = R.permute_dims(w, axes=(0, 2, 3, 1))
@@ -91,7 +91,7 @@ class Module:
         y = R.nn.relu(t)
         return y
 
-    # A sum in NHWC would take a conversion of z, and one of the result: one of what arrives is enough.
+    # A sum in NHWC would need a conversion of z, and one of the result. Converting the first operand is cheaper.
     # CHECK-LABEL: def cheaper_back(
     # CHECK: x_1: R.Tensor((1, 4, 4, 2), "float32") = R.permute_dims(x, axes=(0, 2, 3, 1))
     # CHECK-NEXT: w_1: R.Tensor((2, 1, 1, 2), "float32") = R.reshape(w, (2, 1, 1, 2))
@@ -111,7 +111,8 @@ class Module:
         y = R.nn.relu(s)
         return y
 
-    # Bytes decide: an image is converted before it grows, and after it has shrunk; a mean needs no conversion at all.
+    # The number of bytes decides: an image is converted before it grows, and after it has shrunk. A mean needs no
+    # conversion.
     # CHECK-LABEL: def small_ones(
     # CHECK: x_1: R.Tensor((1, 4, 4, 2), "float32") = R.permute_dims(x, axes=(0, 2, 3, 1))
     # CHECK-NEXT: large: R.Tensor((1, 8, 8, 2), "float32") = R.image.resize2d(x_1, (8, 8), layout="NHWC")
@@ -134,7 +135,7 @@ class Module:
         m = R.mean(p, axis=[2, 3])
         return m
 
-    # What is broadcast gets the dimensions that it lacks.
+    # A broadcast operand gets its missing dimensions.
     # CHECK-LABEL: def biases(
     # CHECK: x_1: R.Tensor((1, 4, 4, 2), "float32") = R.permute_dims(x, axes=(0, 2, 3, 1))
     # CHECK-NEXT: w_1: R.Tensor((2, 1, 1, 2), "float32") = R.reshape(w, (2, 1, 1, 2))
@@ -193,7 +194,7 @@ class Module:
         f = R.reshape(p, R.shape((1, 2)))
         return f
 
-    # Control flow takes and gives what it did; inside, values from around are converted once, where they are made.
+    # Control flow keeps its types. Outer values that are used inside are converted once, at their definition.
     # CHECK-LABEL: def control(
     # CHECK: x_1: R.Tensor((1, 4, 4, 2), "float32") = R.permute_dims(x, axes=(0, 2, 3, 1))
     # CHECK-NEXT: w_1: R.Tensor((2, 1, 1, 2), "float32") = R.reshape(w, (2, 1, 1, 2))
@@ -281,7 +282,7 @@ class Module:
         z: R.Tensor(("n", 4, "?", "?"), "float32") = R.match_cast(y)
         return z
 
-    # What has no rank stays as it is.
+    # A tensor without a rank stays unchanged.
     # CHECK-LABEL: def no_rank(
     # CHECK: x_1: R.Tensor((1, 4, 4, 2), "float32") = R.permute_dims(x, axes=(0, 2, 3, 1))
     # CHECK-NEXT: w_1: R.Tensor((2, 1, 1, 2), "float32") = R.reshape(w, (2, 1, 1, 2))

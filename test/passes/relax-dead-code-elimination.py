@@ -12,8 +12,8 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # Whatever is used nowhere goes, with all that was made for it, calls of functions without an effect included.
-    # What has an effect stays.
+    # Unused operations are removed with their operands, including calls of functions without an effect. Operations with
+    # an effect stay.
     # CHECK-LABEL: def unused(
     # CHECK: R.print((x,), format="{}")
     # CHECK-NEXT: cls.loud(x)
@@ -53,7 +53,7 @@ class Module:
             y[i] = x[i]
         return
 
-    # Those that only call one another are not reached.
+    # Functions that only call each other are unreachable.
     # CHECK-NOT: def unreached(
     # ENTRY: def unreached(
     @R.function(private=True)
@@ -91,7 +91,7 @@ class Module:
     ):
         return R.exp(x), R.tan(x)
 
-    # A parameter that is not read may be what says a size.
+    # A parameter that is not read may define a size.
     # CHECK-LABEL: def sizes(
     # CHECK: made = cls.sized(x)
     # CHECK-NEXT: return made
@@ -105,7 +105,7 @@ class Module:
     def sized(x: R.Tensor(("n",), "float32"), y: R.Tensor(("m",), "float32")) -> R.Tensor(("n",), "float32"):
         return R.zeros(R.shape(["n"]), "float32")
 
-    # So may a shape, or a number; where another parameter has it too, they are passed no more, nor made.
+    # So may a shape or a number. If another parameter also defines the size, they are neither passed nor computed.
     # CHECK-LABEL: def shapes(
     # CHECK: made = cls.shaped(x)
     # CHECK-NEXT: return made
@@ -120,8 +120,8 @@ class Module:
     def shaped(x: R.Tensor(("n", "m"), "float32"), s: R.Shape(("n", "m"))) -> R.Tensor(("n", "m"), "float32"):
         return R.add(x, R.zeros(R.shape(["n", "m"]), "float32"))
 
-    # PrimFuncs on tensors: an output that nothing uses, with what is only for it, and an input that nothing reads. Those
-    # on buffers write all of them.
+    # PrimFuncs on tensors lose unused outputs with their computation, and unused inputs. PrimFuncs on buffers write all
+    # outputs.
     # CHECK-LABEL: def prim(
     # CHECK-NEXT: {{.*}} = R.call_tir(cls.apart, (x,), out_sinfo=R.Tensor((4,), "float32"))
     # CHECK-NEXT: on_buffers_0, on_buffers_1 = R.call_tir(

@@ -3,10 +3,13 @@
 # RUN: relax-opt %s --relax-decompose-ops='ops=nn.silu,relax.nn.softmax,nn.rms_norm,nn.conv1d_transpose' --print-script | FileCheck %s --check-prefix=LIST
 # RUN: relax-opt %s --relax-decompose-ops='mode=training' --print-script | FileCheck %s --check-prefix=TRAINED
 # RUN: not relax-opt %s --relax-decompose-ops='ops=nn.sofmax' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-"""That the definitions give what the operators give is tested in test/python/passes/test_decompose_ops.py.
-Counterpart in Apache TVM: test_transform_decompose_ops.py."""
+"""Definitions of operators.
 
-# UNKNOWN: option 'ops': 'nn.sofmax' has no decomposition; did you mean 'relax.nn.softmax'? (those that have one:
+Their results are compared in test/python/passes/test_decompose_ops.py.
+Counterpart in Apache TVM: test_transform_decompose_ops.py.
+"""
+
+# UNKNOWN: option 'ops': 'nn.sofmax' has no decomposition; did you mean 'relax.nn.softmax'? (operators with one:
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -83,7 +86,7 @@ class Module:
         y = R.nn.rms_norm(x, w)
         return y
 
-    # What users know stays as they know it.
+    # Users keep the stated type.
     # LIST-LABEL: def stated(
     # LIST: R.match_cast({{.*}}, out_sinfo=R.Tensor(("?", 8), "float32"))
     @R.function

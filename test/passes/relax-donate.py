@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --relax-donate='args=past*' --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-donate='function=read args=past' --print-script | FileCheck %s --check-prefix=READ
 # RUN: relax-opt %s --relax-donate --print-script | FileCheck %s --check-prefix=NONE
-"""Arguments that a concat continues grow in place. What cannot: relax-donate-invalid.py; numerics: test_cache.py."""
+"""In-place growth of arguments that a concat extends. Refusals: relax-donate-invalid.py; numerics: test_cache.py."""
 
 from relax_mlir.script import ir as I, relax as R
 
@@ -11,8 +11,8 @@ from relax_mlir.script import ir as I, relax as R
 
 @I.ir_module(ssa=True)
 class Module:
-    # Two buffers of one length: the new rows are written behind it, what is read is a slice, and what has grown is no
-    # result. Buffers of one type share the code.
+    # Two buffers of one length: new rows are written behind it, reads are slices, and a grown tensor is no result.
+    # Buffers of one type share code.
     # CHECK-LABEL: @R.function(attrs={"relax.grown": [{"added": "s", "axis": 1, "input": "past_k", "length": "p", "name": "k", "result": 0}, {"added": "s", "axis": 1, "input": "past_v", "length": "p", "name": "v", "result": 2}], "relax.result_names": ["y"]})
     # CHECK-NEXT: def main(
     # CHECK: past_k: R.Tensor((4, "p + room + s", 8), "float32"),
@@ -38,7 +38,7 @@ class Module:
         y = R.add(k, v)
         return k, y, v
 
-    # Who else reads the argument reads the rows that it has had. A name that is taken is not taken again.
+    # Other readers of the argument see its old rows. Existing names are not reused.
     # READ-LABEL: def read(
     # READ: past: R.Tensor(("p + room_1 + 1", 8), "float32"),
     # READ-NEXT: p: R.Tensor(("room",), "float32"),

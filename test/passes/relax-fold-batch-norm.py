@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-fold-batch-norm --print-script | FileCheck %s
-"""Numbers are powers of two where it matters, so that what is folded can be written down. That results stay the same
-is tested in test/python/passes/test_fold_batch_norm.py. Counterpart in Apache TVM:
-test_transform_fold_batch_norm_to_conv2d.py."""
+"""Folding with powers of two as numbers, so that folded numbers are exact in the text.
+
+Results are compared in test/python/passes/test_fold_batch_norm.py. Counterpart in Apache TVM:
+test_transform_fold_batch_norm_to_conv2d.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -27,8 +29,8 @@ class Module:
         y, m, v = R.nn.batch_norm(c, gamma, beta, mean, variance, axis=1, epsilon=0.0, training=False)
         return y
 
-    # A bias between them is scaled too; what stands there is one addition in the end. Moving mean and variance of
-    # inference are the old ones.
+    # A bias in between is scaled, too, so that a single addition is left. Moving mean and variance of inference stay
+    # unchanged.
     # CHECK-LABEL: def bias(
     # CHECK: x, R.const({{\[\[\[\[2.0\]\]\], \[\[\[6.0\]\]\]\]}}, "float32"), data_layout="NHWC",
     # CHECK-NEXT: )
@@ -49,8 +51,8 @@ class Module:
         y, m, v = R.nn.batch_norm(d, gamma, beta, mean, variance, axis=-1, epsilon=0.0, training=False)
         return y, m, v
 
-    # Without weights before it, it is a scale and a shift; a following convolution takes the scale, and the shift
-    # where it has no padding: 8 * 2 + 2 * 3.
+    # Without weights before it, the norm is a scale and a shift. A following convolution takes the scale, and without
+    # padding the shift: 8 * 2 + 2 * 3.
     # CHECK-LABEL: def before_weights(
     # CHECK: r: {{.*}} = R.nn.relu(x)
     # CHECK-NEXT: y: {{.*}} = R.nn.conv2d(r, R.const({{\[\[\[\[2.0\]\], \[\[4.0\]\]\]\]}}, "float32"))
@@ -95,7 +97,7 @@ class Module:
         y = R.divide(h, R.const(0.5, "float32"))
         return y
 
-    # What somebody else uses too is not computed twice; there is a scale and a shift.
+    # A convolution with other users is not computed twice: the norm is a scale and a shift.
     # CHECK-LABEL: def used_twice(
     # CHECK: c: {{.*}} = R.nn.conv2d(
     # CHECK: multiply_0: {{.*}} = R.multiply(
@@ -113,8 +115,8 @@ class Module:
         y, m, v = R.nn.batch_norm(c, gamma, gamma, gamma, variance, axis=1, epsilon=0.0, training=False)
         return c, y
 
-    # A batch norm that is being trained stays, one whose parameters only the run shows, and one of who knows how many
-    # channels: of one, the scale would make two.
+    # A norm in training stays, one with run-time parameters, and one with an unknown number of channels: the scale
+    # would expand a single one.
     # CHECK-LABEL: def stays(
     # CHECK: R.nn.batch_norm(
     # CHECK: R.nn.batch_norm(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What numpy does not know is compiled and run: all of a module's as one program.
+# Operators without a numpy evaluation are compiled and run: all of a module as one program.
 # RUN: relax-opt %s --relax-fold-constant --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-fold-constant='compiled=false' --print-script | FileCheck %s --check-prefix=NUMPY
 from relax_mlir.script import ir as I, relax as R, tir as T
@@ -36,7 +36,7 @@ class Module:
         small = R.dequantize(R.const([1, 2], "int4"), R.const(0.5, "float32"), R.const(0, "int4"), axis=0)
         return half, eighth, small
 
-    # What is too much to be kept may lead to what is not.
+    # A result that is too large to store may lead to a small one.
     # CHECK-LABEL: def spread_and_summed(
     # CHECK-NEXT: return R.const([0.0, 4096.0], "float32")
     @R.function
@@ -44,7 +44,7 @@ class Module:
         wide = R.broadcast_to(R.const([0.0, 1.0], "float32"), R.shape([4096, 2]))
         return R.sum(wide, axis=[0])
 
-    # What is spread while it is read stays; a table that is looked up is read for less.
+    # A value that is broadcast while it is read stays. A table in a lookup is read more cheaply.
     # CHECK-LABEL: def looked_up(
     # CHECK-NOT: R.take(
     # CHECK: R.broadcast_to(
@@ -55,7 +55,7 @@ class Module:
         wide = R.broadcast_to(R.const([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], "float32"), R.shape([40, 8]))
         return rows, wide
 
-    # Numbers of four bits stay two in a byte: what is taken out of them would be read as twice as many bytes.
+    # Numbers of four bits stay packed: unpacked they would be read as twice as many bytes.
     # CHECK-LABEL: def packed(
     # CHECK: R.right_shift(
     # CHECK: R.bitwise_and(
@@ -102,7 +102,8 @@ class Module:
             r = R.add(x, x)
         return r
 
-    # What has an effect, what somebody else computes, and what fails stays: the run says how. What depends on it too.
+    # Operations with an effect, foreign functions and failing operations stay, so that the run reports the error. Their
+    # users stay, too.
     # CHECK-LABEL: def not_ours(
     # CHECK: R.call_pure_packed(
     # CHECK: R.call_dps_packed(

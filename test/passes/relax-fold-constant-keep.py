@@ -9,7 +9,7 @@ from relax_mlir.script import ir as I, relax as R
 
 @I.ir_module(ssa=True)
 class Module:
-    # Weights of a product of quantized numbers, and its bias, stay as they are.
+    # Weights of a product of quantized numbers, and its bias, stay unchanged.
     # CHECK-LABEL: def quantized(
     # CHECK-COUNT-3: R.dequantize(
     # ALL-LABEL: def quantized(
@@ -24,7 +24,7 @@ class Module:
         bias = R.dequantize(R.const([3, 4], "int32"), R.const(0.25, "float32"), R.const(0, "int32"))
         return R.add(R.matmul(real, weights), bias)
 
-    # Those of a product of real numbers become such.
+    # Weights of a product of real numbers become real.
     # CHECK-LABEL: def real(
     # CHECK-NEXT: R.matmul(x, R.const({{\[\[}}0.0, 0.5], [1.0, 2.0]], "float32"))
     # ALL-LABEL: def real(

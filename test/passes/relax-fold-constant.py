@@ -30,7 +30,7 @@ class Module:
         back = R.quantize(floats, scale, R.const(10, "uint8"), axis=0, out_dtype="uint8")
         return turned, unsigned, back
 
-    # What is not constant stays, and what spreads few numbers over many places.
+    # Other operands than constants stay, and broadcasts of a few numbers to many places.
     # CHECK-LABEL: def left(
     # CHECK-NEXT: larger: R.Tensor((300,), "float32") = R.broadcast_to(R.const(1.0, "float32"), (300,))
     # CHECK-NEXT: sum: R.Tensor((4,), "float32") = R.add(x, R.const([1.0, 2.0, 3.0, 4.0], "float32"))
@@ -45,7 +45,7 @@ class Module:
         sum = R.add(x, R.const([1.0, 2.0, 3.0, 4.0], "float32"))
         return larger, sum
 
-    # Large ones are resources, whose bytes are no text.
+    # Large results are resources, whose bytes are no text.
     # CHECK-LABEL: def large(
     # CHECK-NEXT: const_0 = I.const(I.resource("[[NAME:const.*]]"))
     # CHECK-NEXT: return const_0

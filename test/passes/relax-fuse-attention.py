@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --relax-fuse-attention --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-fuse-attention='least=3' --print-script | FileCheck %s --check-prefix=FEW
 # RUN: not relax-opt %s --relax-fuse-attention='least=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
-"""Counterpart: what exporters write for scaled_dot_product_attention. Results: test_fuse_attention.py."""
+"""Exporters' form of scaled_dot_product_attention. Results: test_fuse_attention.py."""
 
 # NEGATIVE: least must be 0 or more, got -1
 
@@ -62,7 +62,7 @@ class Module:
         y = R.matmul(p, v)
         return y
 
-    # Two heads of keys and values for four of the queries are read as they are.
+    # Two heads of keys and values for four heads of queries need no copies.
     # CHECK-LABEL: def groups(
     # CHECK: R.permute_dims(q, axes=(0, 2, 1, 3))
     # CHECK: R.permute_dims(k, axes=(0, 2, 1, 3))
@@ -142,8 +142,8 @@ class Module:
         y = R.matmul(R.nn.softmax(R.matmul(q, R.permute_dims(k, axes=(0, 1, 3, 2)))), v)
         return y
 
-    # The probabilities or the scores are wanted, too; another axis; NaN become ones; a mask that makes scores larger;
-    # batches that broadcast.
+    # Not fused: other users of probabilities or scores; another axis; NaN replaced by ones; a mask that increases
+    # scores; batches that broadcast.
     # CHECK-LABEL: def stays(
     # CHECK-NOT: R.nn.attention
     # CHECK: return

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-fuse-dequantize-matmul=columns=true --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-fuse-dequantize-matmul --print-script | FileCheck %s --check-prefix=WITHOUT
-"""A column with one scale is one block, where weights with such are asked for."""
+"""A column with a single scale is one block, if the option requests this."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -33,7 +33,7 @@ class Module:
         y = R.matmul(x, R.permute_dims(R.dequantize(w, R.const(0.5, "float32"), R.const(0, "uint8"), axis=0)))
         return y
 
-    # Scales along what is summed; codes of the call.
+    # Scales along the summed dimension, and codes as arguments.
     # CHECK-LABEL: def as_it_is(
     # CHECK-NOT: nbits
     # CHECK: return

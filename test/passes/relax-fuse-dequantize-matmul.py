@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-fuse-dequantize-matmul --relax-dead-code-elimination --print-script | FileCheck %s
-"""Products with matrices that are dequantized block by block read the codes."""
+"""Products with matrices that are dequantized block by block: they read the codes."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -29,8 +29,8 @@ class Module:
         y = R.matmul(x, R.multiply(numbers, R.repeat(s, repeats=8, axis=0)))
         return y
 
-    # Without zero points codes with a sign are from the middle on, those without from 0; what permutes or names
-    # dimensions says along which ones sums go; a last block may be shorter.
+    # Without zero points signed codes are relative to the middle, and unsigned ones to 0. The permutation or the
+    # subscripts give the summed dimensions. The last block may be shorter.
     # CHECK-LABEL: def others(
     # CHECK: R.matmul_nbits(
     # CHECK-NEXT: x, y, R.const(0.5, R.Tensor((3, 3), "float32")), bits=8, block_size=16,

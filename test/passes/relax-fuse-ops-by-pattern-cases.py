@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What becomes a function and what does not, case by case; the rows are those of Inputs/cases_codegen.py, in their order.
+# Outlined and other functions, case by case. The rows are those of Inputs/cases_codegen.py, in order.
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=cases_codegen --relax-fuse-ops-by-pattern=codegen=cases --print-script | FileCheck %s
 """Situations of Apache TVM's test_transform_fuse_ops_by_pattern.py."""
 
@@ -8,7 +8,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # The earlier of two rows takes what both match; the later one could have begun inside.
+    # The earlier of two rows wins; the later one could have begun inside.
     # CHECK: {"relax.composite": "cases.whole"
     # CHECK-NEXT: def fused_exp_nn_silu(
     # CHECK-LABEL: def priority(
@@ -18,7 +18,7 @@ class Module:
         y = R.nn.silu(R.exp(a))
         return y
 
-    # A longer match of a row takes the place of the shorter ones inside of it; elsewhere a short one is what there is.
+    # A longer match of a row replaces the shorter ones inside of it. Elsewhere the short one is used.
     # CHECK: {"relax.composite": "cases.linear"
     # CHECK-NEXT: def fused_matmul_add_nn_relu(
     # CHECK: {"relax.composite": "cases.linear"
@@ -34,7 +34,7 @@ class Module:
         z = R.matmul(a, y)
         return y, z
 
-    # Two matches share an operation: the first one has it, and gives it to the other as a result.
+    # Two matches share an operation: the first one computes it, and returns it to the other one.
     # CHECK-LABEL: def overlap(
     # CHECK: [[E:[a-z_0-9]+]], [[Y:[a-z_0-9]+]] = cls.fused_exp_subtract(a)
     # CHECK-NEXT: R.subtract([[E]], [[Y]])
@@ -63,7 +63,7 @@ class Module:
         y = R.multiply(R.tanh(a), R.abs(R.exp(a)))
         return y
 
-    # What is between reads the one and is read by the other: together they would wait for themselves.
+    # The operator in between reads one and is read by the other: together they would form a cycle.
     # CHECK-LABEL: def cycle(
     # CHECK-NOT: cls.
     # CHECK: R.subtract(e, tan_0)
@@ -73,7 +73,7 @@ class Module:
         y = R.subtract(e, R.tan(e))
         return y
 
-    # A pattern of several outputs is one function; so is one whose inner value others read.
+    # A pattern of several outputs is one function, and so is a match with other readers of an inner value.
     # CHECK: {"relax.composite": "cases.both"
     # CHECK-LABEL: def several_outputs(
     # CHECK: cls.fused_sin_cos(a)
@@ -117,7 +117,7 @@ class Module:
         y = R.concat([R.exp(a), b], axis=0)
         return y
 
-    # Constants go with what reads them.
+    # Constants move into their reader.
     # CHECK: def fused_matmul_1(y: R.Tensor((4, 2), "float32"))
     # CHECK-NEXT: R.matmul(y, R.const({{\[\[}}1.0], [2.0]], "float32"))
     # CHECK-LABEL: def constants(
@@ -127,7 +127,7 @@ class Module:
         y = R.matmul(a, R.const([[1.0], [2.0]], "float32"))
         return y
 
-    # Sizes of the run cross the boundary, and what is computed of them is computed inside.
+    # Run-time sizes cross the boundary, and expressions of them are computed inside.
     # CHECK: def fused_tanh_reshape(y: R.Tensor(("n", 4), "float32")) -> R.Tensor(("4*n",), "float32")
     # CHECK: R.reshape(tanh_0, ("4*n",))
     # CHECK-LABEL: def symbols(
@@ -137,7 +137,7 @@ class Module:
         y = R.reshape(R.tanh(a), R.shape(["n * 4"]))
         return y
 
-    # A match stays within its branch: what comes from around it is an input.
+    # A match stays within its branch: outer values are inputs.
     # CHECK: {"relax.composite": "cases.part"
     # CHECK-NEXT: def fused_nn_silu(
     # CHECK: {"relax.composite": "cases.whole"
@@ -157,7 +157,7 @@ class Module:
             y = R.nn.silu(R.exp(e))
         return y
 
-    # exp would have to move behind what is printed of it, or silu before: the longer match gives way.
+    # exp would have to move behind its print, or silu before it: the longer match is dropped.
     # CHECK: {"relax.composite": "cases.part"
     # CHECK-NEXT: def fused_nn_silu_1(
     # CHECK-LABEL: def effects(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What a codegen's patterns match becomes functions; Inputs/sample_codegen.py is the codegen.
+# Matches of a codegen's patterns become functions. The codegen is Inputs/sample_codegen.py.
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-fuse-ops-by-pattern=codegen=sample --print-script | FileCheck %s
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-fuse-ops-by-pattern='codegen=sample bind-constants=false' --print-script | FileCheck %s --check-prefix=PASSED
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-fuse-ops-by-pattern='codegen=sample annotate-codegen' --print-script | FileCheck %s --check-prefix=AROUND
@@ -10,8 +10,8 @@ from relax_mlir.script import ir as I, relax as R
 
 @I.ir_module(ssa=True)
 class Module:
-    # The longest match of a pattern, with its constants; dynamic sizes stay as they are.
-    # Values are what they are in the pattern: its first is the argument, then comes the constant, named w.
+    # The longest match of a pattern, with its constants; dynamic sizes stay. Values have the pattern's names: the first
+    # one is the argument, then comes the constant w.
     # CHECK: @R.function(named=False, private=True, attrs={"relax.composite": "sample.linear",
     # CHECK-SAME: "relax.pattern": {"names": {"w": ["0.1"]}, "operations": ["relax.matmul", "relax.nn.relu"], "reads": ["%0", "0.1"]}})
     # CHECK-NEXT: def fused_matmul_nn_relu(
@@ -34,7 +34,7 @@ class Module:
     # AROUND: def main(
     # AROUND: cls.fused_matmul_nn_relu_sample(
 
-    # What the check refuses stays: three columns.
+    # A match that the check refuses stays: three columns.
     # CHECK: def main(
     # CHECK: y = cls.fused_matmul_nn_relu(x)
     # CHECK-NEXT: z = cls.fused_nn_softmax(y)

@@ -2,15 +2,18 @@
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops{epilogues=true reasons=true})' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,func.func(relax-fuse-ops{epilogues=true reasons=true}))' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops{epilogues=true reasons=true},tir-fuse)' --split-input-file --print-script | FileCheck %s --check-prefix=FUSED
-"""Groups of calls, a number on each, which tir-fuse makes one kernel each. Situations of Apache TVM's test_transform_fuse_ops.py."""
+"""Groups of calls, by a number on each. tir-fuse makes one kernel of each group.
+
+Situations of Apache TVM's test_transform_fuse_ops.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 
 @I.ir_module(ssa=True)
 class Block:
-    # A product and what is done element by element after it are one group; so are the operations after the softmax,
-    # which stands alone. A call that could have gone on with one that it reads, and does not, says why.
+    # A product and its elementwise epilogue are one group, and so are the operations after the softmax, which is in
+    # none. A call states why it does not join the group of an operand.
     # CHECK-LABEL: def main(
     # CHECK: product = R.call_tir(
     # CHECK-NEXT: cls.matmul, (x, w), attrs={"relax.group": 0},
@@ -22,11 +25,10 @@ class Block:
     # CHECK: turned = R.call_tir(
     # CHECK-NEXT: cls.permute_dims, (doubled,), attrs={"relax.group": 1},
     # CHECK: again = R.call_tir(
-    # CHECK-NEXT: cls.matmul, (turned, w),
-    # CHECK-NEXT: attrs={"relax.apart": ["operand #0: one loop nest cannot do the work of both"]},
+    # CHECK-NEXT: cls.matmul, (turned, w), attrs={"relax.apart": ["operand #0: one loop nest cannot compute both"]},
     # CHECK: result = R.call_tir(
     # CHECK-NEXT: cls.permute_dims, (again,),
-    # CHECK-NEXT: attrs={"relax.apart": ["operand #0: the second does not go on with the first one's result in its place"]},
+    # CHECK-NEXT: attrs={"relax.apart": ["operand #0: the consumer cannot update the producer's result in place"]},
     # FUSED-LABEL: def main(
     # FUSED-NOT: relax.
     # FUSED: product_biased = R.call_tir(cls.fused_matmul_add, (x, w, bias),
@@ -55,7 +57,7 @@ class Block:
 
 @I.ir_module(ssa=True)
 class Stated:
-    # What is in a group already stays in it, and nothing joins it: numbers go on behind.
+    # An existing group stays, and nothing joins it. New numbers continue after it.
     # CHECK-LABEL: def main(
     # CHECK: a = R.call_tir(cls.twice, (x,), attrs={"relax.group": 3},
     # CHECK: b = R.call_tir(cls.twice, (a,), attrs={"relax.group": 3},
@@ -121,8 +123,8 @@ class Beside:
 
 @I.ir_module(ssa=True)
 class Again:
-    # A cheap head of a megabyte that two sums read is computed in both, and not stored. Where somebody else needs it
-    # in memory as well, or it is smaller, it is computed once.
+    # Two sums compute a cheap head of a megabyte each, so that it is not stored. If it is stored for another reader, or
+    # smaller, it is computed once.
     # CHECK-LABEL: def main(
     # CHECK: cls.nn_relu, (x,), attrs={"relax.group": 0},
     # CHECK: cls.nn_relu, (x,), attrs={"relax.group": 1},

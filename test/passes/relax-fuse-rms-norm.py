@@ -33,7 +33,8 @@ class Module:
         z = R.multiply(R.divide(x, R.sqrt(R.add(k, R.const(0.5, "float32")))), w)
         return y, z
 
-    # Means of columns, those of rows across columns, of something else, weights of each row, halves that are rounded after each step.
+    # Not fused: means of columns, means of rows across columns, means of another value, weights per row, halves with a
+    # rounding after each step.
     # CHECK-LABEL: def stays(
     # CHECK-NOT: rms_norm
     @R.function

@@ -61,8 +61,8 @@ class Module:
         y = R.matmul(x, R.permute_dims(w, axes=(0, 1, 3, 2)))
         return y
 
-    # What is permuted for others too, constants (permuted when the program is compiled), sizes that are not proven
-    # to be the same, results of another type.
+    # Not fused: permutations with other users, constants (permuted during compilation), sizes that are not proven to be
+    # equal, results of another type.
     # ALL-LABEL: def stays(
     # ALL-NOT: R.einsum
     # ALL: return

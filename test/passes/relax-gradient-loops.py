@@ -5,7 +5,7 @@
 # RUN: relax-opt %s --relax-gradient='function=growing' --print-script | FileCheck %s --check-prefix=GROWING
 # RUN: relax-opt %s --relax-gradient='function=scalars' --print-script | FileCheck %s --check-prefix=SCALARS
 # RUN: relax-opt %s --relax-gradient='function=marked' --print-script | FileCheck %s --check-prefix=MARKED
-"""Control flow that is differentiated: what it computes stands in the way back once more."""
+"""Control flow under differentiation: the backward pass computes its body once more."""
 
 # Apache TVM: test_transform_gradient_checkpoint.py.
 from relax_mlir.script import ir as I, relax as R, tir as T
@@ -13,7 +13,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # The loop is replaced by one that keeps what each turn begins with, as rows. A print is done once.
+    # A loop that stores each iteration's initial state as a row replaces the loop. A print is done once.
     # CHECK-LABEL: def loop_adjoint(
     # CHECK: match_cast_0 = R.match_cast({{.*}}, out_sinfo=R.Tensor(("?", 4), "float32"))
     # CHECK-NEXT: for i in range(n):
@@ -32,7 +32,7 @@ class Module:
     # CHECK-NEXT: = R.cos(z)
     # CHECK-NOT: R.print(
     # CHECK: return s,
-    # Parts of 8 turns: they keep what they begin with, and each makes its rows when it is gone through backwards.
+    # Parts of 8 iterations: a part stores its initial state, and computes its rows during the backward pass.
     # PARTS-LABEL: def loop_adjoint(
     # PARTS: for i in range(0, n, 8):
     # PARTS: with scf.for_(i, i + arith.minsi(n - i, 8), T.index(1), x, attrs={"relax.part_of_loop": I.unit})
@@ -52,7 +52,7 @@ class Module:
         s = R.sum(y)
         return s
 
-    # Of the two ways back the same one is taken. What only one branch uses has zeros in the other.
+    # The backward pass takes the same branch. A value that only one branch uses has a zero gradient in the other one.
     # IF-LABEL: def branches_adjoint(
     # IF: if c:
     # IF-NEXT: = R.exp(x)

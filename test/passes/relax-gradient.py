@@ -11,7 +11,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # The function stays as it is. Behind it stands the new one: its operators, then theirs backwards.
+    # The function stays unchanged. The new function follows it, with its operators and then their gradients.
     # CHECK-LABEL: def loss(
     # CHECK: return mean
     # CHECK-LABEL: def loss_adjoint(
@@ -34,7 +34,7 @@ class Module:
     # Without names all that are floats: labels are not.
     # ALL-LABEL: def loss_adjoint(
     # ALL: ) -> R.Tuple(R.Tensor((), "float32"), R.Tensor(("n", 4), "float32"), R.Tensor((4, 3), "float32")):
-    # Operators of the way back stand where those are from that they differentiate.
+    # Backward operators have the locations of the operators that they differentiate.
     # LOC-LABEL: func.func @loss_adjoint(
     # LOC: "relax.permute_dims"{{.*}} loc("y"(
     @R.function
@@ -48,7 +48,7 @@ class Module:
         mean = R.sum(s)
         return mean
 
-    # Of several results one is differentiated; gradients are in the order of the names. What nothing depends on has
+    # One of several results is differentiated, with gradients in the order of the names. Independent parameters have
     # zeros; effects happen once.
     # SEVERAL-LABEL: def several_adjoint(
     # SEVERAL: ) -> R.Tuple(R.Tensor((2,), "float64"), R.Tensor((), "float64"), R.Tensor((), "float64"), R.Tensor((2,), "float64")):

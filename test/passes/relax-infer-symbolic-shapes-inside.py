@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What an operation in a branch or in a loop's body says holds where it runs, of symbols that are known there alone.
+# Facts from an operation in a branch or in a loop's body apply there, to symbols that are known only there.
 # RUN: relax-opt %s --relax-infer-symbolic-shapes --print-script | FileCheck %s
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -57,7 +57,7 @@ class Module:
             r = R.sum(u)
         return r
 
-    # In every turn alike; what holds around the loop holds in it.
+    # The same facts apply in every iteration, and outer facts apply in the loop.
     # CHECK-LABEL: def turns(
     # CHECK: R.match_cast(n, out_sinfo=R.Tensor((4,), "float32"))
     # CHECK: for i in

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-infer-symbolic-shapes --split-input-file --verify-diagnostics
 # RUN: not relax-opt %s --relax-infer-symbolic-shapes --split-input-file 2>&1 | FileCheck %s
-"""Sizes that no call can have: an error at the operation that cannot run, notes at those that it contradicts."""
+"""Impossible sizes: an error at the operation that cannot run, and notes at the operations that it contradicts."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -45,7 +45,7 @@ class Chain:
 # -----
 
 
-# In a function that is called: the caller's cast, by what the callee needs.
+# In a called function: the caller's cast follows from the callee's requirement.
 @I.ir_module(ssa=True)
 class Callee:
     @R.function(private=True)
@@ -82,7 +82,7 @@ class Negative:
 # -----
 
 
-# A group's size does not divide what n turns out to be: inference itself refuses it then.
+# A group's size does not divide the inferred n: inference refuses it then.
 @I.ir_module(ssa=True)
 class Refused:
     @R.function

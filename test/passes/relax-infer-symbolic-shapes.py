@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-infer-symbolic-shapes --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-infer-symbolic-shapes='include-public=true' --print-script | FileCheck %s --check-prefix=PUBLIC
-"""Sizes that turn out to be the same. Counterparts in Apache TVM:
-test_transform_canonicalize_shapes.py, -bind_symbolic_vars.py."""
+"""Sizes that are proven to be equal.
+
+Counterparts in Apache TVM: test_transform_canonicalize_shapes.py, -bind_symbolic_vars.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 
 @I.ir_module(ssa=True)
 class Module:
-    # 4*n elements are 80. A public signature is its callers': what n is gets checked behind it, once.
+    # 4*n elements are 80. A public signature stays, and n is checked once after it.
     # CHECK-LABEL: def a_number(
     # CHECK-SAME: x: R.Tensor(("n", 4), "float32")) -> R.Tensor(("n", 4), "float32"):
     # CHECK-NEXT: {{[a-z_0-9]+}} = R.match_cast(x, out_sinfo=R.Tensor((20, 4), "float32"))
@@ -55,7 +57,7 @@ class Module:
         e: R.Tensor(("?", 3), "float32") = R.exp(s)
         return e
 
-    # a + b = a + c: what stands on both sides says nothing.
+    # a + b = a + c: terms on both sides cancel.
     # CHECK-LABEL: def sums(
     # CHECK: dot = R.match_cast(z, out_sinfo=R.Tensor(("b",), "float32"))
     # CHECK: right: R.Tensor(("a + b",), "float32") = R.concat((x, dot), axis=0)
@@ -69,7 +71,7 @@ class Module:
         dot = R.matmul(left, right)
         return dot
 
-    # A name that follows from those before it is defined no more: its match_cast becomes a check, or nothing.
+    # A name that follows from earlier ones is no longer defined: its match_cast becomes a check, or is removed.
     # CHECK-LABEL: def known_later(
     # CHECK: m = R.match_cast(y, out_sinfo=R.Tensor(("n + 3",), "float32"))
     # CHECK-NEXT: part: R.Tensor(("n",), "float32") = R.strided_slice(
@@ -97,7 +99,7 @@ class Module:
         b = R.add(y, d)
         return a, b
 
-    # A branch says what holds in it. Where it contradicts what holds around it, it is never taken, which is no error.
+    # Facts of a branch apply in it. A branch that contradicts outer facts is never taken, which is no error.
     # CHECK-LABEL: def branches(
     # CHECK: [[W:[a-z_0-9]*]] = R.match_cast(w, out_sinfo=R.Tensor((3,), "float32"))
     # CHECK: R.match_cast(x, out_sinfo=R.Tensor((8,), "float32"))

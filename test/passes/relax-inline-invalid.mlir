@@ -17,7 +17,7 @@ func.func @calls_self(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Of a cycle the call that closes it is kept; the others are inlined.
+// In a cycle the call that closes it is kept; the others are inlined.
 // CHECK-LABEL: func.func private @even(
 // CHECK-NEXT: relax.cos
 // CHECK-NEXT: relax.sin

@@ -25,6 +25,6 @@ class Module:
     @R.function
     def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
         y = cls.two(x)
-        # expected-error @+1 {{inlining @two adds too much: more than 5 operations}}
+        # expected-error @+1 {{inlining @two adds more than 5 operations in total (max-ops)}}
         z = cls.two(y)
         return z

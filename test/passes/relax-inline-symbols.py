@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-inline --print-script | FileCheck %s
-"""What a size's name means where a function is inlined: a name is one size within a function."""
+"""Names of sizes when a function is inlined: a name is one size within a function."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -64,7 +64,7 @@ class Module:
         b = cls.upstream(yn, size)
         return a, b
 
-    # Names that only the body knows are distinguished from the caller's, and those of one call from those of the next.
+    # Names that only the body uses are renamed apart from the caller's names, and from those of other calls.
     @R.function(private=True)
     def own_names(x: R.Tensor(("?",), "float32")) -> R.Tensor(("?",), "float32"):
         xk = R.match_cast(x, out_sinfo=R.Tensor(("k",), "float32"))

@@ -10,7 +10,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # Bottom-up: what is inlined has been inlined into before. Dead private functions go, others stay.
+    # Bottom-up: callees are inlined into before they are inlined. Dead private functions are removed, others stay.
     # CHECK-NOT: def leaf(
     # CHECK-NOT: def middle(
     # KEEP: private=True
@@ -93,7 +93,7 @@ class Module:
         y = cls.blocks(c, x)
         return y
 
-    # Functions that must stay functions, and what has no body or must not change.
+    # Functions that must stay, functions without a body, and functions that must not change.
     # CHECK-DAG: def marked(
     # CHECK-DAG: def prim(
     # CHECK-DAG: def codegen(

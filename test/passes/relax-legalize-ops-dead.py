@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,canonicalize,cse,symbol-dce)' --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops{beside=false},tir-fuse,canonicalize,cse,symbol-dce)' --print-script | FileCheck %s --check-prefix=FUSED
-"""PrimFuncs that the compiler makes are the module's own: those that nothing calls go, one written by hand stays."""
+"""PrimFuncs of the compiler are private: unused ones are removed, but a handwritten one stays."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-legalize-ops='target=llvm' --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-inline,relax-legalize-ops{target=llvm},relax-fuse-ops,tir-fuse,symbol-dce)' --print-script | FileCheck %s --check-prefix=LATER
-"""A function, or what holds a region in one, may say a target of its own: its rules say what operators become there.
+"""Targets of functions, and of operations with a region: the target's rules legalize the operators inside.
 
-Views stay for llvm and become PrimFuncs by the rules that are right everywhere, so one sees who was asked.
-Situations of Apache TVM's test_transform_legalize_ops.py (functions on a virtual device)."""
+Views stay for llvm and become PrimFuncs by the default rules, which shows the rules in use. Situations of Apache TVM's
+test_transform_legalize_ops.py (functions on a virtual device).
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T, scf
 
@@ -55,7 +56,7 @@ class Module:
                 scf.yield_(inner)
         return outer
 
-    # What is said of a function does not get lost: it is inlined where the same holds.
+    # A function's attributes are not lost: it is inlined only where they are equal.
     # LATER-LABEL: def calls(
     # LATER-NEXT: cls.of_default(x)
     @R.function

@@ -2,8 +2,10 @@
 # RUN: relax-opt %s --relax-legalize-ops='unknown=leave' --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-legalize-ops='unknown=leave skip-ops=relax.sin' --print-script | FileCheck %s --check-prefix=SKIP
 # RUN: not relax-opt %s --relax-legalize-ops 2>&1 | FileCheck %s --check-prefix=ERROR
-"""Operators that no rule takes stay where unknown=leave says so; else they are an error that says why.
-Situations of Apache TVM's test_transform_legalize_ops.py."""
+"""Operators without a rule stay with unknown=leave, and otherwise are an error with the reason.
+
+Situations of Apache TVM's test_transform_legalize_ops.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

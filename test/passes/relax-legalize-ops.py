@@ -8,7 +8,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # Operators become calls of PrimFuncs; equal ones share one; symbols stay in the graph.
+    # Operators become calls of PrimFuncs. Equal ones share a PrimFunc, and symbols stay in the graph.
     # CHECK-LABEL: def shared(
     # CHECK: a = R.call_tir(cls.add, (x, b), out_sinfo=R.Tensor(("n", 4), "float32"))
     # CHECK: c = R.call_tir(cls.add, (a, b),

@@ -6,18 +6,21 @@
 # RUN: not relax-opt %s --relax-lift-transform-params='function=main,fewr inputs=1' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 # RUN: not relax-opt %s --relax-lift-transform-params='function=smaller inputs=1' 2>&1 | FileCheck %s --check-prefix=TAKEN
 # RUN: not relax-opt %s --relax-lift-transform-params='function=caller inputs=1' 2>&1 | FileCheck %s --check-prefix=CALLED
-"""Weights that are not the same, and a function that is there already. Situations of Apache TVM's test_transform_lift_transform_params.py."""
+"""Weights that differ, and an existing function of this name.
+
+Situations of Apache TVM's test_transform_lift_transform_params.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R
 
-# FEWER: pass 'relax-lift-transform-params': @main and @fewer do not take the same weights: the one has 2 weights, the other 1
+# FEWER: pass 'relax-lift-transform-params': @main and @fewer do not take the same weights: the first has 2 weights, the second 1
 # SMALLER: pass 'relax-lift-transform-params': @main and @smaller do not take the same weights: 'b' is tensor<4xf32>, 'b' is tensor<2xf32>
 # DTYPE: pass 'relax-lift-transform-params': @main and @other do not take the same weights: 'b' is tensor<4xf32>, 'c' is tensor<4xf16>
 # TWICE: pass 'relax-lift-transform-params': function must name one function or several, each once
 # UNKNOWN: pass 'relax-lift-transform-params': there is no graph function @fewr with a body;
 # UNKNOWN-SAME: did you mean 'fewer'?
-# TAKEN: pass 'relax-lift-transform-params': there is a function @smaller_transform_params already, which does not give the weights that @smaller takes, one by one
-# CALLED: pass 'relax-lift-transform-params': @caller_transform_params is called here, by arguments as they are now: inline it first (relax-inline)
+# TAKEN: pass 'relax-lift-transform-params': the function @smaller_transform_params exists already, but does not return the weights that @smaller takes, one by one
+# CALLED: pass 'relax-lift-transform-params': @caller_transform_params is called here with its present parameters: inline it first (relax-inline)
 
 
 @I.ir_module(ssa=True)

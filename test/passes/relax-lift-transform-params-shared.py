@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-lift-transform-params='function=prefill,decode inputs=1' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-lift-transform-params='function=prefill,decode inputs=1' --relax-lift-transform-params='function=prefill,decode inputs=1' --split-input-file --print-script | FileCheck %s
-"""One function transforms the weights of several functions, which take them in one order.
-Situations of Apache TVM's test_transform_lift_transform_params.py (shared transforms, one that is there already)."""
+"""Transformation of the weights of several functions in one function, with the same order for all.
+
+Situations of Apache TVM's test_transform_lift_transform_params.py (shared transforms, one that is there already).
+"""
 
 from relax_mlir.script import ir as I, relax as R
 
 
-# What both make of a weight is made once, in whatever order they do it; what one of them makes of a weight that the
-# other one uses as it is stays, and so does what comes behind it. Where the other does not use the weight, nothing
-# hinders. Names are each function's own.
+# A transformation of a weight in both functions is done once, in any order. If the other function uses the weight
+# unchanged, the transformation stays, with its users. If the other function does not use the weight, the transformation
+# is lifted. Names are local to each function.
 @I.ir_module(ssa=True)
 class Shared:
     # CHECK-LABEL: def transform_params(
@@ -63,7 +65,7 @@ class Shared:
 # -----
 
 
-# A function that is there already makes its part before; it takes what it took.
+# An existing function does its part first, with its old parameters.
 @I.ir_module(ssa=True)
 class Before:
     # CHECK-LABEL: def transform_params(

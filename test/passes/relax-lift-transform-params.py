@@ -7,16 +7,19 @@
 # RUN: not relax-opt %s --relax-lift-transform-params='inputs=1 weights=w' 2>&1 | FileCheck %s --check-prefix=BOTH
 # RUN: not relax-opt %s --relax-lift-transform-params='inputs=1 most-spread=-1' 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 # RUN: not relax-opt %s --relax-lift-transform-params='weights=v' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-# What is lifted already is not lifted again.
+# A lifted operation is not lifted again.
 # RUN: relax-opt %s --relax-lift-transform-params='inputs=1' --relax-lift-transform-params='inputs=1' --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-lift-transform-params='inputs=1 keep=permute_dims,s' --print-script | FileCheck %s --check-prefix=KEPT
 # RUN: relax-opt %s --relax-lift-transform-params='function=stated inputs=1' --print-script | FileCheck %s --check-prefix=STATED
-"""What is done with weights alone goes into a function that is called once: when a program is built, or loaded.
-Situations of Apache TVM's test_transform_lift_transform_params.py; functions that share their weights: the file next to this one."""
+"""Operations on weights only, moved to a function that is called once: when a program is built, or loaded.
+
+Situations of Apache TVM's test_transform_lift_transform_params.py; functions that share their weights: the file next to
+this one.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
-# SILENT: pass 'relax-lift-transform-params': nothing says which parameters of @main are weights: give inputs=N,
+# SILENT: pass 'relax-lift-transform-params': it is unknown which parameters of @main are weights: pass inputs=N,
 # MANY: pass 'relax-lift-transform-params': inputs=9: @main has 5 parameters
 # BOTH: pass 'relax-lift-transform-params': takes inputs= or weights=, not both
 # NEGATIVE: pass 'relax-lift-transform-params': most-spread must be 0 or more, got -1.0
@@ -25,8 +28,8 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # What is worth it is made before, with all the steps on the way, constants and PrimFuncs included. A weight that
-    # is used as it is, is handed on; one that nothing uses is not. What spreads few numbers stays where it is read.
+    # Worthwhile work is lifted with all intermediate steps, constants and PrimFuncs. A weight that is used unchanged is
+    # passed on, and an unused one is not. Broadcasts of a few numbers stay at their readers.
     # CHECK-LABEL: def main_transform_params(
     # CHECK-NEXT: w: R.Tensor((8, 4), "float32"),
     # CHECK-NEXT: b: R.Tensor((8,), "float32"),
@@ -69,7 +72,7 @@ class Module:
     # NAMED-NEXT: wt: R.Tensor((4, 8), "float32"),
     # NAMED-NEXT: ) ->
 
-    # Operators and nodes of these names stay, and what is made of them; what they are made of does not.
+    # Operators and nodes of these names stay with their users, but not with their operands.
     # KEPT-LABEL: def main_transform_params(
     # KEPT: scaled: {{.*}} = R.multiply(
     # KEPT-NOT: R.permute_dims
@@ -104,7 +107,7 @@ class Module:
             y[i] = x[i] + x[i]
         return
 
-    # What has an effect is done in each call, and in a branch only where that is taken.
+    # Operations with an effect run in each call, and in a branch only if it is taken.
     # EFFECTS-LABEL: def effects_transform_params(
     # EFFECTS: return w
     # EFFECTS-LABEL: def effects(

@@ -54,7 +54,7 @@ func.func private @taken(%s: !relax.shape<[4, 4]>, %x: tensor<4x4xf32>) -> tenso
 
 // -----
 
-// What is called would take the elements for numbers of another type.
+// The callee would read the elements as numbers of another type.
 func.func @tensor_as_object(%x: tensor<4x4xf32>) -> !relax.object {
   // expected-error@+1 {{'relax.match_cast' op makes !relax.object of tensor<4x4xf32>: nothing would tell any more what it is}}
   %t = "relax.match_cast"(%x) : (tensor<4x4xf32>) -> !relax.object

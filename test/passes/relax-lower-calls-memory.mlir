@@ -1,4 +1,4 @@
-// Where tensors lie in the arena, how long each keeps its place, and what is looked at before memory is asked for.
+// The offsets of tensors in the arena, their lifetimes, and the checks of sizes before memory is allocated.
 
 // RUN: relax-opt %s --relax-lower-calls | FileCheck %s
 
@@ -50,7 +50,7 @@ func.func @read_again(%x: !t) -> !t {
   return %e : !t
 }
 
-// Whoever reads a view reads what it is a view of.
+// A use of a view counts as a use of the viewed tensor.
 // CHECK-LABEL: func.func @read_as_a_view(
 // CHECK: %[[A:[a-z_0-9]+]] = memref.view %[[ARENA:[a-z_0-9]+]][%c0{{[_0-9]*}}]
 // CHECK: %[[B:[a-z_0-9]+]] = memref.view %[[ARENA]][%c64{{[_0-9]*}}]
@@ -68,7 +68,7 @@ func.func @read_as_a_view(%x: !t) -> !t {
   return %d : !t
 }
 
-// So does who reads what was written in its place.
+// A use of an in-place result also counts as a use of the tensor.
 // CHECK-LABEL: func.func @changed_in_place(
 // CHECK: %[[A:[a-z_0-9]+]] = memref.view %[[ARENA:[a-z_0-9]+]][%c0{{[_0-9]*}}]
 // CHECK: call @one(%arg0, %[[A]])
@@ -84,7 +84,7 @@ func.func @changed_in_place(%x: !t) -> !t {
   return %c : !t
 }
 
-// What a loop reads from outside keeps its place until the loop has ended: there is a next round.
+// A tensor from outside that a loop reads stays live until the loop ends, since the next iteration reads it again.
 // CHECK-LABEL: func.func @read_in_a_loop(
 // CHECK: %[[ARENA:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64, relax.arena} : memref<1536xi8>
 // CHECK: %[[A:[a-z_0-9]+]] = memref.view %[[ARENA]][%c0{{[_0-9]*}}]
@@ -107,7 +107,7 @@ func.func @read_in_a_loop(%x: !w, %n: i64) -> !w {
   return %r : !w
 }
 
-// What a round makes is in the other one of two pieces of memory, which are given back behind the loop.
+// An iteration's results alternate between two buffers, which are released after the loop.
 // CHECK-LABEL: func.func @carried(
 // CHECK: %[[FIRST:[a-z_0-9]+]] = memref.alloc() {alignment = 64 : i64} : memref<128xf32>
 // CHECK: linalg.generic {{.*}} ins(%arg0 : memref<128xf32>) outs(%[[FIRST]]
@@ -129,7 +129,7 @@ func.func @carried(%x: !w, %n: i64) -> !w {
   return %r : !w
 }
 
-// What changes places is copied: neither is where it is wanted.
+// Values that a loop swaps are copied, since neither is at its destination.
 // CHECK-LABEL: func.func @exchanged(
 // CHECK: scf.for %
 // CHECK-SAME: iter_args(%[[P:[a-z_0-9]+]] = %{{.*}}, %[[P2:[a-z_0-9]+]] = %{{.*}}, %[[Q:[a-z_0-9]+]] = %{{.*}}, %[[Q2:[a-z_0-9]+]] = %{{.*}}) ->
@@ -171,7 +171,7 @@ func.func @aligned(%x: !t, %y: tensor<?xf32, #relax.sym<["n"]>>, %z: tensor<?xf3
   return %d, %e, %f : tensor<8xf32>, tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["m"]>>
 }
 
-// Tensors of one symbolic size take turns only where the first one is read no more.
+// Tensors of the same symbolic size share memory only after the last use of the first one.
 // CHECK-LABEL: func.func @taking_turns(
 // CHECK: %[[A:[a-z_0-9]+]] = memref.view %[[ARENA:[a-z_0-9]+]][%c0{{[_0-9]*}}][
 // CHECK: call @any(%arg0, %[[A]])
@@ -243,7 +243,7 @@ func.func @computed(%s: tensor<2xi64>, %x: tensor<f32>) -> tensor<f32> {
   return %b : tensor<f32>
 }
 
-// What has no place in the arena, since its size is known only here, is given back behind its last use; a view is one.
+// A tensor whose size is computed at run time has no place in the arena; it is freed after its last use. A view is one.
 // CHECK-LABEL: func.func @short_lives(
 // CHECK: %[[A:[a-z_0-9]+]] = memref.alloc({{.*}}relax.counted
 // CHECK: %[[B:[a-z_0-9]+]] = memref.alloc({{.*}}relax.counted

@@ -1,4 +1,4 @@
-// Rows that a counted loop gathers lie in their place from the start: nothing is joined, nor carried.
+// Rows that a counted loop collects are written to their final place: the loop neither concatenates nor carries them.
 
 // RUN: relax-opt %s --relax-lower-calls | FileCheck %s
 
@@ -53,7 +53,7 @@ func.func @gathered(%x: !row, %count: i64) -> tensor<?x4xf32, #relax.sym<["m", 4
   return %result : tensor<?x4xf32, #relax.sym<["m", 4]>>
 }
 
-// Who reads the rows so far finds them as they are: they are carried.
+// If the loop's body reads the rows collected so far, they are carried.
 // CHECK-LABEL: func.func @read_as_well(
 // CHECK: scf.for {{.*}} iter_args(
 // CHECK: call @join(

@@ -4,7 +4,7 @@ func.func @exp(%x: memref<?x8xf32>, %out: memref<?x8xf32>) attributes {tir.prim_
   return
 }
 
-// A call of a kernel says what it is for: the model's nodes, operators, shapes with their symbols, bytes if known.
+// A kernel's call records its provenance: the model's nodes, operators, symbolic shapes, and bytes if known.
 // CHECK-LABEL: func.func @sites(
 // CHECK: call @known(%arg0, %{{.*}}) {relax.site = {bytes = 80 : i64, inputs = ["f32[2,8]"], main = "relax.matmul",
 // CHECK-SAME: node_operators = ["onnx.MatMul", "onnx.Add", ""], nodes = ["mm", "a/b", "m.py:3:4"],

@@ -18,7 +18,7 @@ func.func @put(%x: memref<1000xf32>, %v: memref<4xf32>, %out: memref<1000xf32>) 
   return
 }
 
-// The condition sees the same memory as the body, and the loop carries nothing but the scalar.
+// The condition reads the same memory as the body, so the loop carries only the scalar.
 // CHECK-LABEL: func.func @iterated(
 // CHECK-NOT: memref.alloc(
 // CHECK: linalg.generic {{.*}} ins(%arg0 : memref<4xf32>) outs(%[[STATE:[a-z_0-9]+]] : memref<4xf32>)
@@ -42,7 +42,7 @@ func.func @iterated(%x: !t, %c: i1) -> !t {
   return %r#1 : !t
 }
 
-// What changes places is read before either buffer is written.
+// Values that a loop swaps are read before either buffer is written.
 // CHECK-LABEL: func.func @exchanged(
 // CHECK: %[[P:[a-z_0-9]+]] = memref.alloca() {{.*}} : memref<4xf32>
 // CHECK: linalg.generic {{.*}} ins(%arg0 : {{.*}} outs(%[[P]]

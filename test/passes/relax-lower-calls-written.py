@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-lower-calls --print-script | FileCheck %s
-"""Inputs that a call may write to are recorded: directly, by a view, by a function that is called, inside of a branch."""
+"""Inputs that a call may write to are recorded: directly, through a view, in a called function, in a branch."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -32,7 +32,7 @@ class Module:
         twice = R.call_tir_inplace(cls.double, (once,), inplace_indices=[0], out_sinfo=R.Tensor((4,), "float32"))
         return twice
 
-    # What is only read is not: nor what is written to in memory of the function's own.
+    # Buffers that are only read are not marked, nor writes to the function's own memory.
     # CHECK-NOT: relax.written
     # CHECK: def reads(
     # CHECK-NOT: relax.written

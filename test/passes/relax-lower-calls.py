@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-lower-calls --print-script | FileCheck %s
-"""What calls of kernels tell about themselves is in relax-lower-calls-sites.mlir: only MLIR's text has such places."""
+"""Lowering of calls.
+
+Facts about calls of kernels are in relax-lower-calls-sites.mlir, since only MLIR's text has such attributes.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -33,7 +36,7 @@ class Module:
         c = R.call_tir(cls.exp, (b,), out_sinfo=R.Tensor(("n", 8), "float32"))
         return c
 
-    # Views have no kernel and no memory of their own. What is an input or a constant is copied where it is returned.
+    # Views have no kernel and no memory of their own. A returned input or constant is copied.
     # CHECK-LABEL: def views(
     # CHECK-NEXT: arg0: T.Buffer((2, 8), "float32"),
     # CHECK-NEXT: arg1: T.Buffer((16,), "float32"),
@@ -50,7 +53,7 @@ class Module:
         flat = R.flatten(x)
         return flat, R.const([1, 2, 255], "uint8")
 
-    # Sizes are computed from the inputs' sizes; what a match_cast says of them is checked.
+    # Sizes are computed from the inputs' sizes. The sizes of a match_cast are checked.
     # CHECK-LABEL: def cast(arg0: T.Buffer(("?",), "float32"), arg1: T.Buffer(("?",), "float32"), arg2: I.type("!llvm.ptr")):
     # CHECK-NEXT: v0 = arg1.shape[0]
     # CHECK-NEXT: xn = arg0.shape[0]
@@ -62,7 +65,7 @@ class Module:
         z = R.match_cast(xn, out_sinfo=R.Tensor(("?",), "float32"))
         return z
 
-    # What may turn out to have another size than the result is not written there, also where that is refused afterwards.
+    # A value that may have another size than the result is not written there, even if a later check refuses it.
     # CHECK-LABEL: def other_size(
     # CHECK-NEXT: arg0: T.Buffer((2, 8), "float32"),
     # CHECK-NEXT: arg1: T.Buffer(("?", 8), "float32"),
@@ -85,7 +88,7 @@ class Module:
         z: R.Tensor(("n", 8), "float32") = R.reshape(own, ("n", 8))
         return z
 
-    # Both branches write the result into one buffer: a kernel at once, what is there before by a copy.
+    # Both branches write the result into one buffer: a kernel directly, an existing tensor by a copy.
     # CHECK-LABEL: def branch(
     # CHECK-NEXT: y = memref.alloca(
     # CHECK-NEXT: if arg0:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Functions with relax.never_alone are parts together with others only; what stays alone comes back to where it was.
+# Functions with relax.never_alone become parts only together with others; single ones are inlined again.
 # RUN: relax-opt %s --relax-merge-composite-functions --print-script | FileCheck %s
 from relax_mlir.script import ir as I, relax as R
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Composite functions of one codegen that hang together become one function that the codegen makes code of; what does and
-# what stays apart, case by case: exp, tanh and add are npu's, abs and sqrt are dsp's.
+# Connected composite functions of one codegen become one function for the codegen. The cases: exp, tanh and add are
+# npu's, abs and sqrt are dsp's.
 # RUN: relax-opt %s --relax-merge-composite-functions --print-script | FileCheck %s
 # RUN: not relax-opt %s --relax-merge-composite-functions=entry-functions=mian 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 # UNKNOWN: error: pass 'relax-merge-composite-functions': there is no graph function @mian
@@ -79,7 +79,7 @@ class Module:
         y = cls.add(cls.exp(x), cls.add(x, b))
         return y
 
-    # Another codegen stands between.
+    # Another codegen's function is between them.
     # CHECK-LABEL: def other_between(
     # CHECK: tanh_npu_2_0 = cls.tanh_npu_2(a)
     # CHECK-NEXT: absolute_dsp_0 = cls.absolute_dsp(tanh_npu_2_0)
@@ -89,7 +89,7 @@ class Module:
         y = cls.exp(cls.absolute(cls.tanh(a)))
         return y
 
-    # The sum needs exp by itself, and what the other codegen makes of it.
+    # The sum needs exp directly, and through the other codegen's function.
     # CHECK-LABEL: def cycle(
     # CHECK-NEXT: x = cls.exp_npu_3(a)
     # CHECK-NEXT: absolute_dsp_1_0 = cls.absolute_dsp_1(x)
@@ -100,7 +100,7 @@ class Module:
         y = cls.add(x, cls.absolute(x))
         return y
 
-    # The same with what no codegen takes.
+    # The same with an operator that no codegen takes.
     # CHECK-LABEL: def unassigned_cycle(
     # CHECK-NEXT: x = cls.exp_npu_4(a)
     # CHECK-NEXT: relu_0: {{.*}} = R.nn.relu(x)
@@ -131,7 +131,7 @@ class Module:
         r = cls.root(cls.absolute(cls.add(x, y)))
         return z, r
 
-    # What others use is a result too.
+    # A value with other users is a result, too.
     # CHECK: def exp_npu_6(
     # CHECK: return x, y, z
     # CHECK-LABEL: def several_results(
@@ -146,7 +146,7 @@ class Module:
         z = cls.add(x, b)
         return x, y, z
 
-    # What reads the first and stands before the second moves behind both.
+    # A reader of the first function before the second one moves behind both.
     # CHECK-LABEL: def moved(
     # CHECK: exp_npu_7_0, exp_npu_7_1 = cls.exp_npu_7(a)
     # CHECK-NEXT: r: {{.*}} = R.nn.relu(exp_npu_7_0)
@@ -158,7 +158,7 @@ class Module:
         y = cls.tanh(x)
         return r, y
 
-    # What is printed in between keeps its place: what stands before it is a function, and what stands behind it.
+    # A print in between keeps its place: the functions before it are one part, and those after it another one.
     # CHECK-LABEL: def cut(
     # CHECK: exp_npu_8_0, exp_npu_8_1 = cls.exp_npu_8(a)
     # CHECK-NEXT: R.print((exp_npu_8_0,), format="x")

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --relax-observe | FileCheck %s
 // RUN: not relax-opt %s --relax-observe --relax-observe 2>&1 | FileCheck %s --check-prefix=AGAIN
 
-// AGAIN: relax-observe: there is a function @main_observed: what is observed of a function has such a name
+// AGAIN: relax-observe: there is a function @main_observed already: the pass needs this name
 
 // The function itself stays; what calls give is returned by another one, behind what was.
 // CHECK-LABEL: func.func @main(
@@ -13,7 +13,7 @@
 // CHECK: %[[D:.*]]:2 = "relax.call_dps_packed"(%[[B]])
 // CHECK: return %[[D]]#0, %[[C]], %[[A]], %[[B]], %[[C]], %[[D]]#0 :
 
-// One call alone: its operands are the arguments, but for constants.
+// A function with one call: its operands are the arguments, except for constants.
 // CHECK-LABEL: func.func @main_observed_0(%arg0: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
 // CHECK-NEXT: %[[A:.*]] = "relax.call_tir"(%arg0) {func = @twice}
 // CHECK-NEXT: return %[[A]]
@@ -21,7 +21,7 @@
 // CHECK-NEXT: %[[C:.*]] = arith.constant
 // CHECK-NEXT: "relax.call_tir"(%arg0, %[[C]]) {func = @plus}
 // CHECK-LABEL: func.func @main_observed_2(
-// What nothing reads is memory that a part works in.
+// Outputs that no operation reads are workspace.
 // CHECK-LABEL: func.func @main_observed_3(%arg0: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
 // What needs a number of the function's is not there alone.
 // CHECK-NOT: @main_observed_4

@@ -1,4 +1,4 @@
-// Loops that do not need each other become functions, whose calls stand in a row and may run at the same time.
+// Independent loops become functions whose calls are adjacent, so that they may run at the same time.
 
 // RUN: relax-opt %s --relax-outline-branches | FileCheck %s
 // RUN: relax-opt %s --relax-outline-branches --tir-apply-plan --tir-bufferize --relax-plan-memory | FileCheck %s --check-prefix=MEMORY
@@ -29,7 +29,7 @@ func.func private @calling(%x: memref<1024xf32>, %out: memref<1024xf32>) attribu
   return
 }
 
-// What stands between them goes before the first one, or stays behind both.
+// Operations between the two loops move before the first one, or stay after both.
 // CHECK-LABEL: func.func private @independent.branch(
 // CHECK: scf.for
 // CHECK: return %{{.*}} : tensor<1024xf32>
@@ -42,7 +42,7 @@ func.func private @calling(%x: memref<1024xf32>, %out: memref<1024xf32>) attribu
 // CHECK-NEXT: %[[C:.*]] = "relax.call_tir"(%[[A]]) {func = @step}
 // CHECK-NEXT: return %[[C]], %[[B]]
 
-// What the second one makes is not where what the first one reads was: that is read at the same time.
+// The second loop's results do not reuse memory that the first one reads, since both run at the same time.
 // MEMORY-LABEL: func.func @independent(
 // MEMORY: "relax.call_tir"(%arg0) {func = @step, relax.memory = ["{{.*}}; live [[BEFORE:[0-9]+]] to {{[0-9]+}}"]}
 // MEMORY: call @independent.branch(%arg0) {{.*}}relax.memory = ["{{.*}}; live [[AT:[0-9]+]] to {{[0-9]+}}"]
@@ -76,7 +76,7 @@ func.func @independent(%x: !t) -> (!t, !t) {
   return %c, %b : !t, !t
 }
 
-// The second one needs what the first one makes.
+// The second loop needs the first one's result.
 // CHECK-LABEL: func.func @chained(
 // CHECK-COUNT-2: scf.for
 func.func @chained(%x: !t) -> !t {
@@ -131,7 +131,7 @@ func.func @not_worth_it(%x: !t) -> (!t, !t, !t, !t, !t, !t) {
   return %a, %b, %c, %d, %e, %f : !t, !t, !t, !t, !t, !t
 }
 
-// What is written in place between them is seen by whoever comes behind it.
+// Later readers see a tensor that is written in place between the two.
 // CHECK-LABEL: func.func @written_between(
 // CHECK-COUNT-2: scf.for
 func.func @written_between(%x: !t, %y: !t) -> (!t, !t, !t) {

@@ -4,7 +4,7 @@
 func.func private @inner(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.codegen = "npu"} {
   return %x : tensor<4xf32>
 }
-// expected-error @+1 {{@outer is a codegen's part, and calls @inner, which is one too}}
+// expected-error @+1 {{@outer is a part of a codegen, and calls @inner, another part}}
 func.func private @outer(%x: tensor<4xf32>) -> tensor<4xf32> attributes {relax.codegen = "npu"} {
   %0 = call @inner(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A codegen's function becomes a module of its own, with what it calls.
+# A codegen's function becomes a module of its own, with its callees.
 # RUN: relax-opt %s --relax-outline-external --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-outline-external --print-script | FileCheck %s --check-prefix=GONE
 # RUN: relax-opt %s --relax-outline-external=codegen=dsp --print-script | FileCheck %s --check-prefix=CHOSEN
@@ -27,7 +27,7 @@ class Module:
         y = cls.exp(x)
         return y
 
-    # A public function stays, for those who call it.
+    # A public function stays for its callers.
     # CHECK: class whole_dsp:
     # CHECK-NEXT: @R.function
     # CHECK-NEXT: def whole(x: R.Tensor(("n",), "float32"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What codegens have patterns for becomes external modules, in one pass.
+# Matches of codegens' patterns become external modules, in one pass.
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition=codegens=sample --print-script | FileCheck %s
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition='codegens=sample plan=cost' --print-script | FileCheck %s --check-prefix=COST
 # RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition='codegens=sample plan=coast' 2>&1 | FileCheck %s --check-prefix=PLAN
@@ -8,9 +8,9 @@
 # NONE: error: pass 'relax-partition': codegens= names no codegen
 # RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --relax-partition=codegens=sample,sample 2>&1 | FileCheck %s --check-prefix=TWICE
 # TWICE: error: pass 'relax-partition': codegens= names 'sample' twice
-# What is a part has no parts of another codegen.
+# A part cannot have parts of another codegen.
 # RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_codegen --pass-pipeline='builtin.module(relax-partition{codegens=sample},external(relax-inline{include-composites=true},relax-partition{codegens=c}))' 2>&1 | FileCheck %s --check-prefix=NESTED
-# NESTED: relax-partition.py:{{.*}}: error: pass 'relax-outline-external': @fused_matmul_nn_relu_sample is a part of the codegen 'sample': it has no parts of its own
+# NESTED: relax-partition.py:{{.*}}: error: pass 'relax-outline-external': @fused_matmul_nn_relu_sample is a part of the codegen 'sample', and cannot have parts itself
 from relax_mlir.script import ir as I, relax as R
 
 

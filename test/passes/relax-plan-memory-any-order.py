@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory' --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory{any-order=true}' --print-script | FileCheck %s --check-prefix=ANY
-"""Where kernels' points run in any order, a result overlaps an operand only where each point reads what it writes, and memory begins where vectors do."""
+"""Kernels with unordered points: a result overlaps an operand only if each point reads the element that it writes.
+
+Memory begins at an alignment for vectors.
+"""
 
 from relax_mlir.script import ir as I, relax as R
 
@@ -20,7 +23,8 @@ class Ordered:
         c = R.negative(b)
         return R.permute_dims(c, axes=[1, 0])
 
-    # GPUs load 16 bytes at once from where memory begins: there, parts of results and what shares a slot begin so.
+    # GPUs load 16 bytes at once from the beginning of memory, so parts of results and tensors in slots have this
+    # alignment.
     # CHECK-LABEL: def of_eight_bytes
     # CHECK: cls.sin, (x,), attrs={"relax.memory": ["part; 8*n bytes
     # ANY-LABEL: def of_eight_bytes

@@ -30,7 +30,7 @@ class Elementwise:
 
 @I.ir_module(ssa=True)
 class Alive:
-    # Not over what is read later, nor what the caller has.
+    # Not over a tensor that is read later, nor over the caller's.
     # CHECK: cls.exp, (x,), attrs={"relax.memory": ["arena 0;
     # CHECK: cls.negative, (a,), attrs={"relax.memory": ["arena 256;
     # CHECK: cls.add, (a, b), attrs={"relax.memory": ["operand 0;
@@ -49,7 +49,7 @@ class Alive:
 
 @I.ir_module(ssa=True)
 class Spread:
-    # A row that each row of the result reads stays; what has the result's shape is written over.
+    # A row that each row of the result reads stays. An operand of the result's shape is overwritten.
     # CHECK: cls.add, (b, a), attrs={"relax.memory": ["operand 1;
     # CHECK: cls.flip, (c,), attrs={"relax.memory": ["result 0;
     @R.function
@@ -102,7 +102,7 @@ class Slices:
 
 @I.ir_module(ssa=True)
 class Joined:
-    # What is put next to each other is made there; not what is put there twice, or is the caller's.
+    # Operands of a concat are computed in its memory, except for an operand that occurs twice, or is the caller's.
     # CHECK: cls.flip, (x,), attrs={"relax.memory": ["part; 1024 bytes; live 1 to 3"]},
     # CHECK: cls.flip, (y,), attrs={"relax.memory": ["part; 1024 bytes; live 2 to 5"]},
     # CHECK: cls.concat, (a, b), attrs={"relax.memory": ["arena 0; 2048 bytes; live 1 to 5"]},
@@ -126,7 +126,7 @@ class Joined:
         f = R.flip(e, axis=0)
         return d, f
 
-    # What is the result is put together where the caller wants it, also of what is read once more.
+    # A concat that is returned is built in the caller's memory, also from tensors with later readers.
     # CHECK-LABEL: def returned(
     # CHECK: cls.flip{{.*}}, (x,), attrs={"relax.memory": ["part; 1024 bytes; live
     # CHECK: cls.flip{{.*}}, (y,), attrs={"relax.memory": ["part; 1024 bytes; live
@@ -153,7 +153,7 @@ class Joined:
 
 @I.ir_module(ssa=True)
 class JoinedInPart:
-    # What cannot be made there, as the caller's tensor, is copied, by a kernel that does no more.
+    # An operand that cannot be computed there, such as the caller's tensor, is copied by a kernel that does only this.
     # CHECK: cls.flip, (y,), attrs={"relax.memory": ["part; 1024 bytes; live 1 to 2"]},
     # CHECK: cls.concat, (x, a), attrs={"relax.memory": ["result 0; 2048 bytes; live 1 to 3"]},
     # LOWERED-LABEL: def joined_in_part(
@@ -209,7 +209,7 @@ class Symbolic:
 
 @I.ir_module(ssa=True)
 class Changed:
-    # What changes a few elements of a tensor that ends there copies the others only where it has other memory.
+    # A kernel that changes a few elements of a dying tensor copies the others only if it has other memory.
     # CHECK: cls.scatter_elements, (a, i, u), attrs={"relax.memory": ["operand 0;
     # LOWERED: def scatter_elements(
     # LOWERED: v1 = memref.extract_aligned_pointer_as_index(A, T.index) != memref.extract_aligned_pointer_as_index(D, T.index)

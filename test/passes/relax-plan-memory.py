@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,func.func(relax-plan-memory)' --split-input-file --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,tir-bufferize,relax-plan-memory,relax-lower-calls' --split-input-file --print-script | FileCheck %s --check-prefix=LOWERED
-"""Where tensors lie and how long they are alive. Situations of Apache TVM's test_transform_static_plan_block_memory.py."""
+"""Places and lifetimes of tensors. Situations of Apache TVM's test_transform_static_plan_block_memory.py."""
 
 from relax_mlir.script import ir as I, relax as R
 
@@ -34,8 +34,8 @@ class Chain:
 
 @I.ir_module(ssa=True)
 class Symbolic:
-    # Tensors of which the sizes are multiples of one expression take turns in a slot; a view has its source's memory,
-    # which lives for as long.
+    # Tensors with sizes that are multiples of one expression share a slot. A view extends the lifetime of its source's
+    # memory.
     # CHECK: "relax.memory_plan": {"arena": 0, "peak": 0, "slots": ["64*n"], "sum": 0}
     # CHECK: def symbolic(
     # CHECK: cls.flip, (x,), attrs={"relax.memory": ["slot 0; 32*n bytes; live 1 to 3"]},
@@ -58,7 +58,7 @@ class Symbolic:
 
 @I.ir_module(ssa=True)
 class Bounded:
-    # What ranges are known of has a place for the most that it can be, and calls with other sizes are refused.
+    # Tensors with known ranges of sizes get memory for the largest size. Calls with other sizes are refused.
     # CHECK: "relax.memory_plan": {"arena": 2048, "peak": 2048, "slots": [], "sum": 2048}
     # CHECK: def bounded(
     # CHECK: cls.flip, (x,), attrs={"relax.memory": ["arena 0; 32*n bytes, at most 2048; live 1 to 2"]},

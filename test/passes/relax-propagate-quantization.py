@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-propagate-quantization --print-script | FileCheck %s
 # RUN: relax-opt %s --relax-propagate-quantization=products=false --print-script | FileCheck %s --check-prefix=REAL
-"""Scales are powers of two, so that what becomes of them can be written down. That results stay the same is tested in
-test/python/passes/test_propagate_quantization.py."""
+"""Propagation with powers of two as scales, so that the results are exact in the text.
+
+Results are compared in test/python/passes/test_propagate_quantization.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 
 @I.ir_module(ssa=True)
 class Module:
-    # Bytes are multiplied as they lie, with sums in i32. What the data's zero point adds, 3 times the sums of columns,
-    # and the bias of the product's scale are one constant; the product's scale and the result's are one number.
+    # Bytes are multiplied directly, with sums in i32. The data's zero point (3 times the columns' sums) and the bias in
+    # the product's scale are one constant. The product's and the result's scale are one number.
     # CHECK-LABEL: def product(
     # CHECK-NEXT: matmul_0: {{.*}} = R.matmul(
     # CHECK-NEXT: x, R.const({{\[\[1, -2\], \[2, -1\]\]}}, "int8"), out_dtype="int32",
@@ -33,8 +35,8 @@ class Module:
         y = R.quantize(d, R.const(0.25, "float32"), R.const(5, "uint8"), axis=0, out_dtype="uint8")
         return y
 
-    # Signed bytes inside of the program are unsigned ones, 128 more: the zero point is 0, and what pads is too. Weights
-    # with a zero point have none where they stay bytes.
+    # Signed bytes inside of the program become unsigned, 128 more: the zero point is 0, and so is the padding. Weights
+    # with a zero point lose it if they still fit bytes.
     # CHECK-LABEL: def convolution(
     # CHECK-NEXT: a: {{.*}} = R.quantize(
     # CHECK-NEXT: x, R.const(0.5, "float32"), R.const(0, "uint8"), out_dtype="uint8",
@@ -53,8 +55,8 @@ class Module:
         b = R.dequantize(w, R.const(0.5, "float32"), R.const(128, "uint8"))
         return R.nn.conv2d(a, b, padding=[1, 1, 1, 1])
 
-    # Data that convolutions pad lie within their zero point. Weights that are no bytes without theirs keep it: it is
-    # taken off by what is under each window, all channels added first.
+    # Padded data of convolutions lie within their zero point. Weights that do not fit bytes without their zero point
+    # keep it: a sum over each window's elements and all channels corrects for it.
     # CHECK-LABEL: def padded(
     # CHECK-NEXT: pad_0: {{.*}} = R.nn.pad(
     # CHECK-NEXT: x, pad_width=(0, 0, 0, 0, 1, 1, 1, 1), pad_value=7.0,
@@ -89,7 +91,7 @@ class Module:
         b = R.dequantize(w, R.const(0.5, "float32"), R.const(0, "uint8"))
         return R.nn.conv2d(a, b, groups=2)
 
-    # Nothing is constant here: both zero points are sums of what the other side has.
+    # Nothing is constant here: both zero points need sums of the other operand.
     # CHECK-LABEL: def attention(
     # CHECK: c: {{.*}} = R.permute_dims(k, axes=(0, 2, 1))
     # CHECK-NEXT: matmul_0: {{.*}} = R.matmul(q, c, out_dtype="int32")
@@ -128,7 +130,7 @@ class Module:
         a = R.subtract(R.astype(x, dtype="int32"), R.const(2, "int32"))
         return R.matmul(a, R.const([[1, -1], [2, -1]], "int8"), out_dtype="int32")
 
-    # What moves numbers moves bytes: rows of a table, a window's largest, ReLU, padding.
+    # Operators that move numbers move bytes: rows of a table, a window's maximum, ReLU, padding.
     # CHECK-LABEL: def moves(
     # CHECK: R.take(x, rows, axis=0)
     # CHECK-NEXT: {{.*}} = R.permute_dims(take_0
@@ -150,7 +152,7 @@ class Module:
         c = R.nn.relu(R.nn.max_pool2d(b, pool_size=[2, 2]))
         return R.nn.pad(c, pad_width=[0, 0, 0, 0, 0, 1, 0, 0])
 
-    # Parts of one scale are joined as they are; those of others are given it before. Halves have their whole's scale.
+    # Parts of one scale are joined directly, and others are rescaled before. Halves have the scale of the whole.
     # CHECK-LABEL: def parts(
     # CHECK-NEXT: a: {{.*}} = R.concat((x, x), axis=1)
     # CHECK-NEXT: split_0, split_1 = R.split(
@@ -203,7 +205,7 @@ class Module:
         e = R.minimum(d, R.const(2.0, "float32"))
         return R.quantize(e, R.const(0.25, "float32"), R.const(5, "uint8"), axis=0, out_dtype="uint8")
 
-    # It stays where a step's number is not known, or somebody else reads what a step makes.
+    # Not propagated: a step of unknown size, or another reader of an intermediate result.
     # CHECK-LABEL: def unknown(
     # CHECK: R.multiply(astype_0, R.const(0.25, "float32"))
     # CHECK: c, R.const(0.25, "float32"), R.const(5, "uint8")

@@ -22,8 +22,8 @@ class Module:
         heads = R.reshape(several, ("b", 8, 64, "n"))
         return R.matmul(q, heads)
 
-    # As torch exports it: batches and heads are counted as one on the way, and what scores are scaled by goes to the
-    # queries, of which there are no more than keys.
+    # Torch's form: batches and heads are one dimension on the way, and the scale of the scores moves to the queries, of
+    # which there are at most as many as keys.
     # CHECK-LABEL: def turned(
     # CHECK: R.multiply(q, R.const(0.5, "float32"))
     # CHECK: permute_dims_0: {{.*}} = R.permute_dims(k, axes=(0, 1, 3, 2))

@@ -79,7 +79,7 @@ class Module:
         i = R.matmul(h, z)
         return e, g, h, i
 
-    # A vector next to batches would be taken for a matrix; what is rounded in between stays so.
+    # A vector next to batches would be taken for a matrix. An intermediate rounding stays.
     # CHECK-LABEL: def others(
     # CHECK: matmul_0: {{.*}} = R.matmul(v, b)
     # CHECK-NEXT: p: {{.*}} = R.matmul(matmul_0, c)

@@ -48,7 +48,7 @@ class Module:
         s = R.concat((R.permute_dims(a),))
         return p, q, r, t, s
 
-    # What it is for: three weights of an exporter are one, read in its layout.
+    # The purpose: three weights of an exporter become one, read in its layout.
     # TOGETHER-LABEL: def projections(
     # TOGETHER: p_q: R.Tensor((9, 4), "float32") = R.concat((a, b))
     # TOGETHER-NEXT: p_q_1: R.Tensor(("n", 9), "float32") = R.einsum((x, p_q), subscripts="IK,JK->IJ")

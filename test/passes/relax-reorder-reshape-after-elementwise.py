@@ -7,7 +7,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # As exporters write dense layers of sequences: bias, activation and what is added to it follow the product.
+    # Exporters' form of dense layers on sequences: bias, activation and residual follow the product.
     # CHECK-LABEL: def layer(
     # CHECK: matmul_0: R.Tensor((6, 4), "float32") = R.matmul(x, w)
     # CHECK-NEXT: add_0: R.Tensor((6, 4), "float32") = R.add(matmul_0, bias)
@@ -42,7 +42,7 @@ class Module:
         y = R.add(p, R.multiply(p, R.const(2.0, "float32")))
         return y
 
-    # A bias of each row, of which there would be others; no product; what is to be added to a product in its layout.
+    # Not moved: a bias per row, whose number would change; no product; an operand of a product in its layout.
     # CHECK-LABEL: def stays(
     # CHECK: a: R.Tensor((2, 2, 6), "float32") = R.add(p, rows)
     # CHECK: b: R.Tensor((2, 2, 6), "float32") = R.nn.relu(reshape_0)

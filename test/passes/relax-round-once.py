@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-round-once --print-script | FileCheck %s
-"""Sums of products stay f32 through the operators on elements behind them, and are rounded once."""
+"""Sums of products stay f32 through later elementwise operators, and are rounded once."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -23,7 +23,7 @@ class Module:
         active = R.nn.gelu(biased)
         return active
 
-    # What several use is rounded for all of them, and read so; what is cast back was there in f32.
+    # A value with several users is rounded for all of them. A cast back uses the f32 value.
     # CHECK-LABEL: def residual(
     # CHECK: y: R.Tensor((4, 4), "float32") = R.matmul(x, w, out_dtype="float32")
     # CHECK-NEXT: less: R.Tensor((4, 4), "float32") = R.negative(y)
@@ -62,7 +62,7 @@ class Module:
         active = R.nn.relu(sum)
         return active
 
-    # One operator alone is worth no other rounding than the model's; what is cast back is there in f32.
+    # A single operator does not justify another rounding than the model's. A cast back uses the f32 value.
     # CHECK-LABEL: def scores(
     # CHECK: y: R.Tensor((4, 4), "float16") = R.matmul(x, w)
     # CHECK-NEXT: masked: R.Tensor((4, 4), "float16") = R.add(y, mask)
@@ -80,7 +80,8 @@ class Module:
         e = R.exp(wide)
         return largest, e
 
-    # Views, sums and other products take 16 bits; products that something but elements use give them; wide ones stay.
+    # Views, sums and other products take 16 bits, products with other users than elementwise ones return them, and wide
+    # ones stay.
     # CHECK-LABEL: def others(
     # CHECK: a: R.Tensor((4, 4), "bfloat16") = R.matmul(x, w)
     # CHECK-NEXT: b: {{.*}} = R.permute_dims(a
@@ -106,7 +107,7 @@ class Module:
         i = R.max(h, axis=[1])
         return e, g, i
 
-    # Several operators on elements read the same f32: what they make is rounded once.
+    # Several elementwise operators read the same f32: their results are rounded once.
     # CHECK-LABEL: def shared(
     # CHECK: a: R.Tensor((4, 4), "float32") = R.nn.relu(y)
     # CHECK-NEXT: b: R.Tensor((4, 4), "float32") = R.nn.gelu(a)

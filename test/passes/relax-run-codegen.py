@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A codegen makes code of its modules; calls of them are calls of what comes with the program.
+# A codegen compiles its modules, and calls of them become calls of functions in the program.
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=npu_codegen --relax-run-codegen --print-script | FileCheck %s
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=npu_codegen --relax-run-codegen | FileCheck %s --check-prefix=MADE
-# What a codegen declines comes back to where it was called; or is an error.
+# A declined part is inlined at its call, or is an error.
 # RUN: env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=npu_codegen --relax-run-codegen='codegen="npu{refuse=npu_f}"' --print-script | FileCheck %s --check-prefix=DECLINED
 # RUN: not env PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=npu_codegen --relax-run-codegen='codegen="npu{refuse=npu_f}" declined=error' 2>&1 | FileCheck %s --check-prefix=ERROR
 # ERROR: error: codegen 'npu' declined @p{{.*}}: was asked to refuse
@@ -33,7 +33,7 @@ class Module:
             y = cls.exp(x)
             return y
 
-    # Nobody calls it.
+    # Nothing calls it.
     # MADE-NOT: name = "idle"
     # DECLINED-NOT: class idle
     @I.ir_module(attrs={"relax.codegen": "npu"})

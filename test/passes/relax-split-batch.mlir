@@ -66,7 +66,7 @@ func.func @open(%x: tensor<?x4x16x16xf32, #relax.sym<["n", 4, 16, 16]>>, %w: ten
 
 // -----
 
-// One convolution has no other to leave anything in the cache for.
+// With a single convolution, no later one can find its output in the cache.
 // CHECK-LABEL: func.func @alone
 // CHECK-NOT: scf.for
 // CHECK: return
@@ -77,7 +77,7 @@ func.func @alone(%x: tensor<8x4x16x16xf32>, %w: tensor<4x4x3x3xf32>) -> tensor<8
 
 // -----
 
-// Weights that are much more than what is made of them are read once for all images.
+// Weights that are much larger than the results are read once for all images.
 // CHECK-LABEL: func.func @heavy
 // CHECK-NOT: scf.for
 // CHECK: return

@@ -16,8 +16,8 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # Products are always computed in 16 bits; what comes behind them follows; what the caller sees keeps its type.
-    # The cast of x serves both products. Constants are rounded here.
+    # Products are always computed in 16 bits, and later operators follow; visible results keep their type. The cast of
+    # x serves both products. Constants are rounded here.
     # CHECK-LABEL: def mlp(
     # CHECK: astype_0: R.Tensor((2, 2), "float16") = R.astype(w, dtype="float16")
     # CHECK-NEXT: astype_1: R.Tensor(("n", 2), "float16") = R.astype(x, dtype="float16")
@@ -50,7 +50,7 @@ class Module:
         sum = R.add(x, down)
         return sum
 
-    # exp never: one cast for all that want f32. Softmax follows what it is of.
+    # exp is never narrow: one cast serves all users of f32. Softmax follows its operand.
     # CHECK-LABEL: def never(
     # CHECK: y: R.Tensor((4, 4), "float16") = R.matmul(
     # CHECK-NEXT: y_1: R.Tensor((4, 4), "float32") = R.astype(y, dtype="float32")
@@ -75,7 +75,7 @@ class Module:
         f = R.nn.softmax(e)
         return e, s, l, f, y
 
-    # A number that f16 has not stays, and what computes with it.
+    # A number beyond f16 stays, with its users.
     # CHECK-LABEL: def large(
     # CHECK: y_1: {{.*}} = R.astype(y, dtype="float32")
     # CHECK-NEXT: m: R.Tensor((4, 4), "float32") = R.add(y_1, R.const(-1e+09, "float32"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --relax-unbind-params='params=%t.npz' --print-script | FileCheck %s
-# What has been written binds again: the function is as it was.
+# Binding the written file restores the function.
 # RUN: relax-opt %s --relax-unbind-params='params=%t.npz' --relax-bind-params='params=%t.npz' --print-script | FileCheck %s --check-prefix=AGAIN
 # RUN: relax-opt %s --relax-unbind-params='params=%t.npz function=twice' --print-script | FileCheck %s --check-prefix=TWICE
 # RUN: relax-opt %s --relax-unbind-params='params=%t.npz weights=s*,wide' --print-script | FileCheck %s --check-prefix=NAMED
@@ -20,7 +20,7 @@ from relax_mlir.script import ir as I, relax as R
 
 @I.ir_module(ssa=True)
 class Module:
-    # Numbers, one element, integers and truths stay; what parameters are called already is not called so again.
+    # Numbers, single elements, integers and booleans stay. Parameters get names that do not exist yet.
     # CHECK-LABEL: @R.function(attrs={"num_input": 2})
     # CHECK-NEXT: def main(
     # CHECK-NEXT: x: R.Tensor(("n", 2), "float32"),

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-plan='target=llvm{cpu=haswell}' | FileCheck %s
-"""CPUs without instructions for bytes sum products of pairs of 16 bits: of the even bytes, and of the odd ones."""
+"""CPUs without instructions for bytes sum products of pairs of 16 bits: of the even bytes, and of the odd bytes."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @I.ir_module(ssa=True)
 class Module:
-    # Copies of the sign come into what is signed, zeros into what is not.
+    # Signed bytes are sign-extended, and unsigned ones are zero-extended.
     # CHECK-LABEL: func.func @mixed(
     # CHECK: %[[COLUMNS:.*]] = vector.shuffle %{{.*}} [0, 16, 1, 17,
     # CHECK: %[[ROWS:.*]] = vector.bitcast %{{.*}} : vector<8xi32> to vector<32xi8>

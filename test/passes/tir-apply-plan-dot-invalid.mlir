@@ -19,9 +19,9 @@ func.func @k(%a: tensor<9x8xi8>, %b: tensor<8x16xi8>, %out: tensor<9x16xi32>) ->
 
 // -----
 
-// A reduction whose sums are in memory.
+// A reduction that keeps its sums in memory.
 func.func @k(%a: tensor<9x8xi8>, %b: tensor<8x16xi8>, %out: tensor<9x16xi32>) -> tensor<9x16xi32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2; vector 1 x 16; dot 2: 4; rule own" does not fit the operation: dot products need a reduction that is carried, not loop 2}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2; vector 1 x 16; dot 2: 4; rule own" does not fit the operation: dot products need a carried reduction, not loop 2}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<9x8xi8>, tensor<8x16xi8>) outs(%out : tensor<9x16xi32>) attrs = {tir.plan = "order 1 0 2; vector 1 x 16; dot 2: 4; rule own"} {
     ^bb0(%p: i8, %q: i8, %r: i32):
@@ -36,7 +36,7 @@ func.func @k(%a: tensor<9x8xi8>, %b: tensor<8x16xi8>, %out: tensor<9x16xi32>) ->
 
 // -----
 
-// Rows whose elements are not adjacent.
+// Rows without adjacent elements.
 func.func @k(%a: tensor<8x9xi8>, %b: tensor<8x16xi8>, %out: tensor<9x16xi32>) -> tensor<9x16xi32> attributes {tir.prim_func} {
   // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2; carried 1; vector 1 x 16; dot 2: 4; rule own" does not fit the operation: dot products need contiguous elements along loop 2, of vectors along loop 1}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
@@ -55,7 +55,7 @@ func.func @k(%a: tensor<8x9xi8>, %b: tensor<8x16xi8>, %out: tensor<9x16xi32>) ->
 
 // Blocks that cut a group.
 func.func @k(%a: tensor<9x8xi8>, %b: tensor<8x16xi8>, %out: tensor<9x16xi32>) -> tensor<9x16xi32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2; carried 1; vector 1 x 16; blocks 2: 6; dot 2: 4; rule own" does not fit the operation: blocks of loop 2 are not made of whole groups of 4}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2; carried 1; vector 1 x 16; blocks 2: 6; dot 2: 4; rule own" does not fit the operation: blocks of loop 2 are no multiples of 4}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<9x8xi8>, tensor<8x16xi8>) outs(%out : tensor<9x16xi32>) attrs = {tir.plan = "order 1 0 2; carried 1; vector 1 x 16; blocks 2: 6; dot 2: 4; rule own"} {
     ^bb0(%p: i8, %q: i8, %r: i32):

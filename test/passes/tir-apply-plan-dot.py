@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-plan='target=llvm{cpu=znver4}' | FileCheck %s
-"""Dot products: vectors of groups that are contiguous, times a group that all lanes share."""
+"""Dot products: vectors of contiguous groups, times a group that all lanes share."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -36,8 +36,8 @@ class Module:
             C[i, j] = C[i, j] + arith.extf(A[i, k], T.float32) * arith.extf(B[k, j], T.float32)
         return C
 
-    # The instruction wants unsigned ones on the left. Both are signed: the shared ones are turned round, and what zeros
-    # would give so is taken away, once for all rows.
+    # The instruction takes unsigned numbers on the left. If both are signed, the shared operand is shifted by 128, and
+    # the surplus is subtracted, once for all rows.
     # CHECK-LABEL: func.func @signed(
     # CHECK: %[[TURNED:.*]] = arith.constant dense<-128> : vector<64xi8>
     # CHECK: %[[OFZEROS:.*]] = llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.512"(%{{.*}}, %[[TURNED]], %{{.*}})

@@ -1,4 +1,4 @@
-// Plans that are no plans, and those that fit neither their operation nor the machine.
+// Malformed plans, and plans that do not fit their operation or the machine.
 
 // RUN: relax-opt %s --tir-apply-plan=target=llvm{vector-bytes=32} --split-input-file --verify-diagnostics
 
@@ -42,7 +42,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order 0 0; vector 0 x 4": column 1: loop 0 stands twice in the order}}
+  // expected-error @+1 {{tir.plan "order 0 0; vector 0 x 4": column 1: loop 0 occurs twice in the order}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 0; vector 0 x 4"} {
     ^bb0(%a: f32, %old: f32):
@@ -68,7 +68,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order 0 1; vector 2 x 4": column 12: loop 2 of 'vector' is none of the order (0, 1)}}
+  // expected-error @+1 {{tir.plan "order 0 1; vector 2 x 4": column 12: loop 2 of 'vector' is not in the order (0, 1)}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 2 x 4"} {
     ^bb0(%a: f32, %old: f32):
@@ -81,7 +81,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order (0 1); vector 1 x 4": column 14: loop 1 of 'vector' is none of the order (0)}}
+  // expected-error @+1 {{tir.plan "order (0 1); vector 1 x 4": column 14: loop 1 of 'vector' is not in the order (0)}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order (0 1); vector 1 x 4"} {
     ^bb0(%a: f32, %old: f32):
@@ -120,7 +120,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{tir.plan "order 0 1; vector 1 x 4; vector 0 x 4": column 26: a second 'vector'}}
+  // expected-error @+1 {{tir.plan "order 0 1; vector 1 x 4; vector 0 x 4": column 26: 'vector' occurs twice}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 4; vector 0 x 4"} {
     ^bb0(%a: f32, %old: f32):
@@ -172,7 +172,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1; vector 1 x 16" does not fit the operation: 16 lanes of 32 bits are more than a vector of 32 bytes has room for}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1; vector 1 x 16" does not fit the operation: 16 lanes of 32 bits do not fit in a vector of 32 bytes}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 16"} {
     ^bb0(%a: f32, %old: f32):
@@ -198,7 +198,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "order (1 0); vector 1 x 8" does not fit the operation: loops 1 and 0 cannot be one: 1 and 0 are not neighbours everywhere}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order (1 0); vector 1 x 8" does not fit the operation: loops 1 and 0 cannot be joined: 1 and 0 are not adjacent in all operands}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order (1 0); vector 1 x 8"} {
     ^bb0(%a: f32, %old: f32):
@@ -224,7 +224,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1; vector 1 x 8; tile 0: 100, 1: 6" does not fit the operation: a step of 600 points is more code than it is worth: 512 at most}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1; vector 1 x 8; tile 0: 100, 1: 6" does not fit the operation: a step has 600 points, at most 512 are allowed: each point is code}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 8; tile 0: 100, 1: 6"} {
     ^bb0(%a: f32, %old: f32):
@@ -263,7 +263,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "start" does not fit the operation: no reduction that keeps its results in registers starts from it}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "start" does not fit the operation: it initializes no reduction that keeps its results in registers}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "start"} {
     ^bb0(%a: f32, %old: f32):
@@ -276,7 +276,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "epilogue of 0" does not fit the operation: operand 0 is no reduction's result that is used here only}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "epilogue of 0" does not fit the operation: operand 0 is no reduction's result without other uses}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6x24xf32>) attrs = {tir.plan = "epilogue of 0"} {
     ^bb0(%a: f32, %old: f32):
@@ -289,7 +289,7 @@ func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> a
 // -----
 
 func.func @sum(%x: tensor<6x24xf32>, %out: tensor<6xf32>) -> tensor<6xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @sum: tir.plan "order 0 1; vector 1 x 8" does not fit the operation: vectors along a reduction have to be carried}}
+  // expected-error @+1 {{PrimFunc @sum: tir.plan "order 0 1; vector 1 x 8" does not fit the operation: a reduction along vectors must be carried}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
       ins(%x : tensor<6x24xf32>) outs(%out : tensor<6xf32>) attrs = {tir.plan = "order 0 1; vector 1 x 8"} {
     ^bb0(%a: f32, %old: f32):
@@ -328,14 +328,14 @@ func.func @sum(%x: tensor<6x24xf32>, %out: tensor<6xf32>) -> tensor<6xf32> attri
 // -----
 
 func.func @named(%x: tensor<6xf32>, %out: tensor<6xf32>) -> tensor<6xf32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @named: tir.plan "order 0; vector 0 x 4" does not fit the operation: loops are made of 'linalg.generic', which linalg-generalize-named-ops makes of 'linalg.copy'}}
+  // expected-error @+1 {{PrimFunc @named: tir.plan "order 0; vector 0 x 4" does not fit the operation: plans need 'linalg.generic'; linalg-generalize-named-ops converts 'linalg.copy'}}
   %0 = linalg.copy {tir.plan = "order 0; vector 0 x 4"} ins(%x : tensor<6xf32>) outs(%out : tensor<6xf32>) -> tensor<6xf32>
   return %0 : tensor<6xf32>
 }
 
 // -----
 
-// What a GPU's threads share.
+// Memory shared by a GPU's threads.
 func.func @k(%x: tensor<6x24xf32>, %out: tensor<6x24xf32>) -> tensor<6x24xf32> attributes {tir.prim_func} {
   // expected-error @+1 {{does not fit the operation: 'threads', 'shared', 'stages', 'instruction' and 'parts' are for blocks of a GPU's threads}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}

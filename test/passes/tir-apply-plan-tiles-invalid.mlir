@@ -38,7 +38,7 @@ func.func @k(%a: tensor<20x8xi8>, %b: tensor<8x50xi8>, %out: tensor<20x50xi32>) 
 
 // Rows that are columns.
 func.func @k(%a: tensor<20x8xi8>, %b: tensor<8x50xi8>, %out: tensor<20x50xi32>) -> tensor<20x50xi32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1 2; carried 1; vector 1 x 16; panel 1 along 2: 8; dot 2: 4; tiles 1: 16; rule own" does not fit the operation: loop 1 has no rows of operand 0 alone for tiles}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1 2; carried 1; vector 1 x 16; panel 1 along 2: 8; dot 2: 4; tiles 1: 16; rule own" does not fit the operation: loop 1 has no rows for tiles: only operand 0 may use it}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<20x8xi8>, tensor<8x50xi8>) outs(%out : tensor<20x50xi32>) attrs = {tir.plan = "order 0 1 2; carried 1; vector 1 x 16; panel 1 along 2: 8; dot 2: 4; tiles 1: 16; rule own"} {
     ^bb0(%p: i8, %q: i8, %r: i32):
@@ -55,7 +55,7 @@ func.func @k(%a: tensor<20x8xi8>, %b: tensor<8x50xi8>, %out: tensor<20x50xi32>) 
 
 // Rows inside of the columns' loop.
 func.func @k(%a: tensor<20x8xi8>, %b: tensor<8x50xi8>, %out: tensor<20x50xi32>) -> tensor<20x50xi32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2; carried 1; vector 1 x 16; panel 1 along 2: 8; dot 2: 4; tiles 0: 16; rule own" does not fit the operation: rows of tiles are copied outside of the columns' loop: loop 0 stands inside}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2; carried 1; vector 1 x 16; panel 1 along 2: 8; dot 2: 4; tiles 0: 16; rule own" does not fit the operation: rows of tiles are copied outside of the columns' loop: loop 0 is inside}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<20x8xi8>, tensor<8x50xi8>) outs(%out : tensor<20x50xi32>) attrs = {tir.plan = "order 1 0 2; carried 1; vector 1 x 16; panel 1 along 2: 8; dot 2: 4; tiles 0: 16; rule own"} {
     ^bb0(%p: i8, %q: i8, %r: i32):
@@ -89,7 +89,7 @@ func.func @k(%a: tensor<20x8xi8>, %b: tensor<8x50xi8>, %out: tensor<20x50xi32>) 
 
 // Blocks that cut steps.
 func.func @k(%a: tensor<20x8xi8>, %b: tensor<8x50xi8>, %out: tensor<20x50xi32>) -> tensor<20x50xi32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1 2; carried 1; vector 1 x 16; tile 1: 2; blocks 1: 48; panel 1 along 2: 8; dot 2: 4; tiles 0: 16; rule own" does not fit the operation: blocks of tiles are of whole steps, and not of the reduction}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1 2; carried 1; vector 1 x 16; tile 1: 2; blocks 1: 48; panel 1 along 2: 8; dot 2: 4; tiles 0: 16; rule own" does not fit the operation: blocks of tiles must consist of whole steps, and must not split the reduction}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<20x8xi8>, tensor<8x50xi8>) outs(%out : tensor<20x50xi32>) attrs = {tir.plan = "order 0 1 2; carried 1; vector 1 x 16; tile 1: 2; blocks 1: 48; panel 1 along 2: 8; dot 2: 4; tiles 0: 16; rule own"} {
     ^bb0(%p: i8, %q: i8, %r: i32):
@@ -123,7 +123,7 @@ func.func @k(%a: tensor<20x?xi8>, %b: tensor<?x50xi8>, %out: tensor<20x50xi32>) 
 
 // Tiles without a dot.
 func.func @k(%a: tensor<20x8xi8>, %b: tensor<8x50xi8>, %out: tensor<20x50xi32>) -> tensor<20x50xi32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1 2; carried 1; vector 1 x 16; panel 1 along 2: 8; tiles 0: 16; rule own" does not fit the operation: tiles are of dot products, and the plan has none}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 0 1 2; carried 1; vector 1 x 16; panel 1 along 2: 8; tiles 0: 16; rule own" does not fit the operation: tiles need dot products, but the plan has none}}
   %0 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
       ins(%a, %b : tensor<20x8xi8>, tensor<8x50xi8>) outs(%out : tensor<20x50xi32>) attrs = {tir.plan = "order 0 1 2; carried 1; vector 1 x 16; panel 1 along 2: 8; tiles 0: 16; rule own"} {
     ^bb0(%p: i8, %q: i8, %r: i32):
@@ -138,9 +138,9 @@ func.func @k(%a: tensor<20x8xi8>, %b: tensor<8x50xi8>, %out: tensor<20x50xi32>) 
 
 // -----
 
-// A convolution whose taps make no whole tiles.
+// A convolution with a number of taps that does not fill tiles.
 func.func @k(%x: tensor<2x12x16xi8>, %w: tensor<2x2x3x16x16xi8>, %out: tensor<10x2x16xi32>) -> tensor<10x2x16xi32> attributes {tir.prim_func} {
-  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2 3 4 5; carried 3; vector 2 x 16; dot 5: 4; tiles 1: 16; rule own" does not fit the operation: the reductions are not made of whole tiles of 64 steps}}
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2 3 4 5; carried 3; vector 2 x 16; dot 5: 4; tiles 1: 16; rule own" does not fit the operation: the reductions are no multiples of tiles of 64 steps}}
   %0 = linalg.generic {indexing_maps = [affine_map<(o, p, v, b, t, c) -> (b, p + t, c)>, affine_map<(o, p, v, b, t, c) -> (o, b, t, c, v)>, affine_map<(o, p, v, b, t, c) -> (p, o, v)>], iterator_types = ["parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
       ins(%x, %w : tensor<2x12x16xi8>, tensor<2x2x3x16x16xi8>) outs(%out : tensor<10x2x16xi32>) attrs = {tir.plan = "order 1 0 2 3 4 5; carried 3; vector 2 x 16; dot 5: 4; tiles 1: 16; rule own"} {
     ^bb0(%p: i8, %q: i8, %r: i32):

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-plan='target=llvm{cores=4}' --tir-apply-plan='target=llvm{cores=4}' | FileCheck %s
 # RUN: relax-opt %s --tir-plan='target=llvm{cores=1}' --tir-apply-plan='target=llvm{cores=1}' | FileCheck %s --check-prefix=ALONE
-"""What no plan covers: threads share a loop whose steps write their own elements. Results: test_schedule_unplanned.py."""
+"""Loops without a plan: threads share a loop with steps that write distinct elements.
+
+Results: test_schedule_unplanned.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -1,4 +1,4 @@
-// What says itself better in MLIR's text: upstream's named operations, and its sequences of transformations.
+// Plans written in MLIR's text: upstream's named operations, and its transform sequences.
 
 // RUN: relax-opt %s --tir-plan=target=llvm{vector-bytes=64} --tir-apply-plan=target=llvm{vector-bytes=64} --split-input-file | FileCheck %s
 
@@ -6,7 +6,7 @@
 // CHECK-NOT: linalg
 // CHECK: scf.for
 // CHECK: scf.for {{.*}} iter_args
-// CHECK-COUNT-24: arith.addf {{.*}} fastmath<contract> : vector<16xf32>
+// CHECK-COUNT-24: math.fma {{.*}} : vector<16xf32>
 // CHECK-COUNT-24: vector.transfer_write
 func.func @matmul(%a: tensor<60x32xf32>, %b: tensor<32x64xf32>, %out: tensor<60x64xf32>) -> tensor<60x64xf32>
     attributes {tir.prim_func, tir.op_pattern = "out_ewise_fusable"} {

@@ -2,8 +2,10 @@
 # RUN: relax-opt %s --tir-plan=target="llvm{vector-bytes=64 cores=1}" --tir-apply-plan=target="llvm{vector-bytes=64 cores=1}" --print-script | FileCheck %s
 # RUN: relax-opt %s --tir-plan=target="llvm{vector-bytes=32 cores=1}" --tir-apply-plan=target="llvm{vector-bytes=32 cores=1}" --print-script | FileCheck %s --check-prefix=SHORT
 # RUN: relax-opt %s --tir-plan=target=default --tir-apply-plan --print-script | FileCheck %s --check-prefix=DEFAULT
-"""Tiles and vectors instead of linalg, as plans say: chosen ones, and at the end some that were written by hand.
-What says itself better in MLIR's text, a sequence of transformations: tir-apply-plan-upstream.mlir."""
+"""Tiles and vectors instead of linalg, according to plans: chosen ones, and handwritten ones at the end.
+
+A sequence of transformations is clearer in MLIR's text: tir-apply-plan-upstream.mlir.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -51,7 +53,8 @@ class Module:
             C[i, j] = A[i, j] + B[i, j]
         return C
 
-    # What the output is filled with is where the sums in registers start; nothing is written before they are done.
+    # The fill value of the output is the initial value of the sums in registers. Nothing is written before they are
+    # complete.
     # CHECK-LABEL: def matmul(
     # CHECK: ) ->
     # CHECK-NEXT: for i in range(0, 60, 6):
@@ -59,7 +62,7 @@ class Module:
     # CHECK-NEXT: v1 = v0
     # CHECK: v24 = v0
     # CHECK-NEXT: for j in range(32):
-    # CHECK-COUNT-24: arith.addf({{.*}}, fastmath="contract"), fastmath="contract")
+    # CHECK-COUNT-24: math.fma(
     # CHECK-NOT: arith.addf
     # CHECK: C.vstore(v1, [i, 0])
     # CHECK-COUNT-22: C.vstore(
@@ -74,8 +77,8 @@ class Module:
             C[i, j] = C[i, j] + A[i, k] * B[k, j]
         return C
 
-    # Four partial sums along the reduction, then whole vectors, the last one under a mask that no loop changes, at last
-    # one number of all lanes.
+    # Four partial sums along the reduction, then whole vectors, with a mask for the last one that no loop changes,
+    # finally a horizontal sum.
     # CHECK-LABEL: def row_sums(
     # CHECK: ) ->
     # CHECK-NEXT: v0 = A.shape[0]
@@ -95,8 +98,10 @@ class Module:
     # CHECK-NEXT: for j in range(v4, v1, 16, carry=[v5, v6, v7, v8]):
     # CHECK-NEXT: v9 = vector.create_mask(v1 - v4, T.boolx16)
     # CHECK-NEXT: v5 = arith.select(v9, A.vload([i, j], T.float32x16, mask=v9) + v5, v5)
-    # CHECK-NEXT: v9 = vector.reduction(v5 + v6 + (v7 + v8), T.float32(0.0), fastmath="reassoc", kind="add")
-    # CHECK-NEXT: B[i] = v9
+    # CHECK-NEXT: v9 = v5 + v7 + (v6 + v8)
+    # CHECK-NEXT: v10 = vector.shuffle(v9, v9, T.float32x8, mask=(0, 1, 2, 3, 4, 5, 6, 7)) + vector.shuffle(v9, v9, T.float32x8, mask=(8, 9, 10, 11, 12, 13, 14, 15))
+    # CHECK: v13 = vector.shuffle(v12, v12, T.float32x1, mask=(0,)) + vector.shuffle(v12, v12, T.float32x1, mask=(1,))
+    # CHECK-NEXT: B[i] = 0.0 + vector.extract(v13, T.float32, static_position=(0,))
     # CHECK-NEXT: return B
     @T.prim_func(attrs={"tir.op_pattern": "comm_reduce"})
     def row_sums(A: T.Tensor(("?", "?"), "float32"), B: T.Tensor(("?",), "float32")) -> T.Tensor(("?",), "float32"):
@@ -105,7 +110,8 @@ class Module:
             B[i] = A[i, j] + B[i]
         return B
 
-    # Which of two zeros is the larger is not defined. What is new comes first: whether it is NaN is known before the rest.
+    # The larger of two zeros is not defined. The new value is the first operand: whether it is NaN is known before the
+    # rest.
     # CHECK-LABEL: def largest(
     # CHECK: v1 = arith.maximumf(A.vload([0], T.float32x16), v0, fastmath="nsz")
     @T.prim_func(attrs={"tir.op_pattern": "comm_reduce"})
@@ -130,7 +136,7 @@ class Module:
             C[i, j] = table[places[i], j]
         return C
 
-    # What no plan fits stays as it is, with the reason: here, a body with a loop.
+    # A nest that no plan fits stays, with the reason: here, a body with a loop.
     # CHECK-LABEL: def loop_inside(
     # CHECK-NEXT: for i in T.grid(64, annotations={"tir.unplanned": "its body has a 'scf.for'"}):
     # CHECK-NEXT: v0 = A[i]
@@ -147,7 +153,7 @@ class Module:
             B[i] = power
         return B
 
-    # A function that is no PrimFunc is left alone.
+    # Other functions than PrimFuncs stay unchanged.
     # CHECK-LABEL: def other(
     # CHECK-NEXT: for i in T.grid(64): y[i] = x[i]
     # CHECK-NEXT: return y

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
 
-// Choices in what blocks compute.
+// Selects in the computation of blocks.
 
-// Of two values that one which is asked for is computed.
+// Only the selected one of two values is computed.
 // CHECK-LABEL: def one_of_two(
 // CHECK:     for i in range(4):
 // CHECK-NEXT:         v0 = A[i]

@@ -1,4 +1,4 @@
-// A copy of a constant in another layout is made once: callers give what it would make.
+// A constant's copy to another layout is folded: callers pass the copied constant.
 
 // RUN: relax-opt %s --tir-apply-schedule | FileCheck %s
 
@@ -33,7 +33,7 @@ func.func private @packed(%x: tensor<4x2xf32>, %w: tensor<2x4xf32>, %y: tensor<4
   return %0 : tensor<4x4xf32>
 }
 
-// One of its callers gives no constant: each call copies.
+// One of the callers passes no constant, so each call copies.
 // CHECK-LABEL: func.func private @given(
 // CHECK-SAME: memref<4x2xf32>, %{{.*}}: memref<2x4xf32>, %{{.*}}: memref<4x4xf32>)
 // CHECK: memref.alloca

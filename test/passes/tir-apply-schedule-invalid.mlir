@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
 
-// What has no form as loops around blocks.
+// Operations that cannot be written as loops around blocks.
 
-// expected-error@+1 {{@f has branches between blocks of IR: it has no loops to schedule}}
+// expected-error@+1 {{@f has branches between IR blocks, so it has no loops to schedule}}
 func.func @f(%c: i1, %a: memref<8xf32>, %b: memref<8xf32>) attributes {tir.prim_func, tir.schedule = ["# schedule 1", "B = sch.get_block(\22f\22)"]} {
   cf.cond_br %c, ^bb1, ^bb2
 ^bb1:
@@ -15,7 +15,7 @@ func.func @f(%c: i1, %a: memref<8xf32>, %b: memref<8xf32>) attributes {tir.prim_
 
 // -----
 
-// expected-error@+1 {{@f has no operation of linalg: there is nothing to schedule}}
+// expected-error@+1 {{@f has no linalg operation: there is nothing to schedule}}
 func.func @f(%a: memref<8xf32>) attributes {tir.prim_func, tir.schedule = ["# schedule 1", "B = sch.get_block(\22f\22)"]} {
   return
 }
@@ -24,7 +24,7 @@ func.func @f(%a: memref<8xf32>) attributes {tir.prim_func, tir.schedule = ["# sc
 
 func.func private @g() -> memref<8xf32>
 func.func @f(%a: memref<8xf32>) attributes {tir.prim_func, tir.schedule = ["# schedule 1", "B = sch.get_block(\22f\22)"]} {
-  // expected-error@+1 {{@f has a 'func.call': only operations of linalg, and views of what they work on, can be scheduled}}
+  // expected-error@+1 {{@f has a 'func.call': only linalg operations, and views of their operands, can be scheduled}}
   %0 = call @g() : () -> memref<8xf32>
   linalg.copy ins(%0 : memref<8xf32>) outs(%a : memref<8xf32>)
   return
@@ -89,7 +89,7 @@ func.func @f(%a: memref<8xf32>) attributes {tir.prim_func, tir.schedule = ["# sc
   ^bb0(%x: f32):
     %c0 = arith.constant 0 : index
     %m = memref.alloca() : memref<1xf32>
-    // expected-error@+1 {{an element of memory that is no parameter's is read}}
+    // expected-error@+1 {{a body reads an element of memory that is no parameter}}
     %0 = memref.load %m[%c0] : memref<1xf32>
     linalg.yield %0 : f32
   }
@@ -103,7 +103,7 @@ func.func @f(%a: memref<8xf32>, %b: memref<2x4xf32>) attributes {tir.prim_func, 
   linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} outs(%a : memref<8xf32>) {
   ^bb0(%x: f32):
     %i = linalg.index 0 : index
-    // expected-error@+1 {{an element of a view at a place that is computed is read}}
+    // expected-error@+1 {{a body reads an element of a view at a computed index}}
     %0 = memref.load %v[%i] : memref<8xf32>
     linalg.yield %0 : f32
   }

@@ -3,7 +3,7 @@
 
 // Memory as loops are read from it: views are arithmetic of indices.
 
-// What is at offsets and strides, without a dimension of one element.
+// A view with offsets and strides that drops a dimension of one element.
 // CHECK-LABEL: def subview(
 // CHECK:     for i in range(3):
 // CHECK-NEXT:         for j in range(4):
@@ -77,7 +77,7 @@ func.func @collapsed_open(%a: memref<?x4xf32>, %b: memref<?xf32>) attributes {ti
   return
 }
 
-// One dimension as several.
+// One dimension expanded to several.
 // CHECK-LABEL: def expanded(
 // CHECK:     for i in range(2):
 // CHECK-NEXT:         for j in range(3):

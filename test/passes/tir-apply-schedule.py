@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""What is read comes out again, but for what schedules change."""
+"""Scripts are printed as they were read, except for the changes of schedules."""
 
 from relax_mlir.script import ir as I, tir as T
 

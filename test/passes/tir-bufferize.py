@@ -15,7 +15,7 @@ class Module:
             B[i] = A[i] + A[i]
         return B
 
-    # An input that is returned is copied, by a loop; what is allocated on the way is given back.
+    # A loop copies a returned input. Temporary memory is released.
     # CHECK-LABEL: def both(
     # CHECK-NEXT: v0 = memref.alloc(
     # CHECK-NEXT: v0[0] = 1.0
@@ -33,7 +33,7 @@ class Module:
             C[i] = one[0]
         return A, C
 
-    # A function on memory, and one of the graph, stay as they are.
+    # A function on memory, and one of the graph, stay unchanged.
     # CHECK: @T.prim_func
     # CHECK-NEXT: def by_hand(A: T.Buffer((4,), "float32")):
     # CHECK-NEXT: return
@@ -48,7 +48,7 @@ class Module:
     def graph(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
         return x
 
-    # What a loop carries on is written in place, also where its dimensions were joined for that.
+    # Loop-carried values are updated in place, also if dimensions were joined for this.
     # CHECK-LABEL: def carried(
     # CHECK-NEXT: v0 = memref.alloc(
     # CHECK-NEXT: v0[:] = 1.0
@@ -95,8 +95,8 @@ class Module:
             B[i, j] = math.exp(apart[i, j])
         return B
 
-    # What a loop carries on has one place for all rounds. What is only moved to another place is copied before any of
-    # the places is written to: the two here change places.
+    # Loop-carried values have one place for all iterations. Values that only move to another place are copied before a
+    # place is written: these two change places.
     # CHECK-LABEL: def changing_places(
     # CHECK: for i in range(n):
     # CHECK-NEXT: v6 = memref.alloc(
@@ -137,7 +137,7 @@ class Module:
             D[i] = D[i] + C[i]
         return D
 
-    # So has what has a dynamic size, if all rounds have the same.
+    # The same holds for a dynamic size, if all iterations have the same one.
     # CHECK-LABEL: def of_one_size(
     # CHECK: v2 = memref.alloc(v0,
     # CHECK-NEXT: for i in T.grid(v1.shape[0]): v2[i] = v1[i]
@@ -165,7 +165,7 @@ class Module:
             D[i] = C[i] + C[i]
         return D
 
-    # What grows from round to round is new memory in each, which the next one gives back.
+    # A growing value is new memory in each iteration, which the next one releases.
     # CHECK-LABEL: def growing(
     # CHECK: for i in range(n, carry=[
     # CHECK: memref.alloc(

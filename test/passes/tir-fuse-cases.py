@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='relax-legalize-ops,relax-annotate-op-pattern,relax-fuse-ops{epilogues=true},tir-fuse' --split-input-file --print-script | FileCheck %s
-"""What groups of calls become one call, and what stands between them. Situations of Apache TVM's test_transform_fuse_tir.py."""
+"""Groups of calls that become one call, and operations between them.
+
+Situations of Apache TVM's test_transform_fuse_tir.py.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -18,7 +21,7 @@ class Calls:
         b = R.multiply(a, x)
         return b
 
-    # What somebody else computes parts groups; those before it and behind it are groups of their own.
+    # A foreign function separates groups: those before it and after it are separate.
     # CHECK-LABEL: def elsewhere(
     # CHECK: a = R.call_tir(cls.fused_exp_negative, (x,),
     # CHECK-NEXT: b = R.call_dps_packed(func="mine", args=(a,),
@@ -50,7 +53,7 @@ class Calls:
     def inner(x: R.Tensor((2, 2), "float32")) -> R.Tensor((2, 2), "float32"):
         return R.negative(R.exp(x))
 
-    # Sizes are expressions; the function has them as they are passed, and another size is another function's.
+    # Sizes are expressions that are passed to the function. Another size makes another function.
     # CHECK-LABEL: def symbolic(
     # CHECK: R.call_tir(cls.fused_add_negative, (x, y), out_sinfo=R.Tensor(("2*m*n",), "float32"))
     @R.function
@@ -60,7 +63,7 @@ class Calls:
         z = R.add(x, y)
         return R.negative(z)
 
-    # What is returned from the middle is one more result; what nothing reads is none.
+    # A value that is returned from the middle is a further result, and an unused value is none.
     # CHECK-LABEL: def partial(
     # CHECK: fused_abs_negative_multiply_0, fused_abs_negative_multiply_1 = R.call_tir(
     # CHECK-NEXT: cls.fused_abs_negative_multiply, (x,),
@@ -72,7 +75,7 @@ class Calls:
         c = R.multiply(b, a)
         return c, b
 
-    # What is written over in its place is made by a call of its own; what comes behind is fused.
+    # An in-place operation is a call of its own. Later operations are fused.
     # CHECK-LABEL: def in_place(
     # CHECK: R.call_tir(cls.exp_1, (x,),
     # CHECK-NEXT: b = R.call_tir(cls.negative_2,
@@ -97,7 +100,7 @@ class Calls:
 
 @I.ir_module(ssa=True)
 class Sizes:
-    # A function for any size, called with known ones: the fused function is of these, one for each.
+    # A function for any size, called with known sizes: there is one fused function for each of them.
     # CHECK-LABEL: def known(
     # CHECK: a_b = R.call_tir(cls.fused_double_exp, (x,), out_sinfo=R.Tensor((4, 8), "float32"))
     # CHECK-LABEL: def other(

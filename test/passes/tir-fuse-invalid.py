@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,tir-fuse)' --split-input-file --verify-diagnostics
-"""Groups that cannot become one kernel are refused with the calls and the reason."""
+"""Refusal of groups that cannot become one kernel, with the calls and the reason."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -9,7 +9,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 class TwoLoopNests:
     @R.function
     def main(x: R.Tensor((4, 8), "float32")) -> R.Tensor((8, 4), "float32"):
-        # expected-error@+1 {{group 0 cannot become one kernel: @sums and @columns: the second does not go on with the first one's result in its place}}
+        # expected-error@+1 {{group 0 cannot become one kernel: @sums and @columns: the consumer cannot update the producer's result in place}}
         a = R.call_tir(cls.sums, (x,), out_sinfo=R.Tensor((4, 8), "float32"), attrs={"relax.group": 0})
         b = R.call_tir(cls.columns, (a,), out_sinfo=R.Tensor((8, 4), "float32"), attrs={"relax.group": 0})
         return b
@@ -35,7 +35,7 @@ class TwoLoopNests:
 class Unknown:
     @R.function
     def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
-        # expected-error@+1 {{group 2 cannot become one kernel: what @asserts does is not known, or more than one loop nest can do}}
+        # expected-error@+1 {{group 2 cannot become one kernel: @asserts cannot be analysed, or needs more than one loop nest}}
         a = R.call_tir(cls.asserts, (x,), out_sinfo=R.Tensor((4,), "float32"), attrs={"relax.group": 2})
         b = R.call_tir(cls.asserts, (a,), out_sinfo=R.Tensor((4,), "float32"), attrs={"relax.group": 2})
         return b

@@ -47,7 +47,7 @@ class Diamond:
 
 @I.ir_module(ssa=True)
 class UsedOutside:
-    # What is used outside as well is one more output.
+    # A value with a user outside is a further output.
     # CHECK-LABEL: def middle(
     # CHECK-NEXT: fused_exp_negative_0, fused_exp_negative_1 = R.call_tir(
     # CHECK-NEXT: cls.fused_exp_negative, (x,), out_sinfo=[R.Tensor((4,), "float32"), R.Tensor((4,), "float32")],
@@ -69,8 +69,8 @@ class UsedOutside:
 
 @I.ir_module(ssa=True)
 class Reduction:
-    # Into a reduction; an index is computed from the indices of its loops. What the body asks for the size of is gone:
-    # another parameter has it.
+    # Into a reduction: its loops' indices give the index. The parameter for the size is removed, since another one has
+    # the size.
     # CHECK-LABEL: def to_a_mean(
     # CHECK-NEXT: a_turned_mean = R.call_tir(
     # CHECK-NEXT: cls.fused_abs_permute_dims_mean, (x,), out_sinfo=R.Tensor(("m",), "float32"),
@@ -126,8 +126,8 @@ class Epilogue:
 
 @I.ir_module(ssa=True)
 class ByHand:
-    # Hand-written functions take part, and stay. One that asserts, has a schedule or another target does not take part,
-    # nor one that reads what its output holds already: inside of a fused one there is nothing to read.
+    # Handwritten functions can be fused, and stay. A function that asserts, has a schedule or another target is not
+    # fused, nor one that reads its output's old contents: inside of a fused function there are none.
     # CHECK-LABEL: def by_hand(
     # CHECK-NEXT: a_b = R.call_tir(cls.fused_twice_exp, (x,), out_sinfo=R.Tensor((4,), "float32"))
     # CHECK-NEXT: c = R.call_tir(cls.asserts, (a_b,), out_sinfo=R.Tensor((4,), "float32"))
@@ -191,7 +191,7 @@ class ByHand:
 
 @I.ir_module(ssa=True)
 class Order:
-    # A size that is defined between two calls: the fused call stands behind.
+    # A size that is defined between two calls: the fused call comes after the definition.
     # CHECK-LABEL: def sizes(
     # CHECK: ) ->
     # CHECK-NEXT: yk = R.match_cast(y, out_sinfo=R.Tensor(("k", 4), "float32"))
@@ -204,7 +204,7 @@ class Order:
         b = R.add(yk, a)
         return b
 
-    # What is written elsewhere than where the product's loops are is no epilogue of it.
+    # A write at another place than the product's loops is no epilogue of it.
     # EPILOGUES-LABEL: def product_moved(
     # EPILOGUES: ) ->
     # EPILOGUES-NEXT: a = R.call_tir(cls.matmul, (x, w),
@@ -221,7 +221,7 @@ class Order:
 
 @I.ir_module(ssa=True)
 class Reader:
-    # negative, which reads what exp makes, goes on with add and stands there: exp can wait for what multiply needs.
+    # negative, which reads exp, is fused with add at its place: exp can wait for the operand of multiply.
     # CHECK-LABEL: def reader_moved(
     # CHECK-NEXT: s = R.call_tir(cls.sort, (x,), out_sinfo=R.Tensor((4,), "float32"))
     # CHECK-NEXT: fused_exp_multiply_0, fused_exp_multiply_1 = R.call_tir(
@@ -248,7 +248,8 @@ class Reader:
 
 @I.ir_module(ssa=True)
 class ChangedInPlace:
-    # What is changed in its place, here by another name, is read where it was read: negative does not wait for add.
+    # A buffer that is changed in place, here through another name, is read at the old place: negative does not wait for
+    # add.
     # CHECK-LABEL: def changed(
     # CHECK: ) ->
     # CHECK-NEXT: a = R.call_tir(cls.exp, (x,), out_sinfo=R.Tensor((4,), "float32"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='builtin.module(relax-legalize-ops,relax-fuse-ops,tir-fuse,tir-inline-constants)' --print-script | FileCheck %s
-"""A number that all calls of a PrimFunc pass is in its body. Where calls pass several, it stays a parameter."""
+"""A number that all calls of a PrimFunc pass moves into its body. With several numbers it stays a parameter."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -58,7 +58,7 @@ func.func private @dynamic(%step: index, %y: memref<?xf32>) {
   return
 }
 
-// What gives a value stays, and what uses memory of a form that cannot be passed.
+// Loops with results stay, and so do loops that use memory of a form that cannot be passed.
 // CHECK-LABEL: func.func private @stays(
 // CHECK: scf.for
 // CHECK: scf.for

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-pack-constants --print-script | FileCheck %s
 # RUN: relax-opt %s --tir-pack-constants --tir-apply-plan='target=llvm{vector-bytes=16}' | FileCheck %s --check-prefix=APPLIED
-"""Known matrices lie as panels for plans of few rows too, which would copy none."""
+"""Known matrices are stored as panels also for plans of few rows, which would copy none."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-pack-constants --print-script | FileCheck %s
 # RUN: relax-opt %s --tir-pack-constants --tir-apply-plan='target=llvm{vector-bytes=16}' | FileCheck %s --check-prefix=APPLIED
-"""Constant matrices that a plan copies to panels lie so from the start: 16 columns of all rows, then the next ones."""
+"""Constant matrices that a plan copies to panels are stored as panels: 16 columns of all rows, then the next ones."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -13,7 +13,7 @@ class Module:
     # CHECK: B: T.Tensor((2, 12, 16), "float32")
     # CHECK: tensor.collapse_shape(
     # CHECK: annotations={"tir.plan": "order 1 0 2; carried 1; vector 1 x 4; tile 1: 4, 0: 2; panel 1 along 2: 12 packed; rule own"}
-    # What is read as panels is not unpacked.
+    # Operands that are read as panels are not unpacked.
     # APPLIED-LABEL: func.func private @product(
     # APPLIED-SAME: %[[PANELS:[a-z0-9]*]]: tensor<2x12x16xf32>
     # APPLIED-NOT: linalg.generic
@@ -33,7 +33,7 @@ class Module:
             C[i, j] = C[i, j] + A[i, k] * B[k, j]
         return C
 
-    # One caller's matrix is not known: it stays as it is for all of them.
+    # One caller's matrix is unknown, so the layout stays for all of them.
     # CHECK-LABEL: def mixed(
     # CHECK: B: T.Tensor((12, 20), "float32")
     # CHECK: panel 1 along 2: 12"

@@ -3,7 +3,7 @@
 # RUN: relax-opt %s --tir-plan='target=llvm{cpu=alderlake caches=32K,64K cores=1}' --print-script | FileCheck %s --check-prefix=VNNI
 # RUN: relax-opt %s --tir-plan='target=llvm{cpu=neoverse-v1 triple=aarch64-linux-gnu}' --print-script | FileCheck %s --check-prefix=ARM
 # RUN: relax-opt %s --tir-plan='target=llvm{cpu=skylake-avx512 cores=1}' --print-script | FileCheck %s --check-prefix=WITHOUT
-"""Sums of products of narrow numbers take groups of a reduction's steps, where the CPU has an instruction for it."""
+"""Sums of products of narrow numbers in groups of a reduction's steps, if the CPU has an instruction for them."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -109,7 +109,7 @@ class Module:
             C[i, j] = C[i, j] + arith.extsi(A[i, k], T.int32) * arith.extsi(B[j, k], T.int32)
         return C
 
-    # Channels in blocks, whose weights are read as vectors.
+    # Channels in blocks, with weights that are read as vectors.
     # CHECK-LABEL: def conv(
     # CHECK: "tir.plan": "order 0 2 1 3 4 5; carried 3; vector 2 x 16; tile 2: 1, 1: 16; dot 5: 4; rule dot"
     @T.prim_func
@@ -120,7 +120,8 @@ class Module:
             Y[h, w, o] = Y[h, w, o] + arith.extui(X[h + r, w + s, c], T.int32) * arith.extsi(W[r, s, c, o], T.int32)
         return Y
 
-    # Few channels apart: groups of a window's row, where more than half of what fills them are its elements.
+    # A small number of channels that are apart: groups of a window's row, where at least half of each group are its
+    # elements.
     # CHECK-LABEL: def pictures(
     # CHECK: carried 3; vector 2 x 16; tile 2: 1, 1: 16; dot 5: 2; rule dot"
     # VNNI-LABEL: def pictures(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 cores=1}' --print-script | FileCheck %s
-"""Each element some times in a row: a register holds all copies, where these are few enough, and fill it."""
+"""Repeated elements: a register has all copies of an element if there are few enough, and is filled with them."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -32,7 +32,7 @@ class Module:
             C[i, j] = A[i]
         return C
 
-    # No vector goes beyond the last element: six are three times two, 21 are single ones.
+    # No vector extends beyond the last element: six are three times two, 21 are single ones.
     # CHECK-LABEL: def six(
     # CHECK: "tir.plan": "order 0 1; vector 0 x 2; tile 1: 2; rule elementwise"
     @T.prim_func
@@ -49,7 +49,7 @@ class Module:
             C[i, j] = A[i]
         return C
 
-    # Three times is no register; what differs from copy to copy are no copies; nor what is not adjacent.
+    # Three copies fit no register. Copies that differ, or are not adjacent, are no copies.
     # CHECK-LABEL: def thrice(
     # CHECK: "tir.plan": "order 0 1; vector 1 x 4; tile 1: 1; rule elementwise"
     @T.prim_func

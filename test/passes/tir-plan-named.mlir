@@ -12,7 +12,7 @@ func.func @matmul(%a: tensor<60x32xf32>, %b: tensor<32x128xf32>, %out: tensor<60
   return %1 : tensor<60x128xf32>
 }
 
-// A function that is no PrimFunc is left alone.
+// A function that is no PrimFunc stays unchanged.
 // CHECK-LABEL: func.func @other(
 // CHECK: linalg.fill ins
 func.func @other(%x: f32, %out: tensor<64xf32>) -> tensor<64xf32> {

@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=4}' --print-script | FileCheck %s
 # RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=4}' --tir-apply-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=4}' | FileCheck %s --check-prefix=APPLIED
 # RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=1}' --print-script | FileCheck %s --check-prefix=ALONE
-"""Which loop threads share, and in which grains: as a rule the outermost one that has steps for all of them."""
+"""Parallel loops and their grains: usually the outermost loop with steps for all threads."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --tir-plan='target=llvm{triple=x86_64-linux-gnu cpu=sapphirerapids caches=48K,2M}' --print-script | FileCheck %s
 # RUN: relax-opt %s --tir-plan='target=llvm{triple=x86_64-linux-gnu cpu=graniterapids caches=48K,128K}' --print-script | FileCheck %s --check-prefix=FP16
 # RUN: relax-opt %s --tir-plan='target=llvm{triple=x86_64-linux-gnu cpu=cooperlake}' --print-script | FileCheck %s --check-prefix=WITHOUT
-"""Products of narrow numbers by tiles, where the CPU has them: rows of one factor stay while the columns pass by."""
+"""Products of narrow numbers by tiles, if the CPU has them: rows of one factor stay while the columns pass."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -37,7 +37,7 @@ class Module:
             C[i, j] = C[i, j] + arith.extf(A[i, k], T.float32) * arith.extf(B[k, j], T.float32)
         return C
 
-    # Bytes of any signs. A matrix whose columns are contiguous is as good.
+    # Bytes of any signs. A matrix with contiguous columns is as good.
     # CHECK-LABEL: def bytes(
     # CHECK: "tir.plan": "order 0 1 2; carried 1; vector 1 x 16; tile 0: 2, 1: 2; panel 1 along 2: 70; dot 2: 4; tiles 0: 16; rule tiles"
     @T.prim_func
@@ -106,7 +106,7 @@ class Module:
     # Channels in blocks: places are rows, blocks are columns, and a sum goes over taps. Where these make no whole tiles
     # vectors do it.
     # CHECK-LABEL: def conv(
-    # CHECK: "tir.plan": "order 1 2 0 3 4 5 6 7; carried 4; vector 3 x 16; tile 2: 2, 0: 2; dot 7: 4; tiles 2: 16; rule tiles"
+    # CHECK: "tir.plan": "order 1 2 0 3 5 6 4 7; carried 4; vector 3 x 16; tile 2: 2, 0: 2; dot 7: 4; tiles 2: 16; rule tiles"
     @T.prim_func
     def conv(
         X: T.Tensor((4, 10, 22, 16), "int8"),

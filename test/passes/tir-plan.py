@@ -4,7 +4,7 @@
 # RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=32 cores=1}' --print-script | FileCheck %s --check-prefix=SHORT
 # RUN: relax-opt %s --tir-plan=target=llvm{triple=aarch64-linux-gnu} --print-script | FileCheck %s --check-prefix=ARM
 # RUN: relax-opt %s --tir-plan=target=default --print-script | FileCheck %s --check-prefix=DEFAULT
-"""How loops are to run is chosen and written down; nothing else changes. Named operations: tir-plan-named.mlir."""
+"""Choice of plans for loops, without other changes. Named operations: tir-plan-named.mlir."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -32,8 +32,8 @@ class Module:
             C[i, j] = A[i, j] + B[i, j]
         return C
 
-    # A product, what it starts from, and what is done with its results: three nests, one nest of loops. The more
-    # registers, the more rows.
+    # A product, its initial value and its epilogue: three nests become one nest of loops. More registers allow more
+    # rows.
     # CHECK-LABEL: def matmul(
     # CHECK: ) ->
     # CHECK-NEXT: v0 = T.float32(0.0)
@@ -61,7 +61,7 @@ class Module:
             C[i, j] = arith.maximumf(D[i, j], 0.0)
         return C
 
-    # A long product goes through memory, in blocks: it starts from what is there.
+    # A long product goes through memory, in blocks: it starts from the existing sums.
     # CHECK-LABEL: def long(
     # CHECK: ) ->
     # CHECK-NEXT: v0 = T.float32(0.0)
@@ -127,7 +127,7 @@ class Module:
             B[i, j] = A[j, i]
         return B
 
-    # What no rule fits has the reason: here, a body with a loop. What has a plan keeps it.
+    # A nest that no rule fits has the reason: here, a body with a loop. An existing plan stays.
     # CHECK-LABEL: def decided(
     # CHECK-NEXT: generic_0 = B
     # CHECK-NEXT: for i in T.grid(64, annotations={"tir.unplanned": "its body has a 'scf.for'"}):
@@ -150,7 +150,7 @@ class Module:
             B[i] = C[i] * C[i]
         return B
 
-    # A function that is no PrimFunc is left alone.
+    # Other functions than PrimFuncs stay unchanged.
     # CHECK-LABEL: def other(
     # CHECK-NEXT: for i in T.grid(64): y[i] = x[i]
     # CHECK-NEXT: return y

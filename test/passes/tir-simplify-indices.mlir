@@ -21,7 +21,7 @@
 #one = affine_map<(d0) -> (d0)>
 #two = affine_map<(d0, d1) -> (d0, d1)>
 
-// One group: the channel divided by 16 is 0.
+// With one group, the channel divided by 16 is 0.
 // CHECK-LABEL: func.func private @one_group(
 // CHECK: linalg.generic {indexing_maps = [#[[SAME]],
 func.func private @one_group(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %y: tensor<4x16xf32>) -> tensor<4x16xf32>
@@ -145,7 +145,7 @@ func.func private @transposed(%x: tensor<6xf32>, %w: tensor<4xf32>, %y: tensor<8
   return %0 : tensor<8xf32>
 }
 
-// A PrimFunc with a schedule of its own stays as it is.
+// A PrimFunc with its own schedule stays unchanged.
 // CHECK-LABEL: func.func private @scheduled(
 // CHECK: linalg.generic {indexing_maps = [#{{.*}}], iterator_types = ["parallel", "parallel", "reduction"]}
 func.func private @scheduled(%x: tensor<4x16xf32>, %w: tensor<8x16xf32>, %y: tensor<4x16xf32>) -> tensor<4x16xf32>

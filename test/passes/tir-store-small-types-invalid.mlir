@@ -26,7 +26,7 @@ func.func @atomic(%x: memref<2xf8E5M2>, %y: f8E5M2, %i: index) {
 
 // -----
 
-// Whoever is called expects what the types said; memory he finds as it always was.
+// Callees expect elements of the declared types, so their buffers keep their layout.
 func.func @extern(%x: memref<2xf8E5M2>, %y: f8E5M2) {
   "tir.call_extern"(%x) {func = "f"} : (memref<2xf8E5M2>) -> ()
   // expected-error @+1 {{'tir.call_extern' op (f8E5M2) does more than move elements; convert the elements before}}

@@ -5,7 +5,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # What moves elements moves bytes: no operation is added.
+    # Operators that move elements move bytes: no operation is added.
     # CHECK-LABEL: def moves(
     # CHECK-NEXT: x: R.Tensor(("?", 4), "int8"),
     # CHECK-NEXT: y: R.Tensor(("?",), "int8"),
@@ -93,7 +93,7 @@ class Module:
         f = memref.get_global(T.Buffer((3,), "float8_e4m3fn"), name=cls.numbers)
         return a, b, c, d, e, f
 
-    # A bitcast says nothing more; integers are computed on as they are, with zeros in a byte's other bits.
+    # A bitcast has no further effect. Integers are computed directly, with zeros in a byte's other bits.
     # CHECK-LABEL: def integers(x: T.int8, y: T.int8, z: T.int8) -> R.Tuple(T.int8, T.int32, T.int8):
     # CHECK-NEXT: v0 = arith.extui(arith.trunci(x, T.int4) + arith.trunci(y, T.int4), T.int8)
     # CHECK-NEXT: return v0, arith.extsi(arith.trunci(v0, T.int4), T.int32), z

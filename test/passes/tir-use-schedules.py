@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-use-schedules=file=%S/Inputs/kernels.py --tir-apply-schedule --print-script | FileCheck %s
 # RUN: not relax-opt %s --tir-use-schedules=file=%S/Inputs/none.py 2>&1 | FileCheck %s --check-prefix=NONE
-"""tir-use-schedules: PrimFuncs get the schedules that a file has for them, in place of their own."""
+"""tir-use-schedules: schedules of a file for PrimFuncs replace their own schedules."""
 
 from relax_mlir.script import ir as I, tir as T
 

@@ -9,7 +9,7 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 
 @I.ir_module(ssa=True)
 class Module:
-    # What is computed twice is computed once, whether relax says it or TIR, in branches too.
+    # Equal operations of relax and of TIR are computed once, in branches, too.
     # CHECK-LABEL: def same(
     # CHECK: ) ->
     # CHECK-NEXT: a: R.Tensor((4,), "float32") = R.exp(x)
@@ -76,7 +76,7 @@ class Module:
             r = R.negative(R.tanh(x))
         return rows, columns, one, other, half, double, mine, yours, r
 
-    # What a branch has computed is not there behind it; what is there before it serves it. Equal constants are one.
+    # A branch's value is not available after it, but a value from before serves the branch. Equal constants are one.
     # CHECK-LABEL: def branches(
     # CHECK: before: {{.*}} = R.add(x, R.const([1.0, 2.0], "float32"))
     # CHECK-NEXT: if c:
@@ -124,7 +124,7 @@ class Module:
         other = R.call_dps_packed(func="mine", args=(y,), out_sinfo=R.Tensor((4,), "float32"))
         return a, b, left, right, one, other
 
-    # What has an effect is done as often as it is said.
+    # Operations with an effect are not merged.
     # CHECK-LABEL: def effects(
     # CHECK: R.print(
     # CHECK: R.print(
@@ -144,7 +144,7 @@ class Module:
         d = cls.callee(x)
         return a, b, c, d
 
-    # Private functions stay while somebody calls them, be it by relax.call_tir.
+    # Private functions stay while there are calls of them, also by relax.call_tir.
     # SYMBOLS: def callee(
     # SYMBOLS-NOT: def uncalled(
     # SYMBOLS: def twice(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators on a device beside the same ones on the CPU."""
+"""Comparison of operators on a device with the same operators on the CPU."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_mlir.runtime import Executable, tensor, to_numpy
 
 import relax_mlir as rx
 
-#: Of elements alone the code is the same whether sizes are known or not.
+#: The code of an elementwise operator is the same for known and for dynamic sizes.
 CASES = [(family, is_open) for family in FAMILIES for is_open in (False, True) if is_open or family != "elementwise"]
 IDS = [f"{family}-{'open' if is_open else 'known'}" for family, is_open in CASES]
 
@@ -27,7 +27,7 @@ def program(family: str, is_open: bool, target: str = "llvm") -> Executable:
 
 
 def wrong_operators(family: str, is_open: bool, run: Run) -> Iterator[str]:
-    """What is not as on the CPU: `run(function, *tensors)` calls a function of the device's program."""
+    """Yield the differences from the CPU. `run(function, *tensors)` calls a function of the device's program."""
     on_cpu = program(family, is_open)
     for name, case in cases_of(family, is_open).items():
         function, given = function_name(name), [tensor(each) for each in case.arrays]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares what operators infer with what numpy computes: for fixed sizes, and for sizes that are symbols."""
+"""Comparison of inferred types with numpy's results, for fixed and for symbolic sizes."""
 
 from __future__ import annotations
 
@@ -21,17 +21,18 @@ NUMPY_DTYPES = {
     "bool": "i1",
 }
 
-#: An array, or a list of arrays for an operand that takes several; anything else is passed on as it is.
+#: An array, or a list of arrays for a variadic operand. Other values are passed unchanged.
 Operand = Any
 
 
 def agrees_with_numpy(
     op_name: str, operands: Sequence[Operand], oracle: Callable[..., Any], named: int = 0, **attributes: Any
 ) -> None:
-    """The operator infers what `oracle(*operands)` computes, and is refused where that raises.
+    """Check that the operator infers what `oracle(*operands)` computes, and refuses operands for which the oracle
+    raises.
 
-    Bit i of `named` says whether the i-th size of all operands becomes a symbol: then the operator must infer
-    expressions that have numpy's values.
+    Bit i of `named` makes the i-th size of all operands a symbol. The operator must then infer expressions that have
+    numpy's values.
     """
     try:
         expected = oracle(*operands)
@@ -44,7 +45,7 @@ def agrees_with_numpy(
 
 
 def _infos(operands: Sequence[Operand], values: dict[str, int], named: int) -> list[Any]:
-    """What is known of the operands; `values` receives the size of each symbol."""
+    """Return the types of the operands. `values` receives the size of each symbol."""
 
     def info(array: Any) -> TensorInfo:
         return _info(array).with_shape([symbol_for(int(size)) for size in array.shape])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tests need NVIDIA's assembler for: it says what kernels take of a device, without one."""
+"""Use of NVIDIA's assembler in tests: it reports the registers and memory of kernels, without a device."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A device whose copies and products are done when they are started, or only when they are waited for.
+"""Device whose copies and products are done when they start, or only when they are waited for.
 
-A wait that is missing, or has too many go on, so changes what a program computes. In C, in this process.
+A missing wait, or a wait that leaves too many commands pending, therefore changes a program's results. The device is C
+code in this process.
 """
 
 from __future__ import annotations
@@ -117,7 +118,7 @@ int64_t device_waits(int queue, int most) { return pending[queue][most]; }
 
 @functools.cache
 def device() -> ctypes.CDLL:
-    """The functions, which programs find in this process."""
+    """Return the functions, which programs find in this process."""
     assert COMPILER is not None
     names = [[f"{word}{dim}" for dim in range(_RANK)] for word in "nst"]
     source = _SOURCE.replace("COPY", ", ".join(f"int64_t {name}" for each in names for name in each))
@@ -179,7 +180,7 @@ def clear(C: T.Buffer((4, 4), "float32")):
 def registered(
     *, copies_only: bool = True, bytes: int = 1 << 20, banks: int = 1, waits: Sequence[bool] = (True, True)
 ) -> Iterator[None]:
-    """The device's memories and intrinsics; `waits`: whether copies, and products, are asynchronous."""
+    """Register the device's memories and intrinsics. `waits` selects asynchronous copies and products."""
     device()
     copies = wait_for_copies if waits[0] else None
     products = wait_for_products if waits[1] else None
@@ -201,12 +202,12 @@ def registered(
         yield
 
 
-#: Which of the queues do what they do as late as they may; others at once.
+#: For each of the two queues: 1 delays its commands as long as possible, 0 executes them at once.
 MODES = ((0, 0), (1, 1), (0, 1), (1, 0))
 
 
 def agrees_in_all_modes(run: Callable[[], object]) -> None:
-    """Whether a program computes the same however late the device is, and leaves nothing undone."""
+    """Check that a program computes the same for every delay of the device, and leaves no command pending."""
     for mode in MODES:
         device().device_reset(*mode)
         run()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention by its definition, in numpy's doubles, and operands for it."""
+"""Attention by definition in numpy's doubles, and operands for it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def operands(batch: int, queries: int, keys: int, heads: Any, size: int, value_s
 
 
 def mask(queries: int, keys: int, causal_mask: str | None = None, window_size: int | None = None) -> Any:
-    """Which key each query sees. One that sees none is not for onnxruntime."""
+    """Return the mask of the keys that each query sees. onnxruntime rejects queries that see no key."""
     own = numpy.arange(queries)[:, None] + (keys - queries if causal_mask == "BottomRight" else 0)
     distance = numpy.arange(keys) - own
     seen = distance <= (0 if causal_mask else keys)
@@ -26,7 +26,7 @@ def mask(queries: int, keys: int, causal_mask: str | None = None, window_size: i
 
 
 def in_doubles(query: Any, key: Any, value: Any, bias: Any = 0.0, **masked: Any) -> Any:
-    """By its definition; a query that sees no key gives zeros."""
+    """Compute attention in f64 by its definition. A query that sees no key gives zeros."""
     heads = query.shape[2]
     q, k, v = (numpy.repeat(each, heads // each.shape[2], 2).astype("float64") for each in (query, key, value))
     scores = numpy.einsum("bqhd,bkhd->bhqk", q, k) / numpy.sqrt(q.shape[3]) + bias

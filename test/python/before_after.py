@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a module computes before a pass and after it."""
+"""Results of a module before and after a pass."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Pass = str | Callable[[rx.Module], object]
 
 
 def changed(module: rx.Module, change: Pass) -> rx.Module:
-    """A copy of the module behind a pass, given as an object or as the text of a pipeline."""
+    """Return a copy of the module after a pass, which is an object or the text of a pipeline."""
     copied = module.copy()
     (rx.Pipeline(change).run if isinstance(change, str) else change)(copied)
     copied.verify()
@@ -35,9 +35,10 @@ def keeps_results(
     sizes: Mapping[str, int] | None = None,
     tolerance: float = 1e-4,
 ) -> rx.Module:
-    """Checks that a function gives the same results before and after; the changed module.
+    """Check that a function gives the same results before and after a pass, and return the changed module.
 
-    Without arrays the parameters are random, symbols 5 or what `sizes` says. Tolerance 0: to the last bit.
+    Without arrays the parameters are random; symbols are 5 or the values in `sizes`. Tolerance 0 compares to the last
+    bit.
     """
     given = random_arrays(module, function, sizes or {}) if arrays is None else arrays
     after = changed(module, change)
@@ -73,5 +74,5 @@ def random_arrays(module: rx.Module, function: str = "main", sizes: Mapping[str,
 
 
 def op_names(module: rx.Module, prefix: str = "relax.") -> list[str]:
-    """The operations of a module in their order, those of a dialect."""
+    """Return the names of a dialect's operations in a module, in program order."""
     return [op.name for op in operations_in(module.operation) if op.name.startswith(prefix)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks of models as people publish them, repeated, and random graphs: what graph passes are tried and timed on."""
+"""Repeated blocks of published models, and random graphs, for tests and timings of graph passes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_mlir import relax
 
 
 class Weights:
-    """Constants, or parameters of the function, in the order of their use."""
+    """Weights as constants or as parameters of the function, in the order of their use."""
 
     def __init__(self, seed: int = 0):
         self._random = numpy.random.default_rng(seed)
@@ -45,7 +45,7 @@ def _heads(x: Any, length: Any, heads: int, width: int) -> Any:
 
 
 def attention(query: Any, key: Any, value: Any, mask: Any, length: Any, width: int) -> Any:
-    """Of [1, heads, length, size], by products and softmax as exporters write it."""
+    """Build attention of [1, heads, length, size] with the products and the softmax that exporters write."""
     heads = query.type.shape[1]
     scores = relax.matmul(query, relax.permute_dims(key, axes=(0, 1, 3, 2)))
     scores = relax.multiply(scores, relax.const(numpy.float32((width // heads) ** -0.5)))
@@ -67,7 +67,7 @@ def transformer_block(x: Any, mask: Any, weights: Weights, length: Any, width: i
 
 
 def llama_block(x: Any, mask: Any, weights: Weights, length: Any, width: int, heads: int = 4) -> Any:
-    """RMS norm, attention with rotated queries and keys, RMS norm, a gated MLP."""
+    """Build RMS norm, attention with rotated queries and keys, RMS norm, and a gated MLP."""
     size = width // heads
 
     def dense(value: Any, inner: int, outer: int) -> Any:
@@ -121,7 +121,7 @@ def llama(blocks: int = 1, width: int = 32, length: int | str = 6) -> rx.Module:
     return _sequence_model(llama_block, blocks, width, length)
 
 
-# ---- random ones ----
+# ---- random graphs ----
 
 _UNARY = "nn.relu nn.gelu nn.silu tanh sigmoid exp negative abs sqrt floor".split()
 _BINARY = "add subtract multiply maximum minimum".split()
@@ -129,7 +129,7 @@ _BINARY = "add subtract multiply maximum minimum".split()
 
 @st.composite
 def images(draw: Any) -> rx.Module:
-    """Convolutions, pools, norms, activations, shortcuts, concatenations and reductions over one image or two."""
+    """Draw convolutions, pools, norms, activations, shortcuts, concatenations and reductions over one or two images."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((2, 4, 6, 6)), "y": rx.tensor((2, 4, 6, 6))}) as f:
         values, weights = list(f), Weights(draw(st.integers(0, 99)))
@@ -169,7 +169,8 @@ def _image_step(draw: Any, values: list[Any], weights: Weights) -> Any:
 
 @st.composite
 def sequences(draw: Any) -> rx.Module:
-    """Products, softmax, norms, transposes, activations, shortcuts over two sequences, of a known length or not."""
+    """Draw products, softmax, norms, transposes, activations and shortcuts over two sequences of known or dynamic
+    length."""
     length = draw(st.sampled_from([5, "n"]))
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((length, 4)), "y": rx.tensor((length, 4))}) as f:
@@ -204,5 +205,5 @@ def _sequence_step(draw: Any, values: list[Any], weights: Weights) -> Any:
 
 
 def _bounded(x: Any) -> Any:
-    """Between -1 and 1 where nothing else says, so that an absolute tolerance means something."""
+    """Limit values to -1 to 1, so that an absolute tolerance is meaningful."""
     return relax.tanh(x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scalar operations in a loop over two arrays, as MLIR: what target c makes of each, against target llvm."""
+"""Scalar operations in a loop over two arrays, as MLIR, to compare target c with target llvm."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import relax_mlir as rx
 
 
 def type_text(type_: str) -> str:
-    """How a value of a type is in memory: what C has no type for in the next larger one."""
+    """Return the type of a value in memory. Types that C lacks are stored in the next larger type."""
     if type_ == "index":
         return "i64"
     bits = int(type_.removeprefix("i")) if type_.startswith("i") else 0
@@ -41,10 +41,10 @@ def stored(value: str, memory: str, type_: str) -> str:
 
 
 class Kernel:
-    """Takes arrays x and y of one type; each of its lines gives an array of its own."""
+    """Kernel on arrays x and y of one type, with an output array for each of its lines."""
 
     def __init__(self, type_: str, lines: Mapping[str, tuple[str, str]], before: str = "") -> None:
-        """`lines`: operations that define %name, of %a and %b, and the type of that."""
+        """Build the kernel. `lines` maps names to operations that define %name from %a and %b, and its type."""
         self.names = list(lines)
         results = ", ".join(f"%out_{name}: memref<?x{type_text(made)}>" for name, (_, made) in lines.items())
         types = ", ".join(f'tensor<?x{type_text(made)}, #relax.sym<["n"]>>' for _, made in lines.values())
@@ -86,5 +86,5 @@ def constant(name: str, value: int, type_: str) -> str:
 
 
 def pairs(values: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-    """Each with each."""
+    """Return all pairs of values."""
     return [x for x in values for _ in values], [y for _ in values for y in values]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs in C: written, compiled by the system's compiler with all its warnings as errors, and called."""
+"""C programs: written, compiled by the system's compiler with all warnings as errors, and called."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def write(files: Mapping[str, str | bytes], folder: Path) -> None:
 
 
 def compiled(files: Mapping[str, str | bytes], *flags: str) -> ctypes.CDLL:
-    """The program without its main as a library in this process."""
+    """Load the program without its main as a library into this process."""
     assert COMPILER is not None
     with tempfile.TemporaryDirectory() as folder:
         write(files, Path(folder))
@@ -47,7 +47,7 @@ def compiled(files: Mapping[str, str | bytes], *flags: str) -> ctypes.CDLL:
 def run(
     files: Mapping[str, str | bytes], folder: Path, *words: str, flags: Sequence[str] = (), compiler: str = ""
 ) -> str:
-    """What the program prints that main.c is the main of; its files are in the folder."""
+    """Write the files, build the program around main.c, and return its output."""
     chosen = compiler or COMPILER
     assert chosen is not None
     write(files, folder)
@@ -60,7 +60,7 @@ def run(
 
 
 class CProgram:
-    """A module's functions as C, called like those of an executable."""
+    """Module compiled as C. Its functions are called like those of an executable."""
 
     def __init__(self, module: rx.Module, target: str = "c", **options: Any) -> None:
         self.files = rx.sources(module, target, **options)
@@ -82,7 +82,7 @@ class CProgram:
         return text
 
     def __call__(self, *arguments: Any, function: str = "main") -> tuple[Any, ...]:
-        """The results, arrays."""
+        """Return the results as arrays."""
         inputs, outputs = self._types[function]
         sizes: dict[str, int] = {}
         for described, argument in zip(inputs, arguments, strict=True):
@@ -102,11 +102,11 @@ class CProgram:
         return tuple(results)
 
     def result(self, shape: Sequence[int], dtype: Any) -> Any:
-        """Where a result is written."""
+        """Return the array that receives a result."""
         return numpy.zeros(shape, dtype)
 
     def expected(self, *arguments: Any, function: str = "main") -> tuple[Any, ...]:
-        """What the llvm target's code makes of them."""
+        """Return the results of the llvm target's code."""
         held = [output.get("holds") or output["dtype"] for output in self._compile().signature(function)["outputs"]]
         given = [
             rx.runtime.tensor(each) if isinstance(each, numpy.ndarray) else each for each in map(_array, arguments)
@@ -117,7 +117,7 @@ class CProgram:
 
 
 def _array(value: Any) -> Any:
-    """Python's numbers are passed as they are, numpy's as tensors without dimensions."""
+    """Return Python's numbers unchanged, and numpy's as tensors without dimensions."""
     return value if isinstance(value, (int, float)) else numpy.array(value, order="C")
 
 

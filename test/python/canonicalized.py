@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs relax-canonicalize on a function and compares what it returns before and after."""
+"""Comparison of a function's results before and after relax-canonicalize."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ import relax_mlir as rx
 
 
 def changes_nothing(type_: str, array: Any, build: Callable[[Any], list[Any]]) -> int:
-    """Checks that canonicalization keeps what the function of one parameter returns; says how many operators go."""
+    """Check that canonicalization keeps the results of a function of one parameter, and return the number of removed
+    operators."""
     module = rx.Module()
     with module:
         tensor = ir.Type.parse(type_)
@@ -37,6 +38,9 @@ def changes_nothing(type_: str, array: Any, build: Callable[[Any], list[Any]]) -
 
 
 def count_operators(function: Any) -> int:
-    """Those that compute: a shape is written where a permutation is a reshape, and costs nothing."""
+    """Count the operators that compute.
+
+    A shape does not count: it appears where a permutation becomes a reshape, and is free.
+    """
     names = [op.operation.name for op in function.operation.regions[0].blocks[0].operations]
     return sum(name.startswith("relax.") and name != "relax.shape_expr" for name in names)

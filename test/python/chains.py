@@ -12,13 +12,13 @@ import relax_mlir as rx
 
 
 def create(op: Any, name: str, operand: Any = None) -> Any:
-    """A unary operation of the matched one's type."""
+    """Make a unary operation of the matched operation's type."""
     operands = [op.operation.operands[0] if operand is None else operand]
     return ir.Operation.create(name, results=op.operation.results.types, operands=operands)
 
 
 def body_of(module: Any) -> Any:
-    """The operations of the first function."""
+    """Return the operations of the first function."""
     return module.body.operations[0].regions[0].blocks[0].operations
 
 
@@ -27,7 +27,7 @@ def op_names(module: Any) -> list[str]:
 
 
 def to(name: str) -> Callable[..., Any]:
-    """A pattern that makes a unary operation of this name."""
+    """Return a pattern that makes a unary operation of this name."""
 
     def convert(op: Any, operands: Any, rewriter: Any) -> Any:
         return ir.Operation.create(name, results=rewriter.result_types, operands=operands)
@@ -37,7 +37,7 @@ def to(name: str) -> Callable[..., Any]:
 
 
 def chain(*names: str) -> rx.Module:
-    """A function that applies the operators one after the other."""
+    """Return a function that applies the operators one after the other."""
     lines = [f'%{i + 1} = "{name}"(%{i}) : (tensor<4xf32>) -> tensor<4xf32>' for i, name in enumerate(names)]
     text = "\n".join(["func.func @f(%0: tensor<4xf32>) -> tensor<4xf32> {", *lines])
     return rx.Module.parse(f"\n{text}\nreturn %{len(names)} : tensor<4xf32>\n}}", "in.mlir")

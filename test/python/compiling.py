@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Helpers of the tests of rx.compile: programs from text and from Python, arrays, what a process holds."""
+"""Helpers of the tests of rx.compile: programs from text and from Python, arrays, the memory of a process."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def compiled(text: str) -> rx.runtime.Executable:
 
 
 def module_with(inputs: Any, body: Any) -> rx.Module:
-    """What `body` makes of the inputs, as "main"."""
+    """Return a module whose "main" applies `body` to the inputs."""
     module = rx.Module()
     with module.function("main", inputs) as f:
         values = body(*f)
@@ -37,6 +37,6 @@ def built(inputs: Any, body: Any, **options: Any) -> rx.runtime.Executable:
 
 
 def resident_kb() -> int:
-    """The memory that this process holds."""
+    """Return the resident memory of this process."""
     pages = Path("/proc/self/statm").read_text().split()[1]
     return int(pages) * 4

@@ -8,10 +8,8 @@ import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import example_counts
-import numpy
 import pytest
 import run_settings
 from hypothesis import settings
@@ -21,7 +19,7 @@ from run_settings import interruptions, no_whole_programs, own_cache, whole_prog
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-# No test depends on how busy the machine is: what an example may take, on a clock, is not its concern.
+# No test may depend on the load of the machine, so examples have no deadline.
 settings.register_profile("relax_mlir", max_examples=example_counts.some(100), deadline=None)
 settings.load_profile("relax_mlir")
 
@@ -35,31 +33,18 @@ _COSTLY = {
     "tools": 1 / 5,
     "": 1 / 5,
 }
-# Folders whose tests compile programs and do not depend on LLVM's optimization.
+# Folders with tests that compile programs and do not depend on LLVM's optimization.
 _UNOPTIMIZED = frozenset({"targets", "frontends", "passes", "runtime", "testing"})
 
 
 @functools.cache
 def _room(path: Path) -> str:
-    """The folder of this one in which a file is; "" for the file of this one."""
+    """Return a file's folder in this one, or "" for a file directly in it."""
     return "/".join(path.relative_to(Path(__file__).parent).parts[:-1][:1])
 
 
-#: Modules' generators of random numbers as they were when the module was imported, by module and name.
-_states: dict[tuple[str, str], Any] = {}
-
-
-def _draw_again(item: pytest.Item) -> None:
-    """What a module's generator gives to a test does not depend on the tests that ran before."""
-    module = getattr(item, "module", None)
-    for name, value in vars(module).items() if module else ():
-        if isinstance(value, numpy.random.Generator):
-            bits = value.bit_generator
-            bits.state = _states.setdefault((item.module.__name__, name), bits.state)
-
-
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    _draw_again(item)
+    run_settings.reset_generators(item)
     run_settings.optimize(_room(item.path) not in _UNOPTIMIZED or example_counts.is_optimized(item.nodeid))
 
 
@@ -68,23 +53,19 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what is not drawn."""
-    slow = {item.nodeid for item in items if item.get_closest_marker("slow")}
-    costly = {item.nodeid: _COSTLY[_room(item.path)] for item in items if _room(item.path) in _COSTLY}
-    left_out = {*costly, *slow} - example_counts.drawn({test: costly[test] for test in costly if test not in slow})
-    left_out -= {test for test in slow if example_counts.is_drawn(test)}
-    run_settings.leave_out(config, items, left_out)
+    """Deselect the tests that are not drawn."""
+    run_settings.draw(config, items, lambda item: _COSTLY.get(_room(item.path)))
 
 
 def pytest_collection_finish() -> None:
-    """Keep the garbage collector from walking what collection made: 700,000 objects, half a second each time."""
+    """Keep the garbage collector from traversing the 700,000 objects of collection, which takes 0.5 s each time."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """An oracle that does not know what it is asked for is none."""
+    """Skip a test where its onnxruntime is too old to know the operator: an oracle without an answer is no oracle."""
     try:
         return (yield)
     except Exception as error:

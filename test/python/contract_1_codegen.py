@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A codegen package as it was written against codegen contract 1.0: it stands for those that others have released.
+"""Codegen package in the form of codegen contract 1.0.
 
+It represents the packages that others have released.
 NEVER EDIT THIS FILE. If it fails, the contract was broken: keep the old form working (docs/codegens/contract.md).
 """
 
@@ -152,7 +153,7 @@ def _computed(step: Mapping[str, Any], read: list[Any]) -> Any:
 
 @rx.codegens.register_planner("contract_1")
 def in_order(block: Any, composites: Sequence[Any]) -> Iterator[rx.codegens.Taken]:
-    """The first match of each pattern, again and again until nothing matches."""
+    """Yield the first match of each pattern, repeatedly until nothing matches."""
     is_taken = True
     while is_taken:
         is_taken = False

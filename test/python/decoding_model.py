@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A model that adds rows to keys and values: attention over all tokens so far, and numpy's own of it."""
+"""Model that appends rows to keys and values: attention over all tokens so far, and the same in numpy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ QUERY, KEY, VALUE = (_RANDOM.standard_normal((WIDTH, WIDTH), "float32") / WIDTH 
 
 
 def growing(dtype: str = "float32") -> rx.Module:
-    """main(x, keys, values): x of [batch, new, WIDTH]; one token of a call sees those of the calls before."""
+    """Build main(x, keys, values) with x of [batch, new, WIDTH]. Each token sees the tokens of earlier calls."""
 
     def heads(x: Any, weight: Any) -> Any:
         product = relax.matmul(x, relax.const(weight))

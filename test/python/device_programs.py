@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs for a device that are made without a compiler for it: host code by hand, and models whose kernels are the
-CPU's, as memory of the fake driver's devices is the host's.
+"""Programs for a device that need no compiler for it: handwritten host code, and models with the CPU's kernels.
+
+The memory of the fake driver's devices is the host's, so that the CPU's kernels work.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ CODE = DeviceCode("cuda", "sm_80", "ptx", ("double", "refuse"), memoryview(b".ve
 
 
 def on_device(artifact: Artifact, **changes: Any) -> Artifact:
-    """A program with kernels for a device."""
+    """Return the program with kernels for a device."""
     return replace(artifact, devices=(replace(CODE, **changes),))
 
 
@@ -63,13 +64,13 @@ func.func @main_impl(%x: memref<?xf32>, %y: memref<?xf32>) {{
 
 
 def by_hand(body: str, outputs: Sequence[Info] = (VECTOR,), **changes: Any) -> Artifact:
-    """A program of one function from %x to %y, of addresses %from and %to, with %n elements, in %bytes."""
+    """Return a program of one function from %x to %y with the addresses %from and %to, %n elements, and %bytes."""
     text = device_text(len(CODE.kernels), has_constants=False) + _DECLARED + body + "\n  return\n}\n"
     return on_device(native.artifact_for(text, [native.signature("main", [("x", VECTOR)], outputs)]), **changes)
 
 
 def launch(kernel: int, source: str = "%from", blocks: str = "%n") -> str:
-    """Starts a kernel on %to, a source and %n, in that many blocks of 64 threads."""
+    """Return the launch of a kernel on %to, a source and %n, in `blocks` blocks of 64 threads."""
     return f"""
   %c3 = arith.constant 3 : i64
   %kernel = arith.constant {kernel} : i64
@@ -92,20 +93,20 @@ def launch(kernel: int, source: str = "%from", blocks: str = "%n") -> str:
 
 
 def double(blocks: int, threads: int, params: int) -> None:
-    """A kernel: twice the elements."""
+    """Double the elements, as a kernel."""
     to, source, count = _values(params)
     wanted = numpy.ctypeslib.as_array((ctypes.c_float * count).from_address(source))
     numpy.ctypeslib.as_array((ctypes.c_float * count).from_address(to))[:] = 2 * wanted
 
 
 class _Flag(ctypes.Structure):
-    """What kernels look at, and where they find the record."""
+    """Flag that kernels read, with the address of the record."""
 
     _fields_ = (("taken", ctypes.c_int32), ("unused", ctypes.c_int32), ("record", ctypes.c_void_p))
 
 
 class _Record(ctypes.Structure):
-    """What host code reads of an assertion."""
+    """Record of an assertion, as host code reads it."""
 
     _fields_ = (
         ("taken", ctypes.c_int32), ("unused", ctypes.c_int32), ("where", ctypes.c_char_p), ("site", ctypes.c_void_p),
@@ -117,7 +118,7 @@ _SITE = (ctypes.c_char_p * 2)(b"IndexError", b"%s: index %lld of %lld")
 
 
 def refuse(blocks: int, threads: int, params: int) -> None:
-    """A kernel that asserts something, and is given the flag for that in the place of its source."""
+    """Fail an assertion in a kernel that receives the flag for it in the place of its source."""
     _, flag_at, count = _values(params)
     flag = _Flag.from_address(flag_at)
     if not flag.taken:
@@ -142,7 +143,7 @@ KERNELS = {"double": double, "refuse": refuse}
 
 @dataclass(frozen=True)
 class MarkDevice(Pass):
-    """Makes host code of a module as of one for a device; its kernels stay the CPU's."""
+    """Pass that turns a module's host code into that of a device's program. Its kernels stay the CPU's."""
 
     name: ClassVar[str] = "test-mark-device"
 
@@ -152,13 +153,13 @@ class MarkDevice(Pass):
 
 
 def of_model(module: rx.Module, **options: Any) -> Artifact:
-    """A model's program, as if its kernels ran on a device."""
+    """Return a model's program, marked as if its kernels ran on a device."""
     stages = rx.stages("llvm").insert_before("entries", "mark", [MarkDevice()])
     return on_device(rx.compile(module, pipeline=stages, jobs=1, **options)._artifact, kernels=())
 
 
 def with_function(signature: Mapping[str, Any], body: Callable[..., Any]) -> rx.Module:
-    """A module with `main`, whose body is a function of its arguments."""
+    """Return a module with `main`. The function `body` computes the results from the arguments."""
     module = rx.Module()
     with module.function("main", signature) as f:
         result = body(*f)

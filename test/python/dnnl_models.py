@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models of the kind that oneDNN is for: blocks of convolutions, layers of a transformer."""
+"""Typical models for oneDNN: blocks of convolutions, layers of a transformer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def convolved(x: Any, channels: int, inner: int, kernel: int, stride: int = 1, s
 
 
 def residual_block(x: Any, channels: int, inner: int = 0, stride: int = 1, seed: int = 1) -> Any:
-    """Of two convolutions, and a third one next to them where channels or sizes change."""
+    """Build a block of two convolutions, with a third one in the shortcut if channels or sizes change."""
     inner = inner or channels
     y = relax.nn.relu(convolved(x, channels, inner, 3, stride, seed))
     y = convolved(y, channels, channels, 3, seed=seed + 1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arrays with what is special in their element types, and when two of them are the same."""
+"""Arrays with the special values of their element types, and comparison of two such arrays."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy
 
 
 def several(dtype: Any, shape: tuple[int, ...], seed: int = 5) -> Any:
-    """Elements of which many are equal; with floats' special values and integers' limits."""
+    """Return an array with many equal elements, special floats and limits of integers."""
     kind = numpy.dtype(dtype).kind
     if kind == "b":
         special = [False, True]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an object file says of itself: its machine, and the symbols that it defines and lacks."""
+"""Reader of an object file: its machine, and its defined and undefined symbols."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNDEFINED = 0
 
 @dataclass(frozen=True)
 class ObjectFile:
-    """A relocatable ELF file of 64 bits, little-endian."""
+    """Relocatable ELF file of 64 bits, little-endian."""
 
     machine: int
     flags: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs kernels in the emulator as a program would: by calls of the emulated driver."""
+"""Runs of kernels in the emulator like in a program: by calls of the emulated driver."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from gpu_emulator.tensors import CudaTensor
 
 @dataclass
 class Result:
-    """An array in device memory, unwritten."""
+    """Unwritten array in device memory."""
 
     shape: tuple[int, ...]
     dtype: Any
 
 
 def started(**options: Any) -> EmulatedCuda:
-    """A driver with the first device's context current."""
+    """Return a driver with the first device's context current."""
     driver = EmulatedCuda(**options)
     must(driver, driver.cuInit(0))
     context = ctypes.c_void_p()
@@ -42,7 +42,7 @@ def loaded(driver: EmulatedCuda, text: str, name: str) -> ctypes.c_void_p:
 
 
 def pointers(values: list[Any]) -> Any:
-    """What cuLaunchKernel takes; it keeps the values."""
+    """Return the array of pointers that cuLaunchKernel takes. The array keeps the values alive."""
     found = (ctypes.c_void_p * len(values))(*map(ctypes.addressof, values))
     found.kept = values
     return found
@@ -62,7 +62,7 @@ def run(
     capability: tuple[int, int] = (8, 0),
     checks: Checks | None = None,
 ) -> list[Any]:
-    """What the arrays among the arguments hold after the launch; raises what was found."""
+    """Launch a kernel and return the array arguments after the launch. Findings of the emulator are raised."""
     driver = started(capability=capability, checks=checks or Checks())
     kernel = loaded(driver, text, name)
     tensors = [
@@ -94,7 +94,7 @@ _REGISTERS = """
 
 
 def kernel(body: str, arguments: int = 1, before: str = "") -> str:
-    """A kernel of pointers, which are in %d1, %d2, ...; %r60 is the thread, %r61 the block, %r63 the thread of all."""
+    """Return a kernel with pointers in %d1, %d2, ...; %r60 is the thread, %r61 the block, %r63 the global thread."""
     parameters = ", ".join(f".param .u64 p{number}" for number in range(1, arguments + 1))
     loads = "".join(f"    ld.param.u64 %d{number}, [p{number}];\n" for number in range(1, arguments + 1))
     return f"{HEADER}{before}\n.visible .entry kernel({parameters})\n{{{_REGISTERS}{loads}{body}\n    ret;\n}}\n"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs programs for cuda where there is no device: on the emulator, which finds races and wrong addresses too.
+"""Runs of programs for cuda without a device: on the emulator, which also finds races and wrong addresses.
 
-RELAX_MLIR_GPU=1 has them run on this machine's device instead (`make gpu`).
+With RELAX_MLIR_GPU=1 programs run on this machine's device instead (`make gpu`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from relax_mlir.runtime import Executable
 from relax_mlir.runtime.cuda.driver import use_library
 
 ON_DEVICE = os.environ.get("RELAX_MLIR_GPU") == "1"
-#: Errors after which a process gets no more work done on a device, by what their names have in them.
+#: Parts of the names of errors after which a process can no longer use the device.
 _FATAL = (
     "ILLEGAL_ADDRESS",
     "MISALIGNED_ADDRESS",
@@ -34,7 +34,7 @@ _made: dict[tuple[int, int], EmulatedCuda] = {}
 
 
 def emulated(capability: tuple[int, int] = _USUAL) -> EmulatedCuda:
-    """The one of this process with such devices."""
+    """Return this process's emulator with this capability."""
     if capability not in _made:
         _made[capability] = EmulatedCuda(capability=capability)
     return _made[capability]
@@ -43,7 +43,7 @@ def emulated(capability: tuple[int, int] = _USUAL) -> EmulatedCuda:
 def run_emulated(
     executable: Executable, *arguments: Any, function: str = "main", capability: tuple[int, int] = _USUAL
 ) -> Any:
-    """What a function gives for arrays of the CPU; raises what the emulator has found wrong in kernels."""
+    """Call a function with arrays of the CPU, and raise the emulator's findings about kernels."""
     if ON_DEVICE:
         return _run_on_device(executable, arguments, function)
     library = emulated(capability)
@@ -52,13 +52,16 @@ def run_emulated(
             return executable.copying()[function](*arguments)
     finally:
         if library.faults:
-            # As a real one it does nothing any more: what is loaded next is on a new one.
+            # Like a real device, the library is unusable after a finding: the next program gets a new library.
             _made.clear()
         library.check()
 
 
 def _run_on_device(executable: Executable, arguments: tuple[Any, ...], function: str) -> Any:
-    """Ends a worker whose device is of no more use, so that the tests behind this one run in another process."""
+    """Call a function on the device.
+
+    A worker with an unusable device ends, so that later tests run in another process.
+    """
     try:
         return executable.copying()[function](*arguments)
     except Exception as error:
@@ -69,7 +72,7 @@ def _run_on_device(executable: Executable, arguments: tuple[Any, ...], function:
 
 
 def traffic_of(executable: Executable, *arguments: Any) -> dict[str, Traffic]:
-    """What each kernel of a call asks of memory, on an emulator of its own."""
+    """Return the memory traffic of each kernel of a call, on a new emulator."""
     found: dict[str, Traffic] = {}
     library = EmulatedCuda(checks=Checks(traffic=found))
     with use_library(library):
@@ -80,8 +83,8 @@ def traffic_of(executable: Executable, *arguments: Any) -> dict[str, Traffic]:
 
 @contextmanager
 def device_of_a_test(devices: int = 1) -> Iterator[EmulatedCuda]:
-    """In the driver's place; at the end nothing is left there but what the test handed over by DLPack."""
-    # Behind a kernel that has failed, others work on what is unwritten.
+    """Replace the driver by an emulator. At the end only memory that the test handed over by DLPack may be left."""
+    # After a failed kernel, later kernels read unwritten memory.
     library = EmulatedCuda(devices=devices, checks=Checks(unwritten=False))
     with use_library(library):
         yield library

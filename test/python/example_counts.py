@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How much runs of tests with many examples, sets of arguments or costs: all of it, or with RELAX_MLIR_DRAW a part.
+"""Number of examples, argument sets and slow tests to run: all, or with RELAX_MLIR_DRAW a part.
 
-`make test` sets it to another number each time, which says what is drawn; `make test-all` and pytest alone do not.
-RELAX_MLIR_SHARE says of how many one is drawn.
+`make test` sets RELAX_MLIR_DRAW to another number each time, which selects the part; `make test-all` and plain pytest
+do not set it. One of RELAX_MLIR_SHARE tests is drawn.
 """
 
 from __future__ import annotations
@@ -20,27 +20,30 @@ _SHARE = int(os.environ.get("RELAX_MLIR_SHARE", "24"))
 
 
 def some(count: int) -> int:
-    """So many where all run."""
+    """Return the number of examples to run of a total of `count`."""
     return math.ceil(count / _SHARE) if DRAW else count
 
 
 def draws(count: int, **options: Any) -> settings:
-    """Of hypothesis' examples."""
+    """Return hypothesis' settings for a number of examples."""
     return settings(max_examples=some(count), **options)
 
 
 def is_drawn(test: str) -> bool:
-    """Of tests that take long each: whether this one runs."""
+    """Check whether a slow test is drawn in this run."""
     return not DRAW or random.Random(f"{DRAW} {test}").random() < 1 / _SHARE
 
 
 def is_optimized(test: str) -> bool:
-    """Whether LLVM optimizes what a test compiles: it takes half of the time, and the results are the same."""
+    """Check whether LLVM optimizes the programs of a test.
+
+    Optimization takes half of the time and does not change the results.
+    """
     return not DRAW or random.Random(f"{DRAW} {test} optimized").random() < 1 / _SHARE
 
 
 def drawn(shares: Mapping[str, float]) -> set[str]:
-    """The names of tests to run: of a test with many sets of arguments some, of others the share that is stated."""
+    """Return the names of tests to run: some of each test's argument sets, and a stated share of the others."""
     tests: dict[str, list[str]] = {}
     for name in shares:
         tests.setdefault(name.partition("[")[0], []).append(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graphs that become parts for external codegens: how they are made, and compared with the default path."""
+"""Graphs that become parts for external codegens: construction, and comparison with the default path."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import relax_mlir as rx
 
 
 def built(body: Any, *inputs: Any) -> rx.Module:
-    """`main` with inputs of these shapes, or of what `rx.tensor` gives."""
+    """Return a module whose `main` has inputs of these shapes, or of the types that `rx.tensor` gives."""
     module = rx.Module()
     infos = [rx.tensor(each) if isinstance(each, tuple) and not hasattr(each, "dtype") else each for each in inputs]
     with module.function("main", infos) as f:
@@ -24,19 +24,19 @@ def built(body: Any, *inputs: Any) -> rx.Module:
 
 
 def main_of(module: rx.Module) -> Any:
-    """The block of `main`."""
+    """Return the block of `main`."""
     return body_of({symbol_name(each): each for each in functions_in(module.operation)}["main"])
 
 
 def is_left(op: Any) -> bool:
-    """What no part computes: constants, shapes, the end, and what nothing reads any more."""
+    """Check whether no part computes an operation: constants, shapes, the terminator, and unused operations."""
     row = row_of(op)
     is_stated = op.name in ("arith.constant", "func.return") or (row is not None and row.role in ("literal", "shape"))
     return is_stated or not any(map(use_count, op.results))
 
 
 def assert_close(expected: Sequence[Any], made: Sequence[Any], tolerance: float) -> None:
-    """Up to a share of each number, and of the largest one of its array."""
+    """Compare with a tolerance relative to each number, and to the largest one of its array."""
     for one, other in zip(expected, made, strict=True):
         assert (one.dtype, one.shape) == (other.dtype, other.shape)
         wide, found = (each.astype("float64") for each in (one, other))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs whose n-th allocation fails: compiled code asks a counter of the test's before it asks for memory."""
+"""Programs whose n-th allocation fails: compiled code asks a counter of the test before it allocates."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from relax_mlir.targets.host.support import Support
 import relax_mlir as rx
 
 _TAKES, _GIVES = ("malloc", "aligned_alloc"), "free"
-# The counters of a program: allocations until one fails, pieces of memory that are not given back yet, arenas: the
-# arena of temporaries, which alone is aligned, stays from one call to the next.
+# Counters of a program: allocations until one fails, pieces of memory in use, and arenas. The arena of temporaries, the
+# only aligned allocation, stays from one call to the next.
 _CODE = """
 llvm.func @malloc(i64) -> !llvm.ptr
 llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr
@@ -80,7 +80,7 @@ llvm.func internal @__test_free(%old: !llvm.ptr) {
 
 @dataclass(frozen=True)
 class CountMemory(rx.Pass):
-    """Makes a program in the LLVM dialect count what it allocates and gives back, at an address of this process."""
+    """Pass that counts the allocations and releases of a program in the LLVM dialect, at an address of this process."""
 
     name: ClassVar[str] = "test-count-memory"
     address: int = 0
@@ -97,7 +97,7 @@ class CountMemory(rx.Pass):
 
 
 class FailingMemory:
-    """A compiled module, and what it holds."""
+    """Compiled module with counters of its allocations."""
 
     def __init__(self, module: rx.Module) -> None:
         self._counters = (ctypes.c_int64 * 3)()
@@ -107,11 +107,11 @@ class FailingMemory:
         self.executable: Executable = rx.compile(module, pipeline=stages, opt_level=0, cache=False, jobs=1)
 
     def kept(self) -> int:
-        """How many pieces of memory the code holds that nothing uses."""
+        """Return the number of pieces of memory that the code keeps without a use."""
         return self._counters[1] - min(self._counters[2], 1)
 
     def call(self, arrays: list[Any], fails: int = 0) -> Any:
-        """The results as arrays, or the exception, where the allocation of that number fails (counted from 1)."""
+        """Return the results as arrays, or the exception, if the allocation of that number fails (counted from 1)."""
         self._counters[0] = fails
         try:
             results = self.executable["main"](*arrays)
@@ -124,7 +124,7 @@ class FailingMemory:
 
 
 def problems(module: rx.Module, arrays: list[Any]) -> tuple[int, list[str]]:
-    """Lets each allocation of a call fail, one after the other: how many there were, and what went wrong."""
+    """Let each allocation of a call fail, one after the other. Return the number of allocations, and the problems."""
     program, found, wrong = FailingMemory(module), [], []
     while program.allocations >= len(found):
         found.append(program.call(arrays, len(found) + 1))

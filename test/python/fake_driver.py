@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A driver whose devices are this process: it counts what it gives and takes back, and fails where it is asked to.
+"""Driver whose devices are this process: it counts what it hands out and takes back, and fails on request.
 
-Kernels are Python functions, memory of the device is the host's: compiled code for the CPU can follow its addresses.
+Kernels are Python functions. The device's memory is the host's, so that compiled code for the CPU can use its
+addresses.
 """
 
 from __future__ import annotations
@@ -25,24 +26,24 @@ def _put(place: int, value: float, kind: Any = _OUT) -> int:
 
 
 class FakeDriver:
-    """Given to `use_library`. `kernels` are called as kernel(blocks, threads, address of the parameters)."""
+    """Driver for `use_library`. `kernels` are called as kernel(blocks, threads, address of the parameters)."""
 
     def __init__(self, kernels: dict[str, Callable[[int, int, int], None]] | None = None, devices: int = 2) -> None:
         self.devices, self.capability = devices, (8, 6)
         self.has_pools = True
-        #: Of memory pools: what was set, by pool and attribute.
+        #: Values that were set for memory pools, by pool and attribute.
         self.pools: dict[tuple[int, int], int] = {}
         self.kernels = kernels or {}
         self._handles = list(self.kernels)
-        #: Names of what was called, in order.
+        #: Names of the called functions, in order.
         self.calls: list[str] = []
         #: By the function that gives it, how many of a thing are not given back yet.
         self.held: Counter[str] = Counter()
         self.contexts: list[int] = []
-        #: What a function gives instead of working.
+        #: Status that a function returns instead of working.
         self.failing: dict[str, int] = {}
         self.launches: list[tuple[str, int, int, int, int]] = []
-        #: What was asked to be loaded.
+        #: Images that were passed for loading.
         self.images: list[bytes] = []
         #: Of kernels: handle, which one, value.
         self.settings: list[tuple[int, ...]] = []
@@ -156,7 +157,7 @@ class FakeDriver:
         return _put(out, given)
 
     def _free(self, place: int, kind: str) -> int:
-        """The memory itself stays: it is a mistake of the program, not of the process, to read it."""
+        """Free memory without releasing it: a later read is the program's mistake, but must not crash the process."""
         if self._sizes.pop(place, "") != kind:
             return 1
         return self._back(kind)
@@ -173,5 +174,5 @@ class FakeDriver:
 
     @property
     def leaks(self) -> dict[str, int]:
-        """What is not given back."""
+        """Return the number of handles in use, by the function that creates them."""
         return {name: count for name, count in self.held.items() if count}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A framework of one class: what the runtime sees of a framework that it has never heard of."""
+"""Framework with a single class: a framework that the runtime has never heard of."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy
 
 
 class Array:
-    """Knows DLPack as it was before 1.0, by its own names only."""
+    """Array with DLPack from before 1.0, by its own names only."""
 
     def __init__(self, values: Any) -> None:
         self.values = numpy.asarray(values)
@@ -22,7 +22,7 @@ class Array:
 
 
 class ReadOnly(Array):
-    """Says, as DLPack since 1.0 can, that its memory must not be written to."""
+    """Array that forbids writes to its memory by a flag of DLPack 1.0."""
 
     def __dlpack__(self, stream: Any = None, max_version: tuple[int, int] | None = None) -> Any:
         before, self.values.flags.writeable = self.values.flags.writeable, False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An outside codegen, numpy, with a fault of one's choice: `faulty{fault=bound}`."""
+"""External codegen on numpy with a fault by option: `faulty{fault=bound}`."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ import numpy
 import relax_mlir as rx
 from relax_mlir.patterns import is_const, is_op, wildcard
 
-#: A wrong bound of an activation, operands in the wrong order where the first one is the constant, a race between
-#: threads, an output that is not written where it is empty, quantized numbers that are rounded away from zero, arrays
-#: that are kept for ever, and memory that is used without a look at whether it is there.
+#: A wrong bound of an activation; operands in the wrong order where the first operand is the constant; a race between
+#: threads; an empty output that is not written; quantized numbers that are rounded away from zero; arrays that are kept
+#: forever; memory that is used without a check that it exists.
 Fault = Literal["none", "bound", "order", "race", "empty", "rounding", "leak", "memory"]
 
 X = wildcard().named("x")
@@ -35,7 +35,7 @@ def is_f32(match: Any) -> bool | str:
 
 @rx.codegens.register_codegen("faulty")
 class Faulty(rx.codegens.Codegen):
-    """Differences, layers, tanh and quantization."""
+    """Codegen for differences, layers, tanh and quantization."""
 
     patterns = (
         ("faulty.layer", LAYER, is_f32),

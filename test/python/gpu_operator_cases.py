@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One small case for each operator that cuda has a rule for: arrays, and the operator on them.
+"""One small case for each operator that has a rule for cuda: arrays, and the operator on them.
 
-Where sizes are dynamic, the first one of the first array is a symbol, and so is the first one of each
-other array that is as large.
+Where sizes are dynamic, the first size of the first array is a symbol. So is the first size of each other array that is
+equal to it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _random = numpy.random.default_rng(20261123)
 
 
 class Case(NamedTuple):
-    """The operator is the first word of a case's name."""
+    """Case. The first word of its name is the operator."""
 
     arrays: tuple[Any, ...]
     build: Callable[..., Any]
@@ -40,7 +40,7 @@ def case(build: Callable[..., Any], *arrays: Any, is_open: bool = True) -> Case:
 
 
 def known(build: Callable[..., Any], *arrays: Any) -> Case:
-    """Sizes that the operator has to know."""
+    """Return a case with sizes that the operator has to know."""
     return case(build, *arrays, is_open=False)
 
 
@@ -83,6 +83,13 @@ ELEMENTWISE: dict[str, Case] = {
     "quantize": case(lambda x, s, z: relax.quantize(x, s, z, 0), X, numpy.float32(0.1), numpy.int8(3)),
     "dequantize": case(
         lambda x, s, z: relax.dequantize(x, s, z, 0), INTS.astype("int8"), numpy.float32(0.1), numpy.int8(3)
+    ),
+    "requantize": case(
+        lambda x, m, s, z: relax.requantize(x, m, s, z, 0, form="q31", rounding="half_up"),
+        INTS.astype("int32") * 1000,
+        numpy.int32(2**30 + 12345),
+        numpy.int32(6),
+        numpy.int8(3),
     ),
 }
 
@@ -265,13 +272,13 @@ FAMILIES = {
 
 
 def cases_of(family: str, is_open: bool) -> dict[str, Case]:
-    """Those that are compiled; with open sizes only those that may have them."""
+    """Return the cases to compile. With open sizes these are the cases that allow them."""
     family_cases = FAMILIES[family].items()
     return {name: each for name, each in family_cases if each.is_open or not is_open}
 
 
 def module_of(cases: dict[str, Case], is_open: bool) -> rx.Module:
-    """A function for each case."""
+    """Return a module with a function for each case."""
     module = rx.Module()
     for name, each in cases.items():
         first = each.arrays[0].shape[:1]

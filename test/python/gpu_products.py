@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of planned products, written around linalg operations on memory and run by the emulator of GPUs."""
+"""Kernels of planned products, generated around linalg operations on memory and run by the emulator of GPUs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ Size = int | tuple[int]
 
 @dataclass
 class Buffer:
-    """An argument: sizes in tuples are known at run time only."""
+    """Argument. Sizes in tuples are known at run time only."""
 
     dtype: str
     sizes: Sequence[Size]
@@ -61,7 +61,7 @@ class Buffer:
         return f"memref<{''.join('?x' if isinstance(size, tuple) else f'{size}x' for size in self.sizes)}{self.dtype}>"
 
     def parameter(self, number: int) -> tuple[list[str], list[str]]:
-        """What the kernel is given for it, and the code that makes the memref %a0, %a1 of that."""
+        """Return the kernel's parameters for an operand, and the code that makes the memref %a0, %a1, ... of them."""
         if not any(isinstance(size, tuple) for size in self.sizes):
             return [f"%a{number}: {self.type}"], []
         names = [f"%n{number}_{axis}" for axis in range(len(self.sizes))]
@@ -86,7 +86,7 @@ class Buffer:
 
 @dataclass
 class Product:
-    """A sum of products of the first buffers into one, and operations that work on it in buffers behind it."""
+    """Sum of products of the first buffers, and operations on the sum in later buffers."""
 
     maps: str
     kinds: str
@@ -141,7 +141,7 @@ class Product:
 
 
 def _written(module: ir.Operation, rule: Rule | str, starts: bool) -> tuple[Plan, int]:
-    """Writes the kernel in place of what is in it; it also stores how many blocks it says that there are."""
+    """Replace the body of the function by the kernel, which also stores the number of blocks it claims to have."""
     function = module.regions[0].blocks[0].operations[0].operation
     block = function.regions[0].blocks[0]
     generics = [each for each in operations_in(function) if each.name == "linalg.generic"]
@@ -177,11 +177,11 @@ class Kernel:
     threads: int
     product: Product
     arch: str
-    #: Bytes of shared memory that a launch asks for.
+    #: Bytes of shared memory that a launch requests.
     shared: int
 
     def run(self, *arrays: np.ndarray) -> list[np.ndarray]:
-        """The arrays as the kernel leaves them. The emulator raises what it does wrong."""
+        """Run the kernel on the emulator, which raises its findings. Return the arrays after the launch."""
         device = EmulatedCuda(capability=divmod(find_arch(self.arch).number, 10))
         context, module, function = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
         calls: list[tuple[str, Any]] = [
@@ -217,7 +217,7 @@ class Kernel:
         return found[:-1]
 
     def blocks(self) -> int:
-        """How many there should be, of the loops' sizes."""
+        """Return the expected number of blocks, from the loops' sizes."""
         tile = product_kernels.Tile(self.plan)
         total = 1
         for dim, chain in enumerate(self.plan.joined):
@@ -227,7 +227,7 @@ class Kernel:
         return total
 
     def _size(self, loop: int) -> int:
-        """A loop's size, by the axes that it goes along."""
+        """Return a loop's size from an operand's axis."""
         for text, buffer in zip(self.product.maps.split("; "), self.product.buffers, strict=False):
             loops, axes = (part.strip(" ()").split(", ") for part in text.split("->"))
             for axis, size in zip(axes, buffer.shape, strict=True):
@@ -236,7 +236,7 @@ class Kernel:
         raise AssertionError(f"no size of loop {loop} in {self.product.maps}")
 
     def instructions(self, pattern: str) -> int:
-        """How many of the lines of PTX are of a kind."""
+        """Count the lines of PTX that match a pattern."""
         return len(re.findall(rf"^\s+(?:@\S+ )?{pattern}", self.ptx, re.MULTILINE))
 
 
@@ -246,7 +246,7 @@ def _called(device: EmulatedCuda, name: str, *arguments: Any) -> None:
 
 
 def muladd(factor: str, total: str, signs: str = "ss") -> str:
-    """The body of a sum of products, of widened factors."""
+    """Return the body of a sum of products of widened factors."""
     kind = "f" if total[0] in "fb" else "i"
     names = ["arith.extf"] * 2 if kind == "f" else [f"arith.ext{sign}i" for sign in signs]
     pairs = zip("xy", names, strict=True)

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random schedules for GPUs: any steps, loops bound to any axes, and what people write often: tiles, copies that all
-threads of a block make together."""
+"""Random schedules for GPUs: any steps, loops bound to any axes, and common idioms such as tiles and cooperative copies
+of all threads of a block."""
 
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from math import prod
 
 from relax_mlir.passes.loops.handles import LoopRV
@@ -21,7 +22,7 @@ def _bind(rng: random.Random, sch: rx.Schedule) -> object:
 
 
 def _bind_outermost(rng: random.Random, sch: rx.Schedule) -> object:
-    """The outermost loops of a block that nothing has taken, as blocks of threads or as threads."""
+    """Bind the outermost unbound loops of a block to blocks of threads or to threads."""
     loops = sch.get_loops(a_block(rng, sch))
     first, *_ = [loop for loop in loops if _kind(sch, loop) == "serial"] or [None]
     return sch.bind(first, rng.choice(AXES)) if first is not None else None
@@ -44,7 +45,7 @@ def _tile(rng: random.Random, sch: rx.Schedule) -> object:
 
 
 def _fetch(rng: random.Random, sch: rx.Schedule) -> object:
-    """A copy in a loop, which threads share: some for each axis that has threads already."""
+    """Copy in a loop that threads share: one part for each bound axis."""
     block = a_block(rng, sch)
     copy = sch.cache_read(block, rng.randrange(2), rng.choice(("shared", "shared", "local")))
     sch.compute_at(copy, rng.choice(sch.get_loops(block)))
@@ -67,7 +68,8 @@ def _write_back(rng: random.Random, sch: rx.Schedule) -> object:
 
 
 def _panels(rng: random.Random, sch: rx.Schedule) -> object:
-    """Tiles, with sums in registers and copies of what is read that all threads fetch at steps of a reduction."""
+    """Tile a product, with sums in registers and with operand copies that all threads fetch at steps of the
+    reduction."""
     block = a_block(rng, sch)
     i, j, *inner = sch.get_loops(block)
     i, rows, row = sch.split(i, [None, rng.choice((2, 3, 4)), rng.choice((1, 2, 3))])
@@ -98,7 +100,7 @@ def _set_scope(rng: random.Random, sch: rx.Schedule) -> object:
 
 
 def _unroll(rng: random.Random, sch: rx.Schedule) -> object:
-    """Few steps: LLVM takes long for code with loops in it that is there often."""
+    """Unroll a few steps: LLVM takes long for repeated code with loops."""
     loop = a_loop(rng, sch)
     extent = next(each.extent for tree in sch.trees() for each in tree.loops() if each.name == loop.name)
     return sch.unroll(loop) if isinstance(extent, int) and extent <= 4 else None
@@ -121,21 +123,21 @@ _WEIGHTS = {"bind": 4, "bind outermost": 6, "tile for threads": 4, "fetch": 3, "
             "reverse_compute_at": 3, "write back": 2, "decompose_reduction": 2}  # fmt: skip
 
 
-def random_gpu_schedule(module: rx.Module, seed: int, count: int) -> rx.Schedule:
-    """A schedule of that many steps that were tried."""
+def random_gpu_schedule(module: rx.Module, seed: int, count: int, steps: Mapping[str, Step] = GPU_STEPS) -> rx.Schedule:
+    """Return a schedule after this number of tried steps."""
     rng, sch = random.Random(seed), rx.Schedule(module)
-    names = sorted(GPU_STEPS)
+    names = sorted(steps)
     first = ["panels"] if rng.random() < 0.4 else []
     for name in first + rng.choices(names, [_WEIGHTS.get(each, 1) for each in names], k=count):
         try:
-            GPU_STEPS[name](rng, sch)
+            steps[name](rng, sch)
         except (rx.RelaxError, ValueError, IndexError):
-            continue  # what is refused is refused; a step may find too few loops
+            continue  # a refused step is skipped, and a step may find too few loops
     return sch
 
 
 def steps_of(sch: rx.Schedule) -> int:
-    """How many steps one thread does at most, one after the other."""
+    """Return the maximal number of steps that one thread executes one after the other."""
     paths = [tree.around(block.name) for tree in sch.trees() for block in tree.blocks()]
     serial = [[loop.extent for loop in path if loop.kind not in AXES] for path in paths]
     return max(prod(extent for extent in extents if isinstance(extent, int)) for extents in serial)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Uses of operators whose derivatives are compared with differences of their results."""
+"""Uses of operators for which tests compare derivatives with differences of the results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ relax = dialect.ops
 
 
 class Use(NamedTuple):
-    """`build(*tensors)` on random tensors of these shapes, of elements from low to high."""
+    """Use of an operator: `build(*tensors)` on random tensors of these shapes, with elements from low to high."""
 
     name: str
     build: Callable[..., Any]
@@ -35,7 +35,7 @@ def use(name: str, build: Callable[..., Any], *shapes: tuple[int, ...], **option
 def call(
     op: str, *shapes: tuple[int, ...], dims: Any = None, low: float = 0.2, high: float = 0.9, **attributes: Any
 ) -> None:
-    """One operator on all of the tensors."""
+    """Declare a use of a single operator on all of the tensors."""
     name = " ".join([op, *(f"{key}={value}" for key, value in attributes.items()), *(["symbolic"] if dims else [])])
     use(name, lambda *tensors: relax[op](*tensors, **attributes), *shapes, dims=dims, low=low, high=high)
 
@@ -45,7 +45,7 @@ def indices(*values: Any) -> Any:
 
 
 def or_zero(x: Any) -> Any:
-    """Where it is a number; differences of NaN tell nothing."""
+    """Replace NaN by 0: differences of NaN carry no information."""
     return relax["where"](relax["equal"](x, x), x, const(0.0, "f64"))
 
 
@@ -269,7 +269,7 @@ use(
 
 
 def _marked(x: Any, w: Any) -> Any:
-    """Between two marks, one operator of which is also used behind them; a second pair around a part."""
+    """Return operators between two marks, one with a later use, and a second pair around a part."""
     first = relax["sin"](relax["multiply"](relax["grad.start_checkpoint"](x), w))
     second = relax["grad.end_checkpoint"](relax["exp"](first))
     third = relax["tanh"](relax["grad.start_checkpoint"](second))

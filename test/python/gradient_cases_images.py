@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""As gradient_cases.py, of which this is a part: images, regions, attention, layouts."""
+"""Part of gradient_cases.py for images, regions, attention and layouts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A script's gradients, compared with differences of what it computes."""
+"""Comparison of a script's gradients with differences of its results."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _STEP = 1e-6
 
 
 def functions_of(module: rx.Module) -> Mapping[str, Callable[..., Any]]:
-    """Compiled where all tests run, or for a drawn one: else the reference computes them, in a tenth of the time. What
-    derivatives are has nothing to do with code, which other tests look at.
+    """Return compiled functions in full runs and for drawn tests, and otherwise those of the reference.
+
+    The reference takes a tenth of the time. Derivatives do not depend on the generated code, which other tests check.
     """
     if is_drawn(os.environ["PYTEST_CURRENT_TEST"]):
         return rx.compile(module, opt_level=0, jobs=1)
@@ -26,7 +27,7 @@ def functions_of(module: rx.Module) -> Mapping[str, Callable[..., Any]]:
 
 
 def compiled(source: str | rx.Module, **options: Any) -> tuple[Any, Any]:
-    """A function @loss, a module's or a script's, and @loss_adjoint."""
+    """Return the function @loss of a module or a script, and @loss_adjoint."""
     module = rx.Module.from_script(source) if isinstance(source, str) else source
     rx.grad(module, "loss", **options).verify()
     made = functions_of(module)
@@ -34,7 +35,7 @@ def compiled(source: str | rx.Module, **options: Any) -> tuple[Any, Any]:
 
 
 def check(functions: tuple[Any, Any], floats: list[Any], before: tuple[Any, ...] = ()) -> None:
-    """The same loss, and gradients as differences tell them. What is not differentiated is passed before."""
+    """Check the loss, and the gradients against differences. `before` are leading arguments without a gradient."""
     loss, adjoint = functions
     value, *made = map(array, adjoint(*before, *floats))
     numpy.testing.assert_array_equal(value, array(loss(*before, *floats)))
@@ -44,7 +45,7 @@ def check(functions: tuple[Any, Any], floats: list[Any], before: tuple[Any, ...]
 
 
 def differences(loss: Callable[..., Any], arrays: Sequence[Any], step: float) -> list[Any]:
-    """How a number changes with each element of arrays."""
+    """Return the derivative of a number by each element of the arrays, by differences."""
     found = [numpy.empty_like(each) for each in arrays]
     for index, tensor in enumerate(arrays):
         for place in numpy.ndindex(tensor.shape):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Helpers of the Python tests: build one operator in a fresh function and look at what came out."""
+"""Helpers of the Python tests: build one operator in a fresh function and inspect the result."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from relax_mlir.dialects.core.infos import Info
 
 @functools.lru_cache(maxsize=1)
 def shared_context() -> Any:
-    """The context of all operators that tests build: to make one takes ten times as long as an operator."""
+    """Return the context for operators of tests: making one takes ten times as long as an operator."""
     return create_context()
 
 
 def build_function(op_name: str, *operands: Any, **arguments: Any) -> Any:
-    """A module with one function that applies the operator to function arguments of the given infos.
+    """Return a verified module with one function that applies the operator to function arguments.
 
-    An info becomes a function argument, a list of infos a list of arguments; anything else is passed as it is.
-    The module has been verified.
+    An info becomes a function argument, and a list of infos a list of arguments. Anything else is passed unchanged.
     """
     context = shared_context()
     infos = [info for item in operands for info in (item if isinstance(item, list) else [item]) if _is_info(info)]
@@ -56,13 +55,13 @@ def build_function(op_name: str, *operands: Any, **arguments: Any) -> Any:
 
 
 def built_op(module: Any) -> Any:
-    """The operation before the function's return."""
+    """Return the operation before the function's return."""
     block = module.body.operations[0].regions[0].blocks[0]
     return block.operations[len(block.operations) - 2]
 
 
 def infer(op_name: str, *operands: Any, **arguments: Any) -> list[Info]:
-    """The inferred results of an operator; checks on the way that text and bytecode round-trip."""
+    """Return the inferred results of an operator, after a round trip of text and bytecode."""
     module = build_function(op_name, *operands, **arguments)
     text = str(module)
     with module.context:

@@ -23,7 +23,7 @@ PACKAGE_DIR: dict[str, str] = PYPROJECT["tool"]["setuptools"]["package-dir"]
 
 
 def run(*command: str | Path, cwd: Path, status: int = 0) -> subprocess.CompletedProcess[str]:
-    """Runs a command without the settings by which this process, or the make above it, was started."""
+    """Run a command without the environment of this process, or of the make above it."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "MAKE", "MFLAGS"))
     }
@@ -34,7 +34,7 @@ def run(*command: str | Path, cwd: Path, status: int = 0) -> subprocess.Complete
 
 
 def build_wheel(source: Path, out: Path) -> Path:
-    """Built from a copy in the folder `source`: setuptools writes into the folder it builds and reuses what is left in
+    """Build the wheel from a copy in the folder `source`: setuptools writes into the source folder and reuses
     build/."""
     for name in ("pyproject.toml", *PROJECT["license-files"], PROJECT["readme"]):
         shutil.copy(REPOSITORY / name, source / name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules interpreted, for tests: functions that are run before and after a pass."""
+"""Interpretation of modules: functions before and after a pass."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ import numpy
 from relax_mlir.bindings.mlir import as_list, ir
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.infos import DTYPE_BY_NAME, ScalarInfo
-from relax_mlir.interpreter.machine import Machine
+from relax_mlir.interpreter.execution import Machine
 from relax_mlir.interpreter.sites import Frame, Slots
 
 import relax_mlir as rx
 
 
 def run_function(module: rx.Module, arguments: Sequence[Any], name: str = "main") -> list[Any]:
-    """What a function returns: arrays for tensors, tuples of sizes for shapes."""
+    """Return the results of a function: arrays for tensors, tuples of sizes for shapes."""
     return Machine(module.operation).call(name, arguments)
 
 
 def values_in(module: rx.Module, block: Any, arguments: Sequence[Any]) -> dict[Any, Any]:
-    """The values of what stands in a function's block so far."""
+    """Return the values of the operations in a function's block so far."""
     machine = Machine(module.operation)
     slots = Slots(machine.numbers)
     body = machine.prepared(block.region, slots)
@@ -35,7 +35,7 @@ def values_in(module: rx.Module, block: Any, arguments: Sequence[Any]) -> dict[A
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two results agree to the last bit; any NaN is like any other."""
+    """Check whether two results agree to the last bit. All NaNs are equal."""
     if isinstance(one, tuple) or isinstance(other, tuple):
         return bool(one == other)
     if one.dtype != other.dtype or one.shape != other.shape:
@@ -51,9 +51,10 @@ def function_of(module: rx.Module, name: str = "main") -> Any:
 
 
 def meant(name: str, *arguments: Any, wide: bool = False, symbols: Any = None, **attributes: Any) -> Any:
-    """What an operator gives, by its reference: arrays are arguments of the function, other things stand in it.
+    """Return the result of an operator's reference.
 
-    Numbers of numpy are scalars that are known at run time only. `symbols` are the arrays' shapes in the module.
+    Arrays are arguments of the function; other values are constants in it. numpy's numbers are scalars that are known
+    at run time only. `symbols` are the arrays' shapes in the module.
     """
     passed = numpy.ndarray, numpy.generic
     flat = [each for argument in arguments for each in (argument if isinstance(argument, list) else [argument])]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Interrupts work at its n-th step, for many n, and does it again after each: run in a process of its own.
+"""Interruption of work at its n-th step, for many n, and repetition of the work after each, in a process of its own.
 
-    python interrupting.py small 0 120     the work's name, a seed, how often
+    python interrupting.py small 0 120     the work's name, a seed, the number of interruptions
 
-A step is where the interpreter asks for signals: as a function of Python begins, and after one of C. So nothing
-depends on how fast the machine is.
+A step is a point at which the interpreter checks for signals: the start of a Python function, or the return from a C
+function. So the results do not depend on the speed of the machine.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def small() -> str:
 
 
 def compiled() -> str:
-    """The whole way to a function that runs."""
+    """Compile and return a function."""
     import numpy
 
     module = rx.Module()
@@ -72,7 +72,7 @@ WORK: dict[str, Callable[[], str]] = {"small": small, "compiled": compiled}
 
 
 class Steps:
-    """Counts steps, and interrupts at one of them."""
+    """Counter of steps, which interrupts at one of them."""
 
     def __init__(self, at: int = -1):
         self.count, self.at, self.late = 0, at, 0

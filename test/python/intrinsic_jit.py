@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs an intrinsic on arrays: lowered for llvm, in a loop over memrefs, by MLIR's ExecutionEngine."""
+"""Runs of an intrinsic on arrays: lowered for llvm, in a loop over memrefs, by MLIR's ExecutionEngine."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ NUMPY_TYPES = {
 
 
 class Compiled:
-    """A module's functions as machine code."""
+    """Machine code of a module's functions."""
 
     def __init__(self, module: Any):
-        # As the target does it: what LLVM itself makes of bf16 is calls of a library that is not linked.
+        # As in the target: LLVM expands bf16 into calls of a library that is not linked.
         run_upstream(module.operation, TO_LLVM)
         StoreNarrowFloats().run(module.operation)
         engine = importlib.import_module(f"{ROOT}.execution_engine")
@@ -55,7 +55,7 @@ def _descriptor(array: np.ndarray[Any, Any]) -> _Memref:
 
 
 def loop_text(name: str, op: str, ins: Sequence[str], outs: Sequence[str], attributes: str = "", lanes: int = 0) -> str:
-    """A function over memrefs that applies an intrinsic to each element, or to vectors of as many lanes."""
+    """Return a function over memrefs that applies an intrinsic to each element, or to vectors of `lanes` lanes."""
     arguments = [f"%a{i}: memref<?x{dtype}>" for i, dtype in enumerate([*ins, *outs])]
     typed = [f"vector<{lanes}x{dtype}>" if lanes else dtype for dtype in [*ins, *outs]]
     loads, stores = [], []
@@ -99,7 +99,7 @@ def run_intrinsic(
     lanes: int = 0,
     fast_math: bool = False,
 ) -> Any:
-    """The results of an intrinsic on arrays of one dimension; `dtypes` where numpy's names do not tell."""
+    """Return the results of an intrinsic on one-dimensional arrays. `dtypes` is for types that numpy lacks."""
     names = {dtype: name for name, dtype in reversed(NUMPY_TYPES.items()) if name != "index"}
     ins = list(dtypes) or [names[array.dtype] for array in arrays]
     outs = list(outs) or [ins[0]]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What intrinsics of floats must give, by numpy in the longest float it has, and by scipy; distances in ulp."""
+"""Expected results of float intrinsics, by numpy in its longest float and by scipy, and distances in ulp."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PI = LONG(np.pi) + LONG(1.2246467991473532e-16)
 
 
 class Oracle(NamedTuple):
-    """The reference, how many operands it takes, and how far a result may be from it, in ulp."""
+    """Reference function, its number of operands, and the tolerance of results in ulp."""
 
     function: Callable[..., Array]
     operands: int = 1
@@ -56,7 +56,7 @@ def _heaviside(x: Array, y: Array) -> Array:
 
 
 def _by_math(function: Callable[..., float]) -> Callable[..., Array]:
-    """A function of Python's floats on arrays."""
+    """Return a function of Python's floats as a function of arrays."""
     return _in_f64(np.vectorize(function, otypes=[np.float64]))
 
 
@@ -93,7 +93,7 @@ ORACLES = {
     "sinc": Oracle(_sinc),
     "cbrt": Oracle(np.cbrt),
     "sigmoid": Oracle(_sigmoid),
-    # What they are compared with is off by as much.
+    # The reference function has the same error.
     "erf": Oracle(_by_math(math.erf), bound=8),
     "erfc": Oracle(_by_math(math.erfc), bound=8),
     "i0": Oracle(_in_f64(scipy.special.i0), bound=10),
@@ -135,7 +135,7 @@ ORACLES = {
 
 
 def spacing(values: Array, dtype: np.dtype[Any]) -> Array:
-    """The distance to the next number, as LONG."""
+    """Return the distance to the next number, as LONG."""
     info = ml_dtypes.finfo(dtype)
     _, exponent = np.frexp(np.abs(values.astype(LONG)))
     smallest = LONG(float(info.smallest_subnormal))
@@ -143,7 +143,10 @@ def spacing(values: Array, dtype: np.dtype[Any]) -> Array:
 
 
 def distance(got: Array, expected: Array) -> Array:
-    """How far results are from what they should be, in ulp of the latter; infinite where one alone is NaN or so."""
+    """Return the distance between results and expected values in ulp of the latter.
+
+    The distance is infinite where only one of them is NaN or infinite.
+    """
     dtype = got.dtype
     rounded = expected.astype(dtype)
     same = (got == rounded) | (np.isnan(got) & np.isnan(rounded))
@@ -178,7 +181,7 @@ EVERYDAY = frozenset({"lgamma", "tgamma", "logaddexp", "logaddexp2", "i0", "rema
 
 
 def operands_for(name: str, dtype: np.dtype[Any]) -> list[Array]:
-    """Samples for an intrinsic, where its reference can be trusted; special values meet one another."""
+    """Return samples in the range where the oracle is reliable. Special values are combined with each other."""
     count = 300 if dtype == np.float64 else 400
     oracle = ORACLES[name]
     arrays = [samples(dtype, count, seed) for seed in range(oracle.operands)]

@@ -11,7 +11,7 @@ from relax_mlir.dialects.relax.infer.layouts import parse_layout
 
 
 def in_layout(x: Any, layout: str, dimensions: str = "NCHW") -> Any:
-    """An array with these dimensions in a layout; zeros fill up blocks that are not full."""
+    """Return an array with these dimensions in a layout. Zeros fill partial blocks."""
     axes = parse_layout(layout, dimensions).axes
     blocks = {letter: [axis.block or 1 for axis in axes if axis.dimension == letter] for letter in dimensions}
     padding = [(0, -size % prod(blocks[letter])) for letter, size in zip(dimensions, x.shape, strict=True)]

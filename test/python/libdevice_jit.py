@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs an intrinsic on arrays as cuda says it, on the CPU: libdevice linked in, a device's instructions written out.
+"""Execution of cuda's intrinsics on arrays on the CPU, with libdevice linked in and device instructions expanded.
 
-What devices only approximate (ex2.approx and the like) is exact here: on a device it is off by up to two more ulp.
+Instructions that devices only approximate (ex2.approx and the like) are exact here. On a device the error is up to two
+ulp larger.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ from relax_mlir.targets.cuda.objects.wheels import libdevice_path
 
 import relax_mlir as rx
 
-# Instructions by patterns of their names, and of each {t0} is the type or word of its
-# first group, {s0} LLVM's suffix of the type, {m0} the function's name: parameters and result, then what makes %r.
+# Instructions by patterns of their names: parameters and result, then the code that computes %r. {t0} is the type or
+# word of the pattern's first group, {s0} LLVM's suffix of the type, {m0} the function's name.
 _INSTRUCTIONS = {
     r"(add|mul|div)\.(?:rn|approx)\.(f|d)": ("{t1} %a, {t1} %b -> {t1}", "%r = f{t0} {t1} %a, %b"),
     r"fma\.rn\.(f|d)": (
@@ -84,7 +85,7 @@ _ROUNDED = """%f = fptrunc double %x to float
 %j = add i32 %i, %step
 %k = select i1 %away, i32 %j, i32 %i
 %r = bitcast i32 %k to float"""
-# Assembly of devices by what distinguishes it, those first that hold others' instructions.
+# Inline assembly of devices by a distinguishing part of its text. Texts that contain others come first.
 _ASSEMBLY = {
     "clo, chi": "mad128",
     "mul.lo.u32": "mul128",
@@ -189,7 +190,7 @@ define internal double @asm.equal(double %a, double %b, double %c, double %d) al
   ret double %r
 }
 """
-# As objects/ptx.py has it answered, for sm_80.
+# The answers of objects/ptx.py for sm_80.
 _ANSWERS = {"__CUDA_FTZ": 0, "__CUDA_PREC_SQRT": 1, "__CUDA_ARCH": 800}
 _TYPES = {"f": "float", "f32": "float", "d": "double", "f64": "double", "i": "i32", "ll": "i64"}
 _SUFFIXES = {"float": "f32", "double": "f64"}
@@ -198,7 +199,7 @@ _NAMES = {"ex2": "exp2", "lg2": "log2", "rn": "rint", "rz": "trunc"}
 
 @functools.cache
 def libdevice_here() -> bytes:
-    """libdevice for this machine, as bitcode; its instructions are functions of names without `llvm.`."""
+    """Return libdevice for this machine as bitcode. Its instructions are functions without the prefix `llvm.`."""
     text = str(llvm.parse_bitcode(libdevice_path("a test").read_bytes()))
     for question, answer in _ANSWERS.items():
         asked = re.search(rf'(@[\w.]+) = [^\n]*c"{question}\\00"', text)
@@ -222,7 +223,7 @@ def libdevice_here() -> bytes:
 
 
 def _written_out(instruction: str) -> str:
-    """An instruction of devices in LLVM IR that every CPU has; nothing for those that no test needs."""
+    """Return a device instruction as LLVM IR for any CPU, or an empty text for instructions that no test needs."""
     for pattern, (signature, body) in _INSTRUCTIONS.items():
         found = re.fullmatch(pattern, instruction.replace(".ftz", ""))
         if found:
@@ -234,7 +235,7 @@ def _written_out(instruction: str) -> str:
 
 
 def _words(groups: tuple[str, ...]) -> dict[str, str]:
-    """What stands for {t0}, {s0}, {m0}."""
+    """Return the values of {t0}, {s0}, {m0} and so on."""
     words = {}
     for index, group in enumerate(groups):
         words[f"t{index}"] = _TYPES.get(group, group)
@@ -245,7 +246,7 @@ def _words(groups: tuple[str, ...]) -> dict[str, str]:
 
 
 def run_on_cuda(op: str, *arrays: np.ndarray[Any, Any], fast_math: bool = False) -> np.ndarray[Any, Any]:
-    """The results of an intrinsic on arrays of one dimension, of the type of the first one."""
+    """Return the results of an intrinsic on one-dimensional arrays, with the type of the first one."""
     names = {dtype: name for name, dtype in reversed(NUMPY_TYPES.items()) if name != "index"}
     results = np.zeros_like(arrays[0])
     code = compiled(op, names[arrays[0].dtype], len(arrays), fast_math)
@@ -257,7 +258,7 @@ def run_on_cuda(op: str, *arrays: np.ndarray[Any, Any], fast_math: bool = False)
 
 @functools.cache
 def compiled(op: str, dtype: str, operands: int, fast_math: bool) -> Any:
-    """An engine that has `f(operands, results, count)`."""
+    """Return an engine with `f(operands, results, count)`."""
     with create_context() as context:
         load_dialects(context, ("gpu", "nvvm", "nvgpu", "llvm", "vector"))
         module = ir.Module.parse(_function(op, dtype, operands))
@@ -294,7 +295,7 @@ def _function(op: str, dtype: str, operands: int) -> str:
 
 
 def _loop(dtype: str, operands: int) -> str:
-    """f in LLVM IR, which calls g on each element."""
+    """Return f in LLVM IR, which calls g on each element."""
     type_ = {"f16": "half", "bf16": "bfloat", "f32": "float", "f64": "double"}[dtype]
     pointers = "".join(f"ptr %p{index}, " for index in range(operands))
     loads = "".join(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels on memrefs, as text of their loops, for tests of what they read and write."""
+"""Kernels on memrefs, as text of their loops, for tests of their reads and writes."""
 
 from __future__ import annotations
 

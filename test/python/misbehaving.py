@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Patterns that do what patterns must not do: the rewrite and conversion drivers must stand them."""
+"""Patterns that break the rules for patterns: the rewrite and conversion drivers must survive them."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def misbehaviour(
     walk: bool = False,
     leaves_valid: bool = True,
 ) -> Callable[[Any], Any]:
-    """Registers a pattern with what is to be said about it; the flags say which driver lets it pass."""
+    """Register a pattern with the expected message. The flags name the drivers that accept the pattern."""
 
     def register(function: Any) -> Any:
         function.message, function.error = message, error

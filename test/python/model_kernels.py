@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""More PrimFuncs that schedules are tried on: parts of models, small."""
+"""Further PrimFuncs for tests of schedules: small parts of models."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from schedule_kernels import Kernel
 
 
 def _text(name: str, shapes: str, body: str, memory: str = "") -> str:
-    """A PrimFunc: `A 3x4 float32, B 4 int8` are its parameters, memory of its own is written the same way; loops are
-    `block: i 3 S, k 4 R: init: statement`."""
+    """Return a PrimFunc.
+
+    `A 3x4 float32, B 4 int8` are its parameters, and `memory` lists its own buffers in the same form. Loops are `block:
+    i 3 S, k 4 R: init: statement`.
+    """
     given = ", ".join(f"{n}: T.Buffer(({s}), {d!r})" for n, s, d in _buffers(shapes))
     lines = ["@T.prim_func", f"def {name}({given}):"]
     lines += [f"    {n} = T.alloc_buffer(({s}), {d!r})" for n, s, d in _buffers(memory)]

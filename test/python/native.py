@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Helpers of the tests of compiled code: a kernel over memrefs, written as text, becomes an executable."""
+"""Helpers of the tests of compiled code: kernels over memrefs as text, and their executables."""
 
 from __future__ import annotations
 
@@ -53,14 +53,14 @@ def _parsed(text: str) -> Any:
 
 
 def lowered(text: str) -> Any:
-    """A module of functions over memrefs, in the LLVM dialect."""
+    """Return a module of functions over memrefs, in the LLVM dialect."""
     module = _parsed(text)
     run_upstream(module.operation, _TO_LLVM)
     return module
 
 
 def module_for(text: str, signatures: Sequence[Signature], *, constants: int = 0) -> Any:
-    """The lowered module with entries, for which there is a function `<name>_impl` each."""
+    """Return the lowered module with entries, each of which has a function `<name>_impl`."""
     module = _parsed((table_text(CONSTANT_TABLE, SET_CONSTANTS, constants) if constants else "") + text)
     operation = module.operation
     support = Support(operation)
@@ -98,7 +98,7 @@ def executable(text: str, *signatures: Signature, **options: Any) -> Executable:
 
 
 def ignoring(name: str, inputs: Iterable[tuple[str, Info]], outputs: Sequence[Info] = ()) -> str:
-    """A kernel that takes what the entry passes and does nothing."""
+    """Return a kernel that takes the arguments of the entry and does nothing."""
     with _context() as context:
         types = [_parameter(info, context) for info in [*(info for _, info in inputs), *outputs]]
     parameters = ", ".join(f"%a{index}: {type_}" for index, type_ in enumerate(types))

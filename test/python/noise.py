@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A helper of the tests that measure times: a busy machine is noted, and no error."""
+"""Helper of the tests that measure times: a busy machine is a note, not an error."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ _ON_NOISE = re.compile(
 
 
 def without_noise(text: str) -> str:
-    """A tool's messages but for those on how well the times can be trusted."""
+    """Return a tool's messages without the warnings about noisy times."""
     return _ON_NOISE.sub("", text)

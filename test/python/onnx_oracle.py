@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs one ONNX operator with onnxruntime. The model is encoded here, because package onnx is no test dependency."""
+"""Runs of one ONNX operator with onnxruntime. The model is encoded here, because package onnx is no test dependency."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ _ELEMENT_TYPES = {
 _FLOAT, _INT, _STRING, _FLOATS, _INTS = 1, 2, 3, 6, 7
 
 
-#: What the oracles' models are written for. For Python 3.10 there is none that is newer than 1.23.
+#: The version that the oracles' models are written for. Python 3.10 has none newer than 1.23.
 _WRITTEN_FOR = (1, 24)
 _REFUSALS = ("NotImplemented", "Fail", "InvalidGraph", "RuntimeException")
 IS_OLD = tuple(map(int, onnxruntime.__version__.split(".")[:2])) < _WRITTEN_FOR
 
 
 def is_old_refusal(error: Exception) -> bool:
-    """Whether an onnxruntime that is older than the tests' models says that it does not know something."""
+    """Check whether an onnxruntime older than the tests' models reports an unknown feature."""
     return IS_OLD and type(error).__module__.startswith("onnxruntime.") and type(error).__name__ in _REFUSALS
 
 
 def run_onnx(
     op: str, *arrays: Any, opset: int = 20, domain: str = "", outputs: int = 1, **attributes: Any
 ) -> list[Any]:
-    """The outputs of a node whose inputs are the arrays; None stands for an optional input that is left out."""
+    """Return the outputs of a node for input arrays. None leaves out an optional input."""
     names = ["" if array is None else f"x{index}" for index, array in enumerate(arrays)]
     given = {name: numpy.asarray(array) for name, array in zip(names, arrays, strict=True) if name}
     inputs = tuple((name, str(array.dtype), array.shape) for name, array in given.items())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules that a test registers are gone afterwards."""
+"""Removal of the rules that a test registers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import relax_mlir as rx
 @contextmanager
 def without_new(registered: Registry[Any]) -> Iterator[None]:
     for load in (rx.all_rules, rx.all_intrinsic_rules, schedules.all_schedules):
-        load()  # what is loaded in between would be taken for new, and never be there again
+        load()  # a module loaded in between would count as new, and would then be missing
     before = {name: dict(of_name) for name, of_name in registered.entries.items()}
     try:
         yield

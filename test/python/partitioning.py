@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegens that are there for a while, and what they have patterns of."""
+"""Codegens that are registered for a while, and their patterns."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ product = matmul(wildcard(), wildcard())
 
 
 class Native(Codegen):
-    """Makes of a part what the target would make of it: a program in the program."""
+    """Codegen that compiles a part with the target: a program in the program."""
 
     def compile(self, module: rx.Module, options: Mapping[str, str]) -> bytes:
         return pickle.dumps(rx.compile(module, opt_level=0, cache=False, jobs=1))
@@ -34,7 +34,7 @@ class Native(Codegen):
 
 
 def writing(function: Callable[..., Any]) -> Callable[..., None]:
-    """A function of inputs and outputs of one that gives its results."""
+    """Return a function of inputs and outputs for a function that returns its results."""
 
     def write(*arguments: Any) -> None:
         count = len(inspect.signature(function).parameters)
@@ -47,7 +47,7 @@ def writing(function: Callable[..., Any]) -> Callable[..., None]:
 
 @contextmanager
 def codegen(rows: Sequence[Any], name: str = "npu", base: type[Codegen] = Native, **members: Any) -> Iterator[str]:
-    """A codegen with these patterns, for as long as it is needed."""
+    """Register a codegen with these patterns for the duration of the context."""
     made = type("Npu", (base,), {"patterns": rows, **members})
     try:
         register_codegen(name)(made)
@@ -67,7 +67,7 @@ def built(body: Callable[..., Any], *shapes: Any) -> rx.Module:
 
 @st.composite
 def rows(draw: Any) -> list[Any]:
-    """Patterns of what random graphs are made of, some with repeats, options and alternatives."""
+    """Draw patterns of the operators of random graphs, some with repeats, options and alternatives."""
     heads = [
         product,
         is_op("relax.nn.conv2d")(wildcard(), is_const(), ...),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs whose memory is planned, and compiled by the plan that is stated; random graphs that share much of it."""
+"""Programs with planned memory, compiled by their stated plan, and random graphs that share much memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def planned(module: rx.Module, level: int, target: str = "llvm") -> rx.Module:
 
 
 def set_apart(module: rx.Module) -> rx.Module:
-    """Each tensor in memory of its own."""
+    """Return a module with each tensor in memory of its own."""
     copied = module.copy()
     with copied.context:
         for op in operations_in(copied.operation):
@@ -44,7 +44,7 @@ def set_apart(module: rx.Module) -> rx.Module:
 
 
 def random_graph(random: Random, length: int | str, width: int = _WIDTH) -> rx.Module:
-    """Of what may be written over what it reads, what may not, and what takes tensors apart and puts them together."""
+    """Build a graph of operators that may and may not write over their operands, and that split and join tensors."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((length, width)), "y": rx.tensor((4, width))}) as f:
         values = list(f)
@@ -59,7 +59,7 @@ def _rows(value: Any) -> Any:
 
 
 def _step(random: Random, values: list[Any]) -> list[Any]:
-    # Mostly what was made last: then what is read often ends there.
+    # Mostly the last value: then the lifetime of an operand often ends there.
     x = values[-1] if random.random() < 0.5 else random.choice(values)
     rows, width = decode(x.type).shape
     kind = random.choice(_KINDS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs relax operators on arrays: built, compiled for llvm by the whole pipeline, called as users call them."""
+"""Runs of relax operators on arrays: built, compiled for llvm by the whole pipeline, and called like by users."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from relax_mlir.runtime import Executable, tensor, to_numpy
 
 import relax_mlir as rx
 
-#: What operators are compiled for: `make gpu` and `make gpu-emulated` run the same tests for another target. For
-#: "reference" functions are interpreted: the tests say whether rx.reference is right.
+#: Target of the tests of operators: `make gpu` and `make gpu-emulated` run the same tests for another target. With
+#: "reference" functions are interpreted, and the tests check rx.reference.
 TARGET = os.environ.get("RELAX_MLIR_TEST_TARGET", "llvm")
 
 
 def dtype_name(array: Any) -> str:
-    """numpy's element type as the dialects name it."""
+    """Return the dialects' name of numpy's element type."""
     return DTYPE_BY_NAME[array.dtype.name]
 
 
@@ -35,12 +35,11 @@ def run_op(
     default_rules: bool = False,
     **attributes: Any,
 ) -> Any:
-    """The operator's result, an array, or a tuple of several.
+    """Return the operator's result, an array or a tuple of arrays.
 
-    Arrays are passed at run time, other arguments stand in the module.
-
-    `symbols` are the arrays' shapes as the compiler is to see them, else as they are. `default_rules`: the default
-    target's rules are taken where the target would leave the operator as it is.
+    Arrays are passed at run time; other arguments are constants in the module. `symbols` are the arrays' shapes for the
+    compiler, by default their own. With `default_rules` the default target's rules apply where the target would leave
+    the operator unchanged.
     """
     arrays = [argument for argument in arguments if isinstance(argument, numpy.ndarray)]
     shapes = tuple(tuple(shape) for shape in symbols) or tuple(array.shape for array in arrays)
@@ -51,7 +50,7 @@ def run_op(
 
 
 def called(executable: Executable, *arguments: Any) -> Any:
-    """What `main` gives for arrays and numbers: an array, or a tuple of several, of the element types it was given."""
+    """Return the results of `main` with their element types: an array, or a tuple of arrays."""
     given = [tensor(each) if isinstance(each, numpy.ndarray) else each for each in arguments]
     results = _called(executable, given)
     # Of less than a byte, in bytes.
@@ -98,9 +97,9 @@ def _executable(module: rx.Module, target: str, default_rules: bool = False) -> 
 
 
 def run_built(build: Callable[..., Any], *arguments: Any, symbols: Sequence[Sequence[str | int]] = ()) -> Any:
-    """The array that `build(*parameters)` computes of these arguments: arrays, and numbers, which are i64 or f64.
+    """Return the array that `build(*parameters)` computes for arrays and numbers, which are i64 or f64.
 
-    For operands that `run_op` cannot tell apart. `symbols` are the arrays' shapes as for it.
+    It is for operands that `run_op` cannot distinguish. `symbols` are the arrays' shapes, as for `run_op`.
     """
     shapes = iter(symbols or [array.shape for array in arguments if isinstance(array, numpy.ndarray)])
     infos = [

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Devices of Vulkan and OpenCL that tests run programs on: of real drivers, where they are installed.
+"""Devices of Vulkan and OpenCL for tests, with real drivers, where these are installed.
 
-Which ones: the first device of each kind. Mesa's lavapipe and Intel's OpenCL runtime are CPUs and need no GPU. With
-RELAX_MLIR_DEVICES=1 tests fail where they would be skipped (`make test-gpu-real`).
+Tests use the first device of each kind. Mesa's lavapipe and Intel's OpenCL runtime are CPUs and need no GPU. With
+RELAX_MLIR_DEVICES=1 tests fail instead of being skipped (`make test-gpu-real`).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ KINDS = ("vulkan", "opencl")
 
 @cache
 def why_none(kind: str) -> str:
-    """Why programs cannot run on the first device of a kind; empty where they can."""
+    """Return the reason why programs cannot run on the first device of a kind, or an empty text."""
     try:
         open_device(kind)
     except DeviceError as error:
@@ -44,18 +44,18 @@ def open_device(kind: str) -> Any:
 
 
 def page(kind: str) -> Page:
-    """The state of the first device of a kind."""
+    """Return the state of the first device of a kind."""
     found: Page = open_device(kind).page
     return found
 
 
 def target(kind: str) -> str:
-    """Such that code is for the first device."""
+    """Return the target of the first device."""
     return (vulkan_driver() if kind == "vulkan" else opencl_driver()).device(0).target
 
 
 def with_more(target: str, more: str) -> str:
-    """A target with further options, in the place of those of their names, as programs name it."""
+    """Return a target's text with further options. They replace options of the same names."""
     name, _, given = target.rstrip("}").partition("{")
     options = dict(each.split("=") for each in (*given.split(), *more.split()))
     return f"{name}{{{' '.join(map('='.join, sorted(options.items())))}}}"
@@ -79,7 +79,7 @@ def skip_without_type(kind: str, dtype: str) -> None:
 
 
 def device_without_leaks(kind: str) -> Iterator[str]:
-    """For fixtures: what a test takes of the device's memory it gives back."""
+    """Yield a kind of device to a fixture, and check that the test gives all of the device's memory back."""
     skip_without(kind)
     gc.collect()
     before = page(kind).bytes_taken, page(kind).pieces_taken

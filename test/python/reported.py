@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models whose reports are looked at, and how such a report is made."""
+"""Models for tests of reports, and helpers to produce such reports."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ helper = onnx.helper
 
 
 def model(path: Path, rows: Any = "n", name: str = "plus") -> Path:
-    """Constants that are folded, a view, a chain that is fused, a product, a branch with a graph inside."""
+    """Write a model with folded constants, a view, a fused chain, a product, and a branch with a graph."""
     float32 = onnx.TensorProto.FLOAT
     weights = [helper.make_tensor("w", float32, [4, 4], [0.5] * 16), helper.make_tensor("b", float32, [4], [1.0] * 4)]
     then = helper.make_graph(
@@ -44,7 +44,7 @@ def model(path: Path, rows: Any = "n", name: str = "plus") -> Path:
 
 
 def compiled(source: Path, *options: str) -> tuple[Path, Path]:
-    """The program and the page."""
+    """Return the program and the page."""
     program, report = source.with_suffix(".rxa"), source.with_suffix(".html")
     errors: Any = Stream()
     arguments = [str(source), "-o", str(program), "--report", str(report), "--no-cache", *options]

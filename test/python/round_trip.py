@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Prints a module as a script, reads that back, and compares: the same text again, and the same operations."""
+"""Round trip of a module as a script: the same text again, and the same operations."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ def context() -> Any:
 
 @functools.cache
 def shared() -> Any:
-    """A context for many modules; one more takes longer than most of what is done in it."""
+    """Return a context for many modules: making one takes longer than most tests."""
     return context()
 
 
 def parse(text: str) -> Any:
-    """Raises RelaxError for what is no valid module."""
+    """Parse a module. Raise RelaxError if it is not valid."""
     made = shared()
     with errors_as_relax_error(made, "no module"):
         module = ir.Module.parse(text, made)
@@ -38,12 +38,12 @@ def parse(text: str) -> Any:
 
 
 def read(script: str, *, fresh: bool = False) -> Any:
-    """A script as a module. `fresh`: where dialects are loaded that scripts need and no others."""
+    """Read a script as a module. With `fresh` only the dialects of scripts are loaded."""
     return read_script(Source(script, "script.py"), context=context() if fresh else shared())
 
 
 def check(module: Any, *, fragments: int = 0, fresh: bool = False) -> str:
-    """The script of a module that comes back as it was. `fragments`: how many parts of it are MLIR's text."""
+    """Return the script of a module after a round trip. `fragments` is the number of parts in MLIR's text."""
     script = print_script(module.operation)
     assert script.count("I.mlir(") == fragments, script
     back = read(script, fresh=fresh)
@@ -57,7 +57,7 @@ def check_text(text: str, *, fragments: int = 0, fresh: bool = False) -> str:
 
 
 def comparable(operation: Any) -> str:
-    """Generic text, with numbers and sizes made anew where they are used: scripts don't say where they were made."""
+    """Return generic text with numbers and sizes recreated at their uses: scripts do not state their place."""
     copy = operation.clone()
     operations: list[Any] = []
     copy.walk(lambda op: (operations.append(op), ir.WalkResult.ADVANCE)[1])

@@ -1,42 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What all runs of tests share: those with torch have an environment and a conftest.py of their own."""
+"""Settings of all test runs. Tests with torch have an environment and a conftest.py of their own."""
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import example_counts
+import numpy
 import pytest
 from relax_mlir.compilation import compiling
 from relax_mlir.compilation import options as compilation
-from relax_mlir.targets.core.code import USUAL_LEVEL
+from relax_mlir.targets.core.code_options import USUAL_LEVEL
 
-# Where compilations find what they call.
+# The functions that compilations call.
 _code_options = compilation.code_options
 _cached_program = compiling.cached_program
 
 
 def _unoptimized(opt_level: int, *arguments: Any, **options: Any) -> Any:
-    """The graph's stages are the level's; LLVM does little."""
+    """Return code options with the graph's stages of the level, but little optimization by LLVM."""
     return _code_options(0 if opt_level == USUAL_LEVEL else opt_level, *arguments, **options)
 
 
 def optimize(is_optimized: bool) -> None:
-    """Whether LLVM optimizes what is compiled from now on."""
+    """Turn LLVM's optimization of later compilations on or off."""
     vars(compilation)["code_options"] = _code_options if is_optimized else _unoptimized
 
 
+#: Initial states of the modules' random generators, by module and name.
+_states: dict[tuple[str, str], Any] = {}
+
+
+def reset_generators(item: pytest.Item) -> None:
+    """Reset the random generators of a test's module, so that no test depends on the tests before it."""
+    module = getattr(item, "module", None)
+    for name, value in vars(module).items() if module else ():
+        if isinstance(value, numpy.random.Generator):
+            bits = value.bit_generator
+            bits.state = _states.setdefault((item.module.__name__, name), bits.state)
+
+
+def draw(config: pytest.Config, items: list[pytest.Item], share_of: Callable[[pytest.Item], float | None]) -> None:
+    """Deselect the tests that are not drawn: slow tests, and all but a share of costly ones."""
+    slow = {item.nodeid for item in items if item.get_closest_marker("slow")}
+    shares = {item.nodeid: share for item in items if (share := share_of(item)) is not None}
+    left_out = {*shares, *slow} - example_counts.drawn({test: shares[test] for test in shares if test not in slow})
+    left_out -= {test for test in slow if example_counts.is_drawn(test)}
+    leave_out(config, items, left_out)
+
+
 def leave_out(config: pytest.Config, items: list[pytest.Item], left_out: Collection[str]) -> None:
-    """Tests of these names do not run."""
+    """Deselect tests with these names."""
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
     items[:] = [item for item in items if item.nodeid not in left_out]
 
 
 def say_what_was_drawn(terminalreporter: pytest.TerminalReporter, target: str, whole: str) -> None:
-    """Of two make targets, the one that ran and the one that runs all."""
+    """Print the make target that repeats this draw, and the one that runs all tests."""
     if example_counts.DRAW:
         again = f"make {target} DRAW={example_counts.DRAW} draws it again, make {whole} runs all"
         terminalreporter.write_line(f"a part of the slow and costly tests was drawn: {again}")
@@ -44,7 +67,7 @@ def say_what_was_drawn(terminalreporter: pytest.TerminalReporter, target: str, w
 
 @pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Compiled code is kept in a folder of this run: nothing stale helps, and the user's folder stays as it is."""
+    """Keep compiled code in a folder of this run: no stale code is used, and the user's folder stays unchanged."""
     before = os.environ.get("RELAX_MLIR_CACHE")
     os.environ["RELAX_MLIR_CACHE"] = str(tmp_path_factory.mktemp("cache"))
     yield
@@ -55,18 +78,21 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def no_whole_programs() -> None:
-    """Each test compiles: a program that an earlier test left in the cache would hide what a change breaks."""
+    """Compile in each test: a program that an earlier test left in the cache would hide a defect."""
     vars(compiling)["cached_program"] = lambda *_: None
 
 
 @pytest.fixture
 def whole_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whole programs are kept and found, as they are for users."""
+    """Cache whole programs and use them, as for users."""
     monkeypatch.setitem(vars(compiling), "cached_program", _cached_program)
 
 
 @pytest.fixture(scope="session", autouse=True)
 def interruptions() -> None:
-    """What is started in the background ignores SIGINT and hands that on; tests of interruptions need it."""
+    """Restore the handling of SIGINT.
+
+    Background processes ignore it and pass this on, but tests of interruptions need it.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs that schedules are tried on: what they are, and what numpy makes of the same inputs."""
+"""PrimFuncs for tests of schedules, and their results by numpy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import relax_mlir as rx
 _HEAD = "from relax_mlir.script import tir as T\n\n"
 
 
-#: What a dynamic size may be.
+#: Values of dynamic sizes.
 _SIZES = (0, 1, 2, 5, 17, 33)
 
 
@@ -482,7 +482,7 @@ def kernel(name: str) -> Kernel:
 
 
 def check(kernel: Kernel, schedule: rx.Schedule, seed: int = 0) -> None:
-    """The scheduled PrimFunc computes what numpy computes."""
+    """Check that the scheduled PrimFunc computes what numpy computes."""
     agree(kernel, rx.compile(schedule.mod)["main"], seed, schedule.show())
 
 

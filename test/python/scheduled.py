@@ -20,8 +20,8 @@ from relax_mlir.passes.tir_plan import TirPlan
 from relax_mlir.passes.tir_store_small_types import StoreSmallTypes
 from relax_mlir.runtime import Artifact, Executable, to_numpy
 from relax_mlir.runtime import tensor as runtime_tensor
-from relax_mlir.targets.core.backend import Machine
 from relax_mlir.targets.core.common_stages import TO_LLVM
+from relax_mlir.targets.core.machine import Machine
 from relax_mlir.targets.host.entry import add_entry
 from relax_mlir.targets.host.passes.host_lower_errors import LowerErrors
 from relax_mlir.targets.host.signature import Signature, single
@@ -38,7 +38,7 @@ AVX512 = Machine("x86_64", frozenset({"avx2", "avx512f"}), 64, 32)
 
 
 class Shaped(NamedTuple):
-    """A parameter: sizes (a name where it is known at run time only) and the element type."""
+    """Parameter: sizes (a name if it is known at run time only) and the element type."""
 
     shape: tuple[int | str, ...]
     dtype: str
@@ -49,7 +49,7 @@ class Shaped(NamedTuple):
 
 
 def prim_func(inputs: Sequence[Shaped], outputs: Sequence[Shaped], body: str, pattern: str = "opaque") -> str:
-    """A PrimFunc @k: parameters %0, %1, ...; the body's values %r0, %r1, ... are what it returns."""
+    """Return the PrimFunc @k with parameters %0, %1, ... It returns the body's values %r0, %r1, ..."""
     parameters = ", ".join(f"%{index}: {each}" for index, each in enumerate((*inputs, *outputs)))
     results = ", ".join(str(each) for each in outputs)
     returned = ", ".join(f"%r{index}" for index in range(len(outputs)))
@@ -61,14 +61,14 @@ func.func @k({parameters}) -> ({results}) attributes {{tir.prim_func, tir.op_pat
 
 
 def schedule(module: Any, vector_bytes: int) -> None:
-    """The module's loops on vectors of a size, whatever this machine has."""
+    """Schedule the module's loops for vectors of a size, independent of this machine."""
     target = f"llvm{{vector-bytes={vector_bytes}}}"
     TirPlan(target)(module.operation)
     TirApplyPlan(target)(module.operation)
 
 
 def scheduled_text(text: str, vector_bytes: int = 64) -> str:
-    """The function after the schedule, as text."""
+    """Return the function after the schedule, as text."""
     context = new_context(_DIALECTS)
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
@@ -80,7 +80,7 @@ def scheduled_text(text: str, vector_bytes: int = 64) -> str:
 def executable(
     text: str, inputs: tuple[Shaped, ...], outputs: tuple[Shaped, ...], vector_bytes: int = 64
 ) -> Executable:
-    """The PrimFunc @k of a text as function `main` of an executable."""
+    """Return the PrimFunc @k of a text as function `main` of an executable."""
     context = new_context(_DIALECTS)
     with context, ir.Location.unknown():
         module = ir.Module.parse(text)
@@ -103,7 +103,7 @@ def executable(
 
 
 def run(text: str, inputs: Sequence[Shaped], outputs: Sequence[Shaped], *arrays: Any, vector_bytes: int = 64) -> Any:
-    """The only result, for arrays, behind which no memory can be read."""
+    """Return the single result for arrays that end before unreadable memory."""
     result = executable(text, tuple(inputs), tuple(outputs), vector_bytes)["main"](
         *(runtime_tensor(at_the_end_of_memory(array)) for array in arrays)
     )
@@ -111,7 +111,7 @@ def run(text: str, inputs: Sequence[Shaped], outputs: Sequence[Shaped], *arrays:
 
 
 def _append_caller(module: Any, parameters: Sequence[Shaped]) -> None:
-    """A function @main_impl that calls @k, which by now is on memrefs."""
+    """Append a function @main_impl that calls @k, which is on memrefs by now."""
     memrefs = [str(each).replace("tensor", "memref") for each in parameters]
     arguments = ", ".join(f"%m{index}: {type_}" for index, type_ in enumerate(memrefs))
     passed = ", ".join(f"%m{index}" for index in range(len(memrefs)))
@@ -122,18 +122,18 @@ func.func @main_impl({arguments}) {{
 }}
 func.func private @k({", ".join(memrefs)})
 """
-    parsed = ir.Module.parse(text)  # it has to live until the function is elsewhere
+    parsed = ir.Module.parse(text)  # the module has to live until the function is moved
     module.body.append(parsed.body.operations[0].operation.detach_from_parent())
 
 
 def random_array(shape: Sequence[int], dtype: Any, seed: int = 0) -> Any:
-    """Small numbers, whose sums and products are exact in integers."""
+    """Return an array of small numbers with sums and products that are exact in integers."""
     generator = numpy.random.default_rng(seed)
     return generator.integers(-4, 5, size=tuple(shape)).astype(dtype)
 
 
 def at_the_end_of_memory(array: Any) -> Any:
-    """The array with its last byte before memory that cannot be read: who reads on dies."""
+    """Return the array with its last byte before unreadable memory: a read beyond it crashes."""
     page = mmap.PAGESIZE
     pages = -(-array.nbytes // page)
     memory = mmap.mmap(-1, (pages + 1) * page)

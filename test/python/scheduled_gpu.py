@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles scheduled PrimFuncs for cuda and runs them where races, missing barriers and wrong addresses are found."""
+"""Compilation of scheduled PrimFuncs for cuda, and runs that find races, missing barriers and wrong addresses."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ TARGET = "cuda{arch=sm_80}"
 
 
 def run_kernel(sch: rx.Schedule, kernel: Kernel) -> rx.runtime.Executable:
-    """The program, which computes what numpy computes."""
+    """Compile the program, check it against numpy, and return it."""
     executable = rx.compile(sch.mod, TARGET)
     check_kernel(executable, sch, kernel)
     return executable
 
 
 def check_kernel(executable: Any, sch: rx.Schedule, kernel: Kernel, seed: int = 0, order: str = "forward") -> None:
-    """It computes what numpy computes; `order`: of the blocks."""
-    # What is read before it is written is not used: LLVM loads sums before it asks whether they are the first.
+    """Check that the program computes what numpy computes. `order` is the order of the blocks."""
+    # Values that are read before they are written are not used: LLVM loads sums before the test for the first step.
     library = EmulatedCuda(checks=Checks(unwritten=False, order=order))
     with use_library(library):
         try:

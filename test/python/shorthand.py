@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Short ways to say in tests what an operator takes and what it refuses."""
+"""Short forms for types of operands and for refusals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_mlir.support.errors import RelaxError
 
 
 def tensor(*dims: int | str | None, dtype: str = "f32") -> TensorInfo:
-    """`tensor(2, "n", None)`: sizes, expressions over symbols, unknown sizes."""
+    """Return a type: `tensor(2, "n", None)` has sizes, expressions over symbols, and unknown sizes."""
     return TensorInfo(tuple(parse(dim) if isinstance(dim, str) else dim for dim in dims), dtype)
 
 
@@ -22,7 +22,7 @@ def unranked(dtype: str = "f32") -> TensorInfo:
 
 
 def refusal(op_name: str, *operands: Any, **arguments: Any) -> str:
-    """The message with which the builder refuses an operator; operands as in inferring.build_function."""
+    """Return the builder's message for a refused operator, with operands as in inferring.build_function."""
     with pytest.raises(RelaxError) as caught:
         build_function(op_name, *operands, **arguments)
     return str(caught.value)

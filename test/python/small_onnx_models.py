@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MobileNetV2 and BERT, small and as ONNX models with random weights, and what onnxruntime gives for them."""
+"""MobileNetV2 and BERT as small ONNX models with random weights, and onnxruntime's results for them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WIDTH, _HEADS, _HIDDEN, _WORDS, _POSITIONS = 24, 3, 40, 50, 16
 
 
 class Graph:
-    """An ONNX model that is being built; values are names."""
+    """ONNX model under construction. Values are names."""
 
     def __init__(self) -> None:
         self._random = numpy.random.default_rng(7)
@@ -34,7 +34,7 @@ class Graph:
         return name
 
     def weight(self, *shape: int, around: float = 0.0) -> str:
-        """Small where many are added; of `around` those of norms."""
+        """Add a weight with values that shrink with the number of summands. `around` is the mean, for norms."""
         added = 50 if around else numpy.prod(shape[1:]) if len(shape) > 2 else shape[0]
         return self.constant((around + self._random.normal(size=shape) / numpy.sqrt(added)).astype("float32"))
 
@@ -46,7 +46,7 @@ class Graph:
 
 
 def mobilenet_v2() -> onnx.ModelProto:
-    """Inverted residuals: wider, by channel, narrower; the last of these without relu6."""
+    """Return a model of inverted residuals: expansion, depthwise convolution, projection without relu6."""
     g = Graph()
     zero, six = g.constant(numpy.float32(0)), g.constant(numpy.float32(6))
 

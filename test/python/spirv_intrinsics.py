@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Intrinsics on devices of Vulkan and OpenCL: a kernel that does one on arrays."""
+"""Intrinsics on devices of Vulkan and OpenCL: a kernel that applies one to arrays."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compiles and runs programs of te."""
+"""Compilation and runs of programs in te."""
 
 from __future__ import annotations
 

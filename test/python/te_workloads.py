@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Operators as users of te and of TVM's script write them: indices are divided by groups and strides.
 
-The 13 operators have the structure of those that TVM tunes its own schedules with.
+The 13 operators have the structure of the operators that TVM tunes its own schedules with.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Shape = Sequence[int]
 
 
 class Workload(NamedTuple):
-    """Tensors of te, inputs first and the output last, and what numpy computes."""
+    """Tensors of te, inputs first and output last, with the expected result by numpy."""
 
     tensors: list[Any]
     expected: Callable[..., np.ndarray]
@@ -75,11 +75,12 @@ class Convolution(NamedTuple):
 
     @property
     def without_padding(self) -> Convolution:
-        """The same convolution of data that are padded already."""
+        """Return the same convolution of data that is already padded."""
         return self._replace(size=self.padded_shape[1:-1], padding=0)
 
     def script(self) -> str:
-        """The PrimFunc `main` of the padded data, with the group of an output's channel as TVM's te prints it."""
+        """Return the PrimFunc `main` of the padded data, with the group of an output's channel as TVM's te prints
+        it."""
         rank = len(self.size)
         loops = ["n", *"xyz"[:rank], "co", *(f"r{each}" for each in "xyz"[:rank]), "rc"]
         steps = [*self.out_shape, *[self.taps] * rank, self.inputs // self.groups]
@@ -136,7 +137,7 @@ class Transposed(NamedTuple):
         return (self.batch, *sides, self.outputs)
 
     def expected(self, data: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """The definition that te states, zeros between elements included: infinite weights make them NaN."""
+        """Compute te's definition with the zeros between elements, which infinite weights turn into NaN."""
         _, rows, columns, _ = self.padded_shape
         wide = np.zeros((self.batch, rows * self.stride, columns * self.stride, self.inputs), weight.dtype)
         edge = [(0, 0), (self.edge, self.edge), (self.edge, self.edge), (0, 0)]
@@ -150,7 +151,7 @@ class Transposed(NamedTuple):
         return result
 
     def script(self, data: str = "float32") -> str:
-        """The PrimFunc `main` of the padded data."""
+        """Return the PrimFunc `main` of the padded data."""
         places = [f"(vx + vrx + {self.border})", f"(vy + vry + {self.border})"]
         condition = " and ".join(f"{place} % {self.stride} == 0" for place in places)
         taken = f"P[vn, {places[0]} // {self.stride}, {places[1]} // {self.stride}, vrc]"
@@ -175,7 +176,7 @@ def _prim_func(
     term: str,
     dtype: str = "float32",
 ) -> str:
-    """The text of a PrimFunc that sums terms."""
+    """Return the text of a PrimFunc that sums terms."""
     parameters = ", ".join(f'{name}: T.Buffer({tuple(shape)}, "{dtype}")' for name, shape in buffers)
     return f"""
 @T.prim_func
@@ -193,7 +194,7 @@ def main({parameters}):
 
 
 def padded(data: Any, before: Shape) -> Any:
-    """The data with as many zeros on both sides of each dimension."""
+    """Return the data with as many zeros on both sides of each dimension."""
 
     def element(*place: Any) -> Any:
         inside = [
@@ -326,7 +327,7 @@ def softmax(rows: int, columns: int) -> Workload:
 
 
 def with_norm(sizes: Convolution) -> Workload:
-    """A convolution with bias, scale, offset and relu."""
+    """Return a convolution with bias, scale, offset and relu."""
     *inputs, product = convolution(sizes).tensors
     extra = [te.placeholder((sizes.outputs,), name=name) for name in ("bias", "scale", "offset")]
     bias, scale, offset = extra

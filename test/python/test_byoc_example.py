@@ -35,7 +35,7 @@ print(*sorted(name for name in ("mynpu_codegen", "torch_mlir") if name in sys.mo
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Of an environment with the example in it; what else it has it sees in this one."""
+    """Return the Python of an environment with the example installed. It sees this environment's packages, too."""
     folder = tmp_path_factory.mktemp("byoc")
     venv.create(folder / "env", with_pip=False)
     python = folder / "env" / "bin" / "python"
@@ -64,7 +64,7 @@ def test_it_is_found_by_its_entry_point(python: Path, tmp_path: Path) -> None:
 
 
 def test_its_program_runs_in_a_process_of_its_own(python: Path, tmp_path: Path) -> None:
-    """A codegen and what runs its code in one file need the compiler, which is where patterns are."""
+    """Run the program in a process with the compiler: a codegen that shares a file with its runtime needs patterns."""
     tool = [python, "-m", "relax_mlir.tools.relax_compile"]
     run(*tool, BYOC / "classifier.py", "-o", "classifier.rxa", "--partition=mynpu", cwd=tmp_path)
     assert run(python, "-c", RUN, cwd=tmp_path).stdout.split() == ["mynpu_codegen", "torch_mlir"]
@@ -73,7 +73,7 @@ def test_its_program_runs_in_a_process_of_its_own(python: Path, tmp_path: Path) 
 
 
 def test_relax_run_takes_it_as_a_plugin(python: Path, tmp_path: Path) -> None:
-    """Where nothing announces it: relax-run, too, imports what is named."""
+    """Run a program with a plug-in that no entry point announces: relax-run imports the named module."""
     tool = [python, "-m", "relax_mlir.tools.relax_compile"]
     run(*tool, BYOC / "classifier.py", "-o", "classifier.rxa", "--partition=mynpu", cwd=tmp_path)
     without = [sys.executable, "-m", "relax_mlir.tools.relax_run", "classifier.rxa", "--shape=x:3,4"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tools/dev/check_codegens.py: what is on a list, where a run and a list disagree, what a page shows."""
+"""Tests of tools/dev/check_codegens.py: lists of defects, differences between a run and its list, and pages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 def report(**verdicts: str) -> Report:
-    """Of cases of relax.exp, by their element types."""
+    """Return a report with cases of relax.exp, by their element types."""
     cases = [Verdict(f"relax.exp {dtype}", "operators", each, "as it is") for dtype, each in verdicts.items()]
     return Report(Subject("mynpu", codegens=("mynpu",)), 0, [*cases, Verdict("vgg", "models", "right", taken=3)])
 
@@ -63,8 +63,8 @@ def test_a_page_has_operators_by_element_types(lists: ModuleType, pages: ModuleT
     lists.write("mynpu", found)
     pages.write("mynpu", found, 0.25, lists.read("mynpu"))
     text = pages.path_of("mynpu").read_text()
-    assert "| `relax.exp` | 1 | 0 of 1, 1 wrong |  |" in text
-    assert "- wrong: `relax.exp f64`: as it is" in text and "No case is drawn of: `relax.abs`" in text
+    assert "| f32, f64 | `relax.exp` 1/3 |" in text
+    assert "- wrong: `relax.exp f64`: as it is" in text and "Without a case: `relax.abs`" in text
     assert "| vgg | right | 3 of 0 |" in text and "Cases: 4 (25% of all); 2 right, 1 not taken, 1 wrong." in text
     assert {"relax.exp", "relax.abs", "relax.nn.conv2d"} <= pages.operators_on("mynpu")
     pages.write_index(["mynpu", "other"])

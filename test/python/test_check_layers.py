@@ -178,7 +178,7 @@ def test_relative_import_out_of_the_package(tree: Path) -> None:
     ],
 )
 def test_a_comprehension_that_loses_a_name(tree: Path, body: str, is_lost: bool) -> None:
-    """As CPython 3.12 does: see it where that is at hand."""
+    """Check the rule about comprehensions, and that CPython 3.12 behaves as the rule says where it is available."""
     text = f"{SPDX}def around(start, x):\n    def inner():\n        {body}\n    return inner\n"
     (tree / "passes/inline.py").write_text(text, encoding="utf-8")
     status, lines = check(tree)
@@ -267,20 +267,20 @@ def test_circle_that_annotations_close(tree: Path) -> None:
 
 
 def test_known_circles_stay_what_they_are(tree: Path) -> None:
-    """Those that annotations close are let through; as imports that run they are refused."""
-    write(tree, "passes/loops/tree.py", "from .body_scalars import x\n")
-    write(tree, "passes/loops/body_scalars.py", "if TYPE_CHECKING:\n    from .tree import x\n")
+    """Accept known circles that annotations close, and refuse them as imports at run time."""
+    write(tree, "passes/patterns/matched.py", "from .tree import x\n")
+    write(tree, "passes/patterns/tree.py", "if TYPE_CHECKING:\n    from .matched import x\n")
     assert check(tree) == (0, [])
-    write(tree, "passes/loops/body_scalars.py", "if TYPE_CHECKING:\n    from .tree import x\n\nfrom .tree import y\n")
+    write(tree, "passes/patterns/tree.py", "if TYPE_CHECKING:\n    from .matched import x\n\nfrom .matched import y\n")
     text = (
-        "files import one another: passes/loops/body_scalars.py -> passes/loops/tree.py -> passes/loops/body_scalars.py"
+        "files import one another: passes/patterns/matched.py -> passes/patterns/tree.py -> passes/patterns/matched.py"
     )
-    assert check(tree) == (1, [f"passes/loops/body_scalars.py:5:1: error: {text}"])
+    assert check(tree) == (1, [f"passes/patterns/matched.py:2:1: error: {text}"])
 
 
 @pytest.mark.parametrize("back", ["from ..rows import one", "if TYPE_CHECKING:\n    from ..rows.one import x"])
 def test_folders_that_import_one_another(tree: Path, back: str) -> None:
-    """Though no two files do; what is imported for annotations counts."""
+    """Find circles between folders even if no two files import each other. Imports for annotations count."""
     write(tree, "passes/rows/one.py", "")
     write(tree, "passes/rows/two.py", "from ..fuse.b import x\n")
     write(tree, "passes/fuse/a.py", back + "\n")

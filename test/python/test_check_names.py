@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tools/dev/check_names.py: what counts, the limits, this repository passes."""
+"""Tests of tools/dev/check_names.py: counting, limits, and this repository."""
 
 from __future__ import annotations
 
@@ -40,7 +40,10 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_what_counts(checker: ModuleType, tree: Path) -> None:
-    """Classes of three product files, files of three product folders, but for what each folder of a kind has."""
+    """Count classes of three product files and files of three product folders.
+
+    Names that each folder of a kind has do not count.
+    """
     classes, files = checker.common_names(tree)
     assert list(classes.items()) == [
         ("Step", ["emit/plan.py", "emit/step.py", "passes/a/plan.py", "passes/b/plan.py"]),

@@ -46,7 +46,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 def test_offenders(checker: ModuleType, tree: Path) -> None:
-    """Docstrings count by their first word, docstrings and comments by idioms, pages by sentences."""
+    """Find docstrings by their first word, docstrings and comments by idioms, and pages by sentences."""
     found = checker.find_offenders(tree)
     places = {
         rule: {folder: [(each.file.name, each.line) for each in offenders] for folder, offenders in counted.items()}

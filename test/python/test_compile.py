@@ -48,7 +48,7 @@ def test_the_module_stays_as_it_is() -> None:
 
 
 def test_what_is_returned_may_be_anything() -> None:
-    """An input, a constant, the same twice, a view of what is returned as well."""
+    """Return an input, a constant, a value twice, and a view of a result."""
     big = floats(64, 64)
 
     def body(x: Any) -> Any:
@@ -77,7 +77,7 @@ def test_constants_of_every_type() -> None:
 
 
 def test_equal_types_are_not_equal_sizes() -> None:
-    """tensor<?x?> to tensor<?x?>: 2x3 as 3x2."""
+    """Reshape tensor<?x?> to tensor<?x?>: 2x3 as 3x2."""
     executable = built(
         [rx.tensor(("n", "m"))], lambda x: (relax.reshape(relax.exp(x), ("m", "n")), relax.reshape(x, ("m", "n")))
     )
@@ -93,7 +93,7 @@ _BINARY = {"add": numpy.add, "subtract": numpy.subtract, "maximum": numpy.maximu
 @draws(12)
 @given(st.data())
 def test_temporaries_do_not_disturb_each_other(data: Any) -> None:
-    """Random graphs with tensors of several sizes, all of whose values may be returned."""
+    """Draw random graphs with tensors of several sizes, and return any of their values."""
     choices: list[tuple[str, int, int]] = []
     picked: list[int] = []
     shapes = [("n", 8), ("n", 3)]
@@ -389,7 +389,7 @@ def test_a_stage_of_ones_own() -> None:
     seen: list[str] = []
 
     class Look(rx.Pass):
-        """Looks at the module."""
+        """Pass that reads the module."""
 
         name = "test-look"
 
@@ -410,7 +410,7 @@ def test_a_stage_of_ones_own() -> None:
 )
 def test_what_a_stage_makes_is_verified(verify: Any, message: str) -> None:
     class Break(rx.Pass):
-        """Says that functions take nothing."""
+        """Pass that removes the functions' parameters from their types."""
 
         name = "test-break"
 
@@ -429,7 +429,7 @@ def test_stages_in_another_order_are_verified() -> None:
     stages = rx.stages()
     later = [stage.name for stage in stages if stage.verify == "later"]
     assert {"fuse", "bufferize", "to-llvm", "entries"} <= set(later)
-    # What comes next may be somebody's.
+    # The next stage may be another package's.
     assert stages.insert_after("fuse", "look", "cse")["fuse"].verify == "later"
     changed = [stage.name for stage in stages.insert_after("fuse", "look", "cse") if stage.verify == "end"]
     assert changed == ["legalize", "fuse", "intrinsics", "plan"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Errors of compiled functions: their kind, their place, their text; and what is no program at all."""
+"""Errors of compiled functions: their kind, their place, their text; and invalid programs."""
 
 from __future__ import annotations
 
@@ -17,11 +17,14 @@ from compiling import array, built, compiled, floats
 import relax_mlir as rx
 from relax_mlir import relax
 
-# ---- what no memory holds ----
+# ---- sizes beyond any memory ----
 
 
 def test_temporaries_that_no_memory_holds_together() -> None:
-    """Each of them could be one; what is read from behind cannot lie where it is written."""
+    """Add temporaries that fit one by one.
+
+    A tensor that is read backwards cannot share memory with the written tensor.
+    """
     with pytest.raises(rx.RelaxError, match=r"a tensor of \d{19,} bytes is needed, which no memory can hold"):
         compiled(
             """
@@ -162,7 +165,7 @@ def test_an_assertion_that_has_no_way_out() -> None:
 
 
 class _Raising:
-    """A packed function that raises what it is given."""
+    """Packed function that raises a given error."""
 
     error: BaseException = ValueError()
 
@@ -195,7 +198,7 @@ def exceptions_with_a_text() -> list[type[BaseException]]:
 
 
 def test_exceptions_come_back_as_themselves(raising: tuple[_Raising, Any]) -> None:
-    """KeyboardInterrupt and SystemExit too: who presses Ctrl-C wants the program to end."""
+    """Pass exceptions on, including KeyboardInterrupt and SystemExit, since Ctrl-C has to end the program."""
     function, main = raising
     kinds = exceptions_with_a_text()
     assert {KeyError, OSError, KeyboardInterrupt, SystemExit} <= set(kinds)
@@ -217,7 +220,7 @@ def test_texts_of_exceptions(raising: tuple[_Raising, Any], text: str) -> None:
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_exception_that_cannot_be_reported(raising: tuple[_Raising, Any]) -> None:
-    """tvm-ffi leaves no error then, and does not expect that of itself."""
+    """Report an exception for which tvm-ffi leaves no error."""
     function, main = raising
     function.error = ValueError("a lone surrogate: \udcff")
     with pytest.raises(
@@ -315,7 +318,7 @@ def test_all_levels_give_the_same() -> None:
 
 
 def test_a_size_against_itself_cut_to_a_limit() -> None:
-    """As position embeddings are: the first n rows of a table of 8, added to n rows."""
+    """Add the first n rows of a table of 8 to n rows, like position embeddings."""
     executable = built([rx.tensor(("n", 4)), rx.tensor(("min(n, 8)", 4))], relax.add)
     for count in (0, 1, 5, 8):
         x, table = floats(count, 4), floats(count, 4, seed=6)

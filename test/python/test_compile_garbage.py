@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A compilation leaves nothing that only the garbage collector frees: a module's memory goes with its last user."""
+"""A compilation leaves no objects to the garbage collector: a module's memory is freed with its last user."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DIGITS = Path(__file__).parents[2] / "examples" / "digits" / "digits.onnx"
 
 
 def rows() -> rx.Module:
-    """Products, rows, an epilogue, elements that are moved, a reduction in a loop of its own."""
+    """Return products, rows, an epilogue, moved elements, and a reduction in a loop of its own."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n", 64)), rx.tensor((64, 64))]) as f:
         x, w = f
@@ -30,7 +30,7 @@ def rows() -> rx.Module:
 
 
 def sorts() -> rx.Module:
-    """Sorts, and a product of integers."""
+    """Return sorts, and a product of integers."""
     module = rx.Module()
     with module.function("main", [rx.tensor((40, 70)), rx.tensor((16, 32), "int8")]) as f:
         x, y = f
@@ -55,7 +55,7 @@ MODULES = {"digits": lambda: rx.from_onnx(DIGITS), "rows": rows, "sorts": sorts}
 
 
 def owner_of(item: object) -> str:
-    """The module that made it."""
+    """Return the name of the module that defines an object's type or function."""
     named = item if isinstance(item, (FunctionType, MethodType)) else type(item)
     return str(named.__module__)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory of compiled functions: lifetimes, in-place calls, sizes that are absurd, what errors leave behind."""
+"""Memory of compiled functions: lifetimes, in-place calls, absurd sizes, memory after errors."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def nested_loops(x: Any, outer: int, inner: int) -> tuple[Any, Any]:
 
 
 def test_branches_in_loops_in_loops() -> None:
-    """Values of outside are read in loops, and what a branch yields may be anything that is in sight."""
+    """Read outer values in loops, and yield any visible value from a branch."""
     executable = compiled(
         f"""
 func.func @main(%x: {VECTOR}, %k: i64, %l: i64) -> ({VECTOR}, {VECTOR}) {{
@@ -263,7 +263,7 @@ def no_columns(rows: int) -> Any:
 
 @pytest.mark.parametrize("shape", [("n", "m"), ("n*m",)])
 def test_products_of_sizes_do_not_wrap_around(shape: Any) -> None:
-    """2^32 x 2^32 elements are 0 elements in 64 bits."""
+    """Allocate 2^32 x 2^32 elements, which are 0 in 64 bits."""
 
     def body(x: Any, y: Any) -> Any:
         made = relax.call_dps_packed("test_memory.ones", [x, y], rx.tensor(shape))
@@ -288,7 +288,8 @@ def test_memory_that_is_not_there(dynamic: bool) -> None:
 
 
 def test_what_a_kernel_needs_much_of_is_kept() -> None:
-    """The padded copy of a picture. The C library maps more than 32 MB anew each time: a page fault for every 4 KB."""
+    """Keep the padded copy of an image: the C library maps more than 32 MB anew each time, with a page fault per 4
+    KB."""
     given = rx.tensor((1, 16, 800, 800))
 
     def body(x: Any) -> Any:
@@ -334,9 +335,11 @@ print("large", asks_for_large_pages(array(executable["main"](floats(16384, 1024)
 
 @pytest.mark.skipif(not LARGE_PAGES.exists(), reason="this system has no large pages to ask for")
 def test_large_results_ask_for_large_pages() -> None:
-    """One of 64 MB took 16,000 page faults in each call, longer than computing it. Small ones ask for nothing.
+    """Check that large results use large pages: a result of 64 MB took 16,000 page faults in each call, longer than its
+    computation.
 
-    In a process of its own: a small result may lie in memory that the C library has kept from a large one.
+    Small results do not. The test runs in a process of its own, since a small result may reuse memory that the C
+    library has kept from a large one.
     """
     done = subprocess.run(
         [sys.executable, "-c", LARGE_PAGES_OF_RESULTS], capture_output=True, text=True, timeout=600, cwd=FOLDER
@@ -344,7 +347,7 @@ def test_large_results_ask_for_large_pages() -> None:
     assert done.stdout.splitlines() == ["small False", "large True"], done.stderr
 
 
-# ---- what errors leave behind ----
+# ---- memory after errors ----
 
 
 def test_errors_give_everything_back() -> None:
@@ -369,7 +372,7 @@ def test_errors_give_everything_back() -> None:
 
 
 def test_a_loop_that_fails_in_the_middle() -> None:
-    """Tensors and objects of earlier rounds have been given back already."""
+    """Release tensors and objects of earlier iterations before the failure."""
     executable = compiled(
         f"""
 func.func @main(%x: {VECTOR}, %k: i64) -> {VECTOR} {{
@@ -397,7 +400,7 @@ func.func @main(%x: {VECTOR}, %k: i64) -> {VECTOR} {{
 
 
 def test_more_elements_than_an_expression_can_say() -> None:
-    """The product of two sums has too many terms: such tensors have memory of their own."""
+    """Keep tensors separate for a product of two sums with too many terms."""
     count = 20
     shapes = [(f"a{i}", 1) for i in range(count)] + [(1, f"b{i}") for i in range(count)]
 

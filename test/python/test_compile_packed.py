@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions by their names in compiled graphs: what they are given and return, their exceptions."""
+"""Functions that compiled graphs call by name: their arguments, results and exceptions."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def test_one_that_two_call_does_not_call_itself(level: int) -> None:
 
 
 def test_long_chains() -> None:
-    """Python's stack is shorter."""
+    """Compile chains that are longer than Python's stack."""
     names = [f"f{i}" for i in range(3000)]
     text = "".join(function(*each) for each in pairwise(names)) + function(names[-1])
     module = rx.Module.parse(text)

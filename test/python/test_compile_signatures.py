@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What compiled functions take, give and are called: every kind of argument, result, constant and name."""
+"""Signatures of compiled functions: every kind of argument, result, constant and name."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SCALARS = [
 
 @pytest.mark.parametrize(("dtype", "value", "refused"), _SCALARS)
 def test_scalar_arguments(dtype: str, value: Any, refused: Any) -> None:
-    """Narrow ones too, also from one function of the graph to the next."""
+    """Pass scalars, also narrow ones, and pass them from one function of the graph to the next."""
     executable = compiled(
         f"""
 func.func private @inner(%s: {dtype}) -> tensor<2x{dtype}> {{
@@ -103,7 +103,7 @@ _HELD += ["f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f6E2M3FN", "f4E2M1FN"]
 
 
 def test_tensors_of_every_element_type() -> None:
-    """In and out, through a kernel."""
+    """Pass tensors of every element type in and out, through a kernel."""
     types = [f'tensor<?x{dtype}, #relax.sym<["n"]>>' for dtype in _HELD]
     twice = [f'tensor<?x{dtype}, #relax.sym<["2*n"]>>' for dtype in _HELD]
     parameters = ", ".join(f"%x{index}: {type_}" for index, type_ in enumerate(types))
@@ -133,7 +133,7 @@ def test_element_types_that_cannot_be_passed(dtype: str) -> None:
 
 
 def constants() -> list[Any]:
-    """Empty, one element, small, large, all equal, of rank 0."""
+    """Return constants: empty, of one element, small, large, all equal, of rank 0."""
     random = numpy.random.default_rng(3)
     names = "int8 uint8 int16 uint16 int32 uint32 int64 uint64 float16 float32 float64 bool"
     values = []
@@ -203,7 +203,7 @@ func.func @main(%x: tensor<?x?xf32>) -> (tensor<?x?xf32>, tensor<?x?xf32>) {
 
 
 def test_shapes_are_results() -> None:
-    """As tvm-ffi's shapes, which are tuples; a shape made of data is checked."""
+    """Return shapes as tvm-ffi's shapes, which are tuples. A shape made of data is checked."""
 
     def body(x: Any, sizes: Any) -> Any:
         return relax.shape_of(x), relax.tensor_to_shape(sizes), relax.exp(x), relax.shape_of(x)
@@ -276,7 +276,7 @@ func.func @main(%0: tensor<4xf32>) -> tensor<4xf32> {
 
 
 def test_a_function_that_calls_itself() -> None:
-    """Refused, also where it would end: what it takes of the stack nothing bounds."""
+    """Refuse recursion, even if it would end: its use of the stack has no bound."""
     vector = 'tensor<?xf32, #relax.sym<["n"]>>'
     text = f"""
 func.func private @double(%x: {vector}, %k: i64) -> {vector} {{
@@ -308,7 +308,7 @@ _NAMES = "exp malloc free aligned_alloc snprintf main_impl __tvm_ffi_main __rela
 @pytest.mark.parametrize("name", [*_NAMES.split(), "a.b", "a b", "%s"])
 @pytest.mark.parametrize("kind", ["prim", "public"])
 def test_names_that_others_have(name: str, kind: str) -> None:
-    """The C library's, the runtime's, and those that passes make."""
+    """Use names of the C library, of the runtime, and of functions that passes make."""
     vector = "tensor<64xf32>"
     prim = f"""
 func.func @"{name}"(%x: memref<64xf32>, %o: memref<64xf32>) attributes {{tir.prim_func}} {{

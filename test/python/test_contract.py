@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The codegen contract: signatures are as they were frozen, a package and an artifact of version 1.0 still work."""
+"""Codegen contract: signatures are unchanged since they were frozen; a package and an artifact of version 1.0 work."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def frozen(monkeypatch: pytest.MonkeyPatch) -> types.ModuleType:
 
 @pytest.fixture(scope="module", autouse=True)
 def package() -> Iterator[None]:
-    """The package as it was written against 1.0, registered as long as this module's tests run."""
+    """Register the package in the form of 1.0 while this module's tests run."""
     import contract_1_codegen
     from relax_mlir.passes.core.external import CODEGENS
     from relax_mlir.passes.partition.planning import _PLANNERS
@@ -147,7 +147,7 @@ def test_a_package_that_is_installed_and_refused(tmp_path: Path, monkeypatch: py
         rx.codegens.find_codegen("late_npu")
 
 
-# ---- what is kept of version 1.0 ----
+# ---- remains of version 1.0 ----
 
 
 @pytest.fixture

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The C++ examples are built and run as their Makefile does it; what does not fit ends in words, not in a crash."""
+"""Build and run of the C++ examples by their Makefile. Arguments that do not fit end in a message, not in a crash."""
 
 from __future__ import annotations
 
@@ -118,13 +118,13 @@ def test_what_is_not_there(built: Path, tmp_path: Path) -> None:
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler of C, which the codegen `c` needs")
 def test_parts_of_codegens(built: Path, tmp_path: Path) -> None:
-    """Those whose code is in the program run here too; the others are refused by name."""
+    """Run parts with their code in the program, and refuse the others by name."""
     module = rx.Module.from_file(built / "model.mlir")
     own, bytes_ = tmp_path / "own.rxa", tmp_path / "bytes.rxa"
     rx.compile(module, partition=["c"], strict_partition=True).save(own)
-    rx.compile(module, partition=["onnxruntime"], strict_partition=True).save(bytes_)
+    rx.compile(module, partition=["example_npu"], strict_partition=True).save(bytes_)
     program = built / "run_program"
     assert run(program, LOADER, own, 5, 4) == run(program, LOADER, built / "model.rxa", 5, 4)
     status, _, errors = run(program, LOADER, bytes_, 5, 4)
     assert status == 1 and errors.startswith(f"RuntimeError: {bytes_}: its part ")
-    assert errors.endswith("is run by codegen 'onnxruntime' in Python only\n")
+    assert errors.endswith("is run by codegen 'example_npu' in Python only\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The same module gives the same bytes, in whichever process: nothing follows the order of a set or an address."""
+"""The same module gives the same bytes in every process: no order of a set or an address shows."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Targets of devices without options: the device of this machine."""
+"""Targets of devices without options: they mean the device of this machine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the pages in docs/ show runs, each page's blocks in their order in a process of its own; files of examples/ that
-they show are as they are there. Blocks of `py` need what the tests do not have: torch, jax.
+"""Code of the pages in docs/, each page's blocks in order in a process of its own.
+
+Files of examples/ that pages show must be equal to the shown text. Blocks of `py` need torch or jax, which the tests
+lack.
 """
 
 from __future__ import annotations
@@ -16,8 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 FENCE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 EXAMPLE = "# examples/"
-# The blocks of docs/onnx.md are run by test_onnx_docs.py, those of python.md, which print, by test_readme.py; those of
-# compiling.md and runtime.md need a model of the reader's own.
+# test_onnx_docs.py runs the blocks of docs/onnx.md, and test_readme.py the blocks of python.md, which print. The blocks
+# of compiling.md and runtime.md need a model of the reader.
 DOCS = ROOT / "docs"
 PAGES = [
     "cuda.md",
@@ -28,16 +30,18 @@ PAGES = [
     "passes.md",
     "patterns.md",
     "proof.md",
+    "quantize.md",
     "quantized.md",
     "quickstart.md",
     "schedules.md",
 ]
 PAGES += ["script.md", "stablehlo.md", "targets.md", "te.md", "tflite.md", "tosa.md", "training.md", "vulkan.md"]
 PAGES += ["webgpu.md"]
-#: Pages whose blocks are all of `py`: test/pytorch and test/with_jax run them.
+#: Pages with blocks of `py` only: test/pytorch and test/with_jax run them.
 ELSEWHERE = {"tutorials/hugging_face.md", "tutorials/jax_function.md"}
 ROOMS = [str(path.relative_to(DOCS)) for room in ("codegens", "tutorials") for path in DOCS.glob(f"{room}/*.md")]
 PAGES += sorted({*ROOMS} - ELSEWHERE)
+PAGES += [f"../{path.relative_to(ROOT)}" for path in sorted(ROOT.glob("plugins/*/README.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -46,7 +50,7 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
     shown = list(FENCE.finditer(text))
     assert shown, f"docs/{page} shows no Python"
     blocks = [block for block in shown if not block[1].startswith(EXAMPLE)]
-    # Lines keep their numbers: what fails is found in the page.
+    # Lines keep their numbers, so that errors name the line of the page.
     lines = [""] * (text.count("\n") + 1)
     for block in blocks:
         start = text.count("\n", 0, block.start()) + 1
@@ -59,7 +63,7 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
 
 
 def examples() -> list[object]:
-    """The files of examples/ that pages show, each with the page."""
+    """Return the files of examples/ that pages show, each with its page."""
     found = [
         (page.relative_to(ROOT).as_posix(), block[1])
         for page in sorted(DOCS.rglob("*.md"))
@@ -91,7 +95,7 @@ COMMANDS = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
 def test_the_commands_of_the_quick_start(tmp_path: Path) -> None:
-    """Those that install are left out; its model is any."""
+    """Run the quick start's commands except the installation. Any model will do."""
     pytest.importorskip("onnxruntime")
     shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", tmp_path / "model.onnx")
     shown = "".join(COMMANDS.findall((DOCS / "quickstart.md").read_text(encoding="utf-8")))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The pages as a whole: links lead somewhere, the site shows every page, the reference has every public name."""
+"""Pages as a whole: links have targets, the site shows every page, the reference has every public name."""
 
 from __future__ import annotations
 
@@ -20,15 +20,18 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 OTHERS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md", "bench/README.md")]
+OTHERS += sorted(ROOT.glob("plugins/*/README.md"))
 FENCE = re.compile(r"^ *(````?)\w*\n.*?^ *\1", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\]\((?!\w+:)([^)\s#]*)(#[^)\s]*)?\)")
 CODE = re.compile(r"`[^`\n]*`")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
-#: `::: relax_mlir.compile` of a reference page, which mkdocstrings replaces by what the docstring says.
+#: `::: relax_mlir.compile` of a reference page, which mkdocstrings replaces by the docstring.
 DIRECTIVE = re.compile(r"^::: (\S+)$", re.MULTILINE)
-#: Modules whose public names are users' too.
-MODULES = ("attrs", "loops", "optim", "runtime", "patterns", "te")
-#: Modules of public names of one kind, which until 0.2 are those of rx, too.
+#: Modules with public names for users.
+MODULES = ("attrs", "loops", "optim", "runtime", "patterns", "te", "facts", "symbols", "parts", "onnx_export")
+#: Modules with public names for plug-ins.
+MODULES += ("recipes", "mlir_operations", "emission", "gpu_targets", "devices")
+#: Modules with public names of one kind, which until 0.2 are also names of rx.
 NAMESPACES = ("rules", "schedules", "codegens", "rewriting")
 
 
@@ -37,7 +40,7 @@ def prose(page: Path) -> str:
 
 
 def slugs(page: Path) -> set[str]:
-    """What headings are called in links, as by GitHub and by pymdownx.slugs."""
+    """Return the anchors of a page's headings in links, as by GitHub and by pymdownx.slugs."""
     found: set[str] = set()
     for heading in HEADING.findall(prose(page)):
         text = re.sub(r"\]\([^)]*\)", "]", heading).lower()
@@ -64,7 +67,7 @@ def test_the_site_shows_every_page_once() -> None:
 
 
 def test_a_list_has_an_empty_line_above() -> None:
-    """GitHub does without, the site's Markdown takes it for a part of the paragraph; so it does tables."""
+    """Check for an empty line above lists and tables: GitHub needs none, but the site's Markdown does."""
     wrong = []
     for page in [*PAGES, *OTHERS]:
         lines = prose(page).splitlines()
@@ -76,7 +79,7 @@ def test_a_list_has_an_empty_line_above() -> None:
 
 
 def shown_in_the_reference() -> Iterator[object]:
-    """What the directives of the reference show; of a module what it defines, or names in __all__."""
+    """Yield the objects that the reference's directives show, with a module's definitions or its names in __all__."""
     for page in sorted(DOCS.glob("reference/*.md")):
         for path in DIRECTIVE.findall(page.read_text(encoding="utf-8")):
             shown = found(path)
@@ -90,7 +93,7 @@ def is_from(module: ModuleType, each: object) -> bool:
 
 
 def found(path: str) -> object:
-    """The module or the object of a dotted path. Raises where there is none."""
+    """Return the module or the object of a dotted path. Raise if there is none."""
     try:
         return importlib.import_module(path)
     except ModuleNotFoundError:
@@ -104,7 +107,7 @@ def public(module: ModuleType) -> list[tuple[str, object]]:
 
 
 def users_names() -> Iterator[tuple[str, object]]:
-    """The names of rx that are not modules, and those that its modules are for."""
+    """Yield the names of rx that are not modules, and the names of its modules for users."""
     yield from ((name, getattr(rx, name)) for name in dir(rx) if not isinstance(getattr(rx, name), ModuleType))
     for name in (*MODULES, *NAMESPACES):
         module = getattr(rx, name, None) or importlib.import_module(f"relax_mlir.{name}")
@@ -115,7 +118,8 @@ def users_names() -> Iterator[tuple[str, object]]:
 
 
 def is_taken(module: ModuleType, each: object) -> bool:
-    """Whether a module without __all__ has something for its own use: by `from ... import name`, not `as name`."""
+    """Check whether a module without __all__ imports an object for its own use: `from ... import name`, not `as
+    name`."""
     if hasattr(module, "__all__") or is_from(module, each):
         return False
     return f"import {each.__name__} as {each.__name__}" not in inspect.getsource(module)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kinds of RelaxError: what could not be read, what is not valid, what is refused, what was asked for wrongly."""
+"""Kinds of RelaxError: unreadable input, invalid input, refusals, wrong requests."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = (rx.ModelError, rx.VerificationError, rx.RefusalError, rx.OptionError, r
 @rx.register_pass
 @dataclass(frozen=True)
 class Invalid(rx.Pass):
-    """Leaves an attribute that is not valid."""
+    """Pass that leaves an invalid attribute."""
 
     name: ClassVar[str] = "test-error-kinds-invalid"
 
@@ -36,7 +36,7 @@ def with_exp() -> rx.Module:
 
 
 def called_by_name(result: str = "tensor<4xf32>") -> rx.Module:
-    """A graph that calls a registered function: C has no registry, ONNX neither, and the derivative is unknown."""
+    """Return a call of a registered function: C and ONNX have no registry, and its derivative is unknown."""
     call = f'"relax.call_packed"(%x) {{func = "test.kinds"}} : (tensor<4xf32>) -> {result}'
     return rx.Module.parse(f"func.func @main(%x: tensor<4xf32>) -> {result} {{ %0 = {call} return %0 : {result} }}")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The examples do what they show; the accelerator's package is a target of its own, with a child."""
+"""Behaviour of the examples. The accelerator's package is a target of its own, with a child."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_custom_operators(capsys: pytest.CaptureFixture[str]) -> None:
     example: Any = importlib.import_module("custom_operator")
     example.main()
     shown = capsys.readouterr().out
-    # First what the compiler says of them, then what they do.
+    # First the compiler's messages about them, then their effects.
     assert shown.startswith("3 nodes of the model cannot be imported") and '@rx.register_onnx("example.meter"' in shown
     assert "as with numpy: True" in shown
     main = rx.compile(rx.from_onnx(example.model()))["main"]
@@ -86,7 +86,10 @@ def test_the_digits_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_network_learns_as_torch_does(capsys: pytest.CaptureFixture[str]) -> None:
-    """The first epochs, and by them nearly all; step by step the losses are those that torch_losses.py has written."""
+    """Train the first epochs, which reach nearly the final accuracy.
+
+    The losses agree step by step with those of torch_losses.py.
+    """
     example: Any = importlib.import_module("digits.learn")
     trainer, losses = example.train(5)
     theirs = [float(line) for line in (DIGITS / "torch_losses.txt").read_text().split()]
@@ -155,7 +158,7 @@ def test_a_map_of_the_run_goes_first(mynpu: Any) -> None:
 
 
 def test_the_tests_of_the_example_package_pass() -> None:
-    """The folder that other packages copy: real processes, as their users run them."""
+    """Run the tests of the example package as real processes, like its users."""
     done = subprocess.run(
         [str(Path(sys.executable).parent / "lit"), "-v", "-j1", str(EXAMPLES / "mynpu" / "test")],
         capture_output=True, text=True, timeout=600,
@@ -177,7 +180,7 @@ def test_an_operator_of_ones_own_is_40_lines() -> None:
 def test_an_operator_of_ones_own_from_onnx_with_its_schedule(
     shape: tuple[int, ...], out: int, taps: int, stride: int, pad: int
 ) -> None:
-    """Sizes that its tiles do not divide; against onnxruntime's convolution and relu."""
+    """Compare with onnxruntime's convolution and relu for sizes that are no multiples of the tiles."""
     importlib.import_module("conv_relu")
     random = numpy.random.default_rng(0)
     arrays = {"w": random.normal(size=(out, shape[1], taps, taps)), "b": random.normal(size=out)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a pipeline or a pass that fails leaves: the module as it was, and handles that can be used or say why not."""
+"""State after a failed pipeline or pass: an unchanged module, and handles that work or explain why they do not."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _other_order(op: Any) -> None:
 
 
 def _broken_uses(op: Any) -> None:
-    """An operation before what it uses."""
+    """Move an operation before its operand's definition."""
     block = _functions(op)[0].regions[0].blocks[0]
     add, exp = block.operations[2].operation, block.operations[0].operation
     add.move_before(exp)
@@ -115,7 +115,7 @@ PASSES = [
 
 @dataclass(frozen=True)
 class Fail(rx.Pass):
-    """Changes something, and fails."""
+    """Pass that changes something, and fails."""
 
     name: ClassVar[str] = "test-fail"
     anchor: ClassVar[str] = "any"
@@ -162,7 +162,7 @@ def test_invalid_ir_is_taken_back() -> None:
 
     @dataclass(frozen=True)
     class Invalid(rx.Pass):
-        """Makes what does not verify."""
+        """Pass that makes invalid IR."""
 
         name: ClassVar[str] = "test-invalid"
 
@@ -175,7 +175,7 @@ def test_invalid_ir_is_taken_back() -> None:
 
 
 def test_a_function_alone() -> None:
-    """The function is the same operation still; what is in it may be new."""
+    """Check that the function stays the same operation. Its contents may be new."""
     module = rx.Module.parse(TEXT)
     before = str(module)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models whose weights are constants: a loss is appended, the weights become parameters, and are trained."""
+"""Fine-tuning of models with constant weights: a loss is appended, and the weights become trained parameters."""
 # Apache TVM: test_training_append_loss.py, test_frontend_common.py (detach_params), test_training_setup_trainer.py.
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def cross_entropy(scores: Any, labels: Any) -> Any:
 
 
 def weights(seed: int = 0) -> dict[str, Any]:
-    """Those of a convolution, a norm and a dense layer."""
+    """Return the weights of a convolution, a norm and a dense layer."""
     generator = numpy.random.default_rng(seed)
     shapes = {"conv.weight": (4, 1, 3, 3), "conv.bias": (4,), "norm.scale": (4,), "norm.shift": (4,)}
     shapes |= {"fc.weight": (5, 36), "fc.bias": (5,)}
@@ -35,7 +35,7 @@ def weights(seed: int = 0) -> dict[str, Any]:
 
 
 def network(arrays: dict[str, Any]) -> onnx.ModelProto:
-    """A small CNN; its scale is a weight that a Constant node holds, a number that is no weight is next to it."""
+    """Return a small CNN. A Constant node has the scale, a weight, next to a number that is no weight."""
     nodes = [
         helper.make_node("Constant", [], ["norm.scale"], value=numpy_helper.from_array(arrays["norm.scale"])),
         helper.make_node("Conv", ["x", "conv.weight", "conv.bias"], ["a"], "conv", kernel_shape=[3, 3]),
@@ -58,7 +58,7 @@ def network(arrays: dict[str, Any]) -> onnx.ModelProto:
 
 
 def scores_of(arrays: dict[str, Any], pictures: Any) -> Any:
-    """onnxruntime's."""
+    """Return onnxruntime's scores."""
     session = onnxruntime.InferenceSession(network(arrays).SerializeToString(), providers=["CPUExecutionProvider"])
     return session.run(None, {"x": pictures})[0]
 
@@ -97,7 +97,7 @@ def test_an_onnx_model_is_fine_tuned(batch: Any, tmp_path: Path) -> None:
 
     first = trainer.step(pictures, labels, **fixed)
     assert first == pytest.approx(loss_of(arrays, pictures, labels), rel=1e-5)
-    # What a bias behind everything gets: the probabilities without that of the label.
+    # The gradient of the last bias: the probabilities minus the label's one-hot vector.
     error = probabilities(scores_of(arrays, pictures)) - numpy.eye(5)[labels]
     numpy.testing.assert_allclose(trainer.parameters["fc.bias"], arrays["fc.bias"] - rate * error.mean(0), atol=1e-6)
     # The loss as onnxruntime sees the first weights moved a little each.
@@ -139,7 +139,7 @@ def test_some_weights_are_chosen_by_name(batch: Any) -> None:
 
 
 def test_a_weight_of_two_branches_is_one_parameter() -> None:
-    """An If whose branches both use the model's weight, which is small."""
+    """Train an If with branches that share one of the model's weights, a small one."""
     scale = numpy.array([2.0, 3.0], "float32")
     branches = [
         helper.make_graph(

@@ -73,7 +73,7 @@ def test_a_case_is_made_again_from_its_seed() -> None:
 
 
 def test_a_failure_is_found_saved_and_replayed(tmp_path: Path) -> None:
-    # A tool that breaks its promise for some inputs stands in for relax-opt.
+    # A tool that breaks its promise for some inputs replaces relax-opt.
     code = f"""
 import sys
 sys.path.insert(0, {str(FUZZER.parent)!r})
@@ -97,7 +97,7 @@ sys.exit(run.main(["--seed", "1", "--cases", "64", "--jobs", "1"]))
 
 
 def test_random_partitions() -> None:
-    """Patterns that are cut out of graphs take some of each, and what comes out is right in any order."""
+    """Check that patterns cut out of graphs match parts of each, and that results are right in any order."""
     command = [sys.executable, str(FUZZER.with_name("partitions.py")), "--seed", "20", "--jobs", "2"]
     done = subprocess.run([*command, "--cases", str(GRAPHS)], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tools/dev/gpu_checks.py: what it runs where NVIDIA's tool is there, and what it says of how that ends."""
+"""Tests of tools/dev/gpu_checks.py: its runs where NVIDIA's tool is installed, and its reports."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _SCRIPT = Path(__file__).parents[2] / "tools" / "dev" / "gpu_checks.py"
 
 
 def checked(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Where only what is in the folder is found."""
+    """Run the script with only the folder on PATH."""
     command = [sys.executable, str(_SCRIPT), *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, env={"PATH": str(folder)})
 

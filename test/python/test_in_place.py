@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls that write into arguments: what they leave alone, whatever passes make of the program."""
+"""Calls that write into arguments must not change other tensors, for all passes."""
 
 import numpy
 import pytest
@@ -25,7 +25,7 @@ def add(a, c):
     return c + a[::-1]
 
 
-#: name: (statements, the results, what the caller's x is afterwards)
+#: name: (statements, the results, the caller's x afterwards)
 CASES = {
     "the caller's": ([CALL.format("z", "a", "x"), "return z"], [add(A, X)], add(A, X)),
     "a view of the caller's": (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What watches pipelines: calls back, prints the IR, takes times."""
+"""Instruments of pipelines: callbacks, printed IR, times."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ module {
 
 @dataclass(frozen=True)
 class Fail(rx.Pass):
-    """Fails."""
+    """Pass that fails."""
 
     name: ClassVar[str] = "test-fail"
     anchor: ClassVar[str] = "any"
@@ -37,7 +37,7 @@ class Fail(rx.Pass):
 
 
 class Log(rx.Instrument):
-    """Remembers what was reported."""
+    """Instrument that records the reported events."""
 
     def __init__(self, name: str = "", shared: list[str] | None = None):
         self.name = name
@@ -60,7 +60,7 @@ def run(passes: Any, *instruments: rx.Instrument, text: str = TEXT) -> str:
 
 
 def printed(passes: Any, **options: Any) -> list[str]:
-    """The headers of what is printed, each with the IR below it."""
+    """Return the printed headers, each with the IR below it."""
     stream = io.StringIO()
     try:
         run(passes, rx.PrintIR(stream, **options))

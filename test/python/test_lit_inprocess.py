@@ -73,7 +73,7 @@ configure(config, lit_config, {{"tool": tool, "FileCheck": check}})
 """
 
 
-# For one folder: what hangs there is not waited for as long.
+# For one folder: tests that hang there have a shorter timeout.
 IMPATIENT = """
 import copy
 config.test_format = copy.copy(config.test_format)
@@ -82,7 +82,7 @@ config.test_format.timeout_s = 2
 
 
 class Case(NamedTuple):
-    """A test file, what lit makes of it and what its log must hold."""
+    """Test file with its result code and the expected texts of its log."""
 
     text: str
     code: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""rx.Module: reading, building, printing, verifying, writing, and who keeps what alive."""
+"""Reading, building, printing, verifying, writing and ownership of rx.Module."""
 
 from __future__ import annotations
 

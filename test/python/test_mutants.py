@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The mutation runner: what it changes, which tests it finds for a file, and that it knows a bug that is noticed."""
+"""Mutation runner: its changes, the tests that it finds for a file, and detection of a bug that a test notices."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_test_that_fails_is_known_by_its_name(line: str, name: str) -> None:
 
 
 def changed(source: str) -> dict[str, list[str]]:
-    """By kind, what the file becomes."""
+    """Return the mutated texts of a source by kind."""
     found: dict[str, list[str]] = {}
     for each in mutations.mutations_of(source.encode()):
         found.setdefault(each.kind, []).append(each.applied(source.encode()).decode())
@@ -117,7 +117,7 @@ def test_every_mutation_of_the_product_is_python() -> None:
         ("targets/c/source/same_sizes.py", "test/python/targets/c/test_c_same_sizes.py"),
         # A common word is a name where it is the whole one.
         ("dialects/script/operators.py", "test/dialects/script/operators.mlir"),
-        # What is listed for a folder is meant for those in it, too.
+        # A folder's list applies to its subfolders, too.
         ("targets/llvm/intrinsics/hyperbolic.py", "test/python/passes/test_lower_intrinsics.py"),
     ],
 )
@@ -127,9 +127,10 @@ def test_mirrored_tests_come_first(file: str, expected: str) -> None:
 
 
 def test_a_helper_of_tests_is_no_test() -> None:
-    """Where lit is given one, all tests that run at the same time fail, with and without the bug."""
-    tests = [test for group in mirrored_tests(REPOSITORY, "runtime/external/blas.py") for test in group]
-    assert "test/python/targets/external/test_blas_products.py" in tests
+    """Check that helpers are not passed to lit: all tests that run at the same time would fail, with and without the
+    bug."""
+    tests = [test for group in mirrored_tests(REPOSITORY, "plugins/blas/relax_mlir_blas/products.py") for test in group]
+    assert "plugins/blas/test/test_blas_products.py" in tests
     assert not any(test.startswith("test/gpu_emulator") for test in tests)
 
 
@@ -140,21 +141,21 @@ def _line_of(file: str, text: str) -> int:
 
 
 def test_tests_of_the_changed_function_come_first() -> None:
-    """Those of refusals move before those of other things that the file does."""
+    """Check that tests of a refusal come before tests of the file's other functions."""
     file, test = "targets/c/source/functions.py", "test/python/targets/c/test_c_refusals.py"
     line = _line_of(file, "it has several blocks")
     assert mirrored_tests(REPOSITORY, file, line)[0].index(test) < mirrored_tests(REPOSITORY, file)[0].index(test)
 
 
 def test_tests_of_who_calls_the_changed_function_come_first() -> None:
-    """One function of a file that many import is used by a few of these."""
+    """Check that a function of a widely imported file comes with the few tests that use it."""
     file = "emit/broadcast.py"
     tests = mirrored_tests(REPOSITORY, file, _line_of(file, "def along_axis("))
     assert tests[0][0] == "test/python/targets/test_legalize_quantize.py"
 
 
 def test_the_nearest_tests_come_first() -> None:
-    """The cases of one test do not keep those of others waiting."""
+    """Check that the many cases of one test do not delay the others."""
     texts = {"a": "convolution of tensors", "b": "sorting of tensors", "c": "tensors"}
     nearness = Nearness(texts)
     found = sorted(texts, key=lambda key: -nearness.of(key, "def sort(tensors): sorting"))
@@ -165,7 +166,7 @@ def test_the_nearest_tests_come_first() -> None:
 
 
 def test_the_cases_called_after_a_function_come_first() -> None:
-    """A broken kernel of sinh is seen by the first test that runs, whatever the budget."""
+    """Check that the first test notices a broken kernel of sinh, for any budget."""
     file, test = "targets/llvm/intrinsics/hyperbolic.py", "test/python/passes/test_lower_intrinsics.py"
     line = _line_of(file, "exp_scaled(size, -1)), x)")
     assert test in mirrored_tests(REPOSITORY, file, line)[0]
@@ -178,7 +179,7 @@ def test_the_cases_called_after_a_function_come_first() -> None:
 
 @pytest.mark.slow
 def test_a_command_that_waits_for_what_never_comes_is_ended(tmp_path: Path) -> None:
-    """It and a process that it started wait for each other: neither uses the processor."""
+    """End a command that waits for its child while the child waits for it: neither uses the processor."""
     alive = tmp_path / "alive"
     os.mkfifo(alive)
     reader = os.open(alive, os.O_RDONLY | os.O_NONBLOCK)

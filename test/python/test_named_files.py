@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lit tests that name a file with tests: it is there, or they say that it is one of Apache TVM's."""
+"""Names of test files in lit tests: the file exists, or the text says that it is Apache TVM's."""
 
 from __future__ import annotations
 

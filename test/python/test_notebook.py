@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A notebook's cell that declares something is run again, changed too; doubles elsewhere are refused."""
+"""Repeated and changed cells of a notebook with declarations; duplicates elsewhere are refused."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-#: A cell that declares what can be declared, for an operator that gives `factor * x`.
+#: A cell that makes every kind of declaration, for an operator that gives `factor * x`.
 CELL = """
 import relax_mlir as rx
 from relax_mlir import relax, tir
@@ -87,7 +87,7 @@ def test_a_cell_is_run_again_as_it_is_and_changed() -> None:
     first, changed = (CELL.format(factor=factor, precision="follow") for factor in (3, 5))
     used = "old, value = result(); print(value)"
     again = CELL.format(factor=7, precision="never")
-    # What was built before stays usable, with the operator as it was.
+    # Modules from before stay usable, with the operator's old definition.
     before = (
         "old.verify(); rx.Pipeline('cell-nothing,relax-canonicalize').run(old); print(str(old).count('cells.times'))"
     )
@@ -132,7 +132,7 @@ def test_a_double_in_a_file_is_refused_with_both_places(declaring: str, message:
 
 
 def test_a_target_that_is_declared_again_has_its_new_options() -> None:
-    """A target's text is parsed once; what was parsed before the cell ran again is forgotten."""
+    """Parse a target's text once, and forget the result when the cell runs again."""
     cell = """
     import relax_mlir as rx
     options = {options}

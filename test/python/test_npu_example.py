@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""examples/npu: the simulator finds what the data sheet forbids, and what the target makes is right to the bit."""
+"""Tests of examples/npu: the simulator finds violations of the data sheet, and the target's results are right to the
+bit."""
 
 from __future__ import annotations
 
@@ -22,19 +23,20 @@ sys.path.insert(0, str(EXAMPLE))
 import llama  # noqa: E402
 import npu  # noqa: E402
 import resnet  # noqa: E402
+import run_requantize  # noqa: E402
 from npu import reference, rules  # noqa: E402, F401  # its own intrinsics are declared before anything runs
 from npu.isa import ENGINES, FUNCTIONS, INSTRUCTIONS, Instruction, assemble, decode  # noqa: E402
 from npu.simulator import MachineError, Simulator  # noqa: E402
 from npu.translate import Translator  # noqa: E402
 
-#: Of the target: what names operators, memories, engines and schedules; translate.py knows none of these.
-MOST_LINES = 400
+#: Lines of the target, which knows operators, memories, engines and schedules. translate.py knows none of these.
+MOST_LINES = 440
 COPY = FUNCTIONS.index("copy")
 random = numpy.random.default_rng(0)
 
 
 def test_its_lines() -> None:
-    names = ("target", "pad", "rules", "schedules")
+    names = ("target", "pad", "rules", "schedules", "recipe")
     texts = [(EXAMPLE / "npu" / f"{name}.py").read_text(encoding="utf-8") for name in names]
     lines = [line for text in texts for line in text.splitlines() if line.strip()]
     assert len(lines) <= MOST_LINES
@@ -44,9 +46,15 @@ def test_its_lines() -> None:
 
 
 def made(name: str, **fields: int) -> Instruction:
-    """With 0 where nothing is said."""
+    """Return an instruction. Fields without a value are 0."""
     flags = {"MATMUL": "type accumulate", "VOP": "function target operands", "VREDUCE": "function target operands"}
-    flags |= {"LOAD_WEIGHTS": "type", "VLOAD": "type register", "VSTORE": "type register", "WAIT": "engine other"}
+    flags |= {
+        "VREQUANT": "mode target operands",
+        "LOAD_WEIGHTS": "type",
+        "VLOAD": "type register",
+        "VSTORE": "type register",
+        "WAIT": "engine other",
+    }
     names = [*flags.get(name, "").split(), *INSTRUCTIONS[name][1].split()]
     assert set(fields) <= set(names)
     return Instruction(name, {each: fields.get(each, 0) for each in names})
@@ -61,7 +69,7 @@ def load(dram: int, sram: int, size: int) -> Instruction:
 
 
 def product_program() -> list[Instruction]:
-    """32 rows at 0 by weights at 512 of memory, results at 768."""
+    """Return a program that multiplies 32 rows at 0 by weights at 512, with results at 768."""
     rows = {"counts": 32 | 1 << 16, "source_inner": 16, "target_inner": 64}
     return [
         load(0, 0, 768),
@@ -164,6 +172,50 @@ def test_instructions_are_encoded() -> None:
         assemble([Instruction("HALT", {"count": 1})])
 
 
+# ---- requantization ----
+
+#: Forms of multipliers, with gemmlowp's two steps as one more.
+ARITHMETICS = [(form, saturate, False) for form in run_requantize.FORMS for saturate in (True, False)]
+ARITHMETICS += [("q31", saturate, True) for saturate in (True, False)]
+
+
+@pytest.mark.parametrize("form, saturate, twice", ARITHMETICS)
+def test_requantization_is_that_of_apply_and_of_llvm(form: str, saturate: bool, twice: bool) -> None:
+    found = run_requantize.differing(form, 40_000, saturate=saturate, twice=twice)
+    assert found == dict.fromkeys(run_requantize.ROUNDINGS, (0, 0))
+
+
+def test_cases_have_ties_and_extremes() -> None:
+    cases = run_requantize.draw("q31", 40_000)
+    assert {-(2**31), 2**31 - 1, 0} <= set(cases.sums.tolist()) and set(cases.shift) == set(range(-31, 32))
+    even, up = (run_requantize.by_apply(cases, rx.Requantize("q31>>shift", name)) for name in ("half_even", "half_up"))
+    assert (even != up).sum() > 20
+
+
+def requantizing(**fields: int) -> list[Instruction]:
+    copies = [made("VOP", function=COPY, target=0, operands=15, count=8)]
+    given = {"operands": 0 | 15 << 4, "others": 15 | 15 << 4, "target": 1, "count": 8, "mode": 1, **fields}
+    return [*copies, made("VREQUANT", **given), made("HALT")]
+
+
+@pytest.mark.parametrize(
+    "fields, message",
+    [
+        ({"shift": 32}, "shifts are from -31 to 31"),
+        ({"shift": -32}, "shifts are from -31 to 31"),
+        ({"mode": 128}, "there is no such mode, or result"),
+        ({"mode": 64}, "there is no such mode, or result"),
+        ({"result": 10}, "there is no such mode, or result"),
+        ({"count": 9}, "reads 9 numbers of register 0"),
+        ({"others": 7 | 15 << 4}, "reads 8 numbers of register 7"),
+    ],
+)
+def test_requantizations_that_the_data_sheet_forbids(fields: dict[str, int], message: str) -> None:
+    simulated(requantizing())
+    with pytest.raises(MachineError, match=message):
+        simulated(requantizing(**fields))
+
+
 # ---- the target ----
 
 
@@ -176,7 +228,7 @@ def module_of(build: Callable[..., Any], *arrays: numpy.ndarray) -> rx.Module:
 
 
 def is_right(module: rx.Module, *arrays: numpy.ndarray) -> Any:
-    """Compares with the reference, to the bit; what the call took."""
+    """Compare a call with the reference, to the bit, and return the measurements of the call."""
     graph = rx.lower(module, "npu", pipeline=rx.stages("npu").until("layouts"))
     (right,) = reference.evaluate(graph, *arrays)
     result = numpy.from_dlpack(rx.compile(module, "npu")["main"](*arrays))
@@ -250,6 +302,75 @@ def test_a_block_of_resnet() -> None:
     numpy.testing.assert_array_equal(result, rx.reference(graph)["main"](x))
 
 
+def test_a_float_resnet_that_its_recipe_quantizes() -> None:
+    module = rx.from_onnx(resnet.resnet18(8, 1, (16, 32), is_quantized=False))
+    quantized = rx.quantize(module, [resnet.picture(8, seed) for seed in range(2, 6)], "npu")
+    assert {row.pattern for row in quantized.report.rows} == {"conv", "linear"}
+    sums = [row for row in quantized.report.rows if "residual" in row.types]
+    assert len(sums) == 2 and all("bias" in row.types for row in quantized.report.rows)
+    run = is_right(quantized.module, resnet.picture(8))
+    # The machine computes everything. Its first kernel quantizes the picture, and its last one dequantizes the scores.
+    kernels = [layer.operators.replace("relax.", "") for layer in run.layers]
+    assert kernels[0].startswith("quantize") and kernels[-1] == "strided_slice add astype multiply"
+    assert sum("requantize" in each for each in kernels) == 6
+    program = rx.compile(quantized.module, "npu")
+    graph = rx.lower(quantized.module, "npu", pipeline=rx.stages("npu").until("simplify"))
+    result = numpy.from_dlpack(program["main"](resnet.picture(8)))
+    numpy.testing.assert_array_equal(result, rx.reference(graph)["main"](resnet.picture(8)))
+
+
+REQUANTIZATIONS = [
+    (rx.Requantize(*way), dtype, axis)
+    for way in (("q31>>shift", "half_away"), ("float",), ("q15>>shift", "up", False), ("power_of_two", "down"))
+    for dtype, axis in (("i8", -1), ("ui8", 1), ("i16", -1), ("i32", 2))
+]
+
+
+def requantized(how: rx.Requantize, dtype: str, axis: int = -1, **changed: Any) -> rx.Module:
+    parameters = how.parameters(numpy.geomspace(1e-9, 1e-6, (4, 8, 48)[axis]))._replace(**changed)
+    module = rx.Module()
+    with module.function("main", [rx.tensor((4, 8, 48), "i32")]) as f:
+        values = (relax.const(each) for each in (*parameters, numpy.int32(3)))
+        f.returns(relax.requantize(*f, *values, axis=axis, out_dtype=dtype, **how.attributes()))
+    return module
+
+
+@pytest.mark.parametrize("how, dtype, axis", REQUANTIZATIONS)
+def test_requantization_is_one_instruction(how: rx.Requantize, dtype: str, axis: int) -> None:
+    module, sums = requantized(how, dtype, axis), random.integers(-(2**31), 2**31, (4, 8, 48)).astype("int32")
+    program = rx.compile(module, "npu")
+    numpy.testing.assert_array_equal(program["main"](sums), rx.reference(module)["main"](sums))
+    code = Translator(rx.lower(module, "npu").owner).program().code
+    assert {each.name for each in code if each.engine == "vector"} == {"VLOAD", "VREQUANT", "VSTORE"} or axis != -1
+
+
+@pytest.mark.parametrize(
+    "dtype, shift, words",
+    [
+        ("i8", 40, "VREQUANT has constant shifts from -31 to 31, not a shift of 40"),
+        ("i8", -32, "VREQUANT has constant shifts from -31 to 31, not a shift of -32"),
+        ("i4", 1, "the vector unit stores results of 8, 16 and 32 bits, not i4"),
+    ],
+)
+def test_requantizations_that_the_field_cannot_express(dtype: str, shift: int, words: str) -> None:
+    module = requantized(rx.Requantize("q31>>shift"), dtype, shift=numpy.full(48, shift, "int32"))
+    with pytest.raises(rx.RelaxError, match=f"target 'npu' cannot do relax.requantize: {words}") as raised:
+        rx.compile(module, "npu")
+    assert "test_npu_example.py:" in str(raised.value)
+
+
+def test_pools_of_quantized_layers() -> None:
+    module, weights = rx.Module(), relax.const
+    with module.function("main", {"picture": rx.tensor((1, 3, 8, 8))}) as f:
+        value = relax.nn.relu(relax.nn.conv2d(*f, weights(floats_of(16, 3, 3, 3)), padding=[1, 1]))
+        value = relax.nn.max_pool2d(value, pool_size=(2, 2), strides=(2, 2))
+        f.returns(relax.nn.conv2d(value, weights(floats_of(16, 16, 3, 3)), padding=[1, 1]))
+    quantized = rx.quantize(module, [resnet.picture(8, seed) for seed in range(2, 6)], "npu").module
+    graph = rx.lower(quantized, "npu", pipeline=rx.stages("npu").until("simplify"))
+    result = numpy.from_dlpack(rx.compile(quantized, "npu")["main"](resnet.picture(8)))
+    numpy.testing.assert_array_equal(result, rx.reference(graph)["main"](resnet.picture(8)))
+
+
 def test_a_small_block_of_llama() -> None:
     sizes = llama.Sizes(32, 64, 4, 2, 96)
     is_right(llama.block(sizes, llama.weights(sizes)), llama.tokens(sizes))
@@ -281,7 +402,7 @@ def test_each_wait_is_needed_or_another_one_does() -> None:
     assert races >= len(waits) // 2 > 2
 
 
-# ---- what it cannot do ----
+# ---- limits of the target ----
 
 
 def refusals() -> Iterator[Any]:
@@ -305,9 +426,9 @@ def test_what_it_cannot_do_is_refused(inputs: list[Any], build: Callable[..., An
     assert all(word in told for word in words), told
 
 
-def test_the_program_that_prints_a_table() -> None:
-    done = subprocess.run(
-        [sys.executable, str(EXAMPLE / "run_resnet.py"), "--small"], capture_output=True, text=True, timeout=300
-    )
+@pytest.mark.parametrize("more", [(), ("--float",)])
+def test_the_program_that_prints_a_table(more: Sequence[str]) -> None:
+    command = [sys.executable, str(EXAMPLE / "run_resnet.py"), "--small", *more]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     assert "in all" in done.stdout and "the same as the reference, to the bit" in done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A package of somebody else's adds a target with all that one can have, by public names alone."""
+"""External package that adds a target with all possible parts, using public names only."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ func.func @main(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>) -> tensor<4x16xf32> {
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """The package as pip leaves it."""
+    """Return a folder with the package as pip installs it."""
     (tmp_path / "vpu").mkdir()
     (tmp_path / "vpu" / "__init__.py").write_text("")
     for name, text in PACKAGE.items():
@@ -230,7 +230,8 @@ def test_the_tool_knows_it_by_its_entry_points(folder: Path) -> None:
 
 
 def public_uses(tree: ast.Module) -> Iterator[tuple[str, bool]]:
-    """What a file takes of the project, and whether it may: `rx.<public name>`, `from relax_mlir import <it>`."""
+    """Yield the names of the project that a file uses, and whether each is public: `rx.<name>` or `from relax_mlir
+    import <name>`."""
     public = set(dir(rx))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The wheel holds the whole package and works in a venv without the checkout; its description is current."""
+"""The wheel has the whole package and works in a venv without the checkout; its description is current."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 from installing import PACKAGE_DIR, PROJECT, PYPROJECT, REPOSITORY, build_wheel, normalized, requirement_name, run
+from relax_mlir.support.importing import OWN_PACKAGES
 
 PACKAGES: list[str] = PYPROJECT["tool"]["setuptools"]["packages"]
 
 NOT_PACKAGED = {"tools/dev"}
 NOT_PACKAGES = {"test", "bench", "docs", "examples", "build", "dist"}
+#: Packages of the plug-ins, which the project's wheel contains.
+PLUGINS = sorted(path.parent for path in REPOSITORY.glob("plugins/*/relax_mlir_*/__init__.py"))
 
 DUPLICATE_ADDS = """
 func.func @duplicate(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -28,7 +31,7 @@ func.func @duplicate(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 
 def folder_of(package: str) -> Path:
-    """The folder of a package by the longest entry of package-dir, as setuptools looks it up."""
+    """Return a package's folder by the longest entry of package-dir, like setuptools."""
     parts = package.split(".")
     for length in range(len(parts), 0, -1):
         folder = PACKAGE_DIR.get(".".join(parts[:length]))
@@ -38,7 +41,7 @@ def folder_of(package: str) -> Path:
 
 
 def subfolders(top: Path) -> list[Path]:
-    """A folder and all folders in it, relative to the repository, but those that are not packaged."""
+    """Return a folder and its subfolders that are packaged, relative to the repository."""
     found = [top, *(path for path in top.rglob("*") if path.is_dir() and path.name != "__pycache__")]
     relative = [path.relative_to(REPOSITORY) for path in found]
     return [path for path in relative if path.as_posix() not in NOT_PACKAGED]
@@ -49,8 +52,9 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def top_folders() -> list[Path]:
-    """The repository's own folders that are packages, whether pyproject.toml lists them or not."""
-    return [init.parent for init in REPOSITORY.glob("*/__init__.py") if init.parent.name not in NOT_PACKAGES]
+    """Return the repository's folders that are packages, independent of pyproject.toml."""
+    own = [init.parent for init in REPOSITORY.glob("*/__init__.py") if init.parent.name not in NOT_PACKAGES]
+    return own + PLUGINS
 
 
 def test_every_package_folder_is_listed() -> None:
@@ -58,6 +62,10 @@ def test_every_package_folder_is_listed() -> None:
         folder for top in top_folders() for folder in subfolders(top) if (REPOSITORY / folder / "__init__.py").is_file()
     }
     assert {folder_of(package) for package in PACKAGES} == folders
+
+
+def test_the_compiler_knows_the_plug_ins_of_the_project() -> None:
+    assert {path.name for path in PLUGINS} | {"relax_mlir"} == OWN_PACKAGES
 
 
 def test_every_folder_with_modules_is_a_package() -> None:
@@ -81,7 +89,7 @@ def test_wheel_holds_every_file_of_the_packages(wheel: Path) -> None:
     expected = {
         "/".join((*package.split("."), path.name)) for package in PACKAGES for path in files_in(folder_of(package))
     }
-    # What a new codegen's package is made of lies in folders that are none of this one's packages.
+    # The templates of a new codegen's package lie in folders that are not packages of this project.
     expected |= {f"relax_mlir/{path.relative_to(REPOSITORY)}" for path in REPOSITORY.glob("tools/*/templates/**/*.in")}
     with zipfile.ZipFile(wheel) as archive:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
@@ -100,18 +108,18 @@ def test_wheel_is_pure_and_licensed(wheel: Path) -> None:
 
 
 def test_the_sdist_has_what_tests_and_pages_need() -> None:
-    """The package's folders come by themselves, others by MANIFEST.in."""
+    """Check the sdist: it has the package's folders automatically, and others by MANIFEST.in."""
     manifest = (REPOSITORY / "MANIFEST.in").read_text(encoding="utf-8")
     grafted = set(re.findall(r"^graft (\S+)$", manifest, re.MULTILINE))
     included = {name for line in re.findall(r"^include (.*)$", manifest, re.MULTILINE) for name in line.split()}
-    assert grafted == {*NOT_PACKAGES - {"build", "dist"}, *NOT_PACKAGED}
+    assert grafted == {*NOT_PACKAGES - {"build", "dist"}, *NOT_PACKAGED, "plugins"}
     pages = {path.name for path in REPOSITORY.glob("*.md")} - {PROJECT["readme"]}
     assert included == {*pages, "CITATION.cff", "Makefile", "mkdocs.yml"}
 
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The bin folder of a new venv that has the wheel and, of this environment, the dependencies only."""
+    """Return the bin folder of a new environment with the wheel and this environment's dependencies only."""
     place = tmp_path_factory.mktemp("venv")
     venv.create(place, with_pip=False)
     python = place / "bin" / "python"
@@ -119,7 +127,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     site_packages = run(
         python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=place
     ).stdout.strip()
-    # A folder named in a .pth file comes after site-packages, and the .pth files in it are not read: the
+    # A folder named in a .pth file comes after site-packages, and Python does not read the .pth files in it: the
     # editable install of this environment stays out.
     dependencies = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
     (Path(site_packages) / "dependencies.pth").write_text("\n".join(dependencies) + "\n", encoding="utf-8")
@@ -159,7 +167,7 @@ def test_installed_tool_fails_cleanly(installed: Path, tmp_path: Path) -> None:
 
 
 def test_the_package_is_whole_in_a_checkout_s_root_too(installed: Path) -> None:
-    """Where Python finds the checkout's folder relax_mlir/ first, which holds the front door only."""
+    """Import the package in a checkout, where Python finds the folder relax_mlir/ first, with the front door only."""
     code = "from relax_mlir import relax; print(relax.exp)"
     assert run(installed / "python", "-c", code, cwd=REPOSITORY).stdout == "<operator relax.exp>\n"
 
@@ -173,7 +181,7 @@ def declared_dependencies() -> set[str]:
 
 
 def dependencies_in_the_docs() -> dict[str, str]:
-    """Name to reason, from the table of docs/versions.md whose first column is headed "dependency"."""
+    """Return reasons by name, from the table of docs/versions.md whose first column is headed "dependency"."""
     page = (REPOSITORY / "docs" / "versions.md").read_text(encoding="utf-8")
     table = re.search(r"^\| *dependency *\|.*\n\|[-:| ]+\|\n((?:\|.*\n)+)", page, re.IGNORECASE | re.MULTILINE)
     assert table, 'docs/versions.md has no table whose first column is headed "dependency"'

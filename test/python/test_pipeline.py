@@ -25,7 +25,7 @@ NESTED = f'module @a attributes {{test.a = "x"}} {{\n{TWICE}}}\nmodule @b {{\n{T
 @rx.register_pass
 @dataclass(frozen=True)
 class Mark(rx.Pass):
-    """Puts an attribute on what it runs on."""
+    """Pass that puts an attribute on its operation."""
 
     name: ClassVar[str] = "test-mark"
     anchor: ClassVar[str] = "any"
@@ -38,7 +38,7 @@ class Mark(rx.Pass):
 @rx.register_pass
 @dataclass(frozen=True)
 class OnFunctions(rx.Pass):
-    """Runs on functions only."""
+    """Pass on functions only."""
 
     name: ClassVar[str] = "test-on-functions"
     anchor: ClassVar[str] = "func.func"
@@ -50,7 +50,7 @@ class OnFunctions(rx.Pass):
 @rx.register_pass
 @dataclass(frozen=True)
 class Break(rx.Pass):
-    """Does it wrong, in several ways."""
+    """Pass that misbehaves in several ways."""
 
     name: ClassVar[str] = "test-break"
     how: str = "invalid"
@@ -108,7 +108,7 @@ def test_own_and_upstream_passes_run_in_order() -> None:
 
     @dataclass(frozen=True)
     class Count(rx.Pass):
-        """Counts."""
+        """Pass that counts."""
 
         name: ClassVar[str] = "test-count"
 
@@ -141,7 +141,7 @@ def test_attributes_of_a_group_select(group: str, marked: int) -> None:
 def test_operations_that_a_pass_removes_are_no_longer_visited() -> None:
     @dataclass(frozen=True)
     class Clear(rx.Pass):
-        """Removes all functions but the first."""
+        """Pass that removes all functions but the first."""
 
         name: ClassVar[str] = "test-clear"
 
@@ -270,7 +270,7 @@ def test_a_failing_upstream_pass() -> None:
 def test_passes_declare_what_they_produce() -> None:
     @dataclass(frozen=True)
     class MakeLoop(rx.Pass):
-        """Makes an operation of a dialect that is not loaded."""
+        """Pass that makes an operation of a dialect that is not loaded."""
 
         name: ClassVar[str] = "test-make-loop"
         dependent_dialects: ClassVar[tuple[str, ...]] = ("cf",)
@@ -282,7 +282,7 @@ def test_passes_declare_what_they_produce() -> None:
 
     @dataclass(frozen=True)
     class Wrong(MakeLoop):
-        """Names a dialect that there is not."""
+        """Pass that names an unknown dialect."""
 
         dependent_dialects: ClassVar[tuple[str, ...]] = ("no_dialect",)
 

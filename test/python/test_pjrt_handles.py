@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The machine code of jax's platform: what C code holds, asks and lets go of. Needs no jax."""
+"""Machine code of jax's platform: handles that C code holds, reads and releases. Needs no jax."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_mlir.compilation.pjrt.c_handles import Held, clear, held_by_handle, h
 
 
 def call(address: int, handle: int, *rest: int) -> list[int]:
-    """What the arguments are after a call, which gives no error."""
+    """Call a function of the platform, which must give no error, and return the arguments after the call."""
     words = (ctypes.c_size_t * 6)(48, 0, handle, *rest)
     assert ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(address)(ctypes.addressof(words)) is None
     return list(words)[3:]
@@ -77,7 +77,7 @@ def test_threads_let_go_at_once() -> None:
 
 
 def test_a_handle_is_let_go_of_while_an_exception_unwinds() -> None:
-    """By C code that Python calls with an error set; a function of Python would lose that."""
+    """Release a handle from C code that Python calls with an error set. A Python function would lose the error."""
     program = """
 import ctypes
 from relax_mlir.compilation.pjrt.c_handles import Held, hold, stubs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Other packages' passes and dialects: found by entry point, imported when used and not before."""
+"""Passes and dialects of other packages: found by entry point, imported only when used."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ POINTS = {"pass.mynpu-tile": "mynpu.passes", "dialect.mynpu": "mynpu.ops"}
 
 
 def install(folder: Path, modules: Mapping[str, str], points: Mapping[str, str], package: str = "mynpu") -> None:
-    """A package with entry points as pip leaves it."""
+    """Install a package with entry points like pip."""
     (folder / package).mkdir()
     (folder / package / "__init__.py").write_text("")
     for name, text in modules.items():
@@ -63,7 +63,7 @@ def relax_opt(folder: Path, *arguments: str, text: str = "module {}") -> subproc
 
 
 def in_tool(tool: str, folder: Path, *arguments: str, text: str = "") -> subprocess.CompletedProcess[str]:
-    """The tool in a process that sees the packages in the folder."""
+    """Run the tool in a process that sees the packages in the folder."""
     code = f"import sys; sys.path.insert(0, {str(folder)!r}); from relax_mlir.tools.{tool} import main; main()"
     return subprocess.run(
         [sys.executable, "-c", code, *arguments], input=text, capture_output=True, text=True, timeout=600
@@ -154,7 +154,7 @@ def test_a_broken_plug_in_is_one_error(tmp_path: Path, text: str, message: str) 
         assert errors[0].startswith("relax-opt: error: cannot load plug-in 'mynpu.")
         assert message in errors[0]
         assert errors[1:] == notes, done.stderr
-    # It does not stand in the way of those who do not use it.
+    # A broken plug-in does not disturb commands that do not use it.
     assert relax_opt(tmp_path, "--cse").returncode == 0
 
 
@@ -179,7 +179,7 @@ CODEGEN = """
 
 
 def test_lists_do_without_packages_that_are_broken(tmp_path: Path) -> None:
-    """They are reported at the end, with the reason; who asks for one of them by its name gets an error."""
+    """Report broken packages at the end of a list, with the reason. A request by name is an error."""
     install(tmp_path, {"codegen": CODEGEN}, {"codegen.mynpu": "mynpu.codegen"})
     broken = {"codegen.dead": "dead.x", "pass.dead-one": "dead.x", "target.dead": "dead.x", "dialect.dead": "dead.x"}
     install(tmp_path, {"x": "import no_driver"}, {**broken, "codgen.npu": "dead.x"}, "dead")

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whole programs in the cache: every door finds what another one has compiled, and nothing else."""
+"""Whole programs in the cache: every entry point finds the others' programs, and nothing else."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import textwrap
@@ -45,7 +46,7 @@ def no_rules(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[object]:
-    """The compilations that really lower something."""
+    """Return the list of compilations that are not found in the cache."""
     done: list[object] = []
     built = compiling._built
 
@@ -66,6 +67,14 @@ def test_the_second_compilation_finds_the_program(tmp_path: Path, compilations: 
     assert (tmp_path / "first.rxa").read_bytes() == (tmp_path / "second.rxa").read_bytes()
 
 
+@pytest.mark.skipif(shutil.which("cc") is None, reason="there is no compiler of C, which the codegen `c` needs")
+def test_a_program_with_parts_is_found(tmp_path: Path, compilations: list[object]) -> None:
+    """Find a program with a part of the codegen `c`. The key covers the files of the compiler already."""
+    for _ in range(2):
+        program = rx.compile(module(), partition="c", cache=tmp_path)
+    assert len(compilations) == 1 and set(program._parts().values()) >= {"c"}
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -74,7 +83,7 @@ def test_the_second_compilation_finds_the_program(tmp_path: Path, compilations: 
         lambda cache: rx.compile(module(), opt_level=1, cache=cache),
         lambda cache: rx.compile(module(), "llvm{cores=7}", cache=cache),
         lambda cache: rx.compile(module(), precision="bf16", cache=cache),
-        lambda cache: rx.compile(module(), partition="blas", cache=cache),
+        lambda cache: rx.compile(module(), partition="c", cache=cache),
     ],
 )
 def test_another_program_is_compiled(
@@ -128,7 +137,7 @@ def test_a_journal_around_hears_each_compilation(tmp_path: Path) -> None:
 
 
 def register(monkeypatch: pytest.MonkeyPatch, text: str, **given: object) -> None:
-    """Register what a text registers, as a module of another package does; after the test it is gone."""
+    """Register the entries of a text as another package's module does. The entries are removed after the test."""
     known = {name: dict(of_name) for name, of_name in rules._RULES.entries.items()}
     monkeypatch.setattr(rules._RULES, "entries", known)
     exec(textwrap.dedent(text), {"__name__": "mynpu.rules", "rx": rx, **given})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What README.md shows is run: commands give the output shown, Python runs. Commands in docs/, too, and python.md."""
+"""Commands and Python of README.md, of docs/ and of python.md: commands must print the shown output."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def blocks(page: str, language: str) -> list[object]:
 
 
 def consoles_in_docs() -> list[object]:
-    """The commands of each page that shows any, in their order: later ones use what earlier ones write."""
+    """Return each page's commands in order: later commands use files of earlier ones."""
     texts = {
         page.name: FENCE.findall(page.read_text(encoding="utf-8")) for page in sorted((ROOT / "docs").rglob("*.md"))
     }
@@ -34,13 +34,13 @@ def consoles_in_docs() -> list[object]:
 
 
 def shell_commands(text: str) -> list[tuple[str, str]]:
-    """`$ command` and the lines below it, up to the next."""
+    """Return each `$ command` with the lines below it."""
     parts = re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]
     return [(part.partition("\n")[0], part.partition("\n")[2]) for part in parts]
 
 
 def run_in_shell(command: str, folder: Path) -> str:
-    """Standard output and standard error of a command, run as a user would with the environment activated."""
+    """Return the output of a command, run with the environment activated."""
     tools = str(Path(sys.executable).parent)
     environment = {**os.environ, "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}"}
     done = subprocess.run(
@@ -50,7 +50,10 @@ def run_in_shell(command: str, folder: Path) -> str:
 
 
 def matches(shown: str, actual: str) -> bool:
-    """`...` on a line of its own stands for any lines, inside of a line for any text."""
+    """Compare an output with the shown text.
+
+    `...` on its own line stands for any lines, and inside of a line for any text.
+    """
     pattern = re.escape(shown.strip()).replace(re.escape("..."), ".*")
     return re.fullmatch(pattern, actual.strip(), re.DOTALL) is not None
 
@@ -71,7 +74,7 @@ def test_python_runs_and_prints_what_is_shown(text: str, tmp_path: Path) -> None
 
 
 def test_every_kind_of_block_is_known() -> None:
-    # A picture is `text`: test_examples.py runs what draws it. test/pytorch runs what is `py`.
+    # A picture is `text`: test_examples.py runs the program that draws it. test/pytorch runs blocks of `py`.
     assert {block[1] for block in FENCE.finditer(README)} == {"console", "py", "python", "sh", "text"}
 
 

@@ -44,15 +44,15 @@ def test_planted_differences_are_named(tmp_path: Path, capsys: pytest.CaptureFix
         "# comment\nkernel-sum-* c code:sources another comment in C\nnone llvm fuse a reason\n", "utf-8"
     )
     tree = link_tree(tmp_path / "tree", changed)
-    cases = ["--cases", "gelu-f32* sum-i32*", "--targets", "c,webgpu", "--expected", str(expected), "--show"]
+    cases = ["--cases", "gelu-f32* sum-i32*", "--targets", "c,opencl", "--expected", str(expected), "--show"]
     assert replay.main([str(REPOSITORY), "--head", str(tree), *cases]) == 1
     printed = capsys.readouterr().out
     rows = [line.split() for line in printed.splitlines() if line.startswith("kernel-")]
     assert [(*row[:3], row[3].strip(",")) for row in rows] == [
         ("kernel-nn.gelu-f32-nx40", "c", "legalize", "nn_gelu"),
-        ("kernel-nn.gelu-f32-nx40", "webgpu", "legalize", "nn_gelu"),
+        ("kernel-nn.gelu-f32-nx40", "opencl", "legalize", "nn_gelu"),
     ]
-    assert [row[-1] for row in rows] == ["sources", "sources"]
+    assert [row[-1] for row in rows] == ["sources", "opencl-c"]
     assert "expected, but equal: none llvm fuse" in printed
     assert "4 compilations compared: 1 equal, 2 differ, 1 differ as expected" in printed
     assert any(line.startswith("+") and "2.500000e-01" in line for line in printed.splitlines())

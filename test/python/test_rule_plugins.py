@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Other packages' rules and ONNX converters: found by entry point, or among the rules of another target."""
+"""Rules and ONNX converters of other packages: found by entry point, or among the rules of another target."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ print(numpy.from_dlpack(rx.compile(rx.from_onnx(model))["main"](numpy.ones(2, "f
 
 
 def run(folder: Path, code: str) -> subprocess.CompletedProcess[str]:
-    """In a process that sees the packages in the folder."""
+    """Run code in a process that sees the packages in the folder."""
     code = f"import sys; sys.path.insert(0, {str(folder)!r})\n{code}"
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
 
@@ -89,7 +89,8 @@ def compiled(folder: Path, body: str = "acme.triple(*f)", imports: str = "from a
     ],
 )
 def test_default_rules_are_found_by_every_target(tmp_path: Path, points: dict[str, str]) -> None:
-    """Those of an operator and of an intrinsic, announced by themselves, or among another target's modules."""
+    """Find default rules of an operator and of an intrinsic, announced by themselves or among another target's
+    modules."""
     install(tmp_path, {"ops": OPS, "rules": RULES, "target": TARGET}, points, "acme")
     done = compiled(tmp_path)
     assert (done.returncode, done.stdout) == (0, "[3. 3. 3. 3.]\n"), done.stderr
@@ -117,7 +118,7 @@ def test_nothing_is_imported_where_all_have_rules(tmp_path: Path) -> None:
 
 
 def test_packages_that_cannot_be_imported(tmp_path: Path) -> None:
-    """The error of an operator without a rule says where one may be; others are not held up."""
+    """Check that the error of an operator without a rule names the broken module. Other operators still compile."""
     broken = TARGET.replace('"acme.rules"', '"acme.nowhere"')
     install(tmp_path, {"ops": OPS, "target": broken}, {"target.acme-unit": "acme.target"}, "acme")
     errors = compiled(tmp_path).stderr
@@ -153,7 +154,7 @@ def test_converters_that_fail_are_reported(tmp_path: Path) -> None:
 
 
 def test_converters_of_torch_are_found_by_their_namespace(tmp_path: Path) -> None:
-    """The registry itself needs no torch."""
+    """Find converters of torch: the registry itself needs no torch."""
     register = 'import relax_mlir as rx\n@rx.register_torch("acme::triple.default")\ndef triple(node): ...'
     install(tmp_path, {"of_torch": register}, {"torch.acme": "acme.of_torch"}, "acme")
     find = "from relax_mlir.frontends.torch.registry import find_converter as find\n"

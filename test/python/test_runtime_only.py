@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A saved program runs where there is only what docs/targets.md says the runtime needs: neither MLIR nor numpy."""
+"""A saved program in an environment with only the runtime's requirements of docs/targets.md: neither MLIR nor numpy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_mlir import relax
 
 pytestmark = pytest.mark.slow
 
-# What the compiler alone needs, and what the runtime's own dependencies need.
+# Requirements of the compiler only, and the requirements of the runtime's own dependencies.
 COMPILER_ONLY = {"torch-mlir", "numpy"}
 SECOND_HAND = ["typing_extensions"]
 
@@ -52,7 +52,7 @@ except Exception as error:
 
 
 def runtime_requirements() -> list[str]:
-    """The packages by their exact versions, as pyproject.toml has them."""
+    """Return the requirements with the exact versions of pyproject.toml."""
     return [each for each in PROJECT["dependencies"] if requirement_name(each) not in COMPILER_ONLY]
 
 
@@ -70,7 +70,7 @@ def artifact(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The interpreter of a new environment with the runtime only."""
+    """Return the interpreter of a new environment with the runtime only."""
     wheel = build_wheel(tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("wheel"))
     place = tmp_path_factory.mktemp("venv")
     venv.create(place, with_pip=False)
@@ -93,7 +93,7 @@ def test_a_saved_program_runs_without_the_compiler(python: Path, artifact: Path,
 
 
 def test_relax_run_says_what_it_lacks(python: Path, artifact: Path, tmp_path: Path) -> None:
-    """It needs numpy in addition to the runtime; MLIR it does not miss."""
+    """Check that relax-run needs numpy in addition to the runtime, but not MLIR."""
     tool = python.parent / "relax-run"
     assert run(tool, "--version", cwd=tmp_path).stdout == f"relax-mlir {PROJECT['version']}\n"
     done = run(tool, artifact, "--function=weights", cwd=tmp_path, status=1)

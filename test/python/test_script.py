@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scripts in Python programs: Python runs what it runs of a decorated class, and that has no effect and no error."""
+"""Scripts in Python programs: Python executes a decorated class without an effect and without an error."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_module_of_operations_can_be_imported(tmp_path: Path, monkeypatch: pyt
 
 
 def test_python_makes_nothing_of_a_classs_statements(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a class that nothing reads: what a reader would refuse is nothing to Python."""
+    """Import a class that no reader reads: Python accepts code that a reader would refuse."""
     module = imported(ANYTHING, tmp_path, monkeypatch).Module
     assert callable(module.main) and callable(module.prim)
     assert repr(module.two) == "T.int32" and repr(module.word) == "I.op"

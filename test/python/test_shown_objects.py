@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How public objects show themselves: what they are in a line, and no address."""
+"""Representations of public objects: one informative line, without an address."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that are built in Python say which line built them: in the IR, in errors, in profiles."""
+"""Source lines of operators that are built in Python: in the IR, in errors, in profiles."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def here() -> int:
 
 
 def lines(module: rx.Module) -> list[str]:
-    """The places of the operators, in their order."""
+    """Return the locations of the operators, in order."""
     found: list[str] = []
 
     def visit(op: Any) -> Any:

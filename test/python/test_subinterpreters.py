@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Another interpreter of one process is refused at once, whatever is imported of the package, and first or second."""
+"""A second interpreter in a process is refused at once, for any import of the package, in any order."""
 
 from __future__ import annotations
 
@@ -38,6 +38,6 @@ def test_another_interpreter_is_refused(name: str, first: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     assert done.stdout == (
-        "relax_mlir works in a process's main interpreter alone, and this is another one: "
-        "call it from there, or run a process of its own\n"
+        "relax_mlir works in the main interpreter of a process only, and this is a subinterpreter: "
+        "import it in the main interpreter, or start another process\n"
     )

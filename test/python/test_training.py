@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Optimizers against numpy, whose formulas are those of torch's pages; training steps, trainers, what they refuse."""
+"""Optimizers against numpy with the formulas of torch's pages, training steps, trainers and refusals."""
 # Apache TVM: test_training_optimizer.py, test_training_optimizer_numeric.py, test_training_setup_trainer.py,
 # test_training_trainer_numeric.py, test_transform_gradient_te_register.py.
 
@@ -156,7 +156,7 @@ def test_grad() -> None:
     [
         (("los",), "the module has no function @los; did you mean 'loss'?"),
         (("loss", ["ww"]), "@loss has no parameter 'ww'; did you mean 'w'?"),
-        (("loss", ["w", "b", "w"]), "'w' is to be differentiated by twice"),
+        (("loss", ["w", "b", "w"]), "wrt names 'w' twice"),
         (("count", ["n"]), "parameter 'n' of @count is tensor<i64>: only tensors of floats have gradients"),
         (("count",), "@count has no parameter of floats"),
     ],
@@ -223,7 +223,7 @@ func.func @main(%x: tensor<3xf32>) -> tensor<f32> {
 
 
 def test_a_step() -> None:
-    """It is the loss, its gradients and the update; parameters that are not named stay."""
+    """Add a training step: the loss, its gradients and the update. Parameters that are not named stay unchanged."""
     module = Line.copy()
     assert rx.add_training_step(module, "loss", rx.optim.SGD(0.5), "w") == "loss_step"
     made = rx.compile(module)
@@ -268,7 +268,9 @@ def test_names_that_states_would_have() -> None:
     module = rx.Module()
     with module.function("loss", {"w": rx.tensor((), "float32"), "w_velocity": rx.tensor((), "float32")}) as f:
         f.returns(relax.add(*f))
-    with pytest.raises(rx.RelaxError, match="@loss has a parameter 'w_velocity', as the optimizer's function is to"):
+    with pytest.raises(
+        rx.RelaxError, match="@loss has a parameter 'w_velocity', a name that the optimizer's function needs"
+    ):
         rx.add_training_step(module, "loss", rx.optim.MomentumSGD(0.1, 0.9), "w")
 
 

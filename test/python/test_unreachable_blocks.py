@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Unreachable blocks of a PrimFunc: what is in them, which must be lowered elsewhere, does no harm."""
+"""Unreachable blocks of a PrimFunc: their operations need a lowering elsewhere, but do no harm here."""
 
 from __future__ import annotations
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs for CPUs with tiles (AMX) on CPUs without: what a lowered module says of tiles becomes calls of functions
-that do, element by element, what Intel's manual says of the instructions; a tile is a vector of its 256 words."""
+"""Programs for CPUs with tiles (AMX) on CPUs without tiles.
+
+Instructions on tiles in a lowered module become calls of functions, which follow Intel's manual element by element. A
+tile is a vector of its 256 words.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +102,7 @@ _PART = """
 
 
 def _parts(name: str) -> str:
-    """The products of a word's parts, by the instruction's name."""
+    """Return the products of a word's parts, by the instruction's name."""
     kind = next((kind for kind in _FLOATS if kind in name), "")
     row = "vector<16xf32>" if kind else "vector<16xi32>"
     text = ""
@@ -125,7 +128,7 @@ def _constants() -> str:
 
 
 def _definition(name: str) -> str:
-    """The function of an instruction."""
+    """Return the function of an instruction."""
     sizes, moved = "%m: i16, %n: i16", "%m: i16, %n: i16, %p: !llvm.ptr, %stride: i64"
     returns = f"-> {_TILE} "
     if name == "tilezero":
@@ -152,7 +155,7 @@ def _definition(name: str) -> str:
 
 
 def emulated(lowered: rx.Module) -> tuple[rx.Module, set[str]]:
-    """A module in the LLVM dialect without tiles, and what instructions it had."""
+    """Return a module in the LLVM dialect without tiles, and the names of its tile instructions."""
     text = str(lowered)
     names = set(_CALL.findall(text))
     called = _CALL.sub(r"llvm.call @emulated_\1(", text).replace("!llvm.x86_amx", _TILE)
@@ -162,6 +165,6 @@ def emulated(lowered: rx.Module) -> tuple[rx.Module, set[str]]:
 
 
 def compiled(module: rx.Module, options: str = "cores=1", **how: Any) -> tuple[Executable, set[str]]:
-    """A program as for that CPU, which runs on this one, and the instructions for tiles that it would have."""
+    """Compile for the CPU with tiles, but run on this one. Also return the names of its tile instructions."""
     lowered, names = emulated(rx.lower(module, f"llvm{{{CPU} {options}}}", **how))
     return rx.compile(lowered, "llvm", pipeline=rx.stages("llvm").only("to-llvm")), names

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The rules of Chrome's trace event format, as far as traces use it, and what Perfetto refuses or drops."""
+"""Rules of Chrome's trace event format, as far as traces use it, and the events that Perfetto refuses or drops."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def checked_trace(text: str) -> list[dict[str, Any]]:
-    """The events of a trace, those that took time."""
+    """Return the events of a trace that have a duration."""
 
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is no JSON")
@@ -36,7 +36,7 @@ def checked_trace(text: str) -> list[dict[str, Any]]:
 
 
 def _check_nesting(events: list[dict[str, Any]]) -> None:
-    """Events of a thread are apart or one is inside of the other, in whole nanoseconds."""
+    """Check that events of a thread are disjoint or nested, in whole nanoseconds."""
     spans = [(round(each["ts"] * 1000), round((each["ts"] + each["dur"]) * 1000), each["name"]) for each in events]
     open_: list[tuple[int, int, str]] = []
     for begin, end, name in sorted(spans, key=lambda each: (each[0], -each[1])):

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Processes that answer questions and may die or hang: what both harnesses of others' tables run their cases in."""
+"""Worker processes that answer questions and may die or hang.
+
+Both harnesses of external tables run their cases in them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ Item = TypeVar("Item")
 
 
 class Ended(Exception):
-    """The process died, or hung."""
+    """Raised if the process died or hung."""
 
     def __init__(self, reason: str, hung: bool):
         super().__init__(reason)
@@ -25,9 +28,10 @@ class Ended(Exception):
 
 
 class WorkerProcess:
-    """A process that answers questions, and another one after it died.
+    """Process that answers questions, and is replaced after it died.
 
-    `make`, which travels by pickle, is called in it and gives what answers. An answer may take so many seconds.
+    `make`, which travels by pickle, is called in the process and returns the function that answers. An answer may take
+    `seconds`.
     """
 
     def __init__(self, make: Callable[[], Callable[[Any], Any]], seconds: float):
@@ -37,7 +41,7 @@ class WorkerProcess:
         self._pipe: Connection
 
     def ask(self, question: object) -> Any:
-        """The answer; raises Ended."""
+        """Return the answer, or raise Ended."""
         if self._process is None:
             self._start()
         self._pipe.send(question)
@@ -80,7 +84,7 @@ def _answer(make: Callable[[], Callable[[Any], Any]], pipe: Connection) -> None:
 
 
 def in_threads(items: Iterable[Item], jobs: int, serve: Callable[[Iterator[Item]], None]) -> None:
-    """Calls `serve` in so many threads, which take the items one by one."""
+    """Call `serve` in `jobs` threads, which take the items one by one."""
     waiting, lock = iter(items), threading.Lock()
 
     def taken() -> Iterator[Item]:

@@ -19,12 +19,12 @@ _OPERATORS = 1 / 3
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Make a node that torch.compile runs in eager mode an error, where a test does not ask for it."""
+    """Make a node that torch.compile runs in eager mode an error, unless a test asks for it."""
     config.addinivalue_line("filterwarnings", r"error:torch\.compile\(backend='relax_mlir'\):UserWarning")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Of slow tests and those of operators the ones run that are drawn."""
+    """Deselect slow tests and tests of operators that are not drawn."""
     slow = {item.nodeid for item in items if item.get_closest_marker("slow")}
     costly = {
         item.nodeid: _OPERATORS for item in items if item.path.parent.name == "operators" and item.nodeid not in slow

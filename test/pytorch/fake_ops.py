@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators and peers that do what the harness has to notice."""
+"""Operators and peers with the faults that the harness has to notice."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def entry_of(op: Callable[..., object], *samples: SampleInput) -> Entry:
 
 
 def numbers(count: int, *arguments: object) -> list[SampleInput]:
-    """Samples that differ by their sizes."""
+    """Return samples of different sizes."""
     return [SampleInput(torch.arange(1.0, size + 2), args=arguments) for size in range(count)]
 
 
 class Counting(Exported):
-    """Counts what it is given, and how often it compiled."""
+    """Peer that counts its imports and compilations."""
 
     def __init__(self) -> None:
         self.imports = self.compilations = 0
@@ -43,7 +43,7 @@ class Counting(Exported):
 
 
 class Refusing(Counting):
-    """Does not know an operator."""
+    """Peer without an operator."""
 
     def __init__(self, op: str):
         super().__init__()
@@ -57,7 +57,7 @@ class Refusing(Counting):
 
 
 class Altering(Counting):
-    """Gives other results."""
+    """Peer with other results."""
 
     def __init__(self, alter: Callable[[torch.Tensor], torch.Tensor]):
         super().__init__()
@@ -69,7 +69,7 @@ class Altering(Counting):
 
 
 class Raising(Counting):
-    """Has a bug with tensors of some size."""
+    """Peer with a bug for tensors of some size."""
 
     def __init__(self, size: int):
         super().__init__()
@@ -87,7 +87,7 @@ class Raising(Counting):
 
 
 class Dying(Exported):
-    """Ends the process where an input is a scalar."""
+    """Peer that ends the process if an input is a scalar."""
 
     def compiled(self, imported: Any) -> Run:
         run = super().compiled(imported)

@@ -10,7 +10,7 @@ from op_comparison import tensors_of
 from op_peers import Relax
 
 PEER = Relax()
-#: The least and the most of what rounding may change.
+#: Tolerances of rounding by element type.
 _TOLERANCES = {torch.float16: 2e-3, torch.bfloat16: 2e-2, torch.float32: 1e-5, torch.float64: 1e-9}
 
 
@@ -26,7 +26,7 @@ class _Called(torch.nn.Module):
 def exported(
     function: Callable[..., object], tensors: Sequence[torch.Tensor], *, dynamic: bool = False
 ) -> torch.export.ExportedProgram:
-    """`dynamic`: all sizes that torch can leave open are."""
+    """Export a function. With `dynamic` all sizes are dynamic that torch can leave open."""
     model = function if isinstance(function, torch.nn.Module) else _Called(function)
     shapes = [{axis: torch.export.Dim.AUTO for axis in range(tensor.dim())} for tensor in tensors] if dynamic else None
     if shapes is not None and not isinstance(function, torch.nn.Module):
@@ -41,7 +41,7 @@ def check(
     dynamic: bool = False,
     others: Sequence[Sequence[torch.Tensor]] = (),
 ) -> None:
-    """That a function gives the same when it is compiled, to what rounding may change; of other tensors too."""
+    """Check that a compiled function gives the same results within rounding errors, also for other tensors."""
     run = PEER.compiled(PEER.imported(exported(function, tensors, dynamic=dynamic)))
     for given in (tensors, *others):
         wanted = tensors_of(function(*(each.clone() for each in given)))

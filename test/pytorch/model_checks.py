@@ -25,9 +25,9 @@ def static_error(case: Case) -> float:
 
 
 def dynamic_error(case: Case) -> float | None:
-    """Export with dynamic sizes, compile, call with the sizes of the export and with larger ones.
+    """Export with dynamic sizes, compile, and call with the sizes of the export and with larger ones.
 
-    Return None where the model has no dynamic sizes.
+    Return None if the model has no dynamic sizes.
     """
     shapes = dynamic_shapes(case)
     if shapes is None:
@@ -56,7 +56,7 @@ def eager(case: Case, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def larger(program: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return arguments whose sizes have each symbol of an exported program one larger: rows are repeated."""
+    """Return arguments with each symbol of an exported program one larger, by repeating rows."""
     leaves, tree = pytree.tree_flatten((args, kwargs))
     placeholders = {node.name: node.meta.get("val") for node in program.graph.nodes if node.op == "placeholder"}
     values = [placeholders.get(name) for name in program.graph_signature.user_inputs]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Import of torchvision and torchaudio where their native libraries do not load, such as those for GPUs.
+"""Import of torchvision and torchaudio without their native libraries, for example where these are for GPUs.
 
-The package registry has no torchaudio for CPUs, and a torchvision only beside its own torch. The models need two
-operators of torchvision's library: both are declared here, and nms has an implementation. They need none of
+The package registry has no torchaudio for CPUs, and a torchvision only with its own torch. The models need two
+operators of torchvision's library: both are declared here, and nms has an implementation. They need no operator of
 torchaudio's library.
 """
 

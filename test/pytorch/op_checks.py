@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks samples of an entry together, and tells them apart where something goes wrong."""
+"""Checks of samples of an entry together, and separately after a failure."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from op_gradients import NothingCompiled, as_step, trained_program
 from op_modules import SamplesFailed, exported
 from op_peers import Exported, Peer, Refused, Run
 
-#: Verdicts, the worst ones first. What torch cannot export or run itself says nothing of us.
+#: Verdicts, the worst first. A failure of torch's own export or run is no failure of this project.
 VERDICTS = ("error", "wrong", "refused", "not exported", "left out", "passes")
 _LONGEST_REASON = 160
 
 
 class Verdict(NamedTuple):
-    """Of one sample."""
+    """Verdict of a sample."""
 
     verdict: str
     reason: str = ""
@@ -36,10 +36,13 @@ class Case(NamedTuple):
 
 
 class Check:
-    """The checks of one entry, dtype and mode."""
+    """Checks of one entry, dtype and mode."""
 
     def __init__(self, entry: Entry, dtype: str, mode: str, peer: Peer, known: Collection[str] = ()):
-        """`known` are the reasons for which all samples of another dtype or mode were refused, each by itself."""
+        """Prepare a check.
+
+        `known` are reasons for which all samples of another dtype or mode were refused individually.
+        """
         self._entry = entry
         self._known = known
         self._dtype = dtype
@@ -49,7 +52,7 @@ class Check:
         self._found: dict[int, Verdict] = {}
 
     def run(self, places: Iterable[int] | None = None, limit: int = USUAL_LIMIT) -> dict[int, Verdict]:
-        """Verdicts by the sample's place; of all samples without `places`."""
+        """Return verdicts by the sample's place, for all samples without `places`."""
         try:
             samples = self._entry.samples(DTYPES[self._dtype], limit, self._is_trained)
         except Exception as error:  # of whatever kind: torch makes none of this type
@@ -73,7 +76,7 @@ class Check:
         return Case(place, sample, expected)
 
     def _together(self, cases: list[Case]) -> None:
-        """Exports, imports, compiles and runs the cases as one module; where that fails, they are told apart."""
+        """Export, import, compile and run the cases as one module. Separate them after a failure."""
         if not cases:
             return
         try:
@@ -90,7 +93,7 @@ class Check:
             self._compared(cases, imported)
 
     def _alone(self, cases: list[Case], error: Exception) -> None:
-        """Imports each by itself, which is quick; what is taken is then compiled as one module."""
+        """Import each case by itself, which is quick, and compile the accepted ones as one module."""
         if len(cases) == 1 or _verdict(error, "").reason in self._known:
             for case in cases:
                 self._note(case, error)
@@ -115,7 +118,7 @@ class Check:
         return trained_program(samples) if self._is_trained else exported(samples, self._is_dynamic)
 
     def _is_taken(self, case: Case) -> bool:
-        """Whether a case can be imported, alone; what it is otherwise is noted."""
+        """Check whether a case can be imported by itself, and record its verdict otherwise."""
         try:
             self._imported([case])
         except SamplesFailed as failed:
@@ -160,7 +163,7 @@ class Check:
         self._together(cases[middle:])
 
     def _of_torch(self, case: Case) -> Exception | None:
-        """What is wrong with the program that torch has exported: whoever runs that gets it."""
+        """Return an error of the program that torch has exported, which every user of the program gets."""
         tensors = [tensor.clone() for tensor in case.sample.tensors]
         peer = Exported()
         try:
@@ -177,7 +180,7 @@ class Check:
 
 
 def reasons_for_all(verdicts: Mapping[int, Verdict]) -> set[str]:
-    """The reasons for which all samples are refused; none if one is not."""
+    """Return the reasons if all samples are refused, or nothing."""
     if any(verdict.verdict != "refused" for verdict in verdicts.values()):
         return set()
     return {verdict.reason for verdict in verdicts.values()}
@@ -212,7 +215,7 @@ def _place(error: Exception) -> str:
 
 
 def without_noise() -> None:
-    """One thread, and none of torch's warnings, which it has for most samples."""
+    """Use one thread, and suppress torch's warnings, which it emits for most samples."""
     import logging
     import warnings
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether results are those of torch: with OpInfo's tolerances, or as close to the wider type's as torch's own are."""
+"""Comparison with torch's results: OpInfo's tolerances, or at most torch's own distance from the wider type's
+results."""
 
 from __future__ import annotations
 
@@ -49,19 +50,19 @@ _LONGEST = 200
 
 @dataclass(frozen=True)
 class Expected:
-    """What torch gives; where `is_random`, only shapes and dtypes count."""
+    """Results of torch. If `is_random` is set, only shapes and dtypes count."""
 
     results: tuple[torch.Tensor, ...]
     is_random: bool
 
 
 def tensors_of(result: object) -> list[torch.Tensor]:
-    """The tensors in a result."""
+    """Return the tensors in a result."""
     return [leaf for leaf in pytree.tree_leaves(result) if isinstance(leaf, torch.Tensor)]
 
 
 def cloned(sample: Sample) -> list[torch.Tensor]:
-    """Its tensors as they are, strides too, for a call that may write to them."""
+    """Return copies of the sample's tensors with their strides, for a call that may write to them."""
     return [tensor.clone(memory_format=torch.preserve_format) for tensor in sample.tensors]
 
 
@@ -72,7 +73,7 @@ def expected_of(entry: Entry, sample: Sample) -> Expected:
 
 
 def _is_drawing(sample: Sample) -> bool:
-    """Whether a call draws random numbers; torch's table has some that do it with a seed of their own."""
+    """Check whether a call draws random numbers. Some entries of torch's table draw them with a seed of their own."""
     before = torch.get_rng_state()
     with (
         mock.patch("torch.manual_seed"),
@@ -87,7 +88,7 @@ def _is_same(one: torch.Tensor, other: torch.Tensor) -> bool:
 
 
 class _Updating:
-    """A function that gives what another one does, and what that makes of its arguments."""
+    """Function that returns another function's results, and the arguments after its call."""
 
     def __init__(self, function: Callable[..., object]):
         self._function = function
@@ -100,7 +101,7 @@ class _Updating:
 
 
 def with_updates(sample: Sample) -> Sample:
-    """A call whose results are what the sample's writes to its arguments, too, if it does that."""
+    """Return the sample with the written arguments as further results, if the function writes to its arguments."""
     if isinstance(sample.function, torch.nn.Module):
         return sample
     tensors = cloned(sample)
@@ -111,7 +112,7 @@ def with_updates(sample: Sample) -> Sample:
 
 
 def difference(entry: Entry, sample: Sample, expected: Expected, results: Sequence[object]) -> str:
-    """What is wrong with results, in a line; nothing if nothing is."""
+    """Return the difference of the results in one line, or an empty text."""
     if len(results) != len(expected.results):
         return f"{len(results)} results, torch has {len(expected.results)}"
     kinds = [_of_kind(result, wanted) for result, wanted in zip(results, expected.results, strict=True)]
@@ -131,7 +132,7 @@ def difference(entry: Entry, sample: Sample, expected: Expected, results: Sequen
 
 
 def _left_open(entry: Entry, sample: Sample, wanted: torch.Tensor) -> torch.Tensor:
-    """Where torch's result says nothing of what is right."""
+    """Return the positions at which torch's result is not authoritative."""
     if entry.name in _WITH_LIMITS:
         is_finite = [torch.isfinite(x) for x in sample.tensors]
         return wanted.isnan() | ~functools.reduce(torch.logical_and, is_finite)
@@ -140,7 +141,7 @@ def _left_open(entry: Entry, sample: Sample, wanted: torch.Tensor) -> torch.Tens
 
 
 def _takes_the_same(sample: Sample, own: torch.Tensor, torchs: torch.Tensor) -> bool:
-    """Whether the same values are at two orders' places: which of equal ones comes first is left open."""
+    """Check whether two orders have the same values: the order of equal values is open."""
     x = sample.tensors[0]
     return any(
         torch.equal(*(torch.gather(x, dim, places).nan_to_num() for places in (own, torchs))) for dim in range(x.dim())
@@ -148,7 +149,7 @@ def _takes_the_same(sample: Sample, own: torch.Tensor, torchs: torch.Tensor) -> 
 
 
 def _are_taken(sample: Sample, values: torch.Tensor, places: torch.Tensor) -> bool:
-    """Whether the values are at these places of the input: which of equal ones are taken is left open."""
+    """Check whether the values are at these positions of the input: the choice among equal values is open."""
     x = sample.tensors[0]
     for dim in range(x.dim()):
         taken, index = (each if each.dim() == x.dim() else each.unsqueeze(dim) for each in (values, places))
@@ -166,7 +167,7 @@ def _at(found: Sequence[str]) -> str:
 
 
 def _defined(entry: Entry, sample: Sample, results: Sequence[Any]) -> Sequence[torch.Tensor]:
-    """What the operator's definition says of its results: vectors are only so up to their signs, or turns."""
+    """Return the defined part of an operator's results: vectors are defined only up to signs or rotations."""
     if sample.is_step:
         return results
     if entry.name == "linalg.eig":
@@ -204,7 +205,7 @@ def _of_values(entry: Entry, sample: Sample, index: int, result: torch.Tensor, w
 
 
 def _is_as_close(finer: torch.Tensor, result: torch.Tensor, wanted: torch.Tensor) -> bool:
-    """Whether it is at most twice as far from the wider type's result as torch's own."""
+    """Check whether the result is at most twice as far from the wider type's result as torch's."""
     own, torchs = ((each.to(finer.dtype) - finer).abs().max() for each in (result, wanted))
     return bool(own <= _AS_CLOSE * torchs)
 
@@ -222,7 +223,7 @@ def _values(entry: Entry, result: torch.Tensor, wanted: torch.Tensor) -> str:
 
 
 def _finer(entry: Entry, sample: Sample, wanted: torch.Tensor, index: int) -> torch.Tensor | None:
-    """The result as it is when all is computed in a wider type, integers too where a result is of floats."""
+    """Return the result of a computation in a wider type, also for integers if a result is of floats."""
     part = _of_parts(wanted)
     wider, types = _WIDER.get(part), [tensor.dtype for tensor in sample.tensors]
     if wider is None or not types:
@@ -241,7 +242,8 @@ def _of_parts(tensor: torch.Tensor) -> torch.dtype:
 
 
 def tolerances(info: Any, dtype: torch.dtype) -> tuple[float, float]:
-    """The relative and the absolute one: torch's usual ones, or what the entry has for the dtype, if that is more."""
+    """Return the relative and the absolute tolerance: torch's usual ones, or the entry's for the dtype if they are
+    larger."""
     relative, absolute = _usual(dtype)
     for each in _overrides(info):
         if dtype in each:

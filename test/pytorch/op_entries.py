@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The entries of torch's own tables of operators and modules, and samples of their inputs."""
+"""Entries of torch's own tables of operators and modules, and samples of their inputs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ DTYPES = {
 }
 #: How many samples of an entry and a dtype are taken.
 USUAL_LIMIT = 12
-# Of those that an entry gives so many are looked at; some give thousands.
+# Number of an entry's samples that are considered: some entries have thousands.
 _MOST_LOOKED_AT = 96
-# What OpInfo adds for its references, limits, NaN and odd strides among them, are a quarter of the samples.
+# A quarter of the samples are OpInfo's additional ones for its references, with limits, NaN and odd strides.
 _REFERENCE_SHARE = 4
 _MOST_ELEMENTS = 1 << 18
 _MOST_REFERENCE_ELEMENTS = 1 << 14
@@ -39,7 +39,7 @@ _SEED = 20261126
 
 @dataclass(frozen=True, eq=False)
 class Sample:
-    """A call: `leaves` are its arguments, tensors or not, in the order in which `spec` has them."""
+    """Call: `leaves` are its arguments, tensors or not, in the order of `spec`."""
 
     function: Callable[..., object]
     leaves: tuple[Any, ...]
@@ -52,14 +52,14 @@ class Sample:
         return [leaf for leaf in self.leaves if isinstance(leaf, torch.Tensor)]
 
     def call(self, tensors: Iterable[torch.Tensor]) -> object:
-        """The result with other tensors in the places of its own."""
+        """Return the result with other tensors in place of the sample's."""
         following = iter(tensors)
         leaves = [next(following) if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
         arguments, options = pytree.tree_unflatten(leaves, self.spec)
         return self.function(*arguments, **options)
 
     def converted(self, dtype: torch.dtype, wider: torch.dtype) -> Sample:
-        """The same with elements of a wider type."""
+        """Return the sample with elements of a wider type."""
         function = self.function
         if isinstance(function, torch.nn.Module):
             function = copy.deepcopy(function).to(wider)
@@ -87,7 +87,10 @@ def _shown(leaf: object) -> str:
 
 @dataclass(frozen=True)
 class Entry:
-    """`name` is torch's, with the variant behind it: linalg.norm.subgradients_at_zero, hop/cond, module/nn.Linear."""
+    """Entry of a table.
+
+    `name` is torch's with the variant: linalg.norm.subgradients_at_zero, hop/cond, module/nn.Linear.
+    """
 
     name: str
     info: Any
@@ -97,8 +100,10 @@ class Entry:
         return [name for name, dtype in DTYPES.items() if dtype in supported]
 
     def samples(self, dtype: torch.dtype, limit: int = USUAL_LIMIT, is_trained: bool = False) -> list[Sample]:
-        """Some of its samples, the same ones each time, spread over those that it gives. `is_trained` has results be
-        what torch says they are differentiated as: eigenvectors without their signs, for instance.
+        """Return some of the entry's samples, always the same ones, spread over all of them.
+
+        With `is_trained` results are in the form that torch differentiates: eigenvectors without their signs, for
+        instance.
         """
         if self.name.startswith("module/"):
             return _spread([*_usable(_of_module(self.info, dtype), _MOST_ELEMENTS)], limit)
@@ -123,7 +128,7 @@ class Entry:
 
 
 class _Processed(NamedTuple):
-    """A function whose results are made into something else."""
+    """Function with postprocessed results."""
 
     function: Callable[..., object]
     process: Callable[[object], object]
@@ -163,7 +168,7 @@ def _spread(samples: list[Sample], limit: int) -> list[Sample]:
 
 
 def _special(samples: list[Sample], limit: int) -> list[Sample]:
-    """Half of them with infinities and NaN, where there are such."""
+    """Return samples, half of them with infinities and NaN if available."""
     unbounded = [sample for sample in samples if not all(map(_is_finite, sample.tensors))]
     first = _spread(unbounded, (limit + 1) // 2)
     others = [sample for sample in samples if sample not in unbounded]
@@ -175,7 +180,7 @@ def _is_finite(tensor: torch.Tensor) -> bool:
 
 
 def entries() -> dict[str, Entry]:
-    """All entries by name, in torch's order."""
+    """Return all entries by name, in torch's order."""
     found = [Entry(info.full_name, info) for info in op_db]
     found += [Entry(f"hop/{_with_variant(info)}", info) for info in hop_db]
     found += [Entry(f"module/{info.name}", info) for info in module_db if not info.is_lazy]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Samples as steps of training: results and the gradients of what they are made of, by torch and by torch.compile."""
+"""Samples as training steps: results and gradients, by torch and by torch.compile."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from torch.utils import _pytree as pytree
 
 
 class NoGradients(Exception):
-    """None of a sample's results depends on its tensors."""
+    """Raised if no result of a sample depends on its tensors."""
 
 
 class NothingCompiled(Exception):
-    """torch.compile leaves a sample to Python."""
+    """Raised if torch.compile leaves a sample to Python."""
 
 
 class Step:
-    """A function that gives what another one does, and the gradients of its tensors."""
+    """Function that returns another function's results, and the gradients of its tensors."""
 
     def __init__(self, sample: Sample):
         self.sample = sample
@@ -39,7 +39,7 @@ def as_step(sample: Sample) -> Sample:
 
 
 def trained_program(steps: Sequence[Sample]) -> torch.export.ExportedProgram:
-    """The function that is differentiated, of all samples: torch.compile takes an exported one whole."""
+    """Export the differentiated function of all samples: torch.compile takes it whole."""
     samples = [step.function.sample for step in steps]  # type: ignore[attr-defined]
     # Some operators are others where gradients are wanted.
     return exported([replace(each, leaves=tuple(map(_wanted, each.leaves))) for each in samples], is_dynamic=False)
@@ -50,7 +50,7 @@ def _wanted(leaf: object) -> object:
 
 
 def compiled_steps(program: torch.export.ExportedProgram, counts: Sequence[int], backend: Any) -> Callable[..., Any]:
-    """Results and gradients of samples that have so many tensors, through torch.compile."""
+    """Return results and gradients of samples with these numbers of tensors, through torch.compile."""
 
     def run(tensors: Sequence[torch.Tensor]) -> list[Any]:
         torch._dynamo.reset()
@@ -64,7 +64,7 @@ def compiled_steps(program: torch.export.ExportedProgram, counts: Sequence[int],
 def gradients(
     function: Callable[..., list[list[torch.Tensor]]], given: Sequence[Sequence[torch.Tensor]]
 ) -> list[torch.Tensor]:
-    """The results of each sample, and the gradients of its tensors where the weighted sum of all results changes."""
+    """Return the results of each sample, and the gradients of the weighted sum of all results."""
     groups = [[_leaf(tensor) for tensor in group] for group in given]
     # An operator may write to its arguments, which leaves cannot have.
     found = function(*(tensor * 1 if tensor.requires_grad else tensor for group in groups for tensor in group))
@@ -95,6 +95,6 @@ def _leaf(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _weights(result: torch.Tensor) -> torch.Tensor:
-    """Other numbers than ones, which symmetric gradients would agree with."""
+    """Return weights other than ones, for which symmetric gradients would agree."""
     count = result.numel()
     return (torch.arange(count, dtype=torch.float64).mul(0.7).cos() + 1.5).to(result.dtype).reshape(result.shape)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One module that calls an operator for several samples: an export, an import and a compilation serve all of them."""
+"""Module that calls an operator for several samples: one export, import and compilation for all of them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from op_entries import Sample
 
 
 class SamplesFailed(Exception):
-    """Samples that torch itself cannot trace, by their places."""
+    """Raised with samples that torch itself cannot trace, by their places."""
 
     def __init__(self, errors: Mapping[int, Exception]):
         super().__init__(f"{len(errors)} samples cannot be traced")
@@ -30,7 +30,7 @@ class _Call(torch.nn.Module):
 
 
 class Calls(torch.nn.Module):
-    """Takes the tensors of all samples, one sample's behind the other's; gives their results, a list a sample."""
+    """Module that takes the tensors of all samples in sequence, and returns a list of results for each sample."""
 
     def __init__(self, samples: Sequence[Sample]):
         super().__init__()
@@ -42,7 +42,7 @@ class Calls(torch.nn.Module):
             end = start + len(call.sample.tensors)
             try:
                 results.append(call(*tensors[start:end]))
-            except Exception as error:  # of whatever kind: all that cannot be traced is told at once
+            except Exception as error:  # any exception: all samples that cannot be traced are reported together
                 errors[place] = error
             start = end
         if errors:
@@ -51,10 +51,10 @@ class Calls(torch.nn.Module):
 
 
 def exported(samples: Sequence[Sample], is_dynamic: bool) -> torch.export.ExportedProgram:
-    # Copies: what several samples share is not the same tensor to gradients, and would be one placeholder.
+    # Copies: a tensor that several samples share would be one placeholder, and have one gradient.
     tensors = [tensor for sample in samples for tensor in cloned(sample)]
     sizes = None
     if is_dynamic:
-        # Torch makes those static that it cannot leave open.
+        # Torch makes sizes static that cannot stay dynamic.
         sizes = (tuple({dim: torch.export.Dim.AUTO for dim in range(tensor.dim())} for tensor in tensors),)
     return torch.export.export(Calls(samples), tuple(tensors), dynamic_shapes=sizes, strict=False)

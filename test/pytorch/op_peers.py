@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What runs an exported program: relax_mlir, or torch itself, which measures and tests the harness."""
+"""Runners of an exported program: relax_mlir, or torch itself to measure and test the harness."""
 
 from __future__ import annotations
 
@@ -17,21 +17,24 @@ _FIVE_MORE = "testlib::mutating_custom_op"
 
 
 class Refused(Exception):
-    """What the program needs is not supported: the first reason."""
+    """Raised with the first reason if the program needs an unsupported feature."""
 
 
 class Peer(Protocol):
     def imported(self, program: torch.export.ExportedProgram) -> Any:
-        """What `compiled` takes; raises Refused."""
+        """Import a program for `compiled`. Raise Refused if it is not supported."""
 
     def compiled(self, imported: Any) -> Run: ...
 
     def trained(self, program: torch.export.ExportedProgram, counts: Sequence[int]) -> Run:
-        """Of samples that are steps of training, with so many tensors each; it raises Refused when it is called."""
+        """Return a runner of training steps with these numbers of tensors.
+
+        Calls raise Refused if they are not supported.
+        """
 
 
 class Exported:
-    """The exported program as torch runs it."""
+    """Peer that runs the exported program by torch."""
 
     def imported(self, program: torch.export.ExportedProgram) -> Any:
         return program.module()
@@ -44,7 +47,7 @@ class Exported:
 
 
 class Relax:
-    """relax_mlir; LLVM does little, which takes a third of the time, and the results are the same."""
+    """Peer relax_mlir, with little optimization by LLVM: it takes a third of the time, with the same results."""
 
     def __init__(self) -> None:
         from relax_mlir.frontends.torch.registry import known_names
@@ -103,7 +106,7 @@ class Relax:
 
 
 def _five_more(node: Any) -> Any:
-    """The custom operator of hop_db, which changes both of its arguments."""
+    """Convert hop_db's custom operator, which changes both of its arguments."""
     from relax_mlir import relax
 
     x, y = (relax.add(node.tensor(name), relax.const(5, node.dtype)) for name in ("x", "z"))
@@ -115,7 +118,7 @@ def _of_torch(held: Any) -> object:
 
 
 def reason_of(message: str) -> str:
-    """A line: for an import, the first operator that cannot be imported, and why."""
+    """Return a reason in one line: for an import, the first operator that cannot be imported, and why."""
     lines = [line.strip() for line in message.splitlines() if line.strip()] or [""]
     if lines[0].endswith("cannot be imported:") and len(lines) > 2:
         cells = lines[2].split("  ")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks of entries in processes that may die or hang: a verdict of the samples that do it, and of no others."""
+"""Checks of entries in processes that may die or hang: only the responsible samples get such a verdict."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 from worker_process import Ended, WorkerProcess, in_threads
 
 # A process that has grown to this is ended after its check, and another one started.
-_USUAL_MEMORY = 3 << 20  # KiB, as getrusage has it
-# What ends of the process may cost before nothing more of an entry and dtype is tried.
+_USUAL_MEMORY = 3 << 20  # KiB, the unit of getrusage
+# Number of process deaths after which the rest of an entry and dtype is skipped.
 _PATIENCE = 9
 
 
 class Task(NamedTuple):
-    """The samples of an entry, with elements of a dtype, static or dynamic."""
+    """Samples of an entry, with elements of a dtype, static or dynamic."""
 
     entry: str
     mode: str
@@ -28,7 +28,7 @@ class Task(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """`verdicts` are (verdict, reason, sample), by the sample's place."""
+    """Outcome of a task. `verdicts` are (verdict, reason, sample), by the sample's place."""
 
     task: Task
     verdicts: dict[int, tuple[str, str, str]]
@@ -39,7 +39,7 @@ class Outcome(NamedTuple):
 
 
 def _answering(peer: Callable[[], Any], limit: int) -> Callable[[Any], tuple[dict[int, Any], bool]]:
-    """Answers a task with places of samples, or None for all: the verdicts, and whether the process has grown large."""
+    """Return a function from a task with samples, or None for all, to verdicts and whether the process is large."""
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     from op_checks import Check, reasons_for_all, without_noise
     from op_entries import entries
@@ -64,7 +64,7 @@ def _answering(peer: Callable[[], Any], limit: int) -> Callable[[Any], tuple[dic
 
 
 class Worker:
-    """A process that checks samples, and another one after it died."""
+    """Process that checks samples, and is replaced after it died."""
 
     def __init__(self, peer: Callable[[], Any], limit: int, seconds: float):
         self._limit = limit
@@ -72,7 +72,7 @@ class Worker:
         self._patience = _PATIENCE
 
     def run(self, task: Task) -> dict[int, tuple[str, str, str]]:
-        """The verdicts of all samples. What ends the process is found by halves."""
+        """Return the verdicts of all samples. Bisection finds the sample that ends the process."""
         self._patience = _PATIENCE
         try:
             return self._asked(task, None)
@@ -113,7 +113,7 @@ def run_all(
     seconds: float,
     progress: Callable[[Outcome], None],
 ) -> list[Outcome]:
-    """The outcomes in the tasks' order; `peer` makes an op_peers.Peer in a process, `progress` hears each at once."""
+    """Return the outcomes in order. `peer` makes an op_peers.Peer in a process, `progress` receives each at once."""
     outcomes: dict[Task, Outcome] = {}
 
     def serve(groups: Iterator[list[Task]]) -> None:

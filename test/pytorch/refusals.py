@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What of torch's operators is refused, and why: refused/static.txt, dynamic.txt, gradients.txt."""
+"""Refused operators of torch, with reasons: refused/static.txt, dynamic.txt, gradients.txt."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from op_workers import Outcome
 
 FOLDER = Path(__file__).parent / "refused"
-#: What may be listed; other verdicts than these and the good ones are bugs.
+#: Verdicts that may be listed. Others, except good ones, are bugs.
 LISTED = ("refused", "not exported")
 _HEADER = """\
 # What of torch's operators is refused{mode}, and why: entry, dtypes, samples of how many, reason.
@@ -21,7 +21,7 @@ _HOW = {"static": " with static sizes", "dynamic": " with dynamic sizes", "gradi
 
 
 class Refusal(NamedTuple):
-    """How many of an entry's samples are refused, and the most frequent reason."""
+    """Number of an entry's refused samples, and the most frequent reason."""
 
     count: int
     total: int
@@ -71,7 +71,7 @@ def of_outcomes(outcomes: Iterable[Outcome]) -> Refusals:
 
 
 def bugs_of(outcome: Outcome) -> list[str]:
-    """What is wrong, whatever the lists say."""
+    """Return the bugs of an outcome, independent of the lists."""
     return [
         f"{outcome.task.entry} {outcome.task.dtype} {outcome.task.mode} #{place} {verdict}: {reason} {sample}"
         for place, (verdict, reason, sample) in outcome.verdicts.items()
@@ -80,8 +80,9 @@ def bugs_of(outcome: Outcome) -> list[str]:
 
 
 def differences(outcomes: Iterable[Outcome], listed: Mapping[str, Refusals]) -> list[str]:
-    """Where a run and the lists, by mode, do not agree, and what is wrong whatever they say. Of other samples than the
-    list's as many may be refused as there are.
+    """Return differences between a run and the lists by mode, and bugs.
+
+    If the samples are not the list's, any number of refusals is accepted.
     """
     found = []
     for outcome in outcomes:

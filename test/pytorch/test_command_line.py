@@ -60,7 +60,7 @@ def test_shapes_are_the_programs_own(folder: Path) -> None:
 def test_a_file_that_is_no_program(folder: Path) -> None:
     (folder / "other.pt2").write_text("none")
     done = run(folder, "other.pt2")
-    assert done.returncode == 1 and "is no program that torch" in done.stderr and "Traceback" not in done.stderr
+    assert done.returncode == 1 and "is not a program that torch" in done.stderr and "Traceback" not in done.stderr
     assert not (folder / "other.rxa").exists()
 
 

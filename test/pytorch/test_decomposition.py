@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators without a converter: torch decomposes them one by one, and the rest of the program stays as it is."""
+"""Operators without a converter: torch decomposes them one by one, and the rest of the program stays unchanged."""
 
 from __future__ import annotations
 

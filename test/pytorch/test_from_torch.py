@@ -17,7 +17,7 @@ import relax_mlir as rx
 
 
 class Of(nn.Module):
-    """A module of a function."""
+    """Module that calls a function."""
 
     def __init__(self, function: Callable[..., Any]):
         super().__init__()
@@ -199,7 +199,7 @@ def test_damaged_structures_are_refused() -> None:
 
 
 class Turned(nn.Module):
-    """Has complex parameters, buffers that change, arguments and results."""
+    """Module with complex parameters, changing buffers, arguments and results."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -340,7 +340,7 @@ def test_a_file_is_a_model(tmp_path: Path) -> None:
 
 def test_files_that_are_none(tmp_path: Path) -> None:
     (tmp_path / "model.pt2").write_bytes(b"no archive")
-    with pytest.raises(rx.ModelError, match=r"is no program that torch .* can read"):
+    with pytest.raises(rx.ModelError, match=r"is not a program that torch .* can read"):
         rx.from_torch(tmp_path / "model.pt2")
     with pytest.raises(rx.ModelError, match="no such file"):
         rx.from_torch(tmp_path / "other.pt2")
@@ -376,7 +376,7 @@ def test_limits_of_sizes_leave_the_plan_of_memory_alone() -> None:
     main = rx.compile(module)["main"]
     x = torch.randn(5, 4)
     torch.testing.assert_close(main(x), torch.softmax(x, 1) @ x.T)
-    with pytest.raises(rx.OptionError, match=r"'batch' cannot be 1048577: @main is for 0\.\.1048576"):
+    with pytest.raises(rx.OptionError, match=r"'batch' cannot be 1048577: @main allows 0\.\.1048576"):
         rx.compile(module, bind={"batch": (1 << 20) + 1})
     assert rx.compile(module, bind={"batch": 5})["main"](x).shape == (5, 5)
 
@@ -430,7 +430,7 @@ def test_an_operator_of_ones_own_in_five_lines() -> None:
 @pytest.mark.parametrize(
     ("source", "options", "message"),
     [
-        (lambda x: x, {}, "a function is no model: wrap it in a torch.nn.Module"),
+        (lambda x: x, {}, "a function is not a model: wrap it in a torch.nn.Module"),
         (3, {}, "a model of torch is a Module, an ExportedProgram or the path of a .pt2 file, got int"),
         (nn.ReLU(), {}, "a Module is traced with arguments"),
         ("model.pt2", {"args": (1,)}, "args, kwargs and dynamic_shapes are for a Module: a file has been traced"),

@@ -27,7 +27,7 @@ def _anew() -> Iterator[None]:
 
 
 def attend(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: torch.Tensor) -> Tensors:
-    """Attention without a mask, with the causal mask and with a mask of its own."""
+    """Compute attention without a mask, with the causal mask and with a separate mask."""
     return tuple(
         functional.scaled_dot_product_attention(query, key, value, enable_gqa=True, **options)
         for options in ({}, {"is_causal": True}, {"attn_mask": mask})
@@ -72,7 +72,7 @@ def test_training(dtype: torch.dtype) -> None:
 
 
 def test_batches_of_any_size() -> None:
-    """Dynamo compiles the second call with a dynamic batch and length; heads and their size stay fixed."""
+    """Compile the second call with a dynamic batch and length. Heads and their size stay fixed."""
 
     def attend_plainly(*given: torch.Tensor) -> Tensors:
         return (functional.scaled_dot_product_attention(*given, enable_gqa=True),)

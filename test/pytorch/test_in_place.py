@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Updates in place: of whole tensors, of views, of what views see, of arguments."""
+"""Updates in place: of whole tensors, of views, of aliased views, of arguments."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _mask(x: torch.Tensor) -> torch.Tensor:
 
 
 def _several_aliases(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Views of views, each of which sees what is written through the others."""
+    """Update views of views, which alias each other."""
     y = x * 2
     turned, row, flat = y.t(), y[1], y.view(-1)
     turned[0].add_(7)
@@ -109,7 +109,7 @@ def _complex_numbers(x: torch.Tensor) -> torch.Tensor:
 
 
 def _copy_or_view(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """One reshape copies, the other does not."""
+    """Update a tensor after two reshapes, of which one copies."""
     y = x * 2
     copied, seen = y.t().reshape(-1), y.reshape(-1)
     y.add_(1)

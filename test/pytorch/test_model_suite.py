@@ -54,7 +54,7 @@ def test_dynamic_models_are_called_with_larger_sizes() -> None:
 
 
 class _Fixed(torch.nn.Module):
-    """A model whose result for larger sizes is another one than torch.export traces."""
+    """Model whose result for larger sizes differs from torch.export's trace."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return x + (0 if torch.compiler.is_compiling() or x.shape[0] == 4 else 1)

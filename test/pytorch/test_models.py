@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Architectures as torch computes them: imported as they are, with sizes left open, and by torch.compile.
+"""Architectures against torch: imported with static and dynamic sizes, and by torch.compile.
 
 All of them in one run: make torch-models; with times: bench/torch_models.py.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The harness of torch's tables of operators itself, with operators and peers that do what it has to notice."""
+"""Harness of torch's tables of operators, with operators and peers whose faults it has to notice."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_what_has_no_tensors_or_fails_in_torch_is_left_out() -> None:
 
 
 class Untrained(Exported):
-    """Leaves out what arrives at a tensor."""
+    """Peer that drops a tensor's gradient."""
 
     def trained(self, program: torch.export.ExportedProgram, counts: Sequence[int]) -> Run:
         run = super().trained(program, counts)
@@ -144,7 +144,7 @@ class Untrained(Exported):
 
 
 class Leaving(Exported):
-    """Compiles nothing."""
+    """Peer that compiles nothing."""
 
     def trained(self, program: torch.export.ExportedProgram, counts: Sequence[int]) -> Run:
         def run(tensors: Sequence[torch.Tensor]) -> Sequence[object]:

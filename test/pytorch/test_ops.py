@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A part of what `make torch-ops` runs: some operators always, of the others a few that are drawn."""
+"""Part of `make torch-ops`: some operators always, and a few random ones."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ ALWAYS = [
     "topk",
     "where",
 ]
-# Those that torch differentiates by an operator of its own, or by one of ours.
+# Operators with a backward operator in torch, or in this project.
 TRAINED = ["fft.rfft", "linalg.solve", "nn.functional.conv2d", "nn.functional.layer_norm", "nn.functional.logsigmoid"]
 # Series of hundreds of operations, which take a minute to compile: test_special_functions.py has them.
 LONG = tuple(
@@ -95,6 +95,6 @@ def test_gradients_are_those_of_torch(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in entries() if name not in ALWAYS and not name.startswith(LONG)])
 def test_results_of_a_drawn_operator_are_those_of_torch(name: str) -> None:
-    """Of f32, for which the whole table has run; of others `make torch-ops` asks."""
+    """Check f32, for which the whole table has run. `make torch-ops` checks other types."""
     if "f32" in entries()[name].dtypes():
         check(name, "f32", "static")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs that .pt2 archives hold, read as data, beside what torch.export.load reads."""
+"""Programs in .pt2 archives, read as data, compared with torch.export.load."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Case(NamedTuple):
 
 
 class Of(nn.Module):
-    """A model of a function, with parameters and buffers."""
+    """Model of a function, with parameters and buffers."""
 
     def __init__(self, function: Callable[..., object], **held: torch.Tensor):
         super().__init__()
@@ -189,7 +189,7 @@ def saved(case: Case, folder: Path) -> Path:
 
 
 def _text(path: Path, trust: bool) -> str:
-    """The module of a file, with its weights, or why there is none."""
+    """Return the module of a file with its weights, or the error."""
     try:
         return rx.from_torch(path, trust=trust).print(debug_info=True)
     except rx.RelaxError as error:
@@ -317,7 +317,7 @@ def test_results_are_the_models(tmp_path: Path) -> None:
 
 
 def _in_new_process(path: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Run relax-compile, whose process has imported no package for the file."""
+    """Run relax-compile in a process that has imported no package for the file."""
     command = [sys.executable, "-m", "relax_mlir.tools.compile.driver", str(path), "--check", *options]
     return subprocess.run(command, text=True, capture_output=True, timeout=600)
 
@@ -346,7 +346,7 @@ def test_operators_of_quantized_models_need_no_import(tmp_path: Path, options: t
 
 
 def _of_an_unknown_type(folder: Path) -> Path:
-    """Write a program whose result is of a type that only its author's package registers."""
+    """Write a program with a result of a type that only its author's package registers."""
     path = saved(Case(Of(lambda _, x: Pair(x, x)), (_randn(2),)), folder)
     records = pt2_files.records_of(path)
     text = records[pt2_files.MODEL].replace(b"relax_mlir_test.Pair", b"some_package.models.Pair")

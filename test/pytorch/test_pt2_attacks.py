@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files whose authors want code to run, or memory to be taken, when a .pt2 archive is read."""
+"""Hostile .pt2 archives that try to run code or to exhaust memory."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a module that nobody wants to be imported."""
+    """Return a folder with a module that must not be imported."""
     (tmp_path / "relax_mlir_evil.py").write_text(f"import os\nos.mkdir('{MADE}')\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -68,7 +68,7 @@ def pickled() -> bytes:
 
 
 def refused(path: Path) -> str:
-    """The message that a file is refused with. Nothing has run."""
+    """Return the message of a refused file, and check that nothing has run."""
     with pytest.raises(rx.ModelError) as caught:
         rx.from_torch(path)
     assert not Path(MADE).exists()
@@ -284,7 +284,7 @@ def test_levels_of_vmap_are_left() -> None:
 
 
 def _weights(good: Path, **changes: object) -> Path:
-    """A file whose first weight has another place, with the graph's type of it as it should be."""
+    """Return a file with other properties of its first weight, and the graph's unchanged type of the weight."""
 
     def change(config: Any) -> None:
         config["config"]["inner.weight"]["tensor_meta"].update(changes)

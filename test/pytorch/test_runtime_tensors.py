@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls with torch's tensors: which are taken, what comes back, what is refused, and torch that is imported later."""
+"""Calls with torch's tensors: accepted arguments, results, refusals, and a later import of torch."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def test_the_first_array_decides(total: Any) -> None:
 
 
 def test_nothing_is_copied() -> None:
-    """A program that gives its input back through a function of Python sees torch's own memory; results are torch's."""
+    """Return the input through a Python function that sees torch's own memory."""
     seen: list[int] = []
 
     def look(x: Any, y: Any) -> None:

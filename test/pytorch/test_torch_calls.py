@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a call through torch.compile(backend="relax_mlir") looks at: parameters that have changed, numbers, threads."""
+"""Checks of a call through torch.compile(backend="relax_mlir"): changed parameters, numbers, threads."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _anew() -> Iterator[None]:
 
 @pytest.fixture
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Grows by one with each compilation of a program."""
+    """Return a list that grows by one with each compilation."""
     found: list[int] = []
 
     def counted(*arguments: Any, **options: Any) -> Any:
@@ -50,7 +50,7 @@ def _a_vector(model: nn.Linear) -> None:
 
 
 def _memory_that_was_free(model: nn.Linear) -> None:
-    """The old memory is given back before the new one is asked for, as often as it takes to get the same address."""
+    """Release the old memory before the allocation of the new one, repeatedly, until both have the same address."""
     address = model.weight.data_ptr()
     model.weight.data = torch.empty(0)
     model.weight.data = next((each for each in [torch.randn(3, 4) for _ in range(8)] if each.data_ptr() == address),
@@ -74,7 +74,7 @@ def _another(model: nn.Linear) -> None:
 
 
 def _exchanged(model: nn.Linear) -> None:
-    """The sum of all addresses stays."""
+    """Swap two addresses, so that the sum of all addresses stays."""
     model.weight.data, other.weight.data = other.weight.data, model.weight.data
 
 
@@ -117,7 +117,7 @@ def test_models_of_one_class_share_a_graph() -> None:
 
 @pytest.mark.parametrize("called_in", [torch.inference_mode, torch.no_grad])
 def test_parameters_without_versions(called_in: Any) -> None:
-    """Of a model that is made for inference."""
+    """Call a model that was made in inference mode."""
     with torch.inference_mode():
         model = nn.Linear(4, 3).eval()
     called, x = torch.compile(model, backend=torch_backend), torch.randn(2, 4)
@@ -138,7 +138,7 @@ def test_parameters_that_lose_their_versions() -> None:
 
 
 def test_no_thread_gets_results_of_parameters_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thread that calls while another one compiles the program anew."""
+    """Call in a thread while another one recompiles the program."""
     model = nn.Linear(4, 3).eval()
     called, x = torch.compile(model, backend=torch_backend), torch.randn(2, 4)
     with torch.no_grad():
@@ -184,7 +184,7 @@ def test_numbers_are_results_and_go_to_the_backward_graph() -> None:
 
 
 def test_arguments_are_results() -> None:
-    """What is not computed: arguments, None, and gradients of nothing."""
+    """Return arguments, None, and gradients of nothing."""
     model = nn.Linear(4, 3)
 
     def with_others(x: torch.Tensor, y: torch.Tensor) -> tuple[Any, ...]:
@@ -207,7 +207,8 @@ def test_views_with_another_sign_between_others() -> None:
 
 @pytest.mark.parametrize("is_training", [False, True])
 def test_a_call_goes_through_few_functions(is_training: bool) -> None:
-    """Of this package, from what AOTAutograd calls to the program: each is a fifth of a microsecond or more."""
+    """Count this package's functions between AOTAutograd and the program: each takes a fifth of a microsecond or
+    more."""
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
     called, x = torch.compile(model, backend=torch_backend), torch.randn(2, 4)
     root = Path(inspect.getfile(torch_backend)).parents[1]

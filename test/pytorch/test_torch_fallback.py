@@ -95,7 +95,7 @@ def test_the_rest_is_compiled(function: Callable[..., Any], named: str, dynamic:
 
 
 def test_a_refused_node_that_only_the_results_need(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The whole graph runs in eager mode: no part of the graph is without the node."""
+    """Run the whole graph in eager mode if every part needs the node."""
 
     def refusing(module: Any, graph: Any, inputs: Any, results: Any, problems: Problems) -> AddedGraph:
         problems.add(Problem("permute", "aten::permute", None, "", "refused"))
@@ -123,7 +123,7 @@ def test_training() -> None:
 
 
 def test_parameters_are_still_constants() -> None:
-    """Programs between eager nodes have parameters as constants, and are compiled again if one changes."""
+    """Keep parameters constant in programs between eager nodes, with a recompilation after a change."""
     linear = torch.nn.Linear(3, 3)
     compiled = torch.compile(lambda x: _scaled(linear(x), 2.0), backend="relax_mlir")
     x = torch.randn(2, 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Training through torch.compile(backend="relax_mlir") gives the parameters and losses that eager torch gives."""
+"""Training through torch.compile(backend="relax_mlir"): parameters and losses equal eager torch's."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _anew() -> Iterator[None]:
 
 
 class Images(nn.Module):
-    """Convolutions with batch normalization, a pool and a residual."""
+    """Model with convolutions, batch normalization, a pool and a residual."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -51,7 +51,7 @@ class Images(nn.Module):
 
 
 class Words(nn.Module):
-    """An embedding, causal attention, layer normalization and gelu."""
+    """Model with an embedding, causal attention, layer normalization and gelu."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -84,7 +84,7 @@ def loss_of(model: Any, x: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
 
 
 def step(model: Any, optimizer: torch.optim.Optimizer, *batches: tuple[torch.Tensor, torch.Tensor]) -> float:
-    """One step with gradients of several batches; their losses."""
+    """Make one step with the gradients of several batches, and return the sum of their losses."""
     optimizer.zero_grad()
     losses = [loss_of(model, *batch) for batch in batches]
     for loss in losses:
@@ -94,7 +94,7 @@ def step(model: Any, optimizer: torch.optim.Optimizer, *batches: tuple[torch.Ten
 
 
 def both(model: nn.Module, optimizer: str, **settings: Any) -> list[tuple[Any, torch.optim.Optimizer, nn.Module]]:
-    """Torch's model and its compiled copy, each with its optimizer."""
+    """Return torch's model and its compiled copy, each with its optimizer."""
     own = copy.deepcopy(model)
     compiled = torch.compile(own, backend=torch_backend, **settings)
     return [
@@ -104,7 +104,7 @@ def both(model: nn.Module, optimizer: str, **settings: Any) -> list[tuple[Any, t
 
 
 def same(one: nn.Module, other: nn.Module) -> None:
-    """Parameters and buffers, such as running statistics."""
+    """Compare parameters and buffers, such as running statistics."""
     torch.testing.assert_close(other.state_dict(), one.state_dict(), **_CLOSE)
 
 
@@ -136,7 +136,7 @@ def test_batches_of_any_size_are_one_program() -> None:
 
 
 def test_sizes_that_are_made_of_several_go_to_the_backward_graph() -> None:
-    """Offsets of bags have as many elements as `arange` says for two sizes, of which neither is one of theirs."""
+    """Save symbols of `arange`'s size for bags, neither of which is a tensor's size."""
     model = nn.EmbeddingBag(10, 4, mode="mean")
     compiled = torch.compile(model, backend=torch_backend, dynamic=True)
     for count in (5, 7):
@@ -169,7 +169,7 @@ def test_frozen_parameters_have_no_gradient() -> None:
 
 
 class Broken(nn.Module):
-    """What Dynamo cannot trace stands in the middle."""
+    """Model with a graph break in the middle."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -253,7 +253,7 @@ def test_parameters_that_change_between_calls_are_seen() -> None:
 
 
 def test_dropout_keeps_a_share() -> None:
-    """Which elements are kept is the program's own draw; the gradient goes through the same ones."""
+    """Draw the kept elements in the program, with the same ones for the gradient."""
     compiled = torch.compile(nn.Dropout(0.25), backend=torch_backend)
     x = torch.ones(100, 100, requires_grad=True)
     y = compiled(x)

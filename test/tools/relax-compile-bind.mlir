@@ -1,4 +1,4 @@
-// What --bind says of sizes goes to relax-bind-symbolic-vars before anything else is done.
+// The sizes that --bind gives go to relax-bind-symbolic-vars before any other pass.
 
 // RUN: relax-compile %s --bind n:1..64 --bind m:8 --emit=relax | FileCheck %s
 // RUN: relax-compile %s --bind n:1..64 --bind m:1..2 --emit=llvm | FileCheck %s --check-prefix=LLVM
@@ -13,7 +13,7 @@
 // LLVM: argument #0 'x' dimension 1: m is
 // TWICE: error: option --bind: size 'n' is given twice
 // FORM: error: option --bind: expected name:size, got 'n=8'
-// RANGE: a size is from 0 to 2**63 - 1, the least first
+// RANGE: sizes are from 0 to 2**63 - 1, the smallest first
 // NONE: error: pass 'relax-bind-symbolic-vars': @main has no symbolic size 'k'; it has: m, n
 !t = tensor<?x?xf32, #relax.sym<["n", "m"]>>
 func.func @main(%x: !t {relax.name = "x"}) -> !t {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A table says what went to codegens, what they declined, and why the rest stayed: nothing else is written.
+# A table shows the operators of codegens, the declined ones, and why the others stayed; nothing else is written.
 # RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition=npu --explain-partition --no-cache -o %t.rxa 2>&1 | FileCheck %s
 # CHECK: partition: 1 of 2 operators
 # CHECK-NEXT: codegen  operators  parts  bytes in  bytes out  code{{ *}}patterns
@@ -18,7 +18,8 @@
 # EXPLAINED-NOT: {{.}}
 # RUN: not env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{refuse=fused_nn_conv2d_npu}' --strict-partition --no-cache -o %t.rxa 2>&1 | FileCheck %s --check-prefix=STRICT
 # STRICT: error: {{.*}}codegen 'npu' declined @fused_nn_conv2d_npu (large): was asked to refuse
-# What this machine lacks to run a part is reported; or an error; or nothing asks, where another machine runs it.
+# A missing requirement of a part on this machine is reported, or is an error, or is ignored if another machine runs the
+# program.
 # RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{needs=driver7}' -o %t.rxa 2>&1 | FileCheck %s --check-prefix=MISSING
 # RUN: env PYTHONPATH=%S/../passes/Inputs relax-compile %s --load-plugin=npu_codegen --partition='npu{needs=driver7}' -o %t.rxa 2>&1 | FileCheck %s --check-prefix=MISSING
 # MISSING: partition: 1 of 2 operators

@@ -1,4 +1,4 @@
-// How the loops of kernels run, written, changed and used: tools/test_relax_compile_schedules.
+// Schedules of kernels are written, edited and used: see tools/test_relax_compile_schedules.
 
 // RUN: relax-compile %s --target=llvm{vector-bytes=16} --emit=schedules -o %t.py
 // RUN: FileCheck %s --check-prefix=CHOSEN --input-file=%t.py

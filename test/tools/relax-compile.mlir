@@ -1,4 +1,4 @@
-// What relax-compile makes of a module, step by step, and that relax-run runs it.
+// The steps of relax-compile on a module, and a run of the result by relax-run.
 
 // RUN: relax-compile %s --emit=relax | FileCheck %s --check-prefix=RELAX
 // RUN: cat %s | relax-compile - --emit=relax | FileCheck %s --check-prefix=RELAX

@@ -1,4 +1,4 @@
-// Where the input comes from and where the output goes.
+// Input and output files.
 
 // RUN: relax-opt %s | FileCheck %s
 // RUN: relax-opt < %s | FileCheck %s

@@ -1,4 +1,4 @@
-// What the tool says about itself; it needs no input for that.
+// Options that print information about the tool and need no input.
 
 // RUN: relax-opt --list-passes | FileCheck %s --check-prefix=PASSES
 // PASSES: Passes of this project and of plug-ins:
@@ -21,7 +21,7 @@
 // RUN: relax-opt --help | FileCheck %s --check-prefix=HELP
 // HELP: usage: relax-opt [options] [file]
 // HELP: General:
-// HELP-NEXT: -o <file> {{ *}}where the output goes
+// HELP-NEXT: -o <file> {{ *}}output: a file
 // HELP: --pass-pipeline=<pipeline>
 // HELP: --split-input-file[=<marker>]
 // HELP: --verify-each=false

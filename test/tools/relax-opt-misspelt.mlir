@@ -1,4 +1,4 @@
-// What is misspelt is reported with the nearest name.
+// A misspelt name is reported with the nearest known name.
 
 // RUN: not relax-opt %s --canonicalise 2>&1 | FileCheck %s --check-prefix=FLAG
 // RUN: not relax-opt %s --relax-canonicalise 2>&1 | FileCheck %s --check-prefix=OWN-FLAG

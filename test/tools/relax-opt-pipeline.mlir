@@ -1,4 +1,4 @@
-// --pass-pipeline: nesting, options, the outermost anchor left out, passes of both kinds, what is refused.
+// --pass-pipeline: nesting, options, an omitted outermost anchor, passes of both kinds, and refusals.
 
 // RUN: relax-opt %s --pass-pipeline='builtin.module(func.func(cse))' | FileCheck %s --check-prefix=CSE
 // RUN: relax-opt %s --pass-pipeline='func.func(cse)' | FileCheck %s --check-prefix=CSE

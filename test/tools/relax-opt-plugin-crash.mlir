@@ -4,7 +4,7 @@
 // RUN: not env -u NONE PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_passes --sample-misbehave=how=crash 2>&1 | FileCheck %s --check-prefix=CRASH
 // CRASH: relax-opt: error: MLIR crashed (SIGSEGV) while running {{.*}}sample-misbehave{how=crash}
 
-// With a reproducer, the pass leaves that file and nothing else.
+// With a reproducer, the pass leaves that file and no other.
 // RUN: rm -f %t.mlir
 // RUN: not env -u NONE PYTHONPATH=%S/Inputs relax-opt %s --load-plugin=sample_passes --sample-misbehave=how=crash --mlir-pass-pipeline-crash-reproducer=%t.mlir 2>&1 | FileCheck %s --check-prefix=REPRODUCER
 // RUN: not env -u NONE PYTHONPATH=%S/Inputs relax-opt %t.mlir --load-plugin=sample_passes --run-reproducer 2>&1 | FileCheck %s --check-prefix=CRASH

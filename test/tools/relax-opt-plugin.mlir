@@ -6,8 +6,8 @@
 // RUN: env PYTHONPATH=%S/Inputs relax-opt --load-plugin=sample_passes --help | FileCheck %s --check-prefix=HELP
 // CHECK: "relax.exp"
 // DUMP: builtin.module(cse,sample-misbehave{times=2})
-// LIST: sample-misbehave {{ *}}Does something bad.
-// HELP: --sample-misbehave {{ *}}Does something bad.
+// LIST: sample-misbehave {{ *}}Pass that misbehaves.
+// HELP: --sample-misbehave {{ *}}Pass that misbehaves.
 // HELP-NEXT: how=nothing {{ *}}text
 // HELP-NEXT: times=1 {{ *}}an integer
 

@@ -1,4 +1,4 @@
-// The output, and what passes leave behind, as scripts that are read back.
+// The output, and the module after each pass, as scripts that are read back.
 
 // RUN: relax-opt %s --print-script --verify-roundtrip -o %t.py && relax-opt %t.py | FileCheck %s --check-prefix=BACK
 // RUN: relax-opt %s --print-script | relax-opt - | FileCheck %s --check-prefix=BACK
@@ -17,7 +17,7 @@
 // ELIDED: R.exp(
 // ELIDED-NOT: CAAB8Qg==
 
-// What stands around a dump is a comment of the same language.
+// The header of a dump is a comment in the same language.
 // RUN: relax-opt %s -o /dev/null --print-script --pass-pipeline='builtin.module(cse,func.func(canonicalize))' --mlir-print-ir-after-all 2>&1 | FileCheck %s --check-prefix=DUMPS
 // DUMPS: # -----// IR Dump After cse //----- #
 // DUMPS: def main(

@@ -1,4 +1,4 @@
-// How the output looks.
+// The format of the output.
 
 // RUN: relax-opt %s --mlir-print-op-generic | FileCheck %s --check-prefix=GENERIC
 // GENERIC: "builtin.module"() ({

@@ -20,7 +20,7 @@
 // AGAIN-NOT: warning
 // AGAIN: reproducer.mlir.tmp.mlir:3:10: error: op was not bufferized
 
-// Nothing is written, and nothing removed, if all goes well.
+// If all passes succeed, no file is written or removed.
 // RUN: echo kept > %t.none.mlir
 // RUN: relax-opt %s --cse --mlir-pass-pipeline-crash-reproducer=%t.none.mlir | FileCheck %s --check-prefix=CSE
 // RUN: grep -q kept %t.none.mlir

@@ -1,4 +1,4 @@
-// What there is of schedules: rules that choose them, their steps, intrinsics; also a package's own.
+// Listings of schedules: rules that choose them, their steps, and intrinsics, also from a package.
 
 // RUN: relax-opt --list-schedules=llvm --load-plugin=%S/../../examples/conv_relu.py | FileCheck %s --check-prefix=SCHEDULES
 // SCHEDULES: out_ewise_fusable {{ +}}llvm {{ +}}llvm/schedule.py:
@@ -13,8 +13,8 @@
 
 // RUN: relax-opt --list-primitives --load-plugin=%S/../passes/primitives/Inputs/tensor_intrins.py | FileCheck %s --check-prefix=PRIMITIVES
 // PRIMITIVES: Steps of schedules:
-// PRIMITIVES: bind(loop, thread_axis) {{ +}}Has blocks of
+// PRIMITIVES: bind(loop, thread_axis) {{ +}}Map a loop's steps
 // PRIMITIVES: split(loop, factors, preserve_unit_iters=True, disable_predication=False)
-// PRIMITIVES-NEXT: Makes several loops of one
+// PRIMITIVES-NEXT: Split a loop into nested loops
 // PRIMITIVES: Intrinsics that tensorize takes:
 // PRIMITIVES: lit.tile {{ +}}{{.*}}tensor_intrins.py:

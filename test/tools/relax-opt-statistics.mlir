@@ -21,7 +21,7 @@
 // LIST: {{^}}  relax-canonicalize
 // LIST-NEXT: (S)  2 runs
 
-// A pass that fails has no numbers; those before it have.
+// A pass that fails has no statistics; the passes before it have.
 // RUN: not relax-opt %s --cse --one-shot-bufferize --mlir-pass-statistics 2>&1 | FileCheck %s --check-prefix=FAILED
 // FAILED: {{^}}  cse
 // FAILED-NEXT: (S)  1 runs

@@ -1,4 +1,4 @@
-// What is not as expected fails, and is reported at its line.
+// Unexpected output fails, and is reported at its line.
 
 // RUN: not relax-opt %s --split-input-file --verify-diagnostics 2>&1 | FileCheck %s
 // RUN: not relax-opt %s --split-input-file --verify-diagnostics=only-expected 2>&1 | FileCheck %s --check-prefix=ONLY

@@ -10,7 +10,7 @@ import pytest
 import run_settings
 from run_settings import interruptions, no_whole_programs, own_cache, whole_programs  # noqa: F401  # fixtures of all tests
 
-# Other platforms are asked for in processes of their own. As many processes run tests as there are CPUs.
+# Tests use other platforms in processes of their own. The number of test processes is the number of CPUs.
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false")
 

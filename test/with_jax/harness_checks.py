@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""jax's own table of functions, a few for each primitive, by two ways: rx.jit, and jax.jit on the platform relax.
+"""jax's own table of functions, a few for each primitive, in two ways: rx.jit, and jax.jit on the platform relax.
 
-The process has both platforms, `JAX_PLATFORMS=relax,cpu`; jax's CPUs say what is right.
+The process has both platforms, `JAX_PLATFORMS=relax,cpu`. jax's CPU platform is the oracle.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from harness_comparison import UNSTABLE_SORT, difference
 import relax_mlir as rx
 
 WAYS = ("jit", "platform")
-#: The worst ones first; "left out" is what jax itself does not run.
+#: Verdicts, the worst first. jax itself does not run the ones that are "left out".
 VERDICTS = ("error", "wrong", "refused", "left out", "passes")
 _LEVEL = 0  # of optimization, which is tested elsewhere
 _LONGEST = 200
@@ -33,13 +33,13 @@ class _Sample(NamedTuple):
     group: str
     function: Any
     arguments: list[Any]
-    #: What jax's own compiler gives.
+    #: Results of jax's own compiler.
     wanted: Any
 
 
 @functools.lru_cache(maxsize=1)
 def harnesses() -> dict[str, Any]:
-    """Those that jax says it can run on CPUs, by their names."""
+    """Return the harnesses that jax can run on CPUs, by name."""
     os.environ.setdefault("RELAX_JAX_OPT_LEVEL", str(_LEVEL))
     from jax._src.internal_test_util import test_harnesses
 
@@ -48,7 +48,7 @@ def harnesses() -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=1)
 def _sample(name: str) -> _Sample:
-    """The same numbers each time. Raises what jax raises."""
+    """Return the sample with the same numbers each time. jax's exceptions are raised."""
     harness = harnesses()[name]
     with jax.default_device(jax.devices("cpu")[0]):
         arguments = harness.dyn_args_maker(np.random.RandomState(zlib.crc32(name.encode())))
@@ -92,7 +92,7 @@ def _is_refusal(error: Exception) -> bool:
 
 
 def line_of(error: Exception) -> str:
-    """A line: of an import, the first operation that cannot be imported, and why."""
+    """Return an error in one line: for an import, the first operation that cannot be imported, and why."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [repr(error)]
     head = lines[0].removeprefix("UNIMPLEMENTED: ")
     if head.endswith("cannot be imported:") and len(lines) > 2:

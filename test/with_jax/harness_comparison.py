@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether results of a function of jax's table are right: near those of jax's own compiler, or, of decompositions of
-matrices, which are defined up to signs and null spaces, the matrix that was decomposed.
+"""Comparison of results for jax's table with those of jax's own compiler.
+
+Decompositions of matrices are defined up to signs and null spaces: there the decomposed matrix is compared.
 """
 
 from __future__ import annotations
@@ -12,12 +13,12 @@ import jax
 import numpy as np
 from jax.dtypes import issubdtype
 
-#: What numbers of a type may differ by, of their own size.
+#: Relative tolerances by element type.
 _RELATIVE = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 2e-5, "complex64": 2e-5, "float64": 1e-12}
 _USUAL = 1e-12
 #: Of decompositions: some more, as errors of steps add up.
 _FACTOR = 20
-#: Groups whose results are sums of many terms, which may cancel out: errors are of the size of the largest result.
+#: Groups with sums of many terms, which may cancel out: errors are relative to the largest result.
 _SUMS = frozenset(
     "add_any conv_general_dilated cumlogsumexp cumsum custom_linear_solve digamma dot_general fft igammac lgamma lu "
     "reduce_sum reduce_window_add scatter_add select_and_scatter_add triangular_solve tridiagonal_solve".split()
@@ -27,7 +28,7 @@ Arrays = Sequence[Any]
 
 
 def difference(group: str, arguments: Arrays, got: Any, wanted: Any) -> str:
-    """What is wrong with results, in a line; nothing where nothing is."""
+    """Return the difference of the results in one line, or an empty text."""
     if jax.tree.structure(got) != jax.tree.structure(wanted):
         return f"the structure {jax.tree.structure(got)}, jax has {jax.tree.structure(wanted)}"
     own, others = ([_plain(each) for each in jax.tree.leaves(tree)] for tree in (got, wanted))
@@ -61,7 +62,7 @@ def _wide(array: np.ndarray) -> np.ndarray:
 
 
 def _apart(one: np.ndarray, other: np.ndarray, is_sum: bool = False, factor: float = 1) -> str:
-    """Where two arrays of one type are too far from one another."""
+    """Return the position at which two arrays of one type differ too much, or an empty text."""
     if not issubdtype(one.dtype, np.inexact):
         differ = one != other
         return _shown(differ, one, other) if differ.any() else ""
@@ -129,18 +130,18 @@ def _of_eigh(a: np.ndarray, own: Arrays, wanted: Arrays) -> str:
 
 
 def _of_cholesky(a: np.ndarray, own: Arrays, wanted: Arrays) -> str:
-    """What is above the diagonal is left open."""
+    """Ignore the elements above the diagonal, which are undefined."""
     return _near(np.tril(_wide(own[0])), np.tril(_wide(wanted[0])), a.dtype, "L")
 
 
 def _of_top_k(a: np.ndarray, own: Arrays, wanted: Arrays) -> str:
-    """Which of equal elements are taken is left open."""
+    """Accept any choice among equal elements."""
     taken = np.take_along_axis(a, own[1], -1)
     return _apart(own[0], wanted[0]) or _apart(taken, wanted[0])
 
 
 def _of_sort(a: np.ndarray, own: Arrays, wanted: Arrays) -> str:
-    """In which order elements of equal keys come is left open: the first array is a key, and all stay together."""
+    """Accept any order of elements with equal keys: the first array is the key, and rows stay together."""
     same = _rows(own) == _rows(wanted)
     return _apart(own[0], wanted[0]) or ("" if same else "other elements stand together")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What of jax's table is refused, and why: refused/jit.txt and platform.txt."""
+"""Refused functions of jax's table, with reasons: refused/jit.txt and platform.txt."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Outcomes = Mapping[tuple[str, str], tuple[str, str]]
 
 
 def read(way: str, folder: Path = FOLDER) -> dict[str, str]:
-    """Reasons by names."""
+    """Return reasons by name."""
     path, found, reason = folder / f"{way}.txt", {}, ""
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         if line.startswith("  "):
@@ -39,14 +39,14 @@ def write(way: str, refused: Mapping[str, str], folder: Path = FOLDER) -> None:
 
 
 def merged(way: str, outcomes: Outcomes, listed: Mapping[str, str]) -> dict[str, str]:
-    """The list with what ran in it anew."""
+    """Return the list updated by a run."""
     own = {name: found for (name, each), found in outcomes.items() if each == way}
     kept = {name: reason for name, reason in listed.items() if name not in own}
     return kept | {name: reason for name, (verdict, reason) in own.items() if verdict == "refused"}
 
 
 def differences(outcomes: Outcomes, listed: Mapping[str, Mapping[str, str]]) -> list[str]:
-    """Where a run and the lists, by way, do not agree, and what is wrong whatever they say."""
+    """Return differences between a run and the lists, and wrong results."""
     found = []
     for (name, way), (verdict, reason) in outcomes.items():
         was = listed[way].get(name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small models in flax and in plain jax: each a function, and arguments for it. `scale` makes them larger."""
+"""Small models in flax and in plain jax: each is a function with arguments. `scale` makes them larger."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _normal(place: int, *shape: int) -> jax.Array:
 
 
 def _of_flax(module: nn.Module, *inputs: Any) -> Model:
-    """With its parameters as an argument, a tree."""
+    """Return a model with its parameters as an argument, a tree."""
     return module.apply, (module.init(_KEY, *inputs), *inputs)
 
 
@@ -107,7 +107,7 @@ def _rotated(x: Any, place: Any) -> Any:
 
 
 def llama_step(scale: int = 1) -> Model:
-    """One token, with caches of keys and values that are written at a place which is known when it runs."""
+    """Return a step of one token, with caches of keys and values that are written at a run-time position."""
     width, heads, shared, size, room = 32 * scale, 4, 2, 8 * scale, 16 * scale
 
     def step(weights: Any, caches: Any, token: Any, place: Any) -> Any:
@@ -144,7 +144,7 @@ def llama_step(scale: int = 1) -> Model:
 
 
 def mamba_scan(scale: int = 1) -> Model:
-    """The selective scan, step by step and as an associative one."""
+    """Return the selective scan, step by step and as an associative one."""
 
     def scan(x: Any, delta: Any, a: Any, b: Any, c: Any) -> Any:
         factor = jnp.exp(jnp.einsum("ld,dn->ldn", delta, a))
@@ -210,7 +210,7 @@ def mixture_of_experts(scale: int = 1) -> Model:
 
 
 def training_step(scale: int = 1) -> Model:
-    """Of the ResNet, with statistics of batches and optax."""
+    """Return a training step of the ResNet, with batch statistics and optax."""
     module, images = _ResNet(scale), _normal(60, 4, 32 * scale, 32 * scale, 3)
     held = module.init(_KEY, images)
     optimizer = optax.chain(optax.clip_by_global_norm(1.0), optax.adamw(optax.cosine_decay_schedule(1e-2, 100)))

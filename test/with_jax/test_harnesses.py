@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A part of what `make jax-harnesses` runs, and how results are compared there."""
+"""Part of `make jax-harnesses`, and its comparison of results."""
 
 from __future__ import annotations
 

@@ -21,13 +21,13 @@ from relax_mlir.compilation import jax_arrays
 
 import relax_mlir as rx
 
-#: What numpy does not compare.
+#: Element types that numpy cannot compare.
 _BELOW_A_BYTE = ("int2", "uint2", "int4", "uint4", "float4_e2m1fn")
 _WIDENED = ("bfloat16", "float8_e8m0fnu", *_BELOW_A_BYTE)
 
 
 def agree(function: Callable[..., Any], *arguments: Any, **named: Any) -> None:
-    """The same structure, element types (weak ones, too) and values as jax's."""
+    """Check that the structure, element types (including weak ones) and values equal jax's."""
     got, wanted = rx.jit(function)(*arguments, **named), jax.jit(function)(*arguments, **named)
     assert jax.tree.structure(got) == jax.tree.structure(wanted)
     for one, other in zip(jax.tree.leaves(got), jax.tree.leaves(wanted), strict=True):
@@ -51,14 +51,14 @@ x = jnp.linspace(-1.0, 2.0, 6).reshape(2, 3)
 def test_arrays_and_numbers() -> None:
     agree(lambda a, b: jnp.tanh(a) @ a.T + b, x, 2)
     agree(lambda a: a * 2.5, 3)
-    agree(lambda a: (a + 1, a.sum()), np.arange(6, dtype="int64"))  # 32 bits, as jax has it
+    agree(lambda a: (a + 1, a.sum()), np.arange(6, dtype="int64"))  # 32 bits, like in jax
     agree(lambda a: a * 2, np.arange(6.0)[::-2])
     agree(lambda a, b: jnp.where(b, a, 0), x, True)
     agree(lambda a: a.astype("float32").mean(), jnp.arange(7, dtype="uint8"))
 
 
 def test_results_are_weak_without_a_program_of_jax(monkeypatch: pytest.MonkeyPatch) -> None:
-    """jax's conversion of types would take longer than a small program runs."""
+    """Return weak types without jax's conversion, which would take longer than a small program."""
 
     def refused() -> Any:
         raise AssertionError("jax converts")
@@ -66,7 +66,7 @@ def test_results_are_weak_without_a_program_of_jax(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(jax_arrays, "_convert_weakly", refused)
     strong, weak = rx.jit(lambda a, b: (a * 2, b + 1))(x, 3.0)
     assert weak.aval.weak_type and weak.weak_type and not strong.aval.weak_type
-    # Also to the signatures by which jax finds what it has traced.
+    # This also applies to the signatures by which jax finds traced functions.
     scaled = jax.jit(lambda a: a * jnp.ones((), "bfloat16"))
     assert [scaled(each).dtype for each in (strong, weak, strong)] == ["float32", "bfloat16", "float32"]
 
@@ -277,7 +277,7 @@ def test_large_constants_go_as_bytecode_and_unreadable_ones_as_text() -> None:
 
 
 def test_modules_whose_text_cannot_be_parsed_go_as_bytecode() -> None:
-    """StableHLO prints a dynamic_slice without dimensions in a form that its parser refuses."""
+    """Use bytecode, since StableHLO's parser refuses its printed dynamic_slice without dimensions."""
     assert int(rx.jit(lambda x: jax.lax.dynamic_slice(x, [], []))(jnp.int32(3))) == 3
 
 
@@ -330,14 +330,14 @@ def test_a_function_for_several_devices_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("scatter", [jax.lax.scatter, jax.lax.scatter_add, jax.lax.scatter_mul])
 def test_updates_that_are_outside_in_part_are_dropped_whole(scatter: Any) -> None:
-    """XLA drops a window of updates as a whole, and jax's gradients rely on it."""
+    """Drop windows of updates as a whole like XLA, on which jax's gradients rely."""
     numbers = jax.lax.ScatterDimensionNumbers((1,), (), (0,))
     indices, updates = jnp.array([[9], [-1], [3], [8]]), jnp.arange(1.0, 9.0).reshape(4, 2)
     agree(lambda a, b: scatter(a, indices, b, numbers, mode="fill"), jnp.arange(10.0), updates)
 
 
 def test_collectives_of_one_device() -> None:
-    """A function that is written for many devices runs on one: each collective gives its operand, or zeros."""
+    """Run collectives on one device: each returns its operand, or zeros."""
 
     def each(a: Any) -> Any:
         summed = [jax.lax.psum(a, "i"), jax.lax.pmax(a, "i"), jax.lax.psum_scatter(a, "i", tiled=True)]

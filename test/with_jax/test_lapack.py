@@ -45,7 +45,7 @@ def _agree(function: Callable[..., Any], dtype: str, *arguments: Any) -> None:
 
 
 def _ormqr(v: Any, tau: Any, c: Any) -> Any:
-    """All sides and directions; `c` is square."""
+    """Return all sides and directions. `c` is square."""
     return [lax_linalg.ormqr(v, tau, c, left=a, transpose=b) for a in (True, False) for b in (True, False)]
 
 
@@ -72,7 +72,7 @@ def _solve_tridiagonal(low: Any, d: Any, up: Any, b: Any) -> Any:
 
 
 def _eigenvalues(a: Any) -> Any:
-    """Vectors are of length 1, and their factor is not determined."""
+    """Return errors of eigenvectors, which have length 1 and an undetermined factor."""
     values, left, right = jax.lax.linalg.eig(a)
     complex_a = a.astype(values.dtype)
     errors = (
@@ -130,7 +130,7 @@ def test_small_and_special_matrices() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_systems_that_are_singular(dtype: str) -> None:
-    """The last system needs rows to be exchanged and has one pivot of 0."""
+    """Solve systems, the last of which needs row exchanges and has a pivot of 0."""
     solve = lambda low, d, up, b: lax_linalg.tridiagonal_solve(low, d, up, b, perturb_singular=True)  # noqa: E731
     low, d, up = ([[0, 0, 0, 0], [0, 0, 0, 0], [0, 1, 1, 2]], [[0, 0, 0, 0], [1, 0, 1, 0], [1, 1, 0, 2]],
                   [[0, 0, 0, 0], [0, 2, 0, 0], [1, 1, 1, 0]])  # fmt: skip

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A step along the gradient whose length a zoom line search finds, as in optax.lbfgs: loops in branches of a loop."""
+"""Step along the gradient with a length from a zoom line search, as in optax.lbfgs: loops in branches of a loop."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The platform `relax` of jax, in processes of their own: a process has one set of platforms."""
+"""Platform `relax` of jax, in separate processes: a process has one set of platforms."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(tmp_path: Path, program: str, platforms: str = "relax", **variables: str
 
 
 def passes(tmp_path: Path, program: str, platforms: str = "relax", **variables: str) -> str:
-    """What it prints; it ends as it should."""
+    """Run a program that must end without an error, and return its output."""
     done = run(tmp_path, program, platforms, **variables)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
@@ -72,7 +72,7 @@ assert jax.device_put(x, jax.devices()[0]).shape == (2, 3)
 
 
 def test_small_floats_are_those_of_jax(tmp_path: Path) -> None:
-    """Conversions round as XLA's, and results have the element types."""
+    """Round conversions like XLA, with the same element types."""
     passes(
         tmp_path,
         """
@@ -90,7 +90,7 @@ for name in "float4_e2m1fn float8_e8m0fnu float8_e4m3 float8_e3m4".split():
 
 
 def test_arrays_of_the_platform_in_rx_jit(tmp_path: Path) -> None:
-    """Results are on the platform as well."""
+    """Return results on the platform."""
     program = """
 import relax_mlir as rx
 f = rx.jit(lambda tree, y: {"sum": tree["a"] + y, "same": tree["a"]}, opt_level=0)
@@ -319,7 +319,8 @@ np.testing.assert_array_equal(jax.jit(lambda a: a + 1, out_shardings=once)(x), x
 
 
 def test_the_process_ends_while_threads_call(tmp_path: Path) -> None:
-    """jax's own CPUs abort at times in such a process; here threads are waited for or stopped without a crash."""
+    """End the process while threads call: they are waited for or stopped without a crash, unlike in jax's own CPU
+    platform."""
     program = """
 f = jax.jit(lambda a: jnp.sin(a) @ a.T)
 f(x)

@@ -133,11 +133,11 @@ def test_large_constants_are_not_copied() -> None:
     tensor = tvm.runtime.tensor(np.ones((512, 512), "float32"))
     x = relax.Var("x", R.Tensor((512, 512), "float32"))
     module = rx.from_tvm(relax.Function([x], relax.op.add(x, relax.const(tensor)), R.Tensor((512, 512), "float32")))
-    tensor.copyfrom(np.full((512, 512), 3, "float32"))  # which nobody is to do: it shows whose memory it is
+    tensor.copyfrom(np.full((512, 512), 3, "float32"))  # the copy must not happen: it shows whose memory this is
     agree(rx.compile(module)["main"](np.zeros((512, 512), "float32")), [np.full((512, 512), 3, "float32")])
 
 
-# ---- what codegens of TVM's see ----
+# ---- TVM's codegens ----
 
 
 def partitioned() -> Any:
@@ -156,7 +156,7 @@ def test_functions_of_a_codegen() -> None:
     agree(rx.compile(rx.from_tvm(module))["main"](*given), wanted)
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 def refusal(module: Any) -> str:
@@ -201,7 +201,7 @@ def test_what_is_lowered() -> None:
             tvm.IRModule({"one": one.with_attr("global_symbol", "one")})
         )
     )
-    assert "'one' is lowered" in refusal(lowered)
+    assert "'one' is already lowered" in refusal(lowered)
 
 
 def test_an_old_tvm(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""TVM's schedules, step by step as its traces have them; what TVM has scheduled is scheduled on."""
+"""TVM's schedules as steps of its traces, and further scheduling of modules that TVM has scheduled."""
 
 from __future__ import annotations
 

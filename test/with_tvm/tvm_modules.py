@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of TVM, from its front ends, te and passes, and what its own virtual machine makes of them."""
+"""Modules of TVM from its front ends, te and passes, and their results by its own virtual machine."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def floats(*shape: int) -> np.ndarray:
 
 
 def by_tvm(module: Any, arguments: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The results of the module's main function in TVM's virtual machine."""
+    """Return the results of the module's main function in TVM's virtual machine."""
     machine = relax.VirtualMachine(tvm.compile(module, "llvm"), tvm.cpu())
     return flat(machine["main"](*map(tvm.runtime.tensor, arguments)))
 
@@ -56,7 +56,7 @@ class Convolutions(nn.Module):
 
 
 class Attention(nn.Module):
-    """A block as Llama has it: RMS norm, rotated queries and keys of fewer heads, a gated MLP."""
+    """Block like Llama's: RMS norm, rotated queries and keys of fewer heads, a gated MLP."""
 
     def __init__(self, width: int = 16, heads: int = 4, key_heads: int = 2) -> None:
         self.heads, self.key_heads, self.size = heads, key_heads, width // heads
@@ -80,7 +80,8 @@ class Attention(nn.Module):
 
 
 def exported(model: Any, *shape: int | str) -> tuple[Any, Callable[..., list[np.ndarray]]]:
-    """The module of a model, whose parameters are arguments behind `x`, and arguments for sizes."""
+    """Return the module of a model with its parameters as arguments after `x`, and a function from sizes to
+    arguments."""
     module, parameters = model.export_tvm({"forward": {"x": nn.spec.Tensor(list(shape), "float32")}})
     module = tvm.IRModule({"main": module["forward"].with_attr("global_symbol", "main")})
 
@@ -157,7 +158,7 @@ n = TypeVar("n")
 
 @I.ir_module
 class Parts:
-    """What a graph may have besides operators."""
+    """Parts of a graph besides operators."""
 
     I.module_attrs({"note": "of the module"})
     I.module_global_infos({"vdevice": [I.vdevice("llvm")]})
@@ -199,7 +200,7 @@ class Parts:
 
 
 def with_constants() -> Any:
-    """Constants of many types, one of them twice, in two functions; scalars, which are printed, between them."""
+    """Return constants of many types, one of them twice, in two functions, with printed scalars in between."""
     builder = relax.BlockBuilder()
     values = {name: np.arange(6).reshape(2, 3) for name in ("float32", "float64", "int8", "int64", "uint16", "float16")}
     held = {name: relax.const(value.astype(name)) for name, value in values.items()}

@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --split-input-file --verify-diagnostics
-// Sizes that no number makes equal, because of what divides them.
+// Sizes that cannot be equal because of their known divisors.
 
 func.func @f(%a: tensor<2x3x?x5xf32, #relax.sym<[2, 3, "2*n", 5]>>, %s: !relax.shape<[4, 4, 1, 5]>) {
   // expected-error @+1 {{does not have as many elements}}

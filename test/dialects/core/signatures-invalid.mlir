@@ -1,5 +1,5 @@
 // RUN: relax-opt %s --split-input-file --verify-diagnostics
-// What #relax.sym and !relax.shape say in a signature is checked there, used or not.
+// The verifier checks #relax.sym and !relax.shape in signatures, whether or not they are used.
 
 // expected-error @+1 {{'func.func' op @f parameter 1: tensor<3xf32, #relax.sym<[4]>>: dimension 0 is 3 in the tensor but 4 in #relax.sym}}
 func.func @f(%a: tensor<4xf32>, %b: tensor<3xf32, #relax.sym<[4]>>) {

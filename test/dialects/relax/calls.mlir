@@ -55,7 +55,7 @@ func.func @packed(%x: tensor<4xf32>, %i: i64, %o: !relax.object, %s: !relax.shap
   return
 }
 
-// Calls that nothing uses go, two equal ones become one, and a packed function that may have effects stays.
+// Unused calls are removed, two equal calls become one, and a packed function that may have effects stays.
 // CSE-LABEL: func.func @unused
 func.func @unused(%x: tensor<8xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   // CSE-COUNT-1: "relax.call_tir"

@@ -101,3 +101,35 @@ func.func @f(%a: tensor<2x4xi8>, %b: tensor<3xf32>, %c: tensor<i8>) {
   %r = "relax.dequantize"(%a, %b, %c) : (tensor<2x4xi8>, tensor<3xf32>, tensor<i8>) -> tensor<2x4xf32>
   return
 }
+
+// -----
+
+func.func @f(%a: tensor<4xi32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i8>) {
+  // expected-error @+1 {{operand 'multiplier' (tensor<f32>) must have elements of i16 for form 'q15'}}
+  %r = "relax.requantize"(%a, %b, %c, %d) {form = "q15"} : (tensor<4xi32>, tensor<f32>, tensor<i32>, tensor<i8>) -> tensor<4xi8>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4xi32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i8>) {
+  // expected-error @+1 {{attribute 'double_rounding' (True) needs form 'q31', got 'float'}}
+  %r = "relax.requantize"(%a, %b, %c, %d) {double_rounding = true} : (tensor<4xi32>, tensor<f32>, tensor<i32>, tensor<i8>) -> tensor<4xi8>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<4xi32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<ui8>) {
+  // expected-error @+1 {{operand 'zero_point' (tensor<ui8>) must have elements of i8 or i32}}
+  %r = "relax.requantize"(%a, %b, %c, %d) : (tensor<4xi32>, tensor<f32>, tensor<i32>, tensor<ui8>) -> tensor<4xi8>
+  return
+}
+
+// -----
+
+func.func @f(%a: tensor<2x4xi32>, %b: tensor<f32>, %c: tensor<3xi32>, %d: tensor<i8>) {
+  // expected-error @+1 {{operand 'shift' (tensor<3xi32>) must have 1 or 4 elements, as operand 'data' (tensor<2x4xi32>) has along axis 1}}
+  %r = "relax.requantize"(%a, %b, %c, %d) : (tensor<2x4xi32>, tensor<f32>, tensor<3xi32>, tensor<i8>) -> tensor<2x4xi8>
+  return
+}

@@ -28,3 +28,10 @@ func.func @dequantize_float8(%a: tensor<?x4xf8E4M3FN, #relax.sym<["n", 4]>>, %b:
   %r = "relax.dequantize"(%a, %b, %c) {axis = 0 : i64, out_dtype = f16} : (tensor<?x4xf8E4M3FN, #relax.sym<["n", 4]>>, tensor<f16>, tensor<f16>) -> tensor<?x4xf16, #relax.sym<["n", 4]>>
   return %r : tensor<?x4xf16, #relax.sym<["n", 4]>>
 }
+
+// CHECK-LABEL: func.func @requantize(
+// CHECK: "relax.requantize"({{.*}}) {axis = 0 : i64, form = "q31", out_dtype = ui8, rounding = "half_up"}{{.*}} -> tensor<?x4xui8, #relax.sym<["n", 4]>>
+func.func @requantize(%a: tensor<?x4xi32, #relax.sym<["n", 4]>>, %b: tensor<?xi32, #relax.sym<["n"]>>, %c: tensor<i32>, %d: tensor<i32>) -> tensor<?x4xui8, #relax.sym<["n", 4]>> {
+  %r = "relax.requantize"(%a, %b, %c, %d) {axis = 0 : i64, form = "q31", out_dtype = ui8, rounding = "half_up"} : (tensor<?x4xi32, #relax.sym<["n", 4]>>, tensor<?xi32, #relax.sym<["n"]>>, tensor<i32>, tensor<i32>) -> tensor<?x4xui8, #relax.sym<["n", 4]>>
+  return %r : tensor<?x4xui8, #relax.sym<["n", 4]>>
+}

@@ -53,7 +53,7 @@ func.func @unknown_ranks(%x: tensor<*xf32>, %dims: tensor<?xi64>, %object: !rela
   return
 }
 
-// The check of a match_cast stays where its result is not used, and shapes that nothing uses go.
+// The check of a match_cast stays where its result is not used; unused shapes are removed.
 // CSE-LABEL: func.func @unused
 func.func @unused(%x: tensor<*xf32>) {
   // CSE-NOT: relax.shape_of

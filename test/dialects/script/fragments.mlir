@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --allow-unregistered-dialect --print-script -o %t.py && FileCheck %s --input-file=%t.py
 // RUN: relax-opt %t.py --allow-unregistered-dialect --print-script | diff %t.py -
-// What uses values of what has no form as a script is MLIR's text together with it.
+// Operations that use values without a script form are written as MLIR text together with them.
 
 %x = "t.x"() : () -> i32
 %y = "t.y"(%x) {a = dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>} : (i32) -> i32

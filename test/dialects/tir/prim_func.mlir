@@ -31,14 +31,14 @@ func.func @two(%x: tensor<f32>, %a: tensor<4xf32>, %b: tensor<i32>) -> (tensor<4
   return %a, %b : tensor<4xf32>, tensor<i32>
 }
 
-// As bufferization leaves it until drop-equivalent-buffer-results: a buffer is returned.
+// The output of bufferization before drop-equivalent-buffer-results: a buffer is returned.
 // CHECK: func.func @returned(
 func.func @returned(%x: memref<4xf32>, %out: memref<4xf32, strided<[1], offset: ?>>) -> memref<4xf32>
     attributes {tir.prim_func} {
   return %x : memref<4xf32>
 }
 
-// Only effects: nothing to return.
+// A function with effects only, without results.
 // CHECK: func.func @effects(
 func.func @effects(%x: i32) attributes {tir.prim_func} {
   "tir.call_extern"(%x) {func = "VTADepPop"} : (i32) -> ()

@@ -19,7 +19,7 @@ class NoType:
 class NoRule:
     @R.function
     def main(x: R.Tensor((4,), "float32")):
-        # expected-error @+1 {{the type of the result is not written: R.match_cast(..., out_sinfo=}}
+        # expected-error @+1 {{the type of the result is missing: R.match_cast(..., out_sinfo=}}
         y = R.match_cast(x)
         return
 
@@ -44,7 +44,7 @@ class One:
     pass
 
 
-# expected-error @+2 {{a script is one module; relax-opt --split-input-file reads several, # ----- between}}
+# expected-error @+2 {{a script must be one module; relax-opt --split-input-file reads several, separated by # -----}}
 @I.ir_module(ssa=True)
 class Two:
     pass

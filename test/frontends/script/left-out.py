@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --print-script | FileCheck %s
 # RUN: relax-opt %s --print-script -o %t.py && relax-opt %t.py --print-script | FileCheck %s
-"""What need not be written in IR: types that can be inferred, names of what nothing uses."""
+"""Optional parts of IR: types that can be inferred, and names of unused values."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -25,7 +25,7 @@ class Module:
         left, right = R.split(y, 2, axis=1)
         return y
 
-    # A call of a function has attributes as any operation; what an `if` gives has the name that both sides assign.
+    # A call has attributes like any operation. The result of an `if` has the name that both sides assign.
     # CHECK-LABEL: def calls(
     # CHECK: if c:
     # CHECK-NEXT: y_1 = cls.types(x, attrs={"note": "here"})

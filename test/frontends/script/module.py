@@ -25,7 +25,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 Y[vi, vj] = T.max(X[vi, vj], T.float32(0))
 
-    # What reads its own results is loops over memory.
+    # A function that reads its own results becomes loops over memory.
     # CHECK: func.func private @scan(%arg0: memref<8xf32>, %arg1: memref<8xf32>)
     # CHECK: scf.for
     # CHECK: memref.store

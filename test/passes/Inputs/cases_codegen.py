@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegens whose rows are distinguished in the cases of relax-fuse-ops-by-pattern."""
+"""Codegens with distinct rows for the cases of relax-fuse-ops-by-pattern."""
 
 import relax_mlir as rx
 from relax_mlir.patterns import is_const, is_op, outputs, wildcard

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A codegen that takes large convolutions; its code is the text of what it was given."""
+"""Codegen for large convolutions, whose code is the text of its module."""
 
 import relax_mlir as rx
 from relax_mlir.patterns import Match, is_const, is_op, wildcard
@@ -11,7 +11,7 @@ def is_large(match: Match) -> bool | str:
 
 @rx.register_codegen("npu")
 class Npu(rx.Codegen):
-    """For tests: convolutions with windows of 3."""
+    """Test codegen for convolutions with windows of 3."""
 
     patterns = (("npu.conv", is_op("relax.nn.conv2d")(wildcard(), is_const().named("w")), is_large),)
     options = {"refuse": "the part that is declined", "needs": "what runs its code"}

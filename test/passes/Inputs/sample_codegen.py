@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A codegen of somebody else: products with what follows, and softmax."""
+"""External codegen for products with epilogues, and for softmax."""
 
 import relax_mlir as rx
 from relax_mlir.patterns import Match, is_const, is_op, wildcard

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A codegen for a library whose functions do one operation each."""
+"""Codegen for a library with functions of one operation each."""
 
 import relax_mlir as rx
 from relax_mlir.patterns import is_op

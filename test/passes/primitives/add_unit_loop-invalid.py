@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.add_unit_loop refuses."""
+"""Refusals of sch.add_unit_loop."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{loop 'i' is not there any more}}
+# expected-error@+1 {{loop 'i' does not exist any more}}
 def f(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
     T.func_attr(
         {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.add_unit_loop: a loop of one step, which is a loop for those that follow."""
+"""sch.add_unit_loop: a loop of one step, which later primitives can use."""
 
 from relax_mlir.script import ir as I, tir as T
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --load-plugin=%S/Inputs/tensor_intrins.py --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.annotate refuses."""
+"""Refusals of sch.annotate."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'grain' is how many steps a thread takes at a time, a number of at least 1, not 'many'}}
+# expected-error@+1 {{'grain' must be the number of steps that a thread takes at a time, at least 1, not 'many'}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -31,7 +31,7 @@ def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{a number of at least 1, not 0}}
+# expected-error@+1 {{at least 1, not 0}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -55,7 +55,7 @@ def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'tensor_intrin' says what tensorize has chosen for a loop, and stays}}
+# expected-error@+1 {{'tensor_intrin' is set by tensorize and cannot be changed}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {

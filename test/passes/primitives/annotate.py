@@ -41,7 +41,7 @@ class Module:
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 
-    # A note that nothing asks for changes nothing; a grain is one of a parallel loop.
+    # An unknown note changes nothing. A grain belongs to a parallel loop.
     # CHECK-LABEL: def other_notes(
     # CHECK:     for i in range(4):
     # CHECK-NEXT:         for j in range(4):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.bind refuses."""
+"""Refusals of sch.bind."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -82,7 +82,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i', which 'j' is nested with, is threadIdx.x already, and 'C' depends on 'i': bind it before compute_at}}
+# expected-error@+1 {{'i', which 'j' is nested with, is already threadIdx.x, and 'C' depends on 'i': bind it before compute_at}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -108,7 +108,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' is threadIdx.x already}}
+# expected-error@+1 {{'i' is already threadIdx.x}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -160,7 +160,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' goes A.shape[0] times: split it by a number of threads first, [None, 128]}}
+# expected-error@+1 {{'i' has A.shape[0] steps: split it by a number of threads first, [None, 128]}}
 def f(a: T.handle, b: T.handle):
     T.func_attr(
         {
@@ -186,7 +186,7 @@ def f(a: T.handle, b: T.handle):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i', which 'j' is nested with, is blockIdx.x already}}
+# expected-error@+1 {{'i', which 'j' is nested with, is already blockIdx.x}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
     T.func_attr(
         {

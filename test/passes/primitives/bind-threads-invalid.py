@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule=threads=true --split-input-file --verify-diagnostics
-"""What sch.bind asks of loops that become kernels."""
+"""Requirements of sch.bind for loops that become kernels."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
-# expected-error@+1 {{@f: 'j' is blockIdx.x: loops over blocks have to be outermost, one in another, to be a kernel}}
+# expected-error@+1 {{@f: 'j' is blockIdx.x: loops over blocks must be outermost and nested in each other, to be a kernel}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
     T.func_attr(
         {
@@ -30,7 +30,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 8), "float32")):
 
 
 @T.prim_func
-# expected-error@+1 {{@f: a kernel needs memory for 'B' of known sizes, not (1, A.shape[1])}}
+# expected-error@+1 {{@f: a kernel needs static sizes for 'B', not (1, A.shape[1])}}
 def f(a: T.handle, c: T.handle):
     T.func_attr(
         {

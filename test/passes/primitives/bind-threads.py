@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule=threads=true --print-script | FileCheck %s
-"""sch.bind where there are threads: nests with bound loops are kernels."""
+"""sch.bind for targets with threads: nests with bound loops become kernels."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -71,7 +71,7 @@ class Module:
                 vi, vj, vk = T.axis.remap("SSS", [i, j, k])
                 B[vi, vj, vk] = A[vi, vj, vk] * A[vi, vj, vk]
 
-    # Threads wait until what they share is there.
+    # Threads wait until shared values are complete.
     # CHECK-LABEL: def shared_by_threads(
     # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
     # CHECK-NEXT:         def bb0(arg0: T.index):
@@ -158,7 +158,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj // 3] + T.float32(1)
 
-    # What no loop over threads is around, the first thread does.
+    # The first thread runs code outside of all loops over threads.
     # CHECK-LABEL: def of_the_first_thread(
     # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
     # CHECK-NEXT:         def bb0(arg0: T.index):
@@ -198,7 +198,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi] + A[vi, vj]
 
-    # What one thread alone needs is its own.
+    # Memory that only one thread uses is its own.
     # CHECK-LABEL: def own_memory(
     # CHECK:     with scf.for_(T.index(0), T.index(4), T.index(1), attrs={"tir.parallel": 1, "tir.threads": 8}):
     # CHECK-NEXT:         def bb0(arg0: T.index):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.bind: on a CPU threads run one after the other."""
+"""sch.bind: threads run one after the other on a CPU."""
 
 from relax_mlir.script import ir as I, tir as T
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --load-plugin=%S/Inputs/device_memory.py --tir-apply-schedule --print-script | FileCheck %s
-"""sch.cache_read with a memory whose copies are its owner's: parts of any size, and waits."""
+"""sch.cache_read with a memory that has its own copy functions: parts of any size, and waits."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -72,7 +72,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = A[vi, vj] * T.float32(2)
 
-    # What is written there is copied out, and waited for at the end.
+    # Results in the memory are copied out, with a wait at the end.
     # CHECK-LABEL: def out(
     # CHECK:     v0 = memref.alloc(T.Buffer((384,), "int8"), alignment=64, segments=(0, 0), attrs={"tir.memory": "lit.sram"})
     # CHECK-NEXT:     v1 = memref.view(v0, T.index(0), T.Buffer((6, 16), "float32"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.cache_read refuses."""
+"""Refusals of sch.cache_read."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -82,7 +82,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' writes 'B' in the same loops, or behind: cache it before they are one}}
+# expected-error@+1 {{'B' writes 'B' in the same loops, or later: cache the buffer before the loops are merged}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr({"tir.schedule": ["# schedule 1", 'C = sch.get_block("C")', 'B_local = sch.cache_read(C, 0, "local")']})
     for i in range(8):

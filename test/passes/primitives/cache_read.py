@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.cache_read: a copy of what a block reads."""
+"""sch.cache_read: a copy of a buffer that a block reads."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -193,7 +193,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 D[vi, vj] = B[vi, vj] * T.float32(2)
 
-    # Of what is made in the same loops, what one step needs.
+    # For a buffer that is computed in the same loops, the copy has the elements of one step.
     # CHECK-LABEL: def made_in_the_same_loops(
     # CHECK:     v0 = memref.alloca(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.cache_write refuses."""
+"""Refusals of sch.cache_write."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -58,7 +58,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' reads 'B' in the same loops: cache it before they are one}}
+# expected-error@+1 {{'C' reads 'B' in the same loops: cache the buffer before the loops are merged}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {"tir.schedule": ["# schedule 1", 'B = sch.get_block("B")', 'B_local = sch.cache_write(B, 0, "local")']}
@@ -151,7 +151,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' goes on with what 'C' holds}}
+# expected-error@+1 {{'C' depends on previous values of 'C'}}
 def f(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8,), "float32")):
     T.func_attr(
         {
@@ -173,7 +173,7 @@ def f(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' writes a part of 'C' only: the rest is what it was}}
+# expected-error@+1 {{'C' writes only a part of 'C', and the rest must keep its values}}
 def f(A: T.Buffer((8,), "float32"), C: T.Buffer((9,), "float32")):
     T.func_attr(
         {

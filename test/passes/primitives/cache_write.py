@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.cache_write: a block writes elsewhere, from where its results are copied."""
+"""sch.cache_write: a block writes to another buffer, from which its results are copied."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -77,7 +77,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
 
-    # Readers read what has been copied.
+    # Readers use the copy.
     # CHECK-LABEL: def readers_of_the_copy(
     # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
@@ -122,7 +122,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 D[vi, vj] = B[vi, vj] * T.float32(2)
 
-    # D reads what has not been copied yet.
+    # D reads the original buffer.
     # CHECK-LABEL: def one_reads_the_first(
     # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
@@ -231,7 +231,7 @@ class Module:
                     B[vi] = T.float32(0)
                 B[vi] = B[vi] + A[vi, vk]
 
-    # What one step makes, where others read it in the same loops.
+    # The result of one step, where other blocks read it in the same loops.
     # CHECK-LABEL: def read_in_the_same_loops(
     # CHECK:     v0 = memref.alloca(T.Buffer((2, 8), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((2, 8), "float32"), alignment=64, segments=(0, 0))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.compute_at refuses."""
+"""Refusals of sch.compute_at."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{compute_at(C, i): 'C' is a parameter, which has to be whole: use reverse_compute_at}}
+# expected-error@+1 {{compute_at(C, i): 'C' is a parameter, which must be complete: use reverse_compute_at}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -37,7 +37,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' is in 'i' already}}
+# expected-error@+1 {{'B' is already in 'i'}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -137,7 +137,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{index 3 is behind what needs it: 0 at most}}
+# expected-error@+1 {{index 3 is after the first consumer: 0 at most}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -167,7 +167,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{nothing in 'i_1' needs what 'B' makes}}
+# expected-error@+1 {{nothing in 'i_1' needs the result of 'B'}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -196,7 +196,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' goes on with what 'B' holds: it can run once only; move it before its reduction is decomposed, or give it an init}}
+# expected-error@+1 {{'B' depends on previous values of 'B': it can run only once; move it before its reduction is decomposed, or give it an init}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32")):
     T.func_attr(
         {

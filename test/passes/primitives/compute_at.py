@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.compute_at: a block makes what one step needs, in memory for that."""
+"""sch.compute_at: a block computes the elements that one step needs, in a buffer of that size."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -111,7 +111,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
 
-    # Before what else is there.
+    # Before the other blocks there.
     # CHECK-LABEL: def at_an_index(
     # CHECK:     v0 = memref.alloca(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((1, 8), "float32"), alignment=64, segments=(0, 0))

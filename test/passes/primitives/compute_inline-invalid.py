@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.compute_inline refuses."""
+"""Refusals of sch.compute_inline."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' is a parameter, which has to be written}}
+# expected-error@+1 {{'C' is a parameter, which must be written}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -69,7 +69,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' is read at places that are computed, at which 'B' would compute more}}
+# expected-error@+1 {{'B' is read at computed indices, at which 'B' cannot be evaluated}}
 def f(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int64"), C: T.Buffer((8,), "float32")):
     T.func_attr(
         {
@@ -99,7 +99,7 @@ def f(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int64"), C: T.Buffer((8,)
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' has 2 outputs: what can be inlined has one}}
+# expected-error@+1 {{'B' has 2 outputs: only a block with one output can be inlined}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -122,7 +122,7 @@ def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"), C: T.Buffe
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'update' goes on with what 'B' holds: it can run once only}}
+# expected-error@+1 {{'update' depends on previous values of 'B': it can run only once}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -184,7 +184,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' writes at [vi, vj + 1], which must be its iters alone}}
+# expected-error@+1 {{'B' writes at [vi, vj + 1], but the indices must be its iters}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {

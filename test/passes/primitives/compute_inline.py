@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.compute_inline: what a block computes, where it is read."""
+"""sch.compute_inline: a block's computation at the places of its reads."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -100,7 +100,7 @@ class Module:
                     C[vi] = T.float32(0)
                 C[vi] = C[vi] + B[vi, vk]
 
-    # Indices are those of who reads; what both read is read once.
+    # Indices are the reader's. A value that both read is read once.
     # CHECK-LABEL: def at_other_indices(
     # CHECK:     for i in range(8):
     # CHECK-NEXT:         for j in range(4):
@@ -164,7 +164,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 D[vi, vj] = B[vi, vj] * T.float32(2)
 
-    # Where a reader computes the place, or reads only where a condition holds, so does what is inlined.
+    # A reader's computed index or condition also applies to the inlined computation.
     # CHECK-LABEL: def at_computed_places(
     # CHECK:     for i in range(8):
     # CHECK-NEXT:         v0 = A[arith.index_cast(arith.maxsi(arith.minsi(I_1[i], 7), 0), T.index)]
@@ -204,7 +204,7 @@ class Module:
                 vi = T.axis.spatial(10, i)
                 C[vi] = T.if_then_else(1 <= vi and vi < 9, B[vi - 1], T.float32(0))
 
-    # What nothing reads need not run.
+    # An unused block need not run.
     # CHECK-LABEL: def dead(
     # CHECK:     for i in range(8):
     # CHECK-NEXT:         C[i] = A[i] * 2.0

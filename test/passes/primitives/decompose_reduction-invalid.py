@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.decompose_reduction refuses."""
+"""Refusals of sch.decompose_reduction."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -69,7 +69,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'k' around 'i' is a loop of the reduction: name that, or one around it}}
+# expected-error@+1 {{'k' around 'i' is a loop of the reduction: name this loop, or a loop around it}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -95,7 +95,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' runs again at each step of 'j_1', and has to start again: name a loop in that}}
+# expected-error@+1 {{'B' runs again at each step of 'j_1', and must start again: name a loop inside of it}}
 def f(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8, 6), "float32")):
     T.func_attr(
         {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.decompose_reduction: what a reduction starts from, in loops of its own."""
+"""sch.decompose_reduction: the initialization of a reduction in loops of its own."""
 
 from relax_mlir.script import ir as I, tir as T
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.fuse refuses."""
+"""Refusals of sch.fuse."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -57,7 +57,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' is parallel already}}
+# expected-error@+1 {{'i' is already parallel}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -137,7 +137,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'j_1' is not all that is in 'i_1': there is also 'ax0'}}
+# expected-error@+1 {{'j_1' is not the only node in 'i_1': it also contains 'ax0'}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -167,7 +167,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' reduces along 'j', which may have no step, and not along 'i': decompose its reduction before they are one loop}}
+# expected-error@+1 {{'B' reduces along 'j', which may have no step, but not along 'i': decompose its reduction before the loops are fused}}
 def f(a: T.handle, b: T.handle):
     T.func_attr(
         {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.fuse: loops that are nested in one another as one."""
+"""sch.fuse: nested loops become one."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -111,7 +111,7 @@ class Module:
                 vi = T.axis.spatial(8, i)
                 B[vi] = A[vi] * A[vi]
 
-    # What is left out stays so.
+    # Guards stay.
     # CHECK-LABEL: def what_was_split(
     # CHECK:     for i in range(12):
     # CHECK-NEXT:         v0 = arith.remui(i, 4) + arith.divui(i, 4) * 4

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.get_block refuses."""
+"""Refusals of sch.get_block."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -55,7 +55,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 
 @T.prim_func
-# expected-error@+1 {{a schedule's first line says which version it is: expected '# schedule 1', found '# schedule 2'}}
+# expected-error@+1 {{the first line of a schedule is its version: expected '# schedule 1', found '# schedule 2'}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {

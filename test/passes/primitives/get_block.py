@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.get_block: a block by its name, of which nothing comes but a handle."""
+"""sch.get_block: a handle of a block by its name, without an effect."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -72,7 +72,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
 
-    # A text calls it what it likes.
+    # Any name is possible in a text.
     # CHECK-LABEL: def by_its_tensor(
     # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(4):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.get_loops refuses."""
+"""Refusals of sch.get_loops."""
 
 from relax_mlir.script import ir as I, tir as T
 

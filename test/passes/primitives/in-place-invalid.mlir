@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
 
-// Blocks that write over what they read elsewhere run once, in the order that they have.
+// Blocks that overwrite elements that they read elsewhere must run once, in their present order.
 
 // expected-note@+2 {{the loops as they stand}}
 // expected-error@+1 {{reorder(i_1, i_0): 'f' reads 'arg0', which is written in the same loops}}
@@ -16,7 +16,7 @@ func.func @f(%a: memref<8xf32>) attributes {tir.prim_func, tir.schedule = ["# sc
 // -----
 
 // expected-note@+2 {{the loops as they stand}}
-// expected-error@+1 {{compute_at(f, i_1): 'f' writes over 'f', which it reads: it can run once only}}
+// expected-error@+1 {{compute_at(f, i_1): 'f' overwrites 'f', which it reads: it can run only once}}
 func.func @f(%b: memref<8xf32>) attributes {tir.prim_func, tir.schedule = ["# schedule 1", "A = sch.get_block(\22f\22)", "B = sch.get_block(\22f_1\22)", "i, = sch.get_loops(B)", "sch.compute_at(A, i)"]} {
   %a = memref.alloc() : memref<8xf32>
   linalg.generic {indexing_maps = [affine_map<(d0) -> (7 - d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%a : memref<8xf32>) outs(%a : memref<8xf32>) {
@@ -33,7 +33,7 @@ func.func @f(%b: memref<8xf32>) attributes {tir.prim_func, tir.schedule = ["# sc
 // -----
 
 // expected-note@+2 {{the loops as they stand}}
-// expected-error@+1 {{compute_inline(f): 'f' goes on with what 'f' holds: it can run once only}}
+// expected-error@+1 {{compute_inline(f): 'f' depends on previous values of 'f': it can run only once}}
 func.func @f(%b: memref<8xf32>) attributes {tir.prim_func, tir.schedule = ["# schedule 1", "A = sch.get_block(\22f\22)", "sch.compute_inline(A)"]} {
   %a = memref.alloc() : memref<8xf32>
   linalg.generic {indexing_maps = [affine_map<(d0) -> (7 - d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%a : memref<8xf32>) outs(%a : memref<8xf32>) {

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.merge refuses."""
+"""Refusals of sch.merge."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'D' needs of 'C' what other steps of 'i' use}}
+# expected-error@+1 {{'D' needs elements of 'C' that other steps of 'i' use}}
 def f(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
     T.func_attr(
         {
@@ -36,7 +36,7 @@ def f(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i_1' goes 3 times, 'i' 4}}
+# expected-error@+1 {{'i_1' has 3 steps, but 'i' has 4}}
 def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffer((3, 6), "float32")):
     T.func_attr(
         {
@@ -65,7 +65,7 @@ def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffe
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{do not stand one directly behind the other}}
+# expected-error@+1 {{are not adjacent}}
 def f(
     A: T.Buffer((4, 6), "float32"),
     C: T.Buffer((4, 6), "float32"),
@@ -130,7 +130,7 @@ def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffe
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' is parallel: merge it before it is made so}}
+# expected-error@+1 {{'i' is already parallel: merge it first}}
 def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {
@@ -160,7 +160,7 @@ def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffe
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'j_1' and 'i' are not in as many loops}}
+# expected-error@+1 {{'j_1' and 'i' are not nested in equally many loops}}
 def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {
@@ -189,7 +189,7 @@ def f(A: T.Buffer((4, 6), "float32"), C: T.Buffer((4, 6), "float32"), D: T.Buffe
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'D' needs of 'C' what other steps of 'i' use}}
+# expected-error@+1 {{'D' needs elements of 'C' that other steps of 'i' use}}
 def f(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")):
     T.func_attr(
         {
@@ -218,7 +218,7 @@ def f(A: T.Buffer((8,), "float32"), C: T.Buffer((8,), "float32"), D: T.Buffer((8
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{there is more in 'i_m' than one loop}}
+# expected-error@+1 {{'i_m' contains more than one loop}}
 def f(
     A: T.Buffer((4, 6), "float32"),
     C: T.Buffer((4, 6), "float32"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.merge: loops of several nests as one."""
+"""sch.merge: loops of several nests become one."""
 
 from relax_mlir.script import ir as I, tir as T
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.pad_einsum refuses."""
+"""Refusals of sch.pad_einsum."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -32,7 +32,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' has been split or moved: pad it before}}
+# expected-error@+1 {{'C' has been split or moved: pad it first}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -84,7 +84,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{its steps cannot be put together again}}
+# expected-error@+1 {{partial results cannot be combined}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
     T.func_attr(
         {
@@ -109,7 +109,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' uses 'A' at vi + vj: in an einsum indices are iters alone}}
+# expected-error@+1 {{'C' uses 'A' at vi + vj: the indices of an einsum must be iters}}
 def f(A: T.Buffer((9,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((6,), "float32")):
     T.func_attr(
         {
@@ -133,7 +133,7 @@ def f(A: T.Buffer((9,), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((6
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' is no einsum: it has one output, and reads at its iters alone}}
+# expected-error@+1 {{'B' is no einsum, which has one output and reads only at its iters}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
     T.func_attr(
         {
@@ -159,7 +159,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer(
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' is no einsum: it has one output, and reads at its iters alone}}
+# expected-error@+1 {{'B' is no einsum, which has one output and reads only at its iters}}
 def f(A: T.Buffer((10, 24), "float32"), I: T.Buffer((7,), "int64"), B: T.Buffer((7, 24), "float32")):
     T.func_attr(
         {
@@ -181,7 +181,7 @@ def f(A: T.Buffer((10, 24), "float32"), I: T.Buffer((7,), "int64"), B: T.Buffer(
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' adds up no products, to which zeros would add nothing: pad no iter of its reduction}}
+# expected-error@+1 {{'B' is no sum of products, to which zeros would add nothing: pad no iter of its reduction}}
 def f(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
     T.func_attr(
         {
@@ -205,7 +205,7 @@ def f(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' adds up no products, to which zeros would add nothing: pad no iter of its reduction}}
+# expected-error@+1 {{'B' is no sum of products, to which zeros would add nothing: pad no iter of its reduction}}
 def f(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
     T.func_attr(
         {
@@ -229,7 +229,7 @@ def f(A: T.Buffer((4, 6), "float32"), B: T.Buffer((4,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'A' does not go along 'vj': 0 times what it holds, behind the end, is no 0 where that is infinite}}
+# expected-error@+1 {{'A' does not go along 'vj': 0 times an element beyond the end is not 0 if the element is infinite}}
 def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
     T.func_attr(
         {
@@ -253,7 +253,7 @@ def f(A: T.Buffer((4,), "float32"), B: T.Buffer((4,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' uses a part of 'A' only, behind which there are no zeros}}
+# expected-error@+1 {{'B' uses only a part of 'A', and no zeros follow the part}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8,), "float32")):
     T.func_attr(
         {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.pad_einsum: sizes that are multiples, with zeros behind."""
+"""sch.pad_einsum: sizes that are multiples, with zeros at the end."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -55,7 +55,7 @@ class Module:
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 
-    # Only what grows is copied.
+    # Only buffers that grow are copied.
     # CHECK-LABEL: def rows(
     # CHECK:     v0 = memref.alloca(T.Buffer((4, 5), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((4, 6), "float32"), alignment=64, segments=(0, 0))
@@ -97,7 +97,7 @@ class Module:
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 
-    # Sizes that are multiples stay as they are.
+    # Sizes that are multiples stay unchanged.
     # CHECK-LABEL: def multiples_already(
     # CHECK:     for i in range(3):
     # CHECK-NEXT:         for j in range(5):
@@ -130,7 +130,7 @@ class Module:
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 
-    # What is no sum of products can have more outputs.
+    # An einsum without products may have several outputs.
     # CHECK-LABEL: def no_products(
     # CHECK:     v0 = memref.alloca(T.Buffer((4,), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((4, 6), "float32"), alignment=64, segments=(0, 0))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.parallel refuses."""
+"""Refusals of sch.parallel."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{parallel(k): 'k' reduces in block 'C' (vk): steps that are shared by threads would add to the same elements; rfactor it, whose block has a loop that adds to elements of its own, or choose another loop}}
+# expected-error@+1 {{parallel(k): 'k' reduces in block 'C' (vk): steps that are shared by threads would add to the same elements; use rfactor, which creates a loop that adds to separate elements, or choose another loop}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -32,7 +32,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' around 'j' is parallel already: threads share one of them (fuse both)}}
+# expected-error@+1 {{'i' around 'j' is already parallel: threads share one of them (fuse both)}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -58,7 +58,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'j' in 'i' is parallel already: threads share one of them (fuse both)}}
+# expected-error@+1 {{'j' in 'i' is already parallel: threads share one of them (fuse both)}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {

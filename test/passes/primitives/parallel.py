@@ -105,7 +105,7 @@ class Module:
                 vi = T.axis.spatial(n, i)
                 B[vi] = A[vi] * A[vi]
 
-    # What a thread needs for one step is its own.
+    # Memory for one step is a thread's own.
     # CHECK-LABEL: def memory_of_a_thread(
     # CHECK:     with scf.for_(T.index(0), T.index(8), T.index(1), attrs={"tir.parallel": 0}):
     # CHECK-NEXT:         def bb0(arg0: T.index):

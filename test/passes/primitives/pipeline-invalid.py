@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.pipeline refuses."""
+"""Refusals of sch.pipeline."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{pipeline(i): no step of 'i' copies what only this step uses, from what the loop does not write: cache_read and compute_at bring such copies there}}
+# expected-error@+1 {{pipeline(i): no step of 'i' copies data that only this step uses from memory that the loop does not write: cache_read and compute_at create such copies}}
 def f(A: T.Buffer((6, 16), "float32"), C: T.Buffer((6, 16), "float32")):
     T.func_attr(
         {
@@ -30,7 +30,7 @@ def f(A: T.Buffer((6, 16), "float32"), C: T.Buffer((6, 16), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{pipeline(i, 17): stages are a number from 2 to 16, got 17}}
+# expected-error@+1 {{pipeline(i, 17): stages must be a number from 2 to 16, got 17}}
 def f(A: T.Buffer((6, 16), "float32"), C: T.Buffer((6, 16), "float32")):
     T.func_attr(
         {
@@ -55,7 +55,7 @@ def f(A: T.Buffer((6, 16), "float32"), C: T.Buffer((6, 16), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{pipeline(i): 'i' is pipelined: steps of a serial loop can be pipelined}}
+# expected-error@+1 {{pipeline(i): 'i' is pipelined: only serial loops can be pipelined}}
 def f(A: T.Buffer((6, 16), "float32"), C: T.Buffer((6, 16), "float32")):
     T.func_attr(
         {
@@ -81,7 +81,7 @@ def f(A: T.Buffer((6, 16), "float32"), C: T.Buffer((6, 16), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{parallel(i): 'i' is pipelined already}}
+# expected-error@+1 {{parallel(i): 'i' is already pipelined}}
 def f(A: T.Buffer((6, 16), "float32"), C: T.Buffer((6, 16), "float32")):
     T.func_attr(
         {
@@ -107,7 +107,7 @@ def f(A: T.Buffer((6, 16), "float32"), C: T.Buffer((6, 16), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{split(i, [None, 2]): 'i' is pipelined: split it before it is made so}}
+# expected-error@+1 {{split(i, [None, 2]): 'i' is already pipelined: split it first}}
 def f(A: T.Buffer((6, 16), "float32"), C: T.Buffer((6, 16), "float32")):
     T.func_attr(
         {

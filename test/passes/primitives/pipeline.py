@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --load-plugin=%S/Inputs/device_memory.py --tir-apply-schedule --print-script | FileCheck %s
-"""sch.pipeline: steps of a loop copy what later ones use."""
+"""sch.pipeline: steps of a loop copy the operands of later steps."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -101,7 +101,7 @@ class Module:
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 
-    # A step waits for its own copy, not for that of the next one; what it computes is copied out while the next one computes.
+    # A step waits for its own copy, but not for the next one. Results are copied out while the next step computes.
     # CHECK-LABEL: def on_a_device(
     # CHECK:     v0 = memref.alloc(T.Buffer((256,), "int8"), alignment=64, segments=(0, 0), attrs={"tir.memory": "lit.sram"})
     # CHECK-NEXT:     v1 = memref.view(v0, T.index(128), T.Buffer((2, 1, 16), "float32"))

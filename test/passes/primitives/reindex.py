@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.reindex: a copy whose dimensions are a block's iters."""
+"""sch.reindex: a copy with a block's iters as its dimensions."""
 
 from relax_mlir.script import ir as I, tir as T
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.reindex_cache_read: a copy at the indices that a map makes of a block's iters."""
+"""sch.reindex_cache_read: a copy at the indices of a map of a block's iters."""
 
 from relax_mlir.script import ir as I, tir as T
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.reorder refuses."""
+"""Refusals of sch.reorder."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -32,7 +32,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{are not in one another}}
+# expected-error@+1 {{are not nested}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -62,7 +62,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{goes along the reduction of 'C' and along an iter that is none: decompose the reduction before its loops run in another order}}
+# expected-error@+1 {{moves both the reduction and a spatial iter of 'C': decompose the reduction before its loops run in another order}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {

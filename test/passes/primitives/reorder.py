@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.reorder: which loop runs in which; what stands between stays."""
+"""sch.reorder: the order of nested loops. Operations between them stay."""
 
 from relax_mlir.script import ir as I, tir as T
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.reorder_block_iter_var refuses."""
+"""Refusals of sch.reorder_block_iter_var."""
 
 from relax_mlir.script import ir as I, tir as T
 

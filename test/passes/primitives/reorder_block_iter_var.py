@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.reorder_block_iter_var: the order of iters, by which reindex lays out a copy."""
+"""sch.reorder_block_iter_var: the order of iters, which determines the layout of reindex's copy."""
 
 from relax_mlir.script import ir as I, tir as T
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.reverse_compute_at refuses."""
+"""Refusals of sch.reverse_compute_at."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' is in 'i_1' already}}
+# expected-error@+1 {{'C' is already in 'i_1'}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -37,7 +37,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{nothing in 'i_1' makes what 'B' reads}}
+# expected-error@+1 {{nothing in 'i_1' writes what 'B' reads}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -67,7 +67,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' is not done after one step of 'j', which it reduces along}}
+# expected-error@+1 {{'B' is not complete after one step of 'j', along which it reduces}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
     T.func_attr(
         {
@@ -99,7 +99,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' reads at places that are computed: it needs all of it}}
+# expected-error@+1 {{'C' reads at computed indices: it needs the complete buffer}}
 def f(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int64"), C: T.Buffer((8,), "float32")):
     T.func_attr(
         {
@@ -129,7 +129,7 @@ def f(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int64"), C: T.Buffer((8,)
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' reduces along 'vj', of which one step of 'i' makes a part}}
+# expected-error@+1 {{'C' reduces along 'vj', but one step of 'i' writes only a part of it}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
     T.func_attr(
         {
@@ -160,7 +160,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{index 0 is before what it reads is made: 1 at least, 1 at most}}
+# expected-error@+1 {{index 0 is before the last producer: 1 at least, 1 at most}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -190,7 +190,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' reads at 2*vi, of which one step of 'i' makes a part: that must be whole points of one iter}}
+# expected-error@+1 {{'C' reads at 2*vi, but one step of 'i' writes only a part: it must be whole points of one iter}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -252,7 +252,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' reads more of 'B' than one step of 'i' makes}}
+# expected-error@+1 {{'C' reads more of 'B' than one step of 'i' writes}}
 def f(A: T.Buffer((9, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -351,7 +351,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 # A step makes a part of a line, and not where another one begins.
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{what one step of 'i_j_fused_0' makes of 'B' is no range of each dimension, which 'C' could go on with}}
+# expected-error@+1 {{the part of 'B' that one step of 'i_j_fused_0' writes is no range in each dimension, which 'C' could read}}
 def f(A: T.Buffer((12, 30), "float32"), C: T.Buffer((12, 30), "float32")):
     T.func_attr(
         {
@@ -383,7 +383,7 @@ def f(A: T.Buffer((12, 30), "float32"), C: T.Buffer((12, 30), "float32")):
 # A step makes every tenth element.
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{what one step of 'j_1_1' makes of 'B' is no range of each dimension, which 'C' could go on with}}
+# expected-error@+1 {{the part of 'B' that one step of 'j_1_1' writes is no range in each dimension, which 'C' could read}}
 def f(A: T.Buffer((12, 30), "float32"), C: T.Buffer((12, 30), "float32")):
     T.func_attr(
         {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.reverse_compute_at: a block goes on with what one step has made."""
+"""sch.reverse_compute_at: a block processes the results of one step."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -74,7 +74,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
 
-    # What one tile has made.
+    # The results of one tile.
     # CHECK-LABEL: def tiles(
     # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(2):
@@ -111,7 +111,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
 
-    # One step makes what is read one place further: at the first there is nothing to do.
+    # One step computes the element of the next read: the first step has nothing to do.
     # CHECK-LABEL: def shifted(
     # CHECK:     v0 = memref.alloca(T.Buffer((1, 1), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(8):
@@ -145,7 +145,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj + 1] + T.float32(1)
 
-    # Before what is there already.
+    # Before the existing blocks.
     # CHECK-LABEL: def at_an_index(
     # CHECK:     v0 = memref.alloca(T.Buffer((1, 4), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(4):
@@ -218,7 +218,7 @@ class Module:
                 vi = T.axis.spatial(12, i)
                 C[vi] = B[vi // 4, vi % 4] + T.float32(1)
 
-    # Two rows at a step are what one of a pool's needs.
+    # Two rows per step are the input of one row of a pool.
     # CHECK-LABEL: def pool(
     # CHECK:     v0 = memref.alloca(T.Buffer((2, 4), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(4):
@@ -259,7 +259,7 @@ class Module:
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + B[vi * 2 + vk, vj]
 
-    # What a step makes may be no box: its points are gone through in the same order, in memory one behind the other.
+    # A step's elements may form no box: they are visited in the same order, contiguous in memory.
     # CHECK-LABEL: def across_lines(
     # CHECK:     v0 = memref.alloca(T.Buffer((7,), "float32"), alignment=64, segments=(0, 0))
     # CHECK:     for i in range(52):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.rfactor refuses."""
+"""Refusals of sch.rfactor."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -32,7 +32,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' has 2 dimensions: factor_axis is from -3 to 2}}
+# expected-error@+1 {{'C' has 2 dimensions: factor_axis must be from -3 to 2}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -57,7 +57,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{is in the same loops as 'C': rfactor it before}}
+# expected-error@+1 {{is in the same loops as 'C': apply rfactor before the loops are merged}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -83,7 +83,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' starts from something else than 0, which each part would add}}
+# expected-error@+1 {{'C' does not start from 0: each partial result would add its init}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
     T.func_attr(
         {
@@ -108,7 +108,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{its steps cannot be put together again}}
+# expected-error@+1 {{partial results cannot be combined}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8,), "float32")):
     T.func_attr(
         {
@@ -159,7 +159,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i_k_fused' goes along the reduction and along an iter that is none: it was fused of both}}
+# expected-error@+1 {{'i_k_fused' moves both the reduction and a spatial iter: it was fused from both}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -186,7 +186,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'k' is unrolled already}}
+# expected-error@+1 {{'k' is already unrolled}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -212,7 +212,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i_1' has 2 blocks in it: rfactor is for one reduction}}
+# expected-error@+1 {{'i_1' contains 2 blocks: rfactor is for one reduction}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -242,7 +242,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' reduces 2 outputs together, by what is no choice of the larger one}}
+# expected-error@+1 {{'B' reduces 2 outputs together, but not by a choice of the larger value}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer((4,), "float32")):
     T.func_attr(
         {
@@ -269,7 +269,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32"), C: T.Buffer(
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' does not add one value at each step to what 'B' holds}}
+# expected-error@+1 {{'B' does not combine one value per step with 'B'}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
     T.func_attr(
         {
@@ -317,35 +317,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4,), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C_i1' runs at some of its points only: a loop around it was partitioned or pipelined}}
-def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
-    T.func_attr(
-        {
-            "tir.schedule": [
-                "# schedule 1",
-                'C = sch.get_block("C")',
-                "i, j, k = sch.get_loops(C)",
-                "sch.loop_partition(i, [None, 1])",
-                'C_i1 = sch.get_block("C_i1")',
-                "i_1, j_1, k_1 = sch.get_loops(C_i1)",
-                "sch.rfactor(k_1, 0)",
-            ]
-        }
-    )
-    for i, j, k in T.grid(4, 6, 8):
-        with T.block("C"):
-            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
-            with T.init():
-                C[vi, vj] = T.float32(0)
-            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
-
-
-# -----
-
-
-@T.prim_func
-# expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C_epilogue' runs at some of its points only: a loop around it was partitioned or pipelined}}
+# expected-error@+1 {{'C_epilogue' runs only at some of its points: a loop around it was partitioned or pipelined}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {

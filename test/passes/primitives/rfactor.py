@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.rfactor: a reduction in parts, which are lanes here."""
+"""sch.rfactor: a reduction in parts, here in lanes."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -268,7 +268,7 @@ class Module:
                 I[vi] = index
                 V[vi] = value
 
-    # What a step adds may be a sum itself.
+    # A step may add a sum.
     # CHECK-LABEL: def of_sums(
     # CHECK:     v0 = memref.alloca(T.Buffer((6, 4), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(4):

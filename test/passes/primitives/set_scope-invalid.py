@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.set_scope refuses."""
+"""Refusals of sch.set_scope."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' is a parameter, whose memory is the caller's: use cache_write}}
+# expected-error@+1 {{'C' is a parameter in the caller's memory: use cache_write}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {

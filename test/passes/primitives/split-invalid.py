@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.split refuses."""
+"""Refusals of sch.split."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{split(k, [3, 2]): the factors give 6 steps, 'k' has 8: make one of them None}}
+# expected-error@+1 {{split(k, [3, 2]): the factors give 6 steps, but 'k' has 8: make one of them None}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -57,7 +57,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{a factor is a number of at least 1, or None, not 0}}
+# expected-error@+1 {{a factor must be a number of at least 1, or None, not 0}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -107,7 +107,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'k' is unrolled: split it before it is made so}}
+# expected-error@+1 {{'k' is already unrolled: split it first}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -133,7 +133,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{loop 'k' is not there any more: split(k, [None, 4]) took it away}}
+# expected-error@+1 {{loop 'k' does not exist any more: split(k, [None, 4]) removed it}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -159,7 +159,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' goes A.shape[0] times: one factor must be None}}
+# expected-error@+1 {{'i' has A.shape[0] steps: one factor must be None}}
 def f(a: T.handle, b: T.handle):
     T.func_attr(
         {
@@ -185,7 +185,7 @@ def f(a: T.handle, b: T.handle):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{the factors give 2000000000000 steps, 1099511627776 at most are counted}}
+# expected-error@+1 {{the factors give 2000000000000 steps, at most 1099511627776 are allowed}}
 def f(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8, 6), "float32")):
     T.func_attr(
         {
@@ -201,3 +201,28 @@ def f(A: T.Buffer((8, 6), "float32"), C: T.Buffer((8, 6), "float32")):
         with T.block("C"):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = A[vi, vj] + A[vi, vj]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{the factors may give more steps than the 8 of 'k': blocks need a condition, so leave disable_predication=True out}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j, k = sch.get_loops(C)",
+                "a, b = sch.split(k, [None, 3], disable_predication=True)",
+            ]
+        }
+    )
+    for i, j, k in T.grid(4, 32, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.split: one loop as several; beyond its end there is nothing."""
+"""sch.split: one loop becomes several, with a guard at its end."""
 
 from relax_mlir.script import ir as I, tir as T
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.storage_align refuses."""
+"""Refusals of sch.storage_align."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{elements of the last dimension of 'B' stay contiguous: align one before}}
+# expected-error@+1 {{elements of the last dimension of 'B' stay contiguous: align an earlier axis}}
 def f(A: T.Buffer((8, 12), "float32"), C: T.Buffer((8, 12), "float32")):
     T.func_attr(
         {
@@ -88,7 +88,7 @@ def f(A: T.Buffer((8, 12), "float32"), C: T.Buffer((8, 12), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' is a parameter, whose memory is the caller's: use cache_write}}
+# expected-error@+1 {{'C' is a parameter in the caller's memory: use cache_write}}
 def f(A: T.Buffer((8, 12), "float32"), C: T.Buffer((8, 12), "float32")):
     T.func_attr(
         {
@@ -115,7 +115,7 @@ def f(A: T.Buffer((8, 12), "float32"), C: T.Buffer((8, 12), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{the stride of its axis 0 cannot be a multiple of 4 and 1 more, as that of axis 1 is 8}}
+# expected-error@+1 {{the stride of its axis 0 cannot be a multiple of 4 plus 1, as that of axis 1 is 8}}
 def f(A: T.Buffer((2, 3, 8), "float32"), C: T.Buffer((2, 3, 8), "float32")):
     T.func_attr(
         {

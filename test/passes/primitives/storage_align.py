@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.storage_align: strides of what is allocated."""
+"""sch.storage_align: strides of an allocated buffer."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -37,7 +37,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
 
-    # Of what one step of a loop needs; an axis that is aligned again goes by the last one.
+    # In a buffer for one step of a loop. The last alignment of an axis counts.
     # CHECK-LABEL: def of_a_part(
     # CHECK:     v0 = memref.alloca(T.Buffer((2, 18), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(4):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --load-plugin=%S/Inputs/device_memory.py --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.tensorize refuses of intrinsics whose operands are in a device's memory."""
+"""Refusals of sch.tensorize for intrinsics with operands in a device's memory."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'A' is in 'global', the intrinsic's 'A' has to be in 'lit.sram': sch.cache_read(C, "A", "lit.sram") brings it there}}
+# expected-error@+1 {{'A' is in 'global', but the intrinsic's 'A' must be in 'lit.sram': sch.cache_read(C, "A", "lit.sram") copies it there}}
 def f(A: T.Buffer((2, 4), "float32"), B: T.Buffer((4, 8), "float32"), C: T.Buffer((2, 8), "float32")):
     T.func_attr(
         {
@@ -31,9 +31,9 @@ def f(A: T.Buffer((2, 4), "float32"), B: T.Buffer((4, 8), "float32"), C: T.Buffe
 # -----
 
 
-# What an intrinsic uses stays where it is.
+# Operands of an intrinsic keep their memory.
 @T.prim_func
-# expected-error@+1 {{'i' is what 'lit.array' computes: 'A_lit_sram' is in 'local', the intrinsic's 'A' has to be in 'lit.sram'}}
+# expected-error@+1 {{'lit.array' could no longer compute 'i': 'A_lit_sram' is in 'local', but the intrinsic's 'A' must be in 'lit.sram'}}
 def f(A: T.Buffer((2, 4), "float32"), B: T.Buffer((4, 8), "float32"), C: T.Buffer((2, 8), "float32")):
     T.func_attr(
         {

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --load-plugin=%S/Inputs/device_memory.py --tir-apply-schedule --print-script | FileCheck %s
-"""sch.tensorize with an intrinsic that is started and waited for, whose operands are in a device's memory."""
+"""sch.tensorize with an asynchronous intrinsic on operands in a device's memory."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @I.ir_module
 class Module:
-    # A step waits for its copies, and the next one's for what reads them.
+    # A step waits for its copies. The next step's copies wait for their readers.
     # CHECK-LABEL: def tiles(
     # CHECK:         A: T.Buffer((2, 16), "float32"),
     # CHECK-NEXT:         B: T.Buffer((16, 8), "float32"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --load-plugin=%S/Inputs/tensor_intrins.py --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.tensorize refuses."""
+"""Refusals of sch.tensorize."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -31,7 +31,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i_1' is unrolled already}}
+# expected-error@+1 {{'i_1' is already unrolled}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buffer((4, 16), "float32")):
     T.func_attr(
         {
@@ -62,7 +62,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'lit.tile' is not what 'i_1' does: 'k_1' is unrolled: an intrinsic runs serial loops}}
+# expected-error@+1 {{'lit.tile' does not compute 'i_1': 'k_1' is unrolled: an intrinsic replaces serial loops}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buffer((4, 16), "float32")):
     T.func_attr(
         {
@@ -93,7 +93,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i_1' has 2 things in it: an intrinsic computes one block}}
+# expected-error@+1 {{'i_1' contains 2 nodes: an intrinsic computes one block}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -123,7 +123,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' has points only where 4*k_0 + k_1 is below 7: pad it before}}
+# expected-error@+1 {{'C' has points only where 4*k_0 + k_1 is below 7: pad the block first}}
 def f(A: T.Buffer((4, 7), "float32"), B: T.Buffer((7, 16), "float32"), C: T.Buffer((4, 16), "float32")):
     T.func_attr(
         {
@@ -153,7 +153,7 @@ def f(A: T.Buffer((4, 7), "float32"), B: T.Buffer((7, 16), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'vi' is (8*i_j_fused_0 + i_j_fused_1)//12, which does not go step by step inside of the loop}}
+# expected-error@+1 {{'vi' is (8*i_j_fused_0 + i_j_fused_1)//12, which does not advance one by one inside of the loop}}
 def f(A: T.Buffer((8, 12), "float32"), B: T.Buffer((8, 12), "float32")):
     T.func_attr(
         {
@@ -208,7 +208,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'vk' is a reduction, the intrinsic's 'vi' is spatial}}
+# expected-error@+1 {{'vk' is a reduction, but the intrinsic's 'vi' is spatial}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buffer((4, 16), "float32")):
     T.func_attr(
         {
@@ -238,7 +238,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'vj' has 4 steps, the intrinsic's 'vi' 8}}
+# expected-error@+1 {{'vj' has 4 steps, but the intrinsic's 'vi' has 8}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -411,7 +411,7 @@ def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{the intrinsic's 'A' would be parts of 'A' and of 'A', it has to be one}}
+# expected-error@+1 {{the intrinsic's 'A' would be parts of 'A' and of 'A', but it must be one part}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -451,3 +451,28 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((4, 4), "float32")):
         with T.block("B"):
             vi, vj = T.axis.remap("SS", [i, j])
             B[vi, vj] = A[vi, vj * 2]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{loops of one step stay, so leave preserve_unit_iters=False out}}
+def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                'C = sch.get_block("C")',
+                "i, j, k = sch.get_loops(C)",
+                'sch.tensorize(k, "llvm.x86.avx2.pmadd.wd", preserve_unit_iters=False)',
+            ]
+        }
+    )
+    for i, j, k in T.grid(4, 32, 8):
+        with T.block("C"):
+            vi, vj, vk = T.axis.remap("SSR", [i, j, k])
+            with T.init():
+                C[vi, vj] = T.float32(0)
+            C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]

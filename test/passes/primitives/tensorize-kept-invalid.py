@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --load-plugin=%S/Inputs/tensor_intrins.py --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.tensorize has chosen stays, and what others would make of it is refused."""
+"""The choice of sch.tensorize is final: changes of it are refused."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' around 'j' is vectorized, and an intrinsic has no lanes}}
+# expected-error@+1 {{'i' around 'j' is vectorized, but an intrinsic has no lanes}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -30,7 +30,7 @@ def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
 
 
 @T.prim_func
-# expected-error@+1 {{'i_1' is what 'lit.tile' computes: 'k_1' is unrolled: an intrinsic runs serial loops}}
+# expected-error@+1 {{'lit.tile' could no longer compute 'i_1': 'k_1' is unrolled: an intrinsic replaces serial loops}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buffer((4, 16), "float32")):
     T.func_attr(
         {
@@ -60,7 +60,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 16), "float32"), C: T.Buff
 
 
 @T.prim_func
-# expected-error@+1 {{'j' is what 'lit.row' computes: it would be gone}}
+# expected-error@+1 {{'lit.row' could no longer compute 'j': the loop would be gone}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {

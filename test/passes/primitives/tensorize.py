@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --load-plugin=%S/Inputs/tensor_intrins.py --tir-apply-schedule --print-script | FileCheck %s
-"""sch.tensorize: a nest as an intrinsic, on the parts of memory that one run of it uses."""
+"""sch.tensorize: a nest becomes an intrinsic on the parts of memory that one call uses."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -174,7 +174,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A[vi, vj]
 
-    # What a reduction starts from is filled before the first run on the same elements.
+    # The initial values of a reduction are filled in before the first call for the same elements.
     # CHECK-LABEL: def with_an_init(
     # CHECK:     for i in range(2):
     # CHECK-NEXT:         for j in range(2):

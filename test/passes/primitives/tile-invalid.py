@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.tile refuses."""
+"""Refusals of sch.tile."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{a factor is a number of at least 1, or None, not 0}}
+# expected-error@+1 {{a factor must be a number of at least 1, or None, not 0}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --print-script | FileCheck %s
-"""sch.tile: loops over tiles, and in them."""
+"""sch.tile: loops over tiles, and inside of tiles."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -42,7 +42,7 @@ class Module:
                     C[vi, vj] = T.float32(0)
                 C[vi, vj] = C[vi, vj] + A[vi, vk] * B[vk, vj]
 
-    # Of tiles that are not whole there is what there is.
+    # Partial tiles have only the existing elements.
     # CHECK-LABEL: def not_multiples(
     # CHECK:     for i in range(3):
     # CHECK-NEXT:         for j in range(2):

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.transform_block_layout refuses."""
+"""Refusals of sch.transform_block_layout."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' has 3 iters, the map takes 2}}
+# expected-error@+1 {{'C' has 3 iters, but the map takes 2}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {
@@ -31,7 +31,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffe
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{lambda i, j, k: (5*i + j, k) does not split and fuse iters of 'C' (4, 6, 8) without a rest}}
+# expected-error@+1 {{lambda i, j, k: (5*i + j, k) does not split and fuse iters of 'C' (4, 6, 8) without a remainder}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {
@@ -55,7 +55,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffe
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{lambda i, j, k: (i, j//4, j%4, k) does not split and fuse iters of 'C' (4, 6, 8) without a rest}}
+# expected-error@+1 {{lambda i, j, k: (i, j//4, j%4, k) does not split and fuse iters of 'C' (4, 6, 8) without a remainder}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {
@@ -79,7 +79,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffe
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{8*vj + vk is made of spatial iters of 'C' and of iters of its reduction}}
+# expected-error@+1 {{8*vj + vk mixes spatial iters of 'C' with iters of its reduction}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {
@@ -103,7 +103,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffe
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' has been split or moved: transform it before}}
+# expected-error@+1 {{'C' has been split or moved: transform it first}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {
@@ -129,7 +129,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffe
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' is parallel already}}
+# expected-error@+1 {{'i' is already parallel}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 6), "float32"), C: T.Buffer((4, 6), "float32")):
     T.func_attr(
         {

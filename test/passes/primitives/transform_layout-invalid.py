@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.transform_layout refuses."""
+"""Refusals of sch.transform_layout."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'C' writes 'C' in the same loops, or behind: cache it before they are one}}
+# expected-error@+1 {{'C' writes 'C' in the same loops, or later: cache the buffer before the loops are merged}}
 def f(
     A: T.Buffer((4, 8), "float32"),
     B: T.Buffer((8, 32), "float32"),
@@ -44,7 +44,7 @@ def f(
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' has 2 dimensions, the map 1}}
+# expected-error@+1 {{'B' has 2 dimensions, but the map takes 1}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -74,7 +74,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{lambda i, j: (i,) puts several elements of 'B' (8, 8) at the same place}}
+# expected-error@+1 {{lambda i, j: (i,) maps several elements of 'B' (8, 8) to the same place}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -104,7 +104,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{how far i + 1 goes is not known, or it does not begin at 0}}
+# expected-error@+1 {{the extent of i + 1 is unknown, or it does not begin at 0}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -134,7 +134,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{pad_value is a number, not '0'}}
+# expected-error@+1 {{pad_value must be a number, not '0'}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -164,7 +164,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'B' is read at places that are computed, of which lambda i: (i//4, i%4) would compute others}}
+# expected-error@+1 {{'B' is read at computed indices, to which lambda i: (i//4, i%4) cannot be applied}}
 def f(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int64"), C: T.Buffer((8,), "float32")):
     T.func_attr(
         {
@@ -193,7 +193,7 @@ def f(A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int64"), C: T.Buffer((8,)
 
 
 @T.prim_func
-# expected-error@+1 {{is no index made of i, j with + - * // %}}
+# expected-error@+1 {{is no index computed from i, j with + - * // %}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -223,7 +223,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{puts several elements of 'B' (8, 8) at the same place}}
+# expected-error@+1 {{maps several elements of 'B' (8, 8) to the same place}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -250,7 +250,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{puts several elements of 'B' (8, 8) at the same place}}
+# expected-error@+1 {{maps several elements of 'B' (8, 8) to the same place}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -276,7 +276,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 
 @T.prim_func
-# expected-error@+1 {{'k' is no index made of i, j}}
+# expected-error@+1 {{'k' is no index computed from i, j}}
 def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {
@@ -303,7 +303,7 @@ def f(A: T.Buffer((8, 8), "float32"), C: T.Buffer((8, 8), "float32")):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{lambda i: (i%64,) puts several elements of 'B' (A.shape[0]) at the same place}}
+# expected-error@+1 {{lambda i: (i%64,) maps several elements of 'B' (A.shape[0]) to the same place}}
 def f(a: T.handle, c: T.handle):
     T.func_attr(
         {

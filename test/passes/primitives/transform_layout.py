@@ -77,7 +77,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
 
-    # Of what a block reads, wherever it is made.
+    # Transform a buffer that the block reads, wherever it is computed.
     # CHECK-LABEL: def what_is_read(
     # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(4):
@@ -141,7 +141,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 C[vi, vj] = B[vi, vj] + T.float32(1)
 
-    # Of what is written, the n-th.
+    # Transform the n-th buffer that the block writes.
     # CHECK-LABEL: def by_number(
     # CHECK:     v0 = memref.alloca(T.Buffer((4, 4), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(4):
@@ -304,7 +304,7 @@ class Module:
                 vi = T.axis.spatial(7, i)
                 C[vi] = B[vi] + T.float32(1)
 
-    # Callers have parameters as they are: what is read has a copy, what is written is copied in the end.
+    # Callers' parameters stay unchanged: inputs are copied, and outputs are copied at the end.
     # CHECK-LABEL: def parameters(
     # CHECK:     v0 = memref.alloca(T.Buffer((24,), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     v1 = memref.alloca(T.Buffer((6, 4), "float32"), alignment=64, segments=(0, 0))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.unroll refuses."""
+"""Refusals of sch.unroll."""
 
 from relax_mlir.script import ir as I, tir as T
 
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'k' is unrolled already}}
+# expected-error@+1 {{'k' is already unrolled}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -33,7 +33,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' goes A.shape[0] times: split it by a number first, [None, 4]}}
+# expected-error@+1 {{'i' has A.shape[0] steps: split it by a number first, [None, 4]}}
 def f(a: T.handle, b: T.handle):
     T.func_attr(
         {
@@ -59,7 +59,7 @@ def f(a: T.handle, b: T.handle):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{it comes to 740016 operations of code, 65536 at most: choose shorter loops, or fewer}}
+# expected-error@+1 {{the code would have 740016 operations, at most 65536 are allowed: choose shorter or fewer loops}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {

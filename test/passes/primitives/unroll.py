@@ -69,7 +69,7 @@ class Module:
                 vi, vj = T.axis.remap("SS", [i, j])
                 B[vi, vj] = A[vi, vj] * A[vi, vj]
 
-    # What is known to be beyond the end is no code.
+    # Steps known to be beyond the end have no code.
     # CHECK-LABEL: def beyond_the_end(
     # CHECK:     v0 = A[0]
     # CHECK-NEXT:     B[0] = v0 * v0

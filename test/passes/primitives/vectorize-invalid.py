@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --load-plugin=%S/Inputs/tensor_intrins.py --tir-apply-schedule --split-input-file --verify-diagnostics
-"""What sch.vectorize refuses."""
+"""Refusals of sch.vectorize."""
 
 from relax_mlir.script import ir as I, tir as T
 
@@ -32,7 +32,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'j' is vectorized, which 'i' is nested with: fuse them}}
+# expected-error@+1 {{'j' is vectorized and nested with 'i': fuse them}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -58,7 +58,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'j' is vectorized already}}
+# expected-error@+1 {{'j' is already vectorized}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -84,7 +84,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i' goes A.shape[0] times: split it by a number first, [None, 16]}}
+# expected-error@+1 {{'i' has A.shape[0] steps: split it by a number first, [None, 16]}}
 def f(a: T.handle, b: T.handle):
     T.func_attr(
         {
@@ -110,7 +110,7 @@ def f(a: T.handle, b: T.handle):
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'i_j_fused_1' goes 512 times, 256 at most can be lanes: split it first}}
+# expected-error@+1 {{'i_j_fused_1' has 512 steps, at most 256 can be lanes: split it first}}
 def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buffer((4, 32), "float32")):
     T.func_attr(
         {
@@ -137,7 +137,7 @@ def f(A: T.Buffer((4, 8), "float32"), B: T.Buffer((8, 32), "float32"), C: T.Buff
 
 @T.prim_func
 # expected-note@+2 {{the loops as they stand}}
-# expected-error@+1 {{'j' in 'i' is what an intrinsic computes, which has no lanes}}
+# expected-error@+1 {{'j' in 'i' is computed by an intrinsic, which has no lanes}}
 def f(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32")):
     T.func_attr(
         {

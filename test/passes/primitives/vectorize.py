@@ -277,7 +277,7 @@ class Module:
                 vi = T.axis.spatial(4, i)
                 B[vi] = A[vi * 2] + A[vi]
 
-    # What could trap in lanes without a point runs one after the other.
+    # Operations that may trap in inactive lanes run one after the other.
     # CHECK-LABEL: def quotients(
     # CHECK:     for i in range(2):
     # CHECK-NEXT:         v0 = i * 2
@@ -313,7 +313,7 @@ class Module:
                 vi = T.axis.spatial(5, i)
                 B[vi] = T.truncdiv(A[vi], A[vi])
 
-    # What is the same for all lanes is computed once.
+    # A value that is equal for all lanes is computed once.
     # CHECK-LABEL: def in_what_stands(
     # CHECK:     v0 = memref.alloca(T.Buffer((1,), "float32"), alignment=64, segments=(0, 0))
     # CHECK-NEXT:     for i in range(4):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Maps between loops, against what Python makes of their texts at each point."""
+"""Maps between loops, against Python's evaluation of their texts at each point."""
 
 from __future__ import annotations
 

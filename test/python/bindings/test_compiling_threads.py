@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Threads that build, compile and call programs at the same time do not notice each other."""
+"""Threads that build, compile and call programs at the same time, independently of each other."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def switching() -> Iterator[None]:
 
 
 def in_threads(*works: Callable[[], object]) -> list[BaseException]:
-    """Run each function in a thread of its own, and return what they raise."""
+    """Run each function in a thread of its own, and return the exceptions."""
     found: list[BaseException] = []
 
     def run(work: Callable[[], object]) -> None:
@@ -79,7 +79,7 @@ def in_threads(*works: Callable[[], object]) -> list[BaseException]:
 
 
 def program(number: int) -> rx.Module:
-    """tanh(x) + number, twice below one another: with calls and joins of different types."""
+    """Return tanh(x) + number, twice in sequence, with calls and joins of different types."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor(("n", 16))}) as f:
         y = relax.tanh(relax.matmul(*f, relax.const(numpy.eye(16, dtype="float32"))))
@@ -95,7 +95,7 @@ def expect(module: rx.Module, number: int) -> None:
 
 
 def joining() -> rx.Module:
-    """A module with an operation whose operands have several types."""
+    """Return a module with an operation on operands of several types."""
     module = rx.Module()
     with module.function("main", [rx.tensor((2, 4)), rx.tensor((3, 4))]) as f:
         f.returns(relax.concat(list(f), axis=0))
@@ -120,7 +120,7 @@ def test_the_first_compilations_of_a_process() -> None:
 
 
 def test_one_module(switching: None) -> None:
-    """Threads compile, print and verify one module, which another thread made."""
+    """Compile, print and verify one module in several threads, which another thread made."""
     module = program(5)
     text, script = str(module), module.script()
 

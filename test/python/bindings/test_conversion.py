@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The conversion driver: rounds, legality, declines; and what happens when a pattern misbehaves."""
+"""Conversion driver: rounds, legality, declines and misbehaving patterns."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_a_pattern_converts() -> None:
 
 
 def test_what_patterns_make_is_converted_further() -> None:
-    """In the next round."""
+    """Convert operations that patterns make in the next round."""
     code = chain("relax.exp", "relax.exp")
     conversion = Conversion("test")
     conversion.illegal("relax")
@@ -134,7 +134,7 @@ def test_priority_goes_before_order() -> None:
 
 
 def test_what_declined_first_may_apply_later() -> None:
-    """A pattern that waits for its neighbours gets another round once they have changed."""
+    """Check that a pattern that waits for its neighbours gets another round after they have changed."""
 
     def after_sin(op: Any, operands: Any, rewriter: Any) -> Any:
         owner = op.operation.operands[0].owner
@@ -275,7 +275,7 @@ def test_the_root_stays() -> None:
     assert len(code.body.operations) == 0
 
 
-# ---- what is left ----
+# ---- remaining operations ----
 
 
 def test_one_error_lists_every_operation_with_every_reason() -> None:
@@ -414,7 +414,7 @@ def test_misbehaving_patterns_neither_crash_nor_go_unnoticed(misbehaviour: Any) 
 
 
 def test_random_lowerings_reach_the_bottom() -> None:
-    """Whatever a chain of operators is converted to in how many steps, only legal ones are left, in order."""
+    """Check that only legal operators are left, in order, for random conversions of a chain in any number of steps."""
     names = ["exp", "sin", "cos", "tan", "abs", "negative", "tanh", "sqrt"]
     for seed in range(30):
         chosen = random.Random(seed)
@@ -424,7 +424,7 @@ def test_random_lowerings_reach_the_bottom() -> None:
         conversion.legal("relax.floor")
         expected = {"floor": 1}
         for index, name in enumerate(order):
-            # Each becomes one or two of what has been defined before.
+            # Each operator becomes one or two operators that are defined before it.
             targets = [chosen.choice(["floor", *order[:index]]) for _ in range(chosen.randint(1, 2))]
             expected[name] = sum(expected[target] for target in targets)
             conversion.add(f"relax.{name}", lambda op, operands, rewriter, t=tuple(targets): several(t, operands))
@@ -456,7 +456,7 @@ func.func @f(%0: tensor<4xf32>) -> tensor<?xf32> {
 
 
 def test_rules_are_asked_for_what_is_met_once_for_each_name() -> None:
-    """The names that patterns make are met as well; names that no operation has are not asked for."""
+    """Call rules for names that patterns make, too, but not for names of no operation."""
     met: list[str] = []
     rules = {"relax.exp": "relax.sin", "relax.sin": "relax.tan", "relax.cos": "relax.exp"}
     conversion = Conversion("test", full=True)

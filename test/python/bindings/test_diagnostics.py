@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What MLIR reports: errors become an exception and are reported nowhere else; the rest goes on."""
+"""Diagnostics of MLIR: errors become an exception and are reported nowhere else; warnings and remarks are passed on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from relax_mlir.support.errors import RelaxError
 
 
 def _reporting() -> tuple[Any, list[Diagnostic]]:
-    """A context, and what its `reporting` gets."""
+    """Return a context, and the list of the diagnostics that its `reporting` receives."""
     reported: list[Diagnostic] = []
     with reporting(reported.append):
         return new_context(), reported

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the bindings import when operations of upstream's dialects are handed to Python."""
+"""Imports of the bindings when operations of upstream's dialects are handed to Python."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Handles of what is gone say so, those of what is there work; what somebody holds stays in memory, and no more."""
+"""Handles: those of erased operations say so, those of existing operations work, and memory lives as long as its
+users."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ func.func @main(%a: tensor<?x4xf32, #relax.sym<["n", 4]>>) -> tensor<?x4xf32, #r
 
 
 def fill_memory() -> None:
-    """Modules in the memory that others have left."""
+    """Parse modules, which reuse memory that others have released."""
     for _ in range(5):
         rx.Module.parse(TEXT.replace("relax.exp", "relax.sin"))
 
@@ -79,7 +80,7 @@ def test_a_handle_keeps_its_module_in_memory(way: str) -> None:
 
 @pytest.mark.parametrize("way", ["body", "module operation"])
 def test_what_is_made_of_a_handle_later_keeps_the_module_in_memory(way: str) -> None:
-    """Blocks of the module itself hold its operation, not its context."""
+    """Keep the context alive through blocks of the module, which hold only its operation."""
     handle = WAYS[way](rx.Module.parse(TEXT))
     fill_memory()
     function = (handle if way == "body" else handle.regions[0].blocks[0]).operations[0]
@@ -300,7 +301,7 @@ print(view)
 
 
 def test_a_view_of_an_operation_without_a_class() -> None:
-    """The bindings' own view, which takes no attributes. In a process of its own: here it may have a class."""
+    """Use the bindings' generic view, which has no attributes, in a process where the class is not loaded."""
     done = subprocess.run([sys.executable, "-c", WITHOUT_A_CLASS], capture_output=True, text=True, check=False)
     assert done.stdout.splitlines() == [
         "True llvm.mlir.zero",
@@ -309,7 +310,7 @@ def test_a_view_of_an_operation_without_a_class() -> None:
 
 
 def test_a_python_that_counts_otherwise_is_refused() -> None:
-    """By what it does, not by its version."""
+    """Refuse a Python that counts references otherwise. Its behaviour decides, not its version."""
     program = "import sys; sys.getrefcount = lambda held: 4; import relax_mlir.bindings.handles"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 1

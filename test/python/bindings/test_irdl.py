@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Descriptions of dialects that are built in one context and read into others."""
+"""Descriptions of dialects that are built in one context and loaded into others."""
 
 from __future__ import annotations
 

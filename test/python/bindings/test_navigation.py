@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ways through IR: all operations in one, and those of a name."""
+"""Traversal of IR: all operations in an operation, and the operations of a name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _nested() -> rx.Module:
 
 
 def test_operations_of_a_name_are_in_the_order_of_the_text_inner_ones_first() -> None:
-    """There are none of unreachable blocks."""
+    """Skip operations of unreachable blocks."""
     module = _nested()
     found = operations_named(module.operation, "arith.constant")
     assert [op.attributes["value"].value for op in found] == [1, 2, 3, 4]
@@ -56,7 +56,7 @@ def test_several_names_none_and_one_that_no_dialect_has() -> None:
 
 
 def test_found_operations_are_the_module_s_own() -> None:
-    """They can be changed while others of the list are still to come."""
+    """Change operations while later ones of the list are still to come."""
     module = _nested()
     for op in operations_named(module.operation, "arith.constant"):
         with op.context:

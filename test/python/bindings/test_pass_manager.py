@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Upstream passes by their text: what is refused, with the reason that LLVM prints; nothing else is swallowed."""
+"""Upstream passes by their text: refusals with LLVM's reason. Other output is not swallowed."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_required_anchor() -> None:
 
 @contextlib.contextmanager
 def parsing(work: Any) -> Iterator[None]:
-    """Upstream's parser does `work` besides."""
+    """Do `work` in upstream's parser."""
     parse = passmanager.PassManager.parse
 
     def parse_and_work(*arguments: Any) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Greedy and walk rewriting with Python patterns, and what happens when a pattern misbehaves."""
+"""Greedy and walk rewriting with Python patterns, and misbehaving patterns."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def replace_by(name: str) -> Callable[..., Any]:
 
 
 def module(body: str = "%1 = {sin}(%0)\n%2 = {sin}(%1)", returned: str = "%2") -> rx.Module:
-    """A function of `%0: tensor<4xf32>`; `{sin}(%0)` stands for the operator with its types."""
+    """Return a function of `%0: tensor<4xf32>`. `{sin}(%0)` abbreviates the operator with its types."""
     lines = [line.strip() for line in body.split("\n")]
     text = "\n".join(
         line.replace("{", '"relax.').replace("}", '"') + " : (tensor<4xf32>) -> tensor<4xf32>" for line in lines
@@ -176,7 +176,7 @@ def test_an_unused_operation_with_effects_can_be_erased() -> None:
 
 @pytest.mark.parametrize("apply", DRIVERS)
 def test_what_is_made_for_an_operation_without_results_stays(apply: Any) -> None:
-    """It has an effect, mostly; nothing has to use a value of it."""
+    """Keep operations without results that a pattern makes: they usually have an effect, and no value to use."""
 
     def name(op: Any, rewriter: Any) -> Any:
         if op.format == "seen":
@@ -266,7 +266,7 @@ def test_erasing_works_again_afterwards() -> None:
 
 @pytest.mark.parametrize("apply", DRIVERS)
 def test_nothing_replaces_only_what_is_unused(apply: Any) -> None:
-    """`()` for an operation whose result is used would leave a null operand in the IR."""
+    """Refuse `()` for an operation with a used result: it would leave a null operand in the IR."""
     code = module()
     with pytest.raises(RelaxError, match=r"pattern '<lambda>' for 'relax.sin' returned 0 values for 1 results"):
         apply(code, [Pattern("relax.sin", lambda op, rewriter: ())])
@@ -310,13 +310,13 @@ def test_a_filtered_pattern_leaves_its_place_to_the_next() -> None:
     code = module()
     first = Pattern("relax.sin", replace_by("relax.exp"), after=("relax.cos",), benefit=2)
     apply_greedy(code, [first, Pattern("relax.sin", replace_by("relax.cos"))])
-    # What the second one has made of the first operation is what the first pattern waits for.
+    # The first pattern waits for the result of the second pattern.
     assert op_names(code) == ["relax.cos", "relax.exp", "func.return"]
 
 
 @pytest.mark.parametrize("apply", DRIVERS)
 def test_a_pattern_set_serves_several_contexts(apply: Any) -> None:
-    """The set keeps nothing of a run: patterns that ask for makers are asked again in the next module."""
+    """Check that a pattern set keeps no state of a run: its patterns are looked up again in the next module."""
     patterns = PatternSet(
         [
             Pattern("relax.sin", replace_by("relax.cos"), after=["relax.exp"]),
@@ -335,7 +335,7 @@ def test_a_pattern_set_serves_several_contexts(apply: Any) -> None:
 
 
 def test_a_pattern_set_is_used_while_it_is_used() -> None:
-    """A pattern may run the same set on another module, as one that compiles a part does."""
+    """Run the same set on another module inside of a pattern, like a pattern that compiles a part."""
     inner: list[list[str]] = []
 
     def outer(op: Any, rewriter: Any) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The text of pipelines: what is printed reads back, and junk is refused rather than breaking the parser."""
+"""Text of pipelines: printed text reads back, and malformed text is refused without a crash of the parser."""
 
 from __future__ import annotations
 

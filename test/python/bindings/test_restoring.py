@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What failed leaves no trace: an operation is as before, whatever was changed; handles stay if nothing was."""
+"""Restoration after failures: an operation is as before after any change, and handles stay valid without a change."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ module {
 
 
 def replaced(add: Any, _: Any) -> None:
-    """By another one, of all that it had but its name."""
+    """Replace the operation by another one with the same operands, attributes and types."""
     with ir.InsertionPoint(add), add.location:
         made = ir.Operation.create("arith.subf", [each.type for each in add.results], list(add.operands))
         for name, attribute in add.attributes.items():
@@ -41,7 +41,7 @@ def replaced(add: Any, _: Any) -> None:
 
 
 def placed(add: Any, _: Any) -> None:
-    """The same at another place of the source."""
+    """Recreate the operation with another location."""
     with ir.InsertionPoint(add):
         made = ir.Operation.create(
             add.name,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the bindings' shim changes for a moment, other threads do not notice; afterwards it is as it was."""
+"""Temporary changes of the bindings' shim: other threads do not notice them, and the original state returns."""
 
 from __future__ import annotations
 

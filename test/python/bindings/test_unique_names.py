@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Text in which no two values share a name, of the lit tests' IR: it reads back as the same, and locations stay."""
+"""Text of the lit tests' IR in which no two values share a name: it reads back equal, with the same locations."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ func.func @g(%x: index) attributes {note = "%arg0 % %0"} {
 
 
 def definitions(text: str) -> list[str]:
-    """The names that a text in generic form gives."""
+    """Return the names that a text in generic form defines."""
     results = re.findall(r'^\s*(%[\w$.-]+)(?::\d+)? = "', text, re.MULTILINE)
     arguments = re.findall(r"^\s*\^bb\d+\((.*)\):", text, re.MULTILINE)
     return [*results, *(name for each in arguments for name in re.findall(r"(%[\w$.-]+):", each))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The inventory of upstream passes says what the installed wheel has."""
+"""Inventory of upstream passes, compared with the installed wheel."""
 
 from __future__ import annotations
 
@@ -58,7 +58,10 @@ def test_every_default_parses(context):
 
 
 def test_every_printed_option_is_listed(context):
-    """MLIR's own print of a pass is read here by its braces alone, not by the names in the inventory."""
+    """Compare the options with MLIR's print of a pass.
+
+    The print is split by its braces only, not by the inventory's names.
+    """
     for entry in upstream_passes().values():
         if entry.is_pipeline:
             continue

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Maps that use what they do not have: MLIR's parser refuses them in text, its reader of bytecode takes them."""
+"""Maps that use dimensions they do not have: MLIR's parser refuses them in text, but its bytecode reader accepts
+them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operators say to people and tools: help, signatures, completion, stubs."""
+"""Documentation of operators for people and tools: help, signatures, completion, stubs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPERATORS = [*relax.dialect.ops.values(), *tir.dialect.ops.values()]
 
 
 def _stub(name: str) -> dict[str, ast.FunctionDef]:
-    """The functions that a dialect's stub has, by operator."""
+    """Return the functions in a dialect's stub, by operator."""
     package = {"relax": relax, "tir": tir}[name]
     path = Path(inspect.getfile(package)).with_suffix(".pyi")
     found: dict[str, ast.FunctionDef] = {}
@@ -53,9 +53,7 @@ def test_every_operator_has_help_and_a_signature(operator):
 
 
 def test_the_pages_of_operators_are_current():
-    """Each row's operands, attributes, defaults and sentences, and whether it is Relax's. In a process of its own:
-    other tests declare operators.
-    """
+    """Check the pages of operators in a process of its own, since other tests declare operators."""
     stale = "[str(path) for path, text in gen_operators.pages().items() if path.read_text(encoding='utf-8') != text]"
     command = [sys.executable, "-c", f"import gen_operators; print({stale})"]
     done = subprocess.run(command, cwd=DEV, capture_output=True, text=True, timeout=600, check=False)
@@ -69,7 +67,7 @@ def test_help_tells_the_call_the_meaning_and_each_argument():
     text = shown.getvalue()
     assert "relax.nn.conv2d(data, weight, strides: ints = (1, 1)" in text
     assert "Convolution over H and W." in text
-    assert "out_dtype      dtype = None: absent: the operands' element type" in text
+    assert "out_dtype      dtype = None: element type; default: as the operands" in text
 
 
 def test_signatures_bind_as_the_builder_does():
@@ -84,7 +82,7 @@ def test_signatures_bind_as_the_builder_does():
 
 def test_choices_are_documented_next_to_the_meaning():
     assert "'TopLeft', 'BottomRight'" in relax.nn.attention.__doc__
-    assert "the corner where the triangle" in relax.nn.attention.__doc__
+    assert "corner where the triangle" in relax.nn.attention.__doc__
 
 
 def test_classes_keep_their_own_documentation():

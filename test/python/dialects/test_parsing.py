@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Text that becomes IR: what its locations name."""
+"""Parsing of IR text: locations."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ LINES = 'func.func @f(%a: tensor<2xf32>) {\n  "relax.abs"(%a) : (tensor<2xf32>) 
 )
 @pytest.mark.parametrize("is_file", [False, True], ids=["text", "a file"])
 def test_places_are_those_of_the_text(text: str, places: list[tuple[int, int]], is_file: bool, tmp_path: Path) -> None:
-    """Whether or not there is a module around it, and wherever it comes from."""
+    """Check the locations of text with and without a module around it, from a string and from a file."""
     name = str(tmp_path / "some.mlir")
     Path(name).write_text(text, encoding="utf-8")
     module = rx.Module.from_file(name) if is_file else rx.Module.parse(text, name)
@@ -40,6 +40,6 @@ def test_places_are_those_of_the_text(text: str, places: list[tuple[int, int]], 
 
 
 def test_wrong_places_are_not_made_up() -> None:
-    """What is wrong on the first line is reported where it stands, too."""
+    """Report an error on the first line at its column."""
     with pytest.raises(rx.RelaxError, match=r"some\.mlir:1:35: .*unregistered operation 'relax\.abc'"):
         rx.Module.parse(ONE.replace("relax.abs", "relax.abc"), "some.mlir")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constants whose bytes are not as many as their types say are refused wherever bytes come from outside."""
+"""Constants with more or fewer bytes than their types say are refused at every entry of bytes."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ def test_a_type_that_does_not_say_how_many() -> None:
     ],
 )
 def test_alignments(alignment: str, reason: str) -> None:
-    """MLIR takes memory as it says, and ends the process where there is none such."""
+    """Refuse a wrong alignment: MLIR would allocate such memory, and end the process if it cannot."""
     with pytest.raises(rx.RelaxError) as caught:
         rx.Module.parse(text("tensor<2xf32>", 8, alignment), "some.mlir")
     assert reason in str(caught.value)
 
 
 def test_constants_that_are_left_out_are_read_and_not_compiled() -> None:
-    """As printed for people; what would be computed with them is not known."""
+    """Read constants without bytes, as printed for people, and refuse to compile them."""
     constant = "%c = arith.constant dense_resource<w> : tensor<4xf32>"
     elided = f"func.func @main() -> tensor<4xf32> {{ {constant}\nreturn %c : tensor<4xf32> }}"
     module = rx.Module.parse(elided)
@@ -82,7 +82,7 @@ def test_constants_that_are_left_out_are_read_and_not_compiled() -> None:
 
 
 def wrongly_made() -> rx.Module:
-    """By MLIR's own function, which does not ask."""
+    """Make a wrong constant with MLIR's own function, which does not check it."""
     module = rx.Module()
     with module.function("main", [rx.tensor((4,))]) as f:
         type_ = ir.RankedTensorType.get([4], ir.F32Type.get())
@@ -106,7 +106,7 @@ def test_bytecode() -> None:
 
 
 def test_blobs_of_any_length() -> None:
-    """Lengths have one to nine bytes in bytecode."""
+    """Read lengths of one to nine bytes in bytecode."""
     module = rx.Module()
     with module.context, ir.Location.unknown():
         for count in (0, 1, 63, 64, 127, 128, 8191, 8192, 1_100_000, 2_100_000):
@@ -129,7 +129,7 @@ def test_bytes_of_what_was_read() -> None:
 
 @pytest.mark.parametrize("digits", ["0x0000803F", "0x0000803F0000803F0000803F", "0x0000803F0000", "0x"])
 def test_elements_in_the_text_itself(digits: str) -> None:
-    """MLIR counts these: one element is all of them, or there are as many."""
+    """Accept a single element for all of them, or the right number: MLIR counts them."""
     source = f'module attributes {{relax.held = dense<"{digits}"> : tensor<2xf32>}} {{}}'
     if digits == "0x0000803F":
         assert "dense<1.0" in str(rx.Module.parse(source))

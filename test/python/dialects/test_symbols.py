@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Symbolic dimensions: each simplification, each error, and what unknown sizes do."""
+"""Symbolic dimensions: each simplification, each error, and unknown sizes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from relax_mlir.dialects.core.symbols import (
 )
 from relax_mlir.dialects.core.symbols_expr import make_variable
 
-# What a reader sees. The text on the right is canonical: it reads back to itself.
+# Texts as a reader sees them. The text on the right is canonical: it reads back unchanged.
 
 SIMPLIFIED = {
     "m*k + 1 + 2*n": "2*n + k*m + 1",
@@ -430,7 +430,8 @@ def test_at_most(smaller: str, larger: str, expected: bool) -> None:
 
 
 def test_variables_of_one_name_with_other_limits() -> None:
-    """Comparisons are remembered: what holds for one loop's variable does not for another one's."""
+    """Check that cached comparisons for one loop's variable do not apply to another loop's variable of the same
+    name."""
     few, many = make_variable("v", 3), make_variable("v", 9)
     assert [at_most(each, 3) for each in (few, many)] == [True, False]
     assert [at_most(each // 2, 1) for each in (few, many)] == [True, False]

@@ -54,7 +54,7 @@ properties = draws(400)
 
 
 def numeric(tree: Tree, values: Mapping[str, int]) -> int:
-    """The value by Python's own integers; an example that divides by zero is discarded."""
+    """Return the value by Python's own integers. An example with a division by zero is discarded."""
     if isinstance(tree, tuple):
         operation, left, right = tree
         a, b = numeric(left, values), numeric(right, values)
@@ -64,7 +64,7 @@ def numeric(tree: Tree, values: Mapping[str, int]) -> int:
 
 
 def symbolic(tree: Tree) -> Size:
-    """The expression; an example that is refused (a zero divisor) is discarded."""
+    """Return the expression. A refused example (a zero divisor) is discarded."""
     try:
         return _symbolic(tree)
     except SymbolError:

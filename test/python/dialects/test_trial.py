@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Text and bytecode that MLIR does not survive end no process that asks rx.Module.parse for them."""
+"""Text and bytecode that crash MLIR do not end a process that calls rx.Module.parse."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_bytecode_of_which_bits_are_wrong() -> None:
 
 
 def crash(data: bytes, **arguments: object) -> bytes:
-    """Stands for MLIR, in the process that reads."""
+    """Replace MLIR in the reading process by a function that crashes or loops."""
     del arguments
     if data == b"loop":
         signal.setitimer(signal.ITIMER_PROF, 0.1)
@@ -82,7 +82,7 @@ def test_a_crash_is_an_error(crashing: None) -> None:
 
 
 def survive_once(data: bytes, **arguments: object) -> bytes:
-    """Stands for MLIR, which what it read before has damaged."""
+    """Replace MLIR by a function that crashes at the second input, as if the first input had damaged it."""
     del data, arguments
     _survived.append(True)
     if len(_survived) > 1:
@@ -114,7 +114,7 @@ def test_what_does_not_end_is_an_error(crashing: None) -> None:
 
 
 def test_what_is_read_at_once(crashing: None) -> None:
-    """Usual text, what this project has written itself, and all that a watched process reads."""
+    """Read in this process: usual text, output of this project, and everything that a watched process reads."""
     module = rx.Module.parse(TEXT)
     assert str(copy.deepcopy(module)) == str(pickle.loads(pickle.dumps(module))) == str(module)
     rx.Module.parse(

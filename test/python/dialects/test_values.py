@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Python's operators on the values of graphs: what they compute, and what they say where they cannot."""
+"""Python's operators on the values of graphs: their results, and their errors."""
 
 from __future__ import annotations
 

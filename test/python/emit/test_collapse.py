@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which loops can run as one."""
+"""Loops that can be collapsed into one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from relax_mlir.emit.collapse import AxisStep, are_neighbours, chains
 
 
 def walk(*loops: int | tuple[int, ...]) -> list[AxisStep]:
-    """The steps along the axes of an operand: each a loop, or a sum of several."""
+    """Return the steps along the axes of an operand: each is a loop, or a sum of several."""
     return [
         AxisStep(axis, loop, frozenset({loop})) if isinstance(loop, int) else AxisStep(axis, None, frozenset(loop))
         for axis, loop in enumerate(loops)

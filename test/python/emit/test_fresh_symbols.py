@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names for sizes that a rule makes are none that the module has."""
+"""Fresh names for sizes of a rule: none of them exists in the module."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whether an operation writes each element of its output once."""
+"""Detection of operations that write each element of their output exactly once."""
 
 from __future__ import annotations
 

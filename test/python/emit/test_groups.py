@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fills that a reduction on memory starts from, and the epilogues behind it."""
+"""Fills before a reduction on memory, and its epilogues."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def operations(modules: list[rx.Module], *lines: str) -> list[Operation]:
 
 
 def group_in(ops: list[Operation]) -> tuple[list[str], int]:
-    """The names of what starts the sum, with how many epilogues there are."""
+    """Return the names of the operations that start the sum, and the number of epilogues."""
     (place,) = [place for place, op in enumerate(ops) if op.name == "linalg.generic" and GenericOp(op).reductions]
     group = group_of(
         ops[place],

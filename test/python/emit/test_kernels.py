@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs that rules bring with them: one for each kernel and types, under names that nothing else has."""
+"""PrimFuncs of rules: one for each kernel and types, with unique names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ func.func @taken(%x: memref<4xf32>, %out: memref<4xf32>) attributes {tir.prim_fu
 
 
 def mine(*buffers: Any) -> None:
-    """Loops that do nothing."""
+    """Emit loops that do nothing."""
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def symbols(module: Any) -> set[str]:
 
 
 def added(module: Any, kernel: Any, known: dict[Any, str], *types: str) -> str:
-    """For inputs of these types, of which the last one is the result's, too."""
+    """Return a kernel's symbol for inputs of these types. The last type is also the result's."""
     parsed = [ir.Type.parse(text) for text in types]
     return kernel_symbol(kernel, parsed, parsed[-1:], known, module.operation)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Numbers: SSA values with Python's operators, which know their sign and fold what is known of sizes."""
+"""Numbers: SSA values with Python's operators that track their sign and fold known sizes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_constants_wrap(block: Any) -> None:
 
 
 def test_values_and_numbers_are_one(block: Any) -> None:
-    """A rule of another package may say `number(x)` of a Number, use its SSA value, and return either."""
+    """Accept `number(x)` of a Number in a rule of another package, its SSA value, and either as a result."""
     x, memref = number(block.arguments[3]), block.arguments[4]
     assert number(x) is x and isinstance(x, ir.Value) and x.value == block.arguments[3]
 

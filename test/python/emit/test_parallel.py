@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Grains of loops that threads share: what the run works out is what is known of the same sizes while compiling."""
+"""Grains of parallel loops: the computation at run time agrees with the computation at compile time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TEXT = "func.func private @grain(index)\nfunc.func @f() {\n  return\n}"
 
 
 def of_run(cases: list[tuple[int, int]]) -> list[int]:
-    """The grains of that many steps of that many nanoseconds, by arithmetic on indices."""
+    """Return the grains for numbers of steps with durations in nanoseconds, by arithmetic on indices."""
     module = rx.Module.parse(TEXT)
     (end,) = (op for op in operations_in(module.operation) if op.name == "func.return")
     with module.context, ir.InsertionPoint(end), end.location:
@@ -50,7 +50,7 @@ def test_the_run_shares_as_is_known() -> None:
     [(True, 4, 1, 1), (False, 4, 1, None), (False, 6400, 10**6, 200)],
 )
 def test_grains_of_steps(are_apart: bool, steps: int, flops: int, grain: int | None) -> None:
-    """Where steps are threads' of their own each is a grain, whatever it is worth; a loop that is none is serial."""
+    """Make each step a grain inside of steps_apart, whatever its work. A loop without a grain is serial."""
     module = rx.Module.parse(TEXT)
     (end,) = (op for op in operations_in(module.operation) if op.name == "func.return")
     with module.context, ir.InsertionPoint(end), end.location, parallel.steps_apart(are_apart):

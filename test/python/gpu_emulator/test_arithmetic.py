@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Single instructions against numpy, Python's integers and exact fractions, on numbers that are hard to round."""
+"""Single instructions against numpy, Python's integers and exact fractions, on numbers that are difficult to round."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _register(kind: str, number: int) -> str:
 
 
 def apply(instruction: str, result: str, *inputs: tuple[str, Any]) -> Any:
-    """One thread for each element: `instruction` has places {0}, {1}, ...; {0} is the result."""
+    """Compute each element in one thread. `instruction` has the places {0}, {1}, ...; {0} is the result."""
     count = len(inputs[0][1])
     body, names = [], [_register(result, 0)]
     for number, (kind, _) in enumerate(inputs, 1):
@@ -253,7 +253,7 @@ def test_floats(kind: str, name: str) -> None:
 
 
 def _rounded(exact: Fraction, mode: str) -> numpy.float32:
-    """To float32, by integers alone."""
+    """Round to float32 with integer arithmetic only."""
     if exact == 0:
         return numpy.float32(0)
     negative, size = exact < 0, abs(exact)
@@ -305,7 +305,7 @@ def test_a_fused_product_of_float64_is_rounded_once() -> None:
 
 @pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
 def test_roundings_of_float64(mode: str) -> None:
-    """The result is on the right side, and the next number is not; what is exact stays."""
+    """Check that results lie on the right side with no closer number, and that exact results stay exact."""
     random = numpy.random.default_rng(6)
     a, b, c = (random.standard_normal(64) for _ in range(3))
     a[:16], b[:16], c[:16] = numpy.arange(-8, 8), 3.0, 0.5

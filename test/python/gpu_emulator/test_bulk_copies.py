@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Bulk copies and mbarriers in the emulator: what comes where and when; what a device would get wrong is found."""
+"""Bulk copies and mbarriers in the emulator: positions and order of the copies, and errors that a device would make."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _ENCODED = {
 
 
 class _Map:
-    """128 bytes at a multiple of 64."""
+    """128 bytes at a multiple of 64, the alignment of tensor maps."""
 
     def __init__(self) -> None:
         self._memory = ctypes.create_string_buffer(256)
@@ -47,7 +47,7 @@ class _Map:
 
 
 def encoded(driver: EmulatedCuda, map_: _Map, **changes: Any) -> int:
-    """What the driver answers to a map of these."""
+    """Return the driver's status for a tensor map with these values."""
     given = {**_ENCODED, **changes}
     lists = [
         (kind * len(given[name]))(*given[name])
@@ -62,7 +62,7 @@ def encoded(driver: EmulatedCuda, map_: _Map, **changes: Any) -> int:
 
 
 def copied(matrix: Any = None, **changes: str) -> Any:
-    """What threads find in shared memory, 16 bytes each."""
+    """Return the shared memory that threads read after the copy, 16 bytes each."""
     driver, map_ = started(capability=(9, 0)), _Map()
     if matrix is None:
         matrix = numpy.arange(_ROWS * _COLUMNS, dtype=numpy.uint16).reshape(_ROWS, _COLUMNS)
@@ -79,7 +79,7 @@ def copied(matrix: Any = None, **changes: str) -> Any:
 
 
 def wanted(column: int, row: int) -> Any:
-    """The box that begins there, zeros beyond the matrix, pieces turned by their lines' numbers."""
+    """Return the box at this position, with zeros beyond the matrix, swizzled by the lines' numbers."""
     matrix = numpy.arange(_ROWS * _COLUMNS).reshape(_ROWS, _COLUMNS)
     around = numpy.pad(matrix, 128)[128 + row :, 128 + column :][:_LINES, :_LINE].reshape(_LINES, 8, 8)
     lines = numpy.arange(_LINES)[:, None]
@@ -93,7 +93,7 @@ def test_boxes(column: int, row: int) -> None:
 
 
 def test_a_second_phase() -> None:
-    """Of the other parity; what was there is overwritten when all have read it."""
+    """Wait for the phase of the other parity, and overwrite the tile after all threads have read it."""
     again = "".join([_PARTS["expect"], _PARTS["copy"].replace("%r2}", "%r1}")])
     wait = _PARTS["wait"].replace("again", "once_more").replace(", 0;", ", 1;")
     text = f"bar.sync 0; {again} {wait} {_PARTS['read']}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the emulator finds wrong in kernels: of each kind one that commits the fault, next to it one that does not."""
+"""Checks of the emulator: for each kind of fault a kernel with the fault, and a similar kernel without it."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_races_can_be_let_through() -> None:
 
 @pytest.mark.parametrize("order", ["forward", "backward", "random"])
 def test_a_block_that_reads_what_another_writes(order: str) -> None:
-    """In any order, and in chunks of one block."""
+    """Detect the race in any order of the blocks, and in chunks of one block."""
     body = f"""{_PLACE} st.global.u32 [%d11], %r63;
     xor.b32 %r10, %r63, OTHER; mul.wide.u32 %d14, %r10, 4; add.s64 %d15, %d1, %d14;
     bar.sync 0;
@@ -178,7 +178,7 @@ def test_constants_are_not_written() -> None:
 
 
 def test_a_barrier_that_part_of_a_warp_passes() -> None:
-    """The others stand at another one."""
+    """Report threads of a warp at another barrier."""
     body = """setp.lt.u32 %p1, %r60, BOUND; @%p1 bra low; bar.sync 0; bra.uni end;
     low: bar.sync 0; end:"""
     run(kernel(body.replace("BOUND", "32"), 0), block=64)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The emulated driver by its C functions: what it answers, in order and out of it."""
+"""C functions of the emulated driver: their answers in the right and in the wrong order."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_a_place_is_used_again_when_all_have_been() -> None:
 
 
 def test_what_was_freed_last_is_used_again_last() -> None:
-    """So that a use after free is seen as one, however long a process runs."""
+    """Reuse memory late, so that a use after free is recognized however long a process runs."""
     driver = started(memory_bytes=1 << 22)
     before = 0
     for _ in range(40):
@@ -350,7 +350,7 @@ def test_a_graph_has_what_it_allocates_only_while_it_runs() -> None:
     must(driver, driver.cuMemAllocAsync(ctypes.byref(place), 128, stream))
     must(driver, driver.cuMemcpyDtoDAsync_v2(place.value, address, 128, stream))
     must(driver, driver.cuMemFreeAsync(place.value, stream))
-    # Each launch has it as new: what the last one left there is no value.
+    # Each launch has new shared memory: values of the last launch do not count.
     must(driver, driver.cuStreamEndCapture(stream, ctypes.byref(graph)))
     must(driver, driver.cuGraphInstantiateWithFlags(ctypes.byref(ready), graph, 0))
     must(driver, driver.cuGraphLaunch(ready, stream))

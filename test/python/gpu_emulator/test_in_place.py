@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The emulator in the driver's place: relax-check runs there, and a fault ends one program, not the process."""
+"""Emulator in the driver's place: relax-check uses it, and a fault ends one program, not the process."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PLUGIN = Path(gpu_emulator.__file__).with_name("in_place.py")
 
 @pytest.mark.slow
 def test_the_kit_runs_on_it() -> None:
-    """In a process of its own, in which the emulator stays."""
+    """Run the kit in a process of its own, since the emulator stays in the process."""
     given = [
         "cuda",
         f"--load-plugin={PLUGIN}",
@@ -42,6 +42,6 @@ def test_a_fault_is_told_and_the_next_program_runs() -> None:
         run_ = built([rx.tensor((3,))], relax.exp, target="cuda").copying()["main"]
         run_(x)
         with pytest.raises(Exception, match=r"exp.*reads 4 bytes|unwritten"):
-            run_(x)  # what it reads was never copied
+            run_(x)  # the argument was never copied
         again = built([rx.tensor((3,))], relax.exp, target="cuda").copying()["main"]
         numpy.testing.assert_allclose(numpy.from_dlpack(again(x)), numpy.exp(x), rtol=1e-6)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Device memory that the host uses behind its end, or that one stream gives back while another works on it."""
+"""Use of freed device memory by the host, and memory that one stream frees while another uses it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _FILL = f"""{HEADER}
 
 
 def _fill(driver: EmulatedCuda, address: int, stream: int | None = None) -> int:
-    """By a kernel."""
+    """Fill memory with a kernel."""
     kernel, given = loaded(driver, _FILL, "fill"), pointers([ctypes.c_uint64(address)])
     return int(driver.cuLaunchKernel(kernel, 1, 1, 1, 32, 1, 1, 0, stream, given, None))
 
@@ -44,7 +44,7 @@ def _stream(driver: EmulatedCuda, flags: int = 1) -> int:
 
 
 def _wait(driver: EmulatedCuda, stream: int, other: int) -> None:
-    """By an event."""
+    """Let a stream wait for another one through an event."""
     event = ctypes.c_uint64()
     must(driver, driver.cuEventCreate(ctypes.byref(event), 2))
     must(driver, driver.cuEventRecord(event.value, other))
@@ -64,7 +64,7 @@ _TOUCHES: dict[str, Callable[[EmulatedCuda, int, Any], int]] = {
 
 @pytest.mark.parametrize("name", _TOUCHES)
 def test_what_the_host_does_with_freed_memory(name: str) -> None:
-    """Copies, fills, and memory that is given back again: reported with what gave it back, behind which kernel."""
+    """Report copies, fills and frees of freed memory, with the call that freed it and the kernel before that call."""
     driver = started()
     address = _allocate(driver)
     must(driver, _fill(driver, address))
@@ -77,7 +77,7 @@ def test_what_the_host_does_with_freed_memory(name: str) -> None:
 
 
 def test_memory_of_a_graph_is_used_behind_its_end() -> None:
-    """Between two launches it is taken away as well."""
+    """Invalidate memory of a graph between two launches."""
     driver = started()
     stream, graph, executable = _stream(driver), ctypes.c_uint64(), ctypes.c_uint64()
     kernel = loaded(driver, _FILL, "fill")
@@ -125,7 +125,7 @@ def test_memory_that_another_stream_still_works_on(wait: str) -> None:
 
 @pytest.mark.parametrize("flags", [0, 1])
 def test_memory_that_another_stream_asks_for(flags: int) -> None:
-    """A stream that is made without flags waits for the one without a name."""
+    """Order a stream without flags after the default stream."""
     driver = started()
     address = _allocate(driver)
     _fill(driver, address, _stream(driver, flags))

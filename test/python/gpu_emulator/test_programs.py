@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whole kernels as LLVM's back end writes them: branches, loops, calls, tables, local memory, libdevice's functions."""
+"""Whole kernels from LLVM's back end: branches, loops, calls, tables, local memory, libdevice's functions."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ end:
 @pytest.mark.parametrize("level", [0, 3])
 @pytest.mark.parametrize("chunk", [1, 1 << 16])
 def test_threads_go_their_own_ways(level: int, chunk: int) -> None:
-    """Loops of different lengths, two ways out, a call that branches, threads beyond the end."""
+    """Run loops of different lengths, two exits, a call that branches, and threads beyond the end."""
     start = numpy.random.default_rng(1).integers(1, 200, 300).astype(numpy.uint32)
 
     def steps(x: int) -> int:
@@ -200,7 +200,7 @@ def test_functions_of_libdevice(name: str) -> None:
     assert (ulps[found[good] != expected[good]] <= 4).all()
 
 
-# Tiles of 16 x 16 by 16 x 8, in two stages: what cp.async has brought is loaded by ldmatrix and multiplied by mma.
+# Tiles of 16 x 16 by 16 x 8, in two stages: ldmatrix loads the data of cp.async, and mma.sync multiplies it.
 _STAGE = """
     add.u32 %r20, %r2, {offset}; add.u32 %r21, %r20, %r3;
     cp.async.cg.shared.global [%r21], [%d11+{source}], 16;

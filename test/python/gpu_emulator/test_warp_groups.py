@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""wgmma in the emulator: against numpy, and what a device would compute wrongly without a word is found."""
+"""wgmma in the emulator: results against numpy, and detection of errors that a device computes silently."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _PARTS = {
 
 
 def _swizzled(values: Any) -> Any:
-    """Lines of 64 halves whose pieces of 16 bytes are turned by the line's number among eight."""
+    """Swizzle lines of 64 halves: the index of each 16-byte piece is XORed with the line's number modulo 8."""
     pieces = values.reshape(len(values), 8, 8)
     lines = numpy.arange(len(values))[:, None]
     return pieces[lines, numpy.arange(8)[None] ^ lines % 8].reshape(len(values), _LINE)
 
 
 def multiplied(**changes: str) -> tuple[Any, Any]:
-    """What a kernel of these parts computes, and what it should: ones and the product."""
+    """Return the result of a kernel with these parts, and the expected result: ones plus the product."""
     random = numpy.random.default_rng(11)
     rows, columns = (random.integers(-8, 8, (count, _LINE)).astype(numpy.float16) for count in (64, _COLUMNS))
     given = numpy.concatenate([_swizzled(rows), _swizzled(columns)])
@@ -96,7 +96,7 @@ def test_what_is_found(part: str, text: str, words: str) -> None:
         multiplied(**{part: text})
 
 
-#: The left factor of a lane in registers, of rows that lie one behind the other as they are.
+#: The left factor of a lane in registers, from contiguous rows without a swizzle.
 _OWN = """shr.u32 %r5, %r60, 5; mul.lo.u32 %r5, %r5, 16; and.b32 %r6, %r60, 31; shr.u32 %r7, %r6, 2;
     add.u32 %r5, %r5, %r7; mul.lo.u32 %r5, %r5, 32; and.b32 %r6, %r6, 3; mul.lo.u32 %r6, %r6, 4;
     add.u32 %r5, %r5, %r6; mul.wide.u32 %d9, %r5, 1; add.s64 %d13, %d1, %d9; add.s64 %d13, %d13, """

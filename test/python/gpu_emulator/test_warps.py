@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What threads do together: shuffles, votes, reductions by barriers, atomics, matrices; against numpy."""
+"""Cooperation of threads: shuffles, votes, reductions by barriers, atomics, matrices; against numpy."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LANES = numpy.arange(32)
 
 
 def _each_thread(body: str, *arrays: Any, count: int = 64, block: int = 64, dtype: Any = numpy.uint32) -> Any:
-    """Runs `body`, which has its argument in %r1 and gives its result in %r0, in each thread."""
+    """Run `body` in each thread, with its argument in %r1 and its result in %r0."""
     given = arrays or (numpy.arange(count, dtype=numpy.uint32),)
     text = f"""mul.wide.u32 %d10, %r63, 4; add.s64 %d11, %d1, %d10; ld.global.u32 %r1, [%d11];
         {body}
@@ -41,7 +41,7 @@ def test_shuffles() -> None:
 
 
 def test_lanes_that_come_at_different_times() -> None:
-    """Each half of a warp shuffles for itself, in another branch."""
+    """Shuffle each half of a warp separately, in another branch."""
     body = """setp.lt.u32 %p1, %r1, 16; @%p1 bra low;
         shfl.sync.bfly.b32 %r0, %r1, 1, 31, 0xffff0000; bra.uni end;
         low: shfl.sync.bfly.b32 %r0, %r1, 2, 31, 0x0000ffff;
@@ -89,7 +89,7 @@ def test_reductions_by_barriers() -> None:
 
 
 def test_a_barrier_of_some_warps() -> None:
-    """One warp produces and goes on, the other waits for it."""
+    """Let one warp produce and continue, and the other warp wait for it."""
     body = """.shared .align 4 .b8 tile[128]; mov.u32 %r0, 0; shl.b32 %r2, %r60, 2; mov.u32 %r3, tile;
         setp.ge.u32 %p1, %r60, 32; @%p1 bra consume;
         add.u32 %r4, %r3, %r2; st.shared.u32 [%r4], %r1; bar.arrive 1, 64; bra.uni end;
@@ -100,7 +100,7 @@ def test_a_barrier_of_some_warps() -> None:
 
 
 def test_atomics_take_turns() -> None:
-    """Each thread gets a number of its own."""
+    """Check that each thread gets a different number."""
     text = """atom.global.add.u32 %r2, [%d1], 1; mul.wide.u32 %d10, %r2, 4; add.s64 %d11, %d2, %d10;
         st.global.u32 [%d11], %r63;"""
     counter, order = run(kernel(text, 2), numpy.zeros(1, "u4"), Result((256,), numpy.uint32), block=64, grid=4)
@@ -141,7 +141,7 @@ def test_a_loop_of_compare_and_swap() -> None:
 
 
 def _fragments(matrix: Any, per: int, is_left: bool) -> Any:
-    """For each lane its registers' elements."""
+    """Return the elements of each lane's registers."""
     group, inner = _LANES[:, None, None] // 4, _LANES[:, None, None] % 4
     at = numpy.arange(per)[None, None, :]
     rows, depth = matrix.shape if is_left else matrix.shape[::-1]

@@ -6,8 +6,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import ml_dtypes
-import numpy
 import pytest
 from run_text import equal, run
 
@@ -188,34 +186,6 @@ def test_select() -> None:
         return %3, %5 : vector<2xi32>, vector<2xi32>""")
     equal(each, [1, 4])
     equal(one, [3, 4])
-
-
-def test_floats_are_rounded_after_each_operation() -> None:
-    text = """
-        func.func @main(%x: tensor<1xbf16>) -> tensor<1xbf16> {
-          %0 = arith.constant dense<256.0> : tensor<1xbf16>
-          %1 = arith.addf %x, %0 : tensor<1xbf16>
-          %2 = arith.subf %1, %0 : tensor<1xbf16>
-          return %2 : tensor<1xbf16>
-        }"""
-    one = numpy.array([0.5], ml_dtypes.bfloat16)
-    assert run(text, one) == 0
-    assert run(text, one, wide=True) == 0.5
-
-
-def test_wide_floats_are_rounded_where_their_bits_are_looked_at() -> None:
-    """A function finds the nearest integer by what rounding leaves of a sum."""
-    text = """
-        func.func @main(%x: f32) -> (f32, i32) {
-          %0 = arith.constant 12582912.0 : f32
-          %1 = arith.addf %x, %0 : f32
-          %2 = arith.subf %1, %0 : f32
-          %3 = arith.bitcast %1 : f32 to i32
-          %4 = arith.constant 1262485504 : i32
-          %5 = arith.subi %3, %4 : i32
-          return %2, %5 : f32, i32
-        }"""
-    assert run(text, 2.7, wide=True) == (3.0, 3)
 
 
 def test_index() -> None:

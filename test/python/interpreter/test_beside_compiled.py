@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One case for each operator, interpreted and compiled for llvm: two ways to the same numbers."""
+"""One case for each operator, interpreted and compiled for llvm: both must give the same numbers."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.5, -3.5, 1e-3, numpy.inf, -numpy.inf, numpy.
 
 
 def special(dtype: str) -> Any:
-    """The ends of the range, what is special, and some at random."""
+    """Return the ends of the range, the special values, and some random values."""
     random, stored = numpy.random.default_rng(11), storage_dtype(dtype)
     if dtype[:2] == "f8":
         return numpy.arange(0, 256, 11, dtype="uint8").view(stored)
@@ -63,7 +63,7 @@ def special(dtype: str) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["i4", "ui4", "i8", "ui8", "i16", "i32", "ui32", "i64", "ui64", *_TOLERANCES])
 def test_special_values(dtype: str) -> None:
-    """Each with each."""
+    """Compare all pairs of special values."""
     values = special(dtype)
     x, y = (numpy.ascontiguousarray(each.ravel()) for each in numpy.meshgrid(values, values))
     is_float = dtype in _TOLERANCES

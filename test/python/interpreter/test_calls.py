@@ -30,7 +30,7 @@ def test_in_destination_passing_style() -> None:
     def packed(x: Any, out: Any) -> None:
         assert x.dtype == out.dtype == "float32"
         out[:] = x * 2
-        x[:] = 0  # which nobody sees
+        x[:] = 0  # nothing sees this write
 
     same, found = run(calling("call_dps_packed"), X, packed=packed)
     assert (same.tolist(), found.tolist()) == ([1, 2], [2, 4])
@@ -68,7 +68,7 @@ def test_registered_with_tvm_ffi() -> None:
 
     text = calling("call_dps_packed").replace('"packed"', '"packed_for_reference"')
     assert run(text, X)[1].tolist() == [3, 6]
-    with pytest.raises(rx.RefusalError, match=r'there is no function "packed": give it, functions=\{"packed": ...\}'):
+    with pytest.raises(rx.RefusalError, match=r'there is no function "packed": pass it by functions=\{"packed": ...\}'):
         run(calling("call_dps_packed"), X)
 
 

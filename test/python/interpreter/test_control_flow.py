@@ -43,7 +43,7 @@ func.func @main(%take: tensor<i1>, %x: {_N}) -> ({_N}, tensor<1xi64>) {{
 
 
 def test_a_loop_whose_sizes_change_from_step_to_step() -> None:
-    """A symbol inside of the loop is another size each time."""
+    """Change the size of a symbol inside of the loop in each iteration."""
     run = main("""
 func.func @main(%x: tensor<?xi64, #relax.sym<["n"]>>) -> tensor<?xi64> {
   %0 = "relax.match_cast"(%x) : (tensor<?xi64, #relax.sym<["n"]>>) -> tensor<?xi64>

@@ -22,7 +22,7 @@ from interpreted import meant
     ],
 )
 def test_of_floats(dtype: str, expected: list[int]) -> None:
-    """Towards zero, to the limits, NaN is 0 but true."""
+    """Truncate, saturate, and convert NaN to 0 or true."""
     x = numpy.array([numpy.nan, numpy.inf, -numpy.inf, -2.9, 1e20, -0.0])
     wanted = [min(each, 2**63 - 1) for each in expected]
     assert meant("astype", x, dtype=dtype).astype(object).tolist() == wanted
@@ -62,7 +62,7 @@ def test_bits(values: Any, dtype: str, expected: list[Any]) -> None:
 
 
 def test_moved_elements_keep_their_bits() -> None:
-    """The bits that a NaN has, too."""
+    """Keep the bits of a NaN, too."""
     x = numpy.array([0x7F, 0xFF], "uint8").view(ml_dtypes.float8_e4m3fn)
     for name, options in (("flip", {"axis": 0}), ("reshape", {"shape": (2, 1)}), ("tile", {"repeats": [1]})):
         assert sorted(meant(name, x, **options).view("uint8").ravel().tolist()) == [0x7F, 0xFF]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What elementwise operators mean where that is subtle: integers that do not fit, division by zero, bits, NaN."""
+"""Subtle semantics of elementwise operators: integer overflow, division by zero, bits, NaN."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ import ml_dtypes
 import numpy
 import pytest
 from interpreted import meant
+from run_text import equal
+
+import relax_mlir as rx
 
 
 def ints(*values: int, dtype: Any = "int8") -> Any:
@@ -59,7 +62,7 @@ def test_the_smallest_integer_has_no_absolute_value() -> None:
 
 
 def test_floats_are_rounded_once() -> None:
-    """In f64 first, and then to the element type: ml_dtypes would round by way of f32."""
+    """Compute in f64 and round once to the element type. ml_dtypes would round by way of f32."""
     wide, narrow = numpy.array([1 + 2**-8 + 2**-40]), numpy.array([1.0])
     assert meant("astype", wide * narrow, dtype="bfloat16").tolist() == [1.0078125]
     x = numpy.array([2049.0], "float16")
@@ -92,7 +95,7 @@ def test_special_numbers() -> None:
 
 
 def test_floor_of_the_exact_quotient() -> None:
-    """As numpy and torch have it: rounded to f32, 2.5 / 0.001 is 2500."""
+    """Compute the exact quotient like numpy and torch. Rounded to f32, 2.5 / 0.001 is 2500."""
     assert meant("floor_divide", numpy.float32([2.5]), numpy.float32([0.001])).tolist() == [2499.0]
 
 
@@ -116,3 +119,13 @@ def test_functions_of_floats(dtype: Any) -> None:
     numpy.testing.assert_allclose(
         meant("erf", x).astype(float), [0.2763264, 0.5204999, 0.7111556], rtol=max(tolerance, 1e-6)
     )
+
+
+def test_half_powers_of_infinities() -> None:
+    """Check a scalar exponent of 0.5: the power of -inf is inf, although its square root is NaN."""
+    module = rx.Module()
+    with module.function("main", [rx.tensor((3,)), rx.tensor(())]) as f:
+        f.returns(rx.relax.power(*f.args))
+    x = numpy.array([-numpy.inf, numpy.inf, 4], "float32")
+    equal(rx.reference(module)["main"](x, numpy.float32(0.5)), [numpy.inf, numpy.inf, 2])
+    equal(rx.compile(module)["main"](x, numpy.array(0.5, "float32")), [numpy.inf, numpy.inf, 2])

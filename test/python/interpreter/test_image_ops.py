@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Resized and sampled images: where coordinates are, what is outside."""
+"""Resized and sampled images: coordinates, and elements outside of the image."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_coordinates(mode: str, expected: list[float]) -> None:
      ("round_prefer_ceil", [1, 3]), ("", [0, 2])],
 )  # fmt: skip
 def test_nearest_elements(rounding: str, expected: list[float]) -> None:
-    """At 0.5 and 2.5."""
+    """Sample at 0.5 and 2.5."""
     assert resized(2, method="nearest_neighbor", rounding_method=rounding) == expected
 
 
@@ -64,7 +64,7 @@ def test_layouts_and_types() -> None:
     "padding, expected", [("zeros", [0.0, 0.0, 3.0]), ("border", [0.0, 0.0, 3.0]), ("reflection", [1.5, 0.0, 3.0])]
 )
 def test_sampled_outside(padding: str, expected: list[float]) -> None:
-    """At -2, -1 and 1, which are the ends of the row's first and last elements' centers."""
+    """Sample at -2, -1 and 1. The latter two are the centers of the row's first and last elements."""
     grid = numpy.array([[[[-2.0, -1.0, 1.0]], [[0.0, 0.0, 0.0]]]], "float32")
     found = meant("image.grid_sample", ROW, grid, padding_mode=padding, align_corners=True)
     assert found[0, 0, 0].tolist() == expected

@@ -64,7 +64,7 @@ def test_reversed_sequences() -> None:
     [("update", 3), ("add", 16), ("mul", 60), ("max", 10), ("min", 1), ("mean", 4)],
 )
 def test_written_several_times(reduction: str, expected: int) -> None:
-    """Of one of four places: 10 is there, and 2, 1 and 3 come."""
+    """Write 2, 1 and 3 to the same place, which holds 10."""
     data = numpy.array([[10, 7]], "int16")
     indices, updates = numpy.array([[0, -2, 0]]), numpy.array([[2, 1, 3]], "int16")
     found = meant("scatter_elements", data, indices, updates, axis=1, reduction=reduction)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products: in which type they are added up, of vectors, of booleans, of nothing."""
+"""Products: types of their sums, vectors, booleans, empty operands."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graph functions on memory: called as the graph's are, with what they take and give that is no tensor."""
+"""Graph functions on memory: their calls equal those of the graph, also for arguments and results other than
+tensors."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ from typing import Any
 
 import numpy
 import pytest
+from relax_mlir.interpreter import compiled
 from run_text import equal
 
 import relax_mlir as rx
@@ -84,3 +86,34 @@ def test_inputs_that_are_no_memory_in_order_stay_as_they_are() -> None:
     x = numpy.arange(6, dtype="float32").reshape(2, 3).T
     equal(rx.reference(lowered(module, "parallel"))["main"](x), -x)
     equal(x, numpy.arange(6).reshape(2, 3).T)
+
+
+INSTRUCTION = """
+func.func private @f(%x: memref<4xi32>) attributes {{tir.prim_func}} {{
+  %c0 = arith.constant 0 : index
+  %0 = memref.load %x[%c0] : memref<4xi32>
+  %1 = vector.broadcast %0 : i32 to vector<16xi32>
+  %2 = llvm.call_intrinsic "{name}"(%1, %1, %1) : (vector<16xi32>, vector<16xi32>, vector<16xi32>) -> vector<16xi32>
+  %3 = vector.extract %2[0] : i32 from vector<16xi32>
+  memref.store %3, %x[%c0] : memref<4xi32>
+  return
+}}
+func.func @main(%x: tensor<4xi32>) -> tensor<4xi32> {{
+  %0 = "relax.call_tir_inplace"(%x) {{func = @f, inplace_indices = array<i64: 0>}} : (tensor<4xi32>) -> tensor<4xi32>
+  return %0 : tensor<4xi32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("llvm.x86.avx512.vpdpbusd.512", "runs llvm.x86.avx512.vpdpbusd.512 only on a CPU with avx512vnni"),
+        ("llvm.x86.unheard.of", "cannot run llvm.x86.unheard.of: the CPU feature that it needs is unknown"),
+    ],
+)
+def test_instructions_that_the_cpu_lacks_are_refused(name: str, message: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refuse the call: LLVM would end the process."""
+    monkeypatch.setattr(compiled, "host_features", frozenset)
+    module = rx.Module.parse(INSTRUCTION.format(name=name))
+    with pytest.raises(rx.RefusalError, match=message):
+        rx.reference(module)["main"](numpy.arange(4, dtype="int32"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Other shapes and orders, joining and taking apart, with sizes that are known at run time only."""
+"""Reshaping, permutation, joining and splitting, with sizes that are known at run time only."""
 
 from __future__ import annotations
 

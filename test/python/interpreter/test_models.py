@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whole models, interpreted and compiled for llvm; quantized ones to the last bit."""
+"""Whole models, interpreted and compiled for llvm. Quantized models agree to the last bit."""
 
 from __future__ import annotations
 

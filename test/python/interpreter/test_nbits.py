@@ -39,7 +39,7 @@ def test_blocks_and_panels() -> None:
     numpy.testing.assert_allclose(found, x @ matrix.T + bias, rtol=1e-5)
 
     def panels(array: Any) -> Any:
-        """Of two columns each."""
+        """Split columns into panels of two, with one column of zeros at the end."""
         whole = numpy.concatenate([array, numpy.zeros((1, *array.shape[1:]), array.dtype)])
         return numpy.moveaxis(whole.reshape(2, 2, *array.shape[1:]), 1, min(2, whole.ndim))
 

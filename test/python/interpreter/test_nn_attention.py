@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention: which keys are seen, heads that serve several, caches, sequences end to end."""
+"""Attention: masks, heads that serve several queries, caches, concatenated sequences."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_query_that_sees_nothing() -> None:
 
 
 def test_scores() -> None:
-    """exp(2 * scale * key + bias) by its sum."""
+    """Compute exp(2 * scale * key + bias) divided by its sum."""
     query, key = numpy.full((1, 1, 1, 1), 2.0), numpy.array([0.0, 1.0]).reshape(1, 2, 1, 1)
     value, bias = numpy.array([0.0, 1.0]).reshape(1, 2, 1, 1), numpy.log([[[[1.0, 3.0]]]])
     share = lambda power: power / (1 + power)  # noqa: E731

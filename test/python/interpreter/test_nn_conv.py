@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions by hand, and beside onnxruntime's; layouts, groups, sums of integers."""
+"""Convolutions by hand, and against onnxruntime; layouts, groups, sums of integers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Normalizations by hand: along which axes, with which parameters, by whose mean."""
+"""Normalizations by hand: axes, parameters, means."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ONES, ZEROS = numpy.ones(3), numpy.zeros(3)
 
 
 def test_layers() -> None:
-    """Variances are those of all elements: of 1 and 3 it is 1."""
+    """Compute the variance over all elements: the variance of 1 and 3 is 1."""
     pair = X[:, :2]
     found = meant("nn.layer_norm", pair, ONES[:2] * 2, ONES[:2], axes=(-1,), epsilon=0.0)
     assert found.tolist() == [[-1, 3], [-1, 3]]
@@ -33,7 +33,7 @@ def test_root_mean_squares() -> None:
 
 
 def test_channels() -> None:
-    """One row a channel: of a group of two channels the variance is that of four elements."""
+    """Normalize rows of one channel each. In a group of two channels the variance is over four elements."""
     x = numpy.array([0.0, 2.0, 4.0, 6.0]).reshape(1, 2, 2)
     scale = numpy.array([1.0, 10.0])
     common: Any = {"channel_axis": 1, "axes": (2,), "epsilon": 0.0}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pooling by hand: windows that reach over the end, what means count, integers."""
+"""Pooling by hand: windows beyond the end, divisors of means, integers."""
 
 from __future__ import annotations
 

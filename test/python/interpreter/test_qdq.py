@@ -30,7 +30,7 @@ def test_to_integers(dtype: str, zero_point: int, expected: Any) -> None:
 
 
 def test_quotients_are_of_f32() -> None:
-    """1.05 / 0.7 is below 1.5 in f64, and 1.5 in f32, by which it is halfway."""
+    """Divide in f32, where 1.05 / 0.7 is the tie 1.5, which is smaller in f64."""
     x, scale = numpy.array([1.05], "float32"), numpy.array(0.7, "float32")
     assert numpy.rint(x.astype(float) / scale.astype(float)).item() == 1
     assert meant("quantize", x, scale, NONE).tolist() == [2]

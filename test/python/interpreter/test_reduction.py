@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What reductions and scans mean: of no elements, of integers, of NaN, with positions."""
+"""Semantics of reductions and scans: empty inputs, integers, NaN, positions."""
 
 from __future__ import annotations
 

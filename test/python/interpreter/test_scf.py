@@ -70,24 +70,6 @@ def test_switch_and_region() -> None:
     assert [run(text, which) for which in (2, 5, 3)] == [20, 50, -1]
 
 
-def test_a_parallel_loop_reduces() -> None:
-    text = """
-        func.func @main(%n: index) -> index {
-          %zero = arith.constant 0 : index
-          %one = arith.constant 1 : index
-          %0 = scf.parallel (%i, %j) = (%zero, %zero) to (%n, %n) step (%one, %one) init (%zero) -> index {
-            %1 = arith.muli %i, %j : index
-            scf.reduce(%1 : index) {
-            ^bb0(%x: index, %y: index):
-              %2 = arith.addi %x, %y : index
-              scf.reduce.return %2 : index
-            }
-          }
-          return %0 : index
-        }"""
-    assert run(text, 4) == 36
-
-
 def test_forall_inserts() -> None:
     x = numpy.arange(6, dtype=numpy.int32)
     text = """
@@ -105,7 +87,7 @@ def test_forall_inserts() -> None:
 
 
 def test_blocks() -> None:
-    """Euclid's algorithm, by jumps; a switch at its end."""
+    """Run Euclid's algorithm with branches, and a switch at its end."""
     text = """
         func.func @main(%a: i64, %b: i64) -> i64 {
           %zero = arith.constant 0 : i64
@@ -127,18 +109,3 @@ def test_blocks() -> None:
         }"""
     assert run(text, 48, 36) == 12
     assert run(text, 7, 5) == 0
-
-
-def test_calls() -> None:
-    text = """
-        func.func private @add(%x: i64, %y: i64) -> (i64, i64) {
-          %0 = arith.addi %x, %y : i64
-          return %0, %x : i64, i64
-        }
-        func.func @main(%x: i64) -> i64 {
-          %0:2 = call @add(%x, %x) : (i64, i64) -> (i64, i64)
-          %f = func.constant @add : (i64, i64) -> (i64, i64)
-          %1:2 = call_indirect %f(%0#0, %0#1) : (i64, i64) -> (i64, i64)
-          return %1#0 : i64
-        }"""
-    assert run(text, 2) == 6

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Orders, with NaN and equal elements; unique elements; places."""
+"""Sorting with NaN and equal elements; unique elements; positions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A module means the same at each stage of a target, up to those of host code: the reference runs each."""
+"""A module means the same at each stage of a target before host code: the reference runs each stage."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 STAGES = ("legalize", "fuse", "intrinsics", "plan", "apply", "bufferize", "small-types", "constants", "parallel")
-#: Those that make something else of the module; the others change parts.
+#: Stages that transform the whole module. The others change parts of it.
 QUICK = ("legalize", "apply", "bufferize", "parallel")
 
 _random = numpy.random.default_rng(42)
@@ -29,7 +29,7 @@ def integers(limit: int, *shape: int, dtype: str = "int64") -> Any:
 
 
 def lowered(module: rx.Module, target: str = "llvm") -> Iterator[tuple[str, rx.Module]]:
-    """The module after each stage, as long as that is no code of a host."""
+    """Yield the module after each stage before host code."""
     module = module.copy()
     for stage in rx.stages(target):
         stage.run(module, target)
@@ -124,7 +124,7 @@ def sorting() -> Any:
 
 
 def quantized() -> Any:
-    """Bytes with scales: the product is of integers."""
+    """Return a product of bytes with scales, which is computed on integers."""
     left, right = integers(127, 6, 32, dtype="int8"), integers(127, 32, 8, dtype="int8")
 
     def body(x: Any, y: Any) -> Any:
@@ -136,12 +136,12 @@ def quantized() -> Any:
 
 
 def sizes() -> Any:
-    """Of results that the data tell."""
+    """Return operators with result sizes that depend on the data."""
     return built(lambda x: [relax.nonzero(x), relax.unique(x)], integers(3, 8, dtype="int32"), shapes=[("n",)])
 
 
 def narrow() -> Any:
-    """Elements that memory has bytes for: booleans and floats of 8 bits."""
+    """Return elements that memory stores in bytes: booleans and floats of 8 bits."""
 
     def body(x: Any) -> list[Any]:
         return [relax.logical_not(relax.greater(x, relax.const(0.0, "float32"))), relax.astype(x, "bfloat16")]
@@ -150,7 +150,7 @@ def narrow() -> Any:
 
 
 def loop() -> Any:
-    """As long as the data say."""
+    """Return a loop with a number of steps that depends on the data."""
     module = rx.Module.parse("""
         func.func @main(%x: tensor<?xf32, #relax.sym<["n"]>>, %limit: tensor<f32>)
             -> (tensor<?xf32, #relax.sym<["n"]>>, tensor<i64>) {
@@ -193,7 +193,7 @@ def test_modules_mean_the_same_at_some_stages(name: str) -> None:
     check(*MODULES[name](), QUICK)
 
 
-# What rounds to bf16 by its bits does so with wide floats too, which the operator does not.
+# Rounding to bf16 by bits also happens with wide floats, but not in the operator. So "narrow" has no wide variant.
 _WIDE = [(name, True) for name in MODULES if name != "narrow"]
 
 
@@ -219,7 +219,7 @@ def test_operators_mean_the_same_at_each_stage(family: str, is_open: bool) -> No
 
 
 def test_what_a_stage_makes_wrong_is_found() -> None:
-    """The one that a changed pass belongs to, and not the ones before it."""
+    """Find the stage of the changed pass, and no earlier stage."""
     module, arguments = product()
     expected = rx.reference(module)["main"](*arguments)
     wrong = []
@@ -235,5 +235,5 @@ def test_what_a_stage_makes_wrong_is_found() -> None:
 def test_later_stages_are_refused(stage: str) -> None:
     module, arguments = norm()
     rx.stages("llvm").until(stage).run(module, "llvm")
-    with pytest.raises(rx.RefusalError, match=r"the reference runs .* llvm's stages up to 'parallel'"):
+    with pytest.raises(rx.RefusalError, match=r"the reference does not run .* llvm's stages up to 'parallel'"):
         rx.reference(module)["main"](*arguments)

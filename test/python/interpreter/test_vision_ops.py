@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Boxes that stay, boxes decoded, regions pooled."""
+"""Selection of boxes, decoding of boxes, pooling of regions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_each_class_of_its_own() -> None:
 
 
 def data() -> Any:
-    """Class, score, corners."""
+    """Return class, score and corners."""
     return numpy.concatenate([numpy.zeros((1, 4, 1)), SCORES.transpose(0, 2, 1), BOXES], 2).astype("float32")
 
 

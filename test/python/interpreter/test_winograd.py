@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Winograd's convolutions beside direct ones, with kernels that are transformed by its definition; and the rest."""
+"""Winograd's convolutions against direct ones, with kernels transformed by definition; empty batches; gradients."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import pytest
 from interpreted import meant
 from layout_arrays import in_layout
 
-#: Points above zero, and what polynomials are divided by at each point.
+#: Points above zero, and the divisor of the polynomials at each point.
 POINTS: Any = {4: [0, 1, -1], 6: [0, 0.625, -0.625, 1.5, -1.5]}
 
 
 def transformed(weight: Any, side: int) -> Any:
-    """[one panel, points, channels, columns] of OIHW."""
+    """Return [one panel, points, channels, columns] of OIHW."""
     points = numpy.array(POINTS[side])
     rows = [point ** numpy.arange(3) / numpy.prod(point - points[points != point]) for point in points]
     matrix = numpy.array([*rows, [0, 0, 1]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors that PrimFuncs write piece by piece: what is in them, and that each piece costs the same."""
+"""Tensors that PrimFuncs write piece by piece: their contents, and a constant cost per piece."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ _PUT = "tensor.insert_slice {0} into {1}[{2}] [%n] [1] : tensor<?xf32> into tens
 
 
 def kernel(body: str) -> Any:
-    """What a function of x and y (n elements each) makes of an output of 2n elements, whose last value is %r."""
+    """Return a function of x and y (n elements each) that fills an output of 2n elements.
+
+    The last value of the body is %r.
+    """
     vector, joined = 'tensor<?xf32, #relax.sym<["n"]>>', 'tensor<?xf32, #relax.sym<["2*n"]>>'
     lines = body.format(
         first=_SLICE.format("%o", "0"),
@@ -137,7 +140,7 @@ def test_pieces(case: str) -> None:
     ],
 )
 def test_pieces_are_written_in_their_places(shapes: list[Any], axis: int) -> None:
-    """No piece is made somewhere else first."""
+    """Check that no piece is computed in other memory first."""
     module = module_with([rx.tensor(shape) for shape in shapes], lambda *parts: relax.concat(parts, axis=axis))
     rx.stages("llvm").until("bufferize").run(module, "llvm")
     names = [op.name for op in operations_in(module.owner.operation)]
@@ -151,13 +154,13 @@ def test_pieces_are_written_in_their_places(shapes: list[Any], axis: int) -> Non
 
 
 def known(count: int, axis: int) -> rx.Module:
-    """As many tensors joined, each of another known size."""
+    """Return a join of `count` tensors with different known sizes."""
     shapes = [(4, k + 1) if axis else (k + 1, 4) for k in range(count)]
     return module_with([rx.tensor(shape) for shape in shapes], lambda *parts: relax.concat(parts, axis=axis))
 
 
 def unknown(count: int) -> rx.Module:
-    """As many tensors joined as there are numbers to be larger than, each of a dynamic size."""
+    """Return a join of `count` tensors with dynamic sizes, one for each number of a comparison."""
 
     def body(x: Any) -> Any:
         parts = [
@@ -183,6 +186,6 @@ def seconds(module: rx.Module) -> float:
     ids=["unknown", "rows", "columns"],
 )
 def test_four_times_as_many_take_four_times_as_long(make: Callable[[int], rx.Module]) -> None:
-    """A ratio of times in this run; cubic would be 64."""
+    """Compare times within this run: cubic time would be a factor of 64."""
     few, more = (min(seconds(make(count)) for _ in range(2)) for count in (20, 80))
     assert more < 12 * few, f"{more / few:.1f} times as long for 4 times as many tensors"

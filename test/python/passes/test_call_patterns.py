@@ -53,7 +53,7 @@ def product_text(name: str, a: str = M, b: str = M, out: str = M) -> str:
 
 
 def pointwise_text(name: str, body: str, parameters: str) -> str:
-    """`body` computes %y of %x, the element of %a; `parameters` come behind that."""
+    """Return a pointwise function. `body` computes %y from %x, the element of %a; `parameters` come after it."""
     maps = ", ".join(["affine_map<(i, j) -> (i, j)>"] * 2)
     return f"""func.func @{name}(%a: {M}, {parameters}%out: {M}) -> {M} attributes {{tir.prim_func}} {{
       %1 = linalg.generic {{indexing_maps = [{maps}], iterator_types = ["parallel", "parallel"]}}
@@ -87,7 +87,7 @@ def legalized(body: Callable[..., Any], *shapes: Any, dtype: str = "float32") ->
 
 
 def found(pattern: GraphPattern, body: Callable[..., Any], *shapes: Any) -> list[list[str]]:
-    """The functions that are called in each match."""
+    """Return the functions that each match calls."""
     module = legalized(body, *shapes)
     return [[op.attributes["func"].value for op in each.operations] for each in find(module, pattern)]
 
@@ -207,7 +207,7 @@ def test_literals_may_be_wildcards() -> None:
         structure=structure(pointwise_text("half", "%s = arith.constant 0.5 : f32\n%y = arith.mulf %s, %x : f32", ""))
     )
     assert len(list(find(own, half))) == 1 and not list(find(scaled_module(0.75), half))
-    assert "which has 0.75 where 0.5 is stated" in str(
+    assert "which has the literal 0.75, expected 0.5" in str(
         why_not(half, next(find(scaled_module(0.75), is_call_tir())).root)
     )
 
@@ -259,7 +259,7 @@ def test_both_levels_stand_in_one_pattern() -> None:
     assert [op.name for op in one.operations] == ["relax.call_tir", "relax.nn.relu"]
 
 
-# ---- what is refused, and why ----
+# ---- reasons of refusals ----
 def test_why_not() -> None:
     module = legalized(layer)
     (root,) = [each.root for each in find(module, is_call_tir("nn_relu"))]
@@ -285,16 +285,18 @@ def test_bodies_that_cannot_be_read_say_so() -> None:
     module = rx.Module.parse(text)
     near, far = [op for op in operations_in(module.operation) if op.name == "relax.call_tir"]
     assert "calls @fill, which works on memory, not on tensors" in str(why_not(product, near))
-    assert "calls @far, which cannot be looked into" in str(why_not(product, far))
+    assert "calls @far, which has no body to read" in str(why_not(product, far))
 
 
 WRONG: dict[str, Callable[[], object]] = {
-    "structures of one pattern read as many values, not 1 and 2": lambda: is_call_tir(structure=[PRODUCT, RELU]),
+    "structures of one pattern must have the same number of inputs, got 1 and 2": lambda: is_call_tir(
+        structure=[PRODUCT, RELU]
+    ),
     "@product has 2 inputs, not 1": lambda: is_call_tir(structure=PRODUCT)(x),
     "@product has 2 inputs, not 3": lambda: is_call_tir(structure=PRODUCT)(x, w, x),
-    "arguments of a PrimFunc are patterns in their order": lambda: is_call_tir("f")(a=x),
+    "arguments of a PrimFunc must be patterns, by position": lambda: is_call_tir("f")(a=x),
     "unknown operator pattern 'elementwise'": lambda: is_call_tir("f").has_kind("elementwise"),
-    "a call has no attributes": lambda: is_call_tir("f").has_attr(func="g"),
+    "calls of PrimFuncs have no attributes": lambda: is_call_tir("f").has_attr(func="g"),
 }
 
 
@@ -323,7 +325,7 @@ def test_parts_of_calls_become_functions() -> None:
 
 
 def test_rewriting_calls() -> None:
-    """relu(relu(x)) at the level of calls; PrimFuncs are read once in a run."""
+    """Rewrite relu(relu(x)) at the level of calls. PrimFuncs are read once in a run."""
     twice = is_call_tir(structure=RELU)(is_call_tir(structure=RELU)(x).named("inner"))
     module = legalized(lambda a, b: relax.nn.relu(relax.nn.relu(relax.nn.relu(a))))
 
@@ -357,7 +359,7 @@ def test_each_prim_func_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_linear_in_the_number_of_calls() -> None:
-    """Fifty structures against chains of calls: what a call takes does not grow with the graph."""
+    """Match fifty structures against chains of calls: the time per call does not grow with the graph."""
 
     def seconds(length: int) -> float:
         def chain(a: Any, b: Any) -> Any:

@@ -26,7 +26,7 @@ def test_two_permutations(type_: str) -> None:
         orders = [*permutations(range(3)), None]
         return [relax.permute_dims(relax.permute_dims(x, one), other) for one, other in product(orders, orders)]
 
-    # Of each pair one goes, and of 8 + 8 inverse ones (reversing has two names) both.
+    # One operator of each pair goes, and both of 8 + 8 inverse pairs (reversing has two names).
     assert changes_nothing(type_, X, build) >= 49
 
 
@@ -44,7 +44,7 @@ def test_two_expansions_and_their_squeezes(type_: str) -> None:
             results += [relax.expand_dims(once, [-axis - 1]) for axis in range(rank + 1)]
         return results
 
-    # All 15 inner ones, and the squeezes that undo them.
+    # All 15 inner operators, and the squeezes that undo them.
     assert changes_nothing(type_, X, build) == 30
 
 
@@ -62,7 +62,7 @@ def test_two_squeezes_and_their_expansions(type_: str) -> None:
             results += [relax.squeeze(once, [index - len(left)]) for index, axis in enumerate(left) if axis != 2]
         return results
 
-    # All 8 inner ones, and the expansions that undo them.
+    # All 8 inner operators, and the expansions that undo them.
     assert changes_nothing(type_, array, build) == 16
 
 
@@ -127,7 +127,7 @@ def test_reshapes_of_each_other() -> None:
 
 
 def test_unknown_sizes_may_be_one() -> None:
-    """Types with unknown sizes are equal although shapes are not."""
+    """Keep broadcasts: types with unknown sizes are equal although shapes are not."""
 
     def build(x: Any) -> list[Any]:
         longer = relax.shape_of(relax.concat([x, x, x], 0))

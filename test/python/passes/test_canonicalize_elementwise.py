@@ -98,7 +98,7 @@ def test_inverted_comparisons(dtype: str) -> None:
 
 @pytest.mark.parametrize("source", SPECIAL)
 def test_two_conversions(source: str) -> None:
-    """Through every type and on to every other, where no value is out of range."""
+    """Convert by every type to every other one, without values out of range."""
     array = special(source)
     if source[0] == "f":
         array = array[numpy.isfinite(array)]
@@ -150,7 +150,7 @@ def test_regrouped_constants(dtype: str, names: list[str]) -> None:
 
 @pytest.mark.parametrize("dtype", [dtype for dtype in SPECIAL if dtype != "ui8"])
 def test_folded_constants(dtype: str) -> None:
-    """Every operator on constants of every pair of special values."""
+    """Fold every operator on every pair of special constants."""
     array = special(dtype)
     left, right = numpy.repeat(array, len(array)), numpy.tile(array, len(array))
 

@@ -28,7 +28,7 @@ def built(shape: Any, body: Any, dtype: str = "float32") -> rx.Module:
 
 
 def real(numbers: Any, channels: int = 0, axis: int = 0) -> Any:
-    """Dequantized integers, with one scale or one for each place of an axis."""
+    """Return dequantized integers, with one scale or one for each place of an axis."""
     count = (channels,) if channels else ()
     scale = relax.const(RANDOM.uniform(0.01, 0.1, count).astype("float32"))
     zero_point = relax.const(RANDOM.integers(-9, 9, count).astype("int8"))

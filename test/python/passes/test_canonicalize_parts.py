@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-canonicalize on slices of what is joined, transposes, quantized numbers: the same to the last bit."""
+"""relax-canonicalize on slices of joined tensors, transposes and quantized numbers: the same results to the last
+bit."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ def built(shapes: Sequence[Any], body: Any, dtype: str = "float32") -> rx.Module
 
 
 def exactly(module: rx.Module) -> list[str]:
-    """The operators that are left, of the same results."""
+    """Return the remaining operators, after a comparison of the results to the last bit."""
     return op_names(keeps_results(module, PASS, tolerance=0, sizes={"n": 4, "m": 3}))
 
 
@@ -104,7 +105,7 @@ def test_what_lies_in_one_tensor_is_taken_of_it() -> None:
         return part(joined, 0, 3, "m + 3"), part(joined, 0, 0, 2), part(joined, 0, 2, 4)
 
     module = built([(3,), ("m",), (2,)], body)
-    # The middle one as it is, two elements of the first one; where m is 0 the last slice is of all three.
+    # The middle tensor unchanged, two elements of the first. If m is 0, the last slice has elements of all three.
     assert exactly(module) == ["relax.concat", "relax.strided_slice", "relax.strided_slice"]
 
 
@@ -117,7 +118,7 @@ def test_taken_apart_at_the_seams() -> None:
 
 
 def test_taken_apart_elsewhere() -> None:
-    """What is not joined; into fewer than were joined; along another axis."""
+    """Keep splits of tensors that are not joined, splits into fewer parts, and splits along another axis."""
     assert exactly(built([(4, 3)], lambda x: relax.split(x, 2))) == ["relax.split"]
     three = built([(2,), (2,), (4,)], lambda *x: relax.split(relax.concat(list(x)), 2))
     assert exactly(three) == ["relax.concat", "relax.split"]
@@ -133,7 +134,7 @@ def test_joined_again() -> None:
 
 
 def test_a_bound_that_is_a_size() -> None:
-    """As a model's Slice has them: the type that it is cast to is what inference says."""
+    """Use a size as a bound, like a model's Slice. The type of the cast is the inferred type."""
     text = """
       func.func @main(%x: tensor<2x9xf32>, %y: tensor<?xf32, #relax.sym<["n"]>>)
           -> tensor<?x9xf32, #relax.sym<["min(2, n)", 9]>> {
@@ -222,7 +223,7 @@ LIMITS: dict[str, Callable[[Any], Any]] = {
 @draws(12)
 @given(st.data())
 def test_limited_between(dtype: str, data: Any) -> None:
-    """Limits on reals are limits on integers, to the last bit for every byte."""
+    """Turn limits on reals into limits on integers, to the last bit for every byte."""
     limits = numpy.iinfo(dtype)
     zero = data.draw(st.integers(int(limits.min), int(limits.max)))
     scale = data.draw(st.sampled_from([0.023529412, 0.5, 1.0]) | st.floats(2**-12, 1e4, width=32))
@@ -280,7 +281,7 @@ def test_one_scale_for_each_channel() -> None:
 
     assert by(0, moved=False) == by(-2, moved=False) == []
     assert len(by(1, moved=False)) == 2
-    # Channels that are moved are those of another axis.
+    # Moved channels belong to another axis.
     assert len(by(0, moved=True)) == 3
 
 

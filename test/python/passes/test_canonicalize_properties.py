@@ -35,7 +35,7 @@ COMPARISONS = "equal not_equal less less_equal greater greater_equal".split()
 
 
 class Graph:
-    """A function under construction. Each step draws an operation whose operands fit, and runs it."""
+    """Function under construction. Each step draws an operation with fitting operands, and runs it."""
 
     def __init__(self, draw: Any):
         self.draw = draw
@@ -58,7 +58,7 @@ class Graph:
         return numpy.full(shape, array[0]) if splat else array.reshape(shape)
 
     def parameter_info(self, array: Any, dtype: str) -> TensorInfo:
-        """Each size as a number, under a name, or unknown. A name stands for one size."""
+        """Return a type in which each size is a number, a name or unknown. A name stands for a single size."""
         dims = [self.pick([size, size, sym(f"n{size}"), None]) for size in array.shape]
         return TensorInfo(tuple(dims), dtype)
 
@@ -101,7 +101,7 @@ class Graph:
         self.function.attributes["function_type"] = ir.TypeAttr.get(signature)
 
     def run_new(self) -> None:
-        """Runs what a step has made, constants among it; results become operands of later steps."""
+        """Run the operations of a step, including constants. Results become operands of later steps."""
         known = self.values
         self.values = values_in(self.module, self.block, self.arguments)
         for op in self.block.operations:
@@ -111,12 +111,13 @@ class Graph:
                     (self.shapes if is_shape else self.tensors).append(result)
 
     def tensor(self, *classes: str) -> Any:
-        """A tensor whose element type is of one of the classes: f(loat), i(nteger), b(ool); None if there is none."""
+        """Draw a tensor whose element type is of one of the classes f(loat), i(nteger), b(ool), or return None if there
+        is none."""
         fitting = [value for value in self.tensors if not classes or _class_of(self.dtype(value)) in classes]
         return self.pick(fitting) if fitting else None
 
     def partner(self, tensor: Any) -> Any:
-        """A second operand: the same, another one that broadcasts with it, or a constant."""
+        """Draw a second operand: the same one, one that broadcasts with it, or a constant."""
         kind = self.pick(["same", "constant", "constant", "other"])
         if kind == "same":
             return tensor
@@ -136,7 +137,7 @@ class Graph:
         return relax.const(self.array(shape, dtype, splat=kind == "splat"))
 
     def fits(self, one: Any, other: Any) -> bool:
-        """Whether both broadcast, at run time and as far as types tell."""
+        """Check whether both values broadcast, at run time and according to their types."""
         try:
             numpy.broadcast_shapes(self.value(one).shape, self.value(other).shape)
         except ValueError:

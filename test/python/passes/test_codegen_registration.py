@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegens that are wrong are refused by name where they are registered, or where their code is loaded: before
-anything runs.
-"""
+"""Wrong codegens are refused by name at registration, or when their code is loaded: before anything runs."""
 
 from __future__ import annotations
 
@@ -58,7 +56,7 @@ def test_patterns_of_what_there_is_not(pattern: Callable[[], Any], message: str)
         ([*EXP, *EXP], "two patterns are called 'npu.exp'"),
         ([("npu.exp", "relax.exp")], r"a row is \(name, pattern\), .* rx.codegens.PatternRow, not"),
         ([(3, is_op("relax.exp"))], r"a row is \(name, pattern\), .* rx.codegens.PatternRow, not"),
-        ([("npu.exp", is_op("relax.exp"), "wide")], r"pattern 'npu.exp': its check is a str, no function"),
+        ([("npu.exp", is_op("relax.exp"), "wide")], r"pattern 'npu.exp': its check is a str, not a function"),
         ([("npu.exp", is_op("relax.exp"), None, "yes")], r"a row is \(name, pattern\), .* rx.codegens.PatternRow, not"),
         (7, "patterns has to be a list of rows, not 7"),
     ],
@@ -80,23 +78,21 @@ def test_rows_that_mean_nothing(rows: Any, message: str) -> None:
         ({"keeps": "relax.dequantize"}, "keeps has to be a list of operators' names, not 'relax.dequantize'"),
         ({"separate": "yes"}, "separate has to be True or False, not 'yes'"),
         ({"keeps": ["relax.dequantise"]}, "'relax.dequantise'; did you mean 'relax.dequantize'"),
-        ({"requires": lambda self, data: None}, r"requires\(\) gave a NoneType, not what is missing as text"),
+        ({"requires": lambda self, data: None}, r"requires\(\) returned a NoneType, expected text"),
         ({"__init__": lambda self: 1 / 0}, r"Npu\(\): ZeroDivisionError"),
     ],
 )
 def test_members_that_mean_nothing(members: Any, message: str) -> None:
-    """What names passes and targets is checked where the codegen is asked for: they may come later."""
+    """Check names of passes and targets when the codegen is used, since they may be registered later."""
     with pytest.raises(rx.RelaxError, match=f"codegen 'npu'.*{message}"), codegen(EXP, **members) as npu:
         rx.compile(built(exp), partition=[npu], strict_partition=True)
 
 
 def test_misspelt_members_are_reported() -> None:
-    """Those that are called nearly what is not there; helpers are their authors'."""
+    """Report members with nearly the name of a missing member. Other helpers belong to the author."""
     members = {"worksapce": lambda *_: 64, "_laod": None, "loader": None, "instructions": None}
     with (
-        pytest.warns(
-            RuntimeWarning, match="nothing asks for its member 'worksapce'; did you mean 'workspace'"
-        ) as warned,
+        pytest.warns(RuntimeWarning, match="its member 'worksapce' is unused; did you mean 'workspace'") as warned,
         codegen(EXP, **members),
     ):
         pass
@@ -129,7 +125,7 @@ def test_a_check_that_fails_names_its_pattern() -> None:
     for check, message in (
         (is_wide, "pattern .*: no part named 'w' has matched"),
         (is_flat, "pattern .*: is_flat: AttributeError.* .at passes/test_codegen_registration.py:12"),
-        (lambda match: 3, "pattern .*: <lambda> has to answer True, False or why not, it gave 3"),
+        (lambda match: 3, "pattern .*: <lambda> must return True, False or a reason, got 3"),
     ):
         named = f"codegen 'npu', pattern 'npu.exp': {message}"
         for plan, explain in (("priority", False), ("cost", False), ("cost", True)):
@@ -144,7 +140,7 @@ class Silent(rx.Codegen):
 
 
 def test_a_codegen_without_a_runtime() -> None:
-    """Neither load() nor a runtime of its name: reported before the program is made."""
+    """Report a codegen without load() or a runtime of its name before compilation."""
     with codegen(EXP, base=Silent) as npu, pytest.raises(rx.RelaxError, match="nothing here runs what codegen 'npu'"):
         rx.compile(built(exp), partition=[npu], strict_partition=True)
 
@@ -161,9 +157,9 @@ def gives_objects(objects: Any) -> Callable[..., rx.ObjectCode]:
 @pytest.mark.parametrize(
     ("constants", "message"),
     [
-        ([1], r"constants that are \[1\], not attributes by functions' names"),
+        ([1], r"constants \[1\], expected a mapping of functions' names to attributes"),
         ({"other": []}, f"constants of 'other'; the part's functions are {NAME}"),
-        ({NAME: [3.5]}, f"gave a float as a constant of '{NAME}', not an ir.Attribute"),
+        ({NAME: [3.5]}, f"returned a float as a constant of '{NAME}', expected an ir.Attribute"),
     ],
 )
 def test_constants_of_objects_that_are_none(constants: Any, message: str) -> None:
@@ -173,14 +169,17 @@ def test_constants_of_objects_that_are_none(constants: Any, message: str) -> Non
 
 
 def test_a_codegen_that_compiles_nothing() -> None:
-    """A compiler that means to end the program is one of these, and objects that were not put into a tuple."""
+    """Report a compile() that tries to end the program, and objects that are not in a tuple."""
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"base": rx.Codegen, "load": lambda self, data: {}}, r"codegen 'npu' has no compile\(\)"),
-        ({"compile": lambda *_: "text"}, r"compile\(\) gave a str, not bytes or rx.codegens.ObjectCode"),
-        ({"compile": gives_objects(b"code")}, r"gave rx.codegens.ObjectCode\(b'code'\), not a tuple of objects"),
-        ({"compile": gives_objects((3,))}, r"rx.codegens.ObjectCode\(\(3,\)\), not"),
-        ({"compile": gives_objects(())}, r"rx.codegens.ObjectCode\(\(\)\), not"),
-        ({"compile": gives_objects(None)}, r"rx.codegens.ObjectCode\(None\), not"),
+        ({"compile": lambda *_: "text"}, r"compile\(\) returned a str, expected bytes or rx.codegens.ObjectCode"),
+        (
+            {"compile": gives_objects(b"code")},
+            r"returned rx.codegens.ObjectCode\(b'code'\), expected a tuple of objects",
+        ),
+        ({"compile": gives_objects((3,))}, r"rx.codegens.ObjectCode\(\(3,\)\), expected"),
+        ({"compile": gives_objects(())}, r"rx.codegens.ObjectCode\(\(\)\), expected"),
+        ({"compile": gives_objects(None)}, r"rx.codegens.ObjectCode\(None\), expected"),
         ({"compile": gives_objects([b"code"])}, "objects have no symbol __tvm_ffi_fused_exp_npu.fused_exp_npu"),
         (
             {"compile": lambda *_: sys.exit(0)},
@@ -240,7 +239,7 @@ def test_runtimes_that_do_not_fit(members: Any, message: str, tmp_path: Path) ->
 
 
 def test_a_function_that_means_to_end_the_program() -> None:
-    """A call of it fails; the program goes on."""
+    """Fail only the call. The program continues."""
     load = gives(**{NAME: lambda *_: sys.exit(0)})
     with codegen(EXP, load=load) as npu:
         program = rx.compile(built(exp), partition=[npu])
@@ -250,7 +249,7 @@ def test_a_function_that_means_to_end_the_program() -> None:
 
 
 def test_a_function_that_writes_into_its_inputs() -> None:
-    """Those are the caller's. It is reported at the first call; where both are one, nothing is wrong."""
+    """Report a write to an input at the first call. It is allowed where input and output are the same buffer."""
 
     def spoil(x: Any, out: Any) -> None:
         numpy.from_dlpack(x)[0, 0] += 1
@@ -268,7 +267,8 @@ def test_a_function_that_writes_into_its_inputs() -> None:
 
 
 def test_a_function_that_gives_its_results() -> None:
-    """They are to be written; what numpy gives of where it was to write is let go."""
+    """Refuse returned results, which have to be written to the output. numpy's return value for the output itself is
+    ignored."""
     a = numpy.zeros((4, 4), "float32")
 
     def values(function: Callable[..., Any]) -> Any:
@@ -285,7 +285,7 @@ def test_a_function_that_gives_its_results() -> None:
 
 
 class Driver:
-    """As load() gives one: an object that is called."""
+    """Callable object, as load() may return one."""
 
     def __init__(self, fails: bool) -> None:
         self._fails = fails
@@ -300,7 +300,7 @@ class Driver:
 
 
 def test_the_lines_of_an_object_that_is_called() -> None:
-    """Native code hands on no traceback: the message has the lines that led there, or where `__call__` stands."""
+    """Name the lines of the error, or the line of `__call__`: native code passes no traceback on."""
     lines, first = inspect.getsourcelines(Driver)
     line = {text: first + place for place, each in enumerate(lines) for text in (each.strip(),)}
     inner, outer = line['raise OSError("no device")'], line["return self._start(x, out)"]
@@ -315,7 +315,7 @@ def test_the_lines_of_an_object_that_is_called() -> None:
 
 
 def test_objects_that_cannot_be_linked() -> None:
-    """Each is named by its codegen and part: one that is none, and one of another function."""
+    """Name codegen and part of invalid objects, and of objects with another function."""
     module = rx.Module()
     with module.function("unrelated", [rx.tensor((4, 4))]) as f:
         f.returns(relax.exp(*f))

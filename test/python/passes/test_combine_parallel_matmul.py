@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-combine-parallel-matmul: slices of one product are what the products were.
+"""relax-combine-parallel-matmul: slices of one product equal the separate products.
 
 Situations of Apache TVM's test_transform_combine_parallel_matmul.py.
 """
@@ -33,7 +33,7 @@ def built(shapes: Sequence[Any], body: Any, dtype: str = "float32") -> rx.Module
 
 @st.composite
 def branches(draw: Any) -> tuple[rx.Module, int]:
-    """Products of one operand by weights, each with steps behind it; how many products are left."""
+    """Draw products of one operand by weights with epilogues, and return the expected number of products."""
     data = draw(st.sampled_from([(5,), ("n", 5), (2, 3, 5), (2, "n", 5)]))
     batches = [(), (2,)] if len(data) == 3 else [()]
     kinds = draw(st.lists(st.sampled_from(batches), min_size=1, max_size=4))
@@ -58,7 +58,7 @@ def branches(draw: Any) -> tuple[rx.Module, int]:
 
 
 def _followed(value: Any, step: str, numbers: Any, index: int) -> Any:
-    """A step of every branch, or of some."""
+    """Return a step after every branch, or after some."""
     if step in ("bias", "wide") or (step == "some" and index % 2):
         return relax.add(value, numbers)
     if step == "left bias":
@@ -114,7 +114,7 @@ def test_groups_and_strides_of_their_own() -> None:
 
 
 def test_weights_that_are_made_later_are_made_before() -> None:
-    """A transpose, a cast; not what depends on the first product, nor what has an effect."""
+    """Hoist a transpose and a cast, but no operator that depends on the first product or has an effect."""
 
     def body(x: Any, a: Any, b: Any) -> Any:
         p = relax.matmul(x, a)
@@ -150,7 +150,7 @@ def test_groups_of_what_can_meet() -> None:
 
 
 def test_chains_of_combined_products() -> None:
-    """What is combined is an operand, and a weight, of others that are."""
+    """Combine products that are operands and weights of other combined products."""
 
     def body(x: Any, a: Any, b: Any) -> Any:
         p, q = relax.matmul(x, a), relax.matmul(x, b)
@@ -215,12 +215,12 @@ def test_tags_of_others_stay() -> None:
     )
     text = str(changed(module, PASS))
     assert text.count("relax.matmul") == 2 and text.count("mynpu.tag = 7") == 1
-    # A type that says less than the slice's is still what users know.
+    # Users keep a type that is less precise than the slice's.
     assert text.count("relax.match_cast") == 1
 
 
 def test_projections_of_attention() -> None:
-    """Queries, keys and values; of a gated MLP both sides."""
+    """Combine queries, keys and values, and both sides of a gated MLP."""
     for module, joined in ((blocks.transformer(2, length="n"), 2), (blocks.llama(2), 3)):
         after = keeps_results(module, PASS, tolerance=1e-3)
         assert op_names(module).count("relax.matmul") - op_names(after).count("relax.matmul") == 2 * joined

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-convert-layout: graphs compute what they did, with as few conversions as there can be; what Python decides.
+"""relax-convert-layout: results stay the same, with as few conversions as possible; decisions by Python functions.
 
 Situations: Apache TVM's tests/python/relax/test_transform_convert_layout.py.
 """
@@ -46,7 +46,7 @@ def moves(module: rx.Module) -> list[str]:
 
 
 def convolved(case: Any, desired: Any = NHWC, **shapes: Any) -> rx.Module:
-    """A function after the pass, after its results were compared; `case` is given its parameters."""
+    """Return a function after the pass, with compared results. `case` receives its parameters."""
     module = rx.Module()
     with module.function("main", {name: rx.tensor(shape) for name, shape in shapes.items()}) as f:
         f.returns(case(*f))
@@ -105,7 +105,7 @@ def test_twice_is_once() -> None:
 
 
 def test_there_and_back_again() -> None:
-    """All that the first pass has converted is recognized, blocks included."""
+    """Recognize everything that the first pass has converted, including blocks."""
     for there in ("NHWC:OHWI", "NCHW4c:OIHW4i4o"):
         module = resnet(2)
         converted = changed(module, ConvertLayout({"relax.nn.conv2d": there}))
@@ -115,7 +115,7 @@ def test_there_and_back_again() -> None:
 
 
 def test_it_is_late_that_one_goes_back() -> None:
-    """Behind what is fused with the convolution, whether one or two go there."""
+    """Convert back after the operators that are fused with the convolution, for one user or two."""
 
     def two_ways(x: Any, w: Any) -> Any:
         y = relax.nn.conv2d(x, w)
@@ -133,7 +133,7 @@ def test_the_cheaper_of_two() -> None:
         return relax.add(relax.concat([y, relax.exp(y)], axis=2), large)
 
     after = convolved(summed, x=(1, 2, 4, 4), w=(2, 2, 3, 3), large=(1, 2, 4, 2))
-    assert moves(after).count("relax.permute_dims") == 3  # x, w, and y or what is made of it
+    assert moves(after).count("relax.permute_dims") == 3  # x, w, and y or an operand made of it
 
 
 def test_control_flow() -> None:
@@ -167,7 +167,7 @@ class Module:
 
 
 def test_blocks_that_jump() -> None:
-    """A value is converted where it is made, if the first who wants it so is in another block."""
+    """Convert a value at its definition if its first converted use is in another block."""
     module = rx.Module.parse(
         """
 func.func @main(%c: tensor<i1>, %x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>) -> tensor<1x2x4x4xf32> {
@@ -192,7 +192,7 @@ func.func @main(%c: tensor<i1>, %x: tensor<1x2x4x4xf32>, %w: tensor<2x2x1x1xf32>
 """
     )
     after = changed(module, NHWC)
-    # What nothing comes to stays as it is.
+    # Tensors without a conversion next to them stay unchanged.
     assert [op.opview.data_layout for op in convolutions(after)] == ["NHWC"] * 3 + ["NCHW"]
 
 
@@ -315,7 +315,7 @@ def test_an_operator_of_another_package() -> None:
             return None if axis is None else call.follow(layout, axis=axis)
 
         assert axis_and_shape(changed(module(), NHWC)) == (2, [1, 4, 4, 2])
-        with pytest.raises(rx.RelaxError, match=r"'laid.mirrored' has a rule of layouts already: passes/test_convert"):
+        with pytest.raises(rx.RelaxError, match=r"'laid.mirrored' has a layout rule already: passes/test_convert"):
             rx.register_layout("laid.mirrored")(lambda call, layout: None)
     with pytest.raises(rx.RelaxError, match=r"unknown operator 'laid.mirror'"):
         rx.register_layout("laid.mirror")(lambda call, layout: None)
@@ -328,8 +328,11 @@ _TURN = _WRONGLY.op("turned", "x", attrs={"axis": rx.attrs.Int(0)}, infer=lambda
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (lambda call, layout: layout, "answers Layout.*: expected a Placement or None"),
-        (lambda call, layout: call.placed({"x": layout}, [layout, layout]), "for other operands or results"),
+        (lambda call, layout: layout, "returned Layout.*: expected a Placement or None"),
+        (
+            lambda call, layout: call.placed({"x": layout}, [layout, layout]),
+            "for another number of operands or results",
+        ),
         (lambda call, layout: call.follow(layout, axis="last"), "wrong attributes: expects an integer, got 'last'"),
         (lambda call, layout: call.follow(layout, axes=[1]), "wrong attributes: 'axes'"),
     ],
@@ -342,14 +345,14 @@ def test_what_a_rule_may_not_answer(answer: Any, problem: str) -> None:
     with without_new_layouts():
         rx.register_layout("laid_wrongly.turned")(answer)
         with pytest.raises(
-            rx.RelaxError, match=rf"the rule of layouts of 'laid_wrongly.turned' \(.*\) .*{problem}"
+            rx.RelaxError, match=rf"the layout rule of 'laid_wrongly.turned' \(.*\) .*{problem}"
         ) as error:
             NHWC(module)
     assert "test_convert_layout.py" in error.value.location and module.script() == before
 
 
 def test_transforms_into_the_same_blocks_elsewhere() -> None:
-    """NCHW4c around what is to be NHWC4c: these are transposes of five axes, back and forth."""
+    """Transform NCHW4c to NHWC4c and back, which takes transposes of five axes."""
 
     def split(x: Any) -> Any:
         return relax.layout_transform(x, index_map=lambda n, c, h, w: (n, c // 4, h, w, c % 4))
@@ -392,7 +395,7 @@ SHAPES = list(itertools.product([1, 2, 8], repeat=3))
 
 @pytest.mark.parametrize("layout", OF_THREE, ids=TEXTS)
 def test_elements_in_layouts(layout: Layout) -> None:
-    """Against a way to lay out arrays of its own; what a reshape can do, it does."""
+    """Compare with an independent layout of arrays. A reshape replaces a transpose where possible."""
     plain = as_it_is(3)
     for wanted, shape in itertools.product(OF_THREE, SHAPES):
         if shape_in(layout, shape) is None or shape_in(wanted, shape) is None:
@@ -420,7 +423,8 @@ def test_between_and_behind_are_inverse() -> None:
         if change is not None:
             found += 1
             assert behind(current, change) == wanted
-    # From the three without blocks to all, from others to those of the same blocks: two pairs, and three by themselves.
+    # From the three layouts without blocks to all, and from others to layouts of the same blocks: two pairs, and three
+    # alone.
     assert found == 3 * len(OF_THREE) + 4 + 4 + 3
 
 
@@ -438,7 +442,7 @@ def test_maps_of_layouts_are_read() -> None:
 
 
 def test_pools_between_blocks_of_another_order() -> None:
-    """NCHW4c2c and NCHW2c4c have the same axes, and other elements in these."""
+    """Distinguish NCHW4c2c from NCHW2c4c, which have the same axes in another order."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((1, 2, 4, 4, 4, 2))}) as f:
         (x,) = f

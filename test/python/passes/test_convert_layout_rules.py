@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-convert-layout, each operator that has a rule: it follows a convolution, and gives what it gave before.
+"""Rules of relax-convert-layout: each operator follows a convolution, and keeps its results.
 
-The operators are those that Apache TVM's ConvertLayout knows (src/relax/op/**: FRelaxInferLayout), and more.
+The operators are those of Apache TVM's ConvertLayout (src/relax/op/**: FRelaxInferLayout), and more.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ OF_INTEGERS = "bitwise_and bitwise_or bitwise_xor left_shift right_shift"
 
 
 def indices(x: Any) -> Any:
-    """Of the shape of x, within its channels."""
+    """Return indices of the shape of x, within its channels."""
     return relax.astype(relax.multiply(relax.minimum(relax.abs(x), relax.const(0.9)), relax.const(4.0)), dtype="int64")
 
 
@@ -125,7 +125,7 @@ CASES: dict[str, list[Case]] = {
             relax.astype(x, dtype="int8"), weights(6), relax.const(numpy.zeros(6, "int8")), axis=2
         )
     ],
-    # Reductions, of channels, of space, of all, and what is left is used.
+    # Reductions over channels, over space and over everything, with a use of the result.
     **{
         f"relax.{name}": [
             along(f"relax.{name}", axis=[2, 3], keepdims=True),
@@ -216,7 +216,7 @@ CASES: dict[str, list[Case]] = {
         lambda x: relax.add(relax.broadcast_to(relax.mean(x, axis=[0, 1]), (2, 4, 6, 6)), x),
     ],
     "relax.match_cast": [lambda x: relax.exp(relax.match_cast(x, ty=rx.tensor((2, "c", "h", 6))))],
-    # What changes the layout itself.
+    # Operators that change the layout themselves.
     "relax.permute_dims": [
         along("relax.permute_dims", axes=[0, 2, 3, 1]),
         along("relax.permute_dims"),
@@ -234,7 +234,7 @@ CASES: dict[str, list[Case]] = {
 }
 
 
-#: The same over one and three dimensions: what else than a convolution has a layout of its own there.
+#: Operators over one and three dimensions: all except convolutions that have a layout attribute there.
 IN_SPACE: dict[str, Case] = {
     "relax.nn.conv{}d": lambda x: space("relax.nn.conv{}d", x)(x, weights(6, 2, *cube(x, 3)), groups=2),
     "relax.nn.conv{}d_transpose": lambda x: space("relax.nn.conv{}d_transpose", x)(x, weights(4, 3, *cube(x, 2))),
@@ -284,7 +284,7 @@ def test_follows_and_keeps_results(name: str, case: Case) -> None:
     module = behind_convolution(case)
     after = keeps_results(module, NHWC)
     assert last(after, "relax.nn.conv2d").attributes["data_layout"].value == "NHWC"
-    # Some do not follow: what makes more of its operand comes behind the conversion, and some are one.
+    # Some operators do not follow: an operator with a larger result than operand comes after the conversion.
     before, rule = last(module, name), find_layout_rule(rx.find_op(name))
     is_larger = bytes_of(before.results) > bytes_of(before.operands[:1])
     has_one = name == "relax.vision.roi_pool"  # which knows one layout only
@@ -294,7 +294,7 @@ def test_follows_and_keeps_results(name: str, case: Case) -> None:
 
 
 def in_short(case: Case) -> Case:
-    """What is left of results along two of their axes."""
+    """Reduce the results along two of their axes."""
 
     def reduced(x: Any) -> Any:
         made = case(x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tir-cut-padding: windows over padded parts give what windows over the padded whole gave, by any number of threads."""
+"""tir-cut-padding: windows over padded parts equal windows over the padded whole, for any number of threads."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_cut(module: rx.Module, target: str = TARGET) -> bool:
 
 
 def results(module: rx.Module, *arrays: Any) -> list[Any]:
-    """By one thread, and by three."""
+    """Run with one thread and with three."""
     program = rx.compile(module, TARGET)
     found = []
     for program.threads in (1, 3):
@@ -37,7 +37,7 @@ def normal(*shape: int, seed: int = 3) -> Any:
 
 
 def depthwise(shape: Any, channels: int, **attributes: Any) -> rx.Module:
-    """With a bias, and no less than 0."""
+    """Return a depthwise convolution with a bias and a ReLU."""
     module = rx.Module()
     taps = attributes.pop("taps", 3)
     rank = len(shape) - 2
@@ -84,7 +84,7 @@ def test_convolution(size: Any, pads: Any, strides: int, dilation: int, batch: A
 
 
 def test_blocks() -> None:
-    """Of channels; what is computed of the result goes through the same parts, and a result may be wanted itself."""
+    """Cut blocks of channels. Users of the result go through the same parts, and the result may also be returned."""
     module = rx.Module()
     layouts = {"data_layout": "NCHW16c", "kernel_layout": "OIHW16o", "out_layout": "NCHW16c"}
     types = [rx.tensor(("n", 4, 14, 14, 16)), rx.tensor((4, 1, 3, 3, 16)), rx.tensor(("n", 4, 14, 14, 16))]
@@ -101,6 +101,47 @@ def test_blocks() -> None:
         y, sum_ = (plain(numpy.from_dlpack(each)) for each in program["main"](x, w, other))
         numpy.testing.assert_allclose(y, wanted, rtol=1e-5, atol=1e-5)
         numpy.testing.assert_allclose(sum_, numpy.maximum(wanted + plain(other), 0), rtol=1e-5, atol=1e-5)
+
+
+def blocks(rows: int, columns: int, taps: int, strides: int) -> rx.Module:
+    """Return a depthwise convolution of four blocks of 16 channels."""
+    module = rx.Module()
+    layouts = {"data_layout": "NCHW16c", "kernel_layout": "OIHW16o", "out_layout": "NCHW16c"}
+    types = [rx.tensor((2, 4, rows, columns, 16)), rx.tensor((4, 1, taps, taps, 16))]
+    with module.function("main", types) as f:
+        how = {"groups": 64, "padding": (taps // 2,) * 4, "strides": (strides, strides)}
+        f.returns(relax.nn.conv2d(*f, **how, **layouts))
+    return module
+
+
+@pytest.mark.parametrize(("taps", "strides"), [(3, 1), (3, 2), (5, 1), (5, 2), (7, 1)])
+@pytest.mark.parametrize("caches", ["1K,2K", "4K,16K", "16K,256K", "32K,256K"], ids=["row", "rows", "first", "whole"])
+def test_bits(caches: str, taps: int, strides: int) -> None:
+    """Parts of one row, some rows and all rows have the bits of the uncut convolution, for vectors of any length."""
+    module, x, w = blocks(14, 9, taps, strides), normal(2, 4, 14, 9, 16), normal(4, 1, taps, taps, 16)
+    wanted = numpy.from_dlpack(rx.compile(module, LARGE)["main"](x, w))
+    for machine in ("cpu=x86-64-v3", "cpu=x86-64-v3 cores=2", "cores=2", "cores=64"):
+        program = rx.compile(module, f"llvm{{{machine} caches={caches}}}")
+        for program.threads in (1, 3):
+            numpy.testing.assert_array_equal(numpy.from_dlpack(program["main"](x, w)), wanted)
+
+
+def test_first_cache() -> None:
+    """Cut data that exceeds the first cache, for any number of cores, even if the second one holds the data."""
+    module = blocks(14, 14, 3, 1)
+    for cores in (1, 2, 64):
+        target = f"llvm{{caches=32K,4M cores={cores}}}"
+        text = str(rx.lower(module, target, pipeline=rx.stages(target).until("plan")))
+        assert "tensor<1x1x16x16x16xf32>" in text
+    assert not is_cut(module, "llvm{caches=256K,4M cores=2}")
+
+
+@pytest.mark.parametrize(("taps", "rows"), [(3, 4), (7, 62)], ids=["two copies", "seven copies"])
+def test_copies_of_rows(taps: int, rows: int) -> None:
+    """Rows that parts of the first cache would copy too often stay together in a core's own cache."""
+    target = "llvm{caches=32K,2M cores=1}"
+    text = str(rx.lower(blocks(56, 56, taps, 1), target, pipeline=rx.stages(target).until("plan")))
+    assert f"tensor<1x1x{rows}x{56 + taps - 1}x16xf32>" in text
 
 
 @pytest.mark.parametrize("batch", [3, "n"])
@@ -126,7 +167,7 @@ def test_pool(op: Any, onnx: str, pads: Any, strides: int, batch: Any) -> None:
 
 
 def test_open_pictures() -> None:
-    """Rows whose number is dynamic are not cut, images and channels are; none of them is none."""
+    """Cut images and channels, but not a dynamic number of rows. No images are allowed."""
     module = depthwise(("n", 32, "h", "w"), 32, padding=(1, 1, 1, 1))
     assert is_cut(module)
     w, bias = normal(32, 1, 3, 3), normal(32, 1, 1)
@@ -140,7 +181,7 @@ def test_open_pictures() -> None:
 
 @pytest.mark.parametrize("dtype", ["bfloat16", "int8"])
 def test_narrow(dtype: str) -> None:
-    """Sums are wider than what is read."""
+    """Cut convolutions with sums that are wider than the operands."""
     module = rx.Module()
     dtypes = {"bfloat16": "bf16", "int8": "i8"}
     types = [rx.tensor(shape, dtypes[dtype]) for shape in ((3, 32, 12, 12), (32, 1, 3, 3))]
@@ -158,7 +199,7 @@ def test_narrow(dtype: str) -> None:
 
 
 def test_channels_that_are_summed_stay() -> None:
-    """Each part of the data would be copied for every channel of the result."""
+    """Keep summed channels: each part of the data would be copied for every channel of the result."""
     module = rx.Module()
     with module.function("main", [rx.tensor((4, 16, 12, 12)), rx.tensor((16, 16, 3, 3))]) as f:
         f.returns(relax.nn.conv2d(*f, padding=(1, 1, 1, 1)))

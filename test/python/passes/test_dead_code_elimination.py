@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-dead-code-elimination: programs compute what they computed, and nothing is left that nothing needs.
+"""relax-dead-code-elimination: results stay the same, and no unused operator is left.
 
 Situations of Apache TVM's tests/python/relax/test_transform_dead_code_elimination.py and test_transform_cse.py; in
 scripts: test/passes/relax-dead-code-elimination.py, upstream-cse.py.
@@ -45,7 +45,7 @@ def test_random_graphs_and_cse(module: rx.Module) -> None:
 
 
 def test_every_pure_operator_is_computed_once() -> None:
-    """And what has an effect is done as often as it is said: cse asks rows, of every operator that there is."""
+    """Merge equal pure operators, and keep operators with effects: cse uses the rows, here of every operator."""
     rows = [row for row in all_ops() if row.dialect.name == "relax"]
     assert len(rows) > 150
     module = rx.Module.parse("func.func @main(%x: tensor<4xf32>) {\n  return\n}")
@@ -54,7 +54,7 @@ def test_every_pure_operator_is_computed_once() -> None:
         for row in rows:
             made = [_of(row.full_name, block.arguments[0]) for _ in range(2)]
             rx.ir.Operation.create("test.keep", operands=made)
-    # What these operators need in addition to an operand is not there.
+    # These operators would need more than an operand, so the module is not verified.
     rx.Pipeline("cse", verify_each=False).run(module, all_or_nothing=False)
     counts = Counter(op.name for op in operations_in(module.operation))
     assert {row.full_name for row in rows if counts[row.full_name] > 1} == {
@@ -67,7 +67,7 @@ def _of(name: str, operand: Any) -> Any:
 
 
 def split_in_two(private: bool = True) -> rx.Module:
-    """Legalized: of three parts of a tensor one is used."""
+    """Return a legalized split of which one of three parts is used."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((6, 4))}) as f:
         _, middle, _ = relax.split(*f, 3)
@@ -116,7 +116,7 @@ def test_a_kernel_whose_outputs_are_one_loop_s_stays() -> None:
 
 
 def test_what_two_callers_use_together_stays() -> None:
-    """One uses the first result, the other the second; neither reads the third."""
+    """Keep two results of a function, each with a user in another caller, and remove the third."""
     module = rx.Module.parse("""
       func.func @one(%x: tensor<4xf32>) -> tensor<4xf32> {
         %0:3 = call @three(%x) : (tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
@@ -140,7 +140,7 @@ def test_what_two_callers_use_together_stays() -> None:
 
 
 def test_what_goes_may_be_what_others_were_kept_for() -> None:
-    """A result is only for a parameter that is not read, in a chain of calls; recursion does not hinder."""
+    """Remove chains of results that are only for unread parameters, also with recursion."""
     count = 6
     functions = [
         f"""
@@ -195,7 +195,7 @@ def test_entry_functions_are_somebody_s() -> None:
 
 
 def test_what_others_know_of_a_function_stays() -> None:
-    """A codegen's function, and one that something else than calls names."""
+    """Keep a codegen's function, and one with a reference other than a call."""
     module = rx.Module.parse("""module attributes {somebody.keeps = @kept} {
       func.func private @kept() {
         return
@@ -238,7 +238,7 @@ def test_sizes_that_only_an_unread_parameter_tells_are_kept() -> None:
             )
         f.returns(called.results[0])
     after = before_after.keeps_results(module, "relax-dead-code-elimination", tolerance=0)
-    # One of the two has it.
+    # Only one of the two functions keeps the parameter.
     assert len(functions_by_name(after)["inner"].attributes["function_type"].value.inputs) == 1
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-decompose-ops: what an operator is written out as gives what the operator gives.
+"""relax-decompose-ops: the definition of an operator has the results of the operator.
 
 Situations of Apache TVM's test_transform_decompose_ops.py.
 """
@@ -116,7 +116,7 @@ def test_decomposed_as_computed(name: str, dtype: str) -> None:
     assert not {f"relax.{name.partition(' ')[0]}"} & set(op_names(after))
 
 
-#: What moves numbers, rounds them, or is all of a definition, as the convolution of a transposed one.
+#: Operators that move numbers, round them, or are a whole definition, such as the convolution of a transposed one.
 _NARROW = frozenset(
     "astype ones_like abs reshape flip permute_dims nn.pad repeat expand_dims broadcast_to strided_slice concat "
     "nn.conv1d nn.conv2d nn.conv3d".split()
@@ -143,7 +143,7 @@ def test_large_numbers_stay_in_range() -> None:
 
 
 def test_queries_that_see_nothing_give_zeros() -> None:
-    """Keys end before them, or a bias hides all."""
+    """Mask queries by the end of the keys, or by a bias."""
     arrays = [numpy.ones((1, 4, 1, 2), "f4"), numpy.ones((1, 2, 1, 2), "f4"), numpy.ones((1, 2, 1, 2), "f4")]
     shapes = [each.shape for each in arrays]
     module = built(shapes, lambda *x: nn.attention(*x, causal_mask="BottomRight"))
@@ -180,7 +180,7 @@ def test_what_only_the_run_tells_is_left_to_the_operator(shapes: Any, body: Body
 
 @st.composite
 def spread(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], dict[str, Any]]:
-    """Shapes of data and weight, and attributes, of a transposed convolution."""
+    """Draw shapes of data and weight, and attributes, of a transposed convolution."""
     rank, groups = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2]))
     sizes, taps, strides = (draw(st.lists(st.integers(1, most), min_size=rank, max_size=rank)) for most in (4, 5, 3))
     wide = [(size - 1) * stride + tap for size, tap, stride in zip(sizes, taps, strides, strict=True)]
@@ -192,7 +192,7 @@ def spread(draw: st.DrawFn) -> tuple[list[tuple[int, ...]], dict[str, Any]]:
 
 
 def spread_out(x: Any, weight: Any, attributes: dict[str, Any]) -> Any:
-    """Each element of the data is put, times the kernel, where it goes."""
+    """Compute a transposed convolution by adding each element of the data times the kernel."""
     strides, extra, groups = attributes["strides"], attributes["output_padding"], attributes["groups"]
     rank, sizes, taps = len(strides), x.shape[2:], weight.shape[2:]
     before, after = attributes["padding"][:rank], attributes["padding"][rank:]
@@ -230,7 +230,7 @@ def test_transposed_convolutions_are_convolutions(given_: Any, is_dynamic: bool,
 
 
 def test_modes() -> None:
-    """Stated, a norm is what its attribute says; else what the pass's option says."""
+    """Decide by a norm's attribute in mode "stated", and otherwise by the pass's option."""
 
     def both(x: Any, *parameters: Any) -> Any:
         return tuple(nn.batch_norm(x, *parameters, axis=1, training=training)[0] for training in (True, False))
@@ -256,7 +256,7 @@ def test_a_definition_of_ones_own() -> None:
             rx.register_decomposition("relax.nn.relu")(len)
         with pytest.raises(rx.RelaxError, match=r"unknown operator 'relax.nn.rellu'; did you mean"):
             rx.register_decomposition("relax.nn.rellu")(len)
-        # Of wrong shape: users keep the type they know, and the run says what does not hold.
+        # Definitions with a wrong shape: users keep the known type, and the run reports the difference.
         joined = built([(2,), (2,)], lambda x, y: relax.concat([x, y]))
         with pytest.raises(rx.RelaxError, match="can never hold"):
             changed(joined, "relax-decompose-ops{ops=concat}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operators make of known elements: to the last bit what the compiled program does, and with symbols the same."""
+"""Evaluation of operators on known elements: equal to the compiled program to the last bit, and equal with symbols."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ DTYPES = ("bool", *INTEGERS, *FLOATS)
 
 
 class Case(NamedTuple):
-    """An operator on arrays. `always`: somebody has to know what it gives; else it may be left to the program."""
+    """Operator on arrays. With `always` an evaluation has to exist; otherwise the program may compute the result."""
 
     op: str
     arrays: list[Any]
@@ -41,7 +41,7 @@ class Case(NamedTuple):
 
 
 def _elements(random: Any, dtype: str, *shape: int) -> Any:
-    """Numbers of all kinds, limits and what is no number among them."""
+    """Return numbers of all kinds, with limits, infinities and NaN."""
     if dtype == "bool":
         return random.random(shape) < 0.5
     if dtype in FLOATS:
@@ -102,7 +102,7 @@ def _conversions(random: Any, dtype: str) -> Iterator[Case]:
 
 
 def _of_scalars(random: Any, dtype: str) -> Iterator[Case]:
-    """Of tensors of rank 0, which numpy's functions make numbers of."""
+    """Yield cases on tensors of rank 0, for which numpy's functions return numbers."""
     for case in (*_elementwise(random, dtype), *_conversions(random, dtype)):
         attributes = {name: 0 if name == "axis" else value for name, value in case.attributes.items()}
         arrays = [numpy.asarray(array.flat[0]) for array in case.arrays]
@@ -156,7 +156,7 @@ def _cases(random: Any, dtype: str) -> list[Case]:
 
 
 def _built(cases: list[Case]) -> tuple[rx.Module, list[Any]]:
-    """A function with all cases on its parameters, and the operations."""
+    """Return a function with all cases on its parameters, and the operations."""
     arrays = [array for case in cases for array in case.arrays]
     module = rx.Module()
     results, operations = [], []
@@ -202,7 +202,7 @@ def test_to_the_last_bit_what_the_program_computes(dtype: str, seed: int) -> Non
             assert (signs | (own != own)).all(), (case, own, expected)
 
 
-#: Those that other tests have: of scalars and shapes.
+#: Operators on scalars and shapes, which other tests cover.
 ELSEWHERE = {"relax.arange", "relax.clip", "relax.scalar_to_tensor", "relax.shape_to_tensor"}
 
 
@@ -214,7 +214,7 @@ def test_every_operator_of_the_table_has_a_case() -> None:
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_ranges_bounds_and_sizes(dtype: str) -> None:
-    """Of scalars, which are Python's numbers."""
+    """Evaluate operators on scalars, which are Python's numbers."""
     module = rx.Module()
     x = numpy.arange(-3 if dtype[0] == "i" else 0, 9).astype(dtype)
     with module.function("main", [rx.tensor(x.shape, dtype)]) as f:
@@ -235,7 +235,7 @@ _BINARY = "add subtract multiply maximum minimum floor_divide floor_mod mod divi
 
 
 def _numbers(array: Any, values: dict[str, int]) -> Any:
-    """The elements once symbols are numbers."""
+    """Return the elements with numbers for symbols."""
 
     def number(each: Any) -> Any:
         if isinstance(each, Ratio):
@@ -319,7 +319,7 @@ def test_integers_with_symbols_are_divided_towards_zero() -> None:
 
 
 def test_a_zero_whose_sign_depends_on_a_size_is_left_to_the_run() -> None:
-    """0 times a negative number is -0.0, which no ratio is."""
+    """Leave 0 times a negative number, -0.0, to the run: no ratio represents it."""
     n = Ratio(sym("n"))
     for compute_it in (lambda: n * Ratio(-1), lambda: -n, lambda: Ratio(sym("n") - 5).ceil()):
         with pytest.raises(NotExact):
@@ -329,7 +329,7 @@ def test_a_zero_whose_sign_depends_on_a_size_is_left_to_the_run() -> None:
 
 
 def test_rules_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that takes no symbols is not asked about them; what it gives must be of the type that was inferred."""
+    """Skip a rule without support for symbols if there are symbols, and check that results have the inferred type."""
     monkeypatch.setattr(registry._EVALUATIONS, "entries", {})
     asked: list[Any] = []
 
@@ -355,7 +355,7 @@ def test_rules_of_other_packages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_evaluation_that_is_registered_later_folds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Pattern sets are kept from run to run: one that is registered between two runs is part of the second."""
+    """Register a rule between two runs: the cached pattern set must include it in the second run."""
     everything = registry._EVALUATIONS.entries
     others = {name: of_name for name, of_name in everything.items() if name != "relax.erf"}
     monkeypatch.setattr(registry._EVALUATIONS, "entries", others)

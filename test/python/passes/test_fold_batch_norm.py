@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-fold-batch-norm: results stay, but for rounding, and next to weights neither a scale nor a batch norm is left.
+"""relax-fold-batch-norm: results stay within rounding, and next to weights neither a scale nor a batch norm is left.
 
 Situations of Apache TVM's test_transform_fold_batch_norm_to_conv2d.py.
 """
@@ -40,7 +40,7 @@ def batch_norm(x: Any, numbers: Numbers, axis: int, **attributes: Any) -> Any:
 
 @st.composite
 def convolutions(draw: Any) -> tuple[rx.Module, bool]:
-    """A norm before or behind a convolution of any kind; whether nothing but the convolution and an add is left."""
+    """Draw a norm before or after a convolution, and whether only the convolution and an add remain."""
     rank, groups = draw(st.integers(1, 3)), draw(st.sampled_from([1, 2]))
     is_transposed, is_before = draw(st.booleans()), draw(st.booleans())
     padding, has_bias = draw(st.sampled_from([0, 1])), draw(st.booleans())
@@ -82,7 +82,7 @@ def test_weights_of_convolutions(case: tuple[rx.Module, bool]) -> None:
 @draws(30)
 @given(st.booleans(), st.booleans(), st.sampled_from([(), (2,)]), st.sampled_from([(), (2,)]), st.booleans())
 def test_weights_of_products(is_left: bool, is_before: bool, batch: Any, of_weights: Any, is_vector: bool) -> None:
-    """Weights on either side of a product, batches on either, vectors; a step before it or behind."""
+    """Fold weights on either side of a product, batches on either, vectors; with a step before or after it."""
     numbers, module = Numbers(), rx.Module()
     data = (3,) if is_vector else (*batch, 3, 5) if is_left else (*batch, 5, 3)
     with module.function("main", [rx.tensor(data)]) as f:
@@ -118,7 +118,7 @@ def test_element_types(dtype: str) -> None:
 
 
 def test_large_weights_of_half_floats() -> None:
-    """Resources, whose bytes no text has; bf16, which numpy does not know."""
+    """Fold large weights, which are resources without text, also in bf16, which numpy lacks."""
     for dtype in ("bfloat16", "float16", "float32"):
         numbers, module = Numbers(dtype), rx.Module()
         with module.function("main", [rx.tensor((2, 40))]) as f:
@@ -129,7 +129,7 @@ def test_large_weights_of_half_floats() -> None:
 
 
 def test_wider_results_stay_scaled() -> None:
-    """What is summed in f32 is not scaled by weights of f16."""
+    """Keep the scale of a sum in f32 with weights of f16."""
     numbers, module = Numbers("float16"), rx.Module()
     with module.function("main", [rx.tensor((2, 3), "float16")]) as f:
         y = relax.matmul(*f, numbers(3, 3), out_dtype="float32")
@@ -162,7 +162,7 @@ def test_too_large_for_half_floats() -> None:
 
 
 def test_moving_values_get_the_stated_type() -> None:
-    """Inference knows from the data how many channels there are."""
+    """Infer the number of channels from the data."""
     module = rx.Module.parse(
         """
         func.func @main(%x: tensor<1x2x3xf32>) -> (tensor<1x2x3xf32>, tensor<?xf32>) {
@@ -193,7 +193,7 @@ def test_any_graph_keeps_its_results(module: rx.Module) -> None:
 
 
 def test_numbers_of_half_floats_as_they_are() -> None:
-    """Inline as digits, as hexadecimal where there are many, in resources, one for all; limits, what is no number."""
+    """Fold numbers written as digits, in hexadecimal, in resources and as splats, with limits, infinities and NaN."""
     import ml_dtypes
 
     random = numpy.random.default_rng(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-fold-constant: what it computes is what the compiled program would, to the last bit, and no call does it."""
+"""relax-fold-constant: results equal the compiled program's to the last bit, and no call computes them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ INTEGERS = ("int8", "uint8", "int16", "uint16")
 
 
 def built(*arrays: Any, op: str, **attributes: Any) -> rx.Module:
-    """A function without parameters: an operator on constants."""
+    """Return a function without parameters: an operator on constants."""
     module = rx.Module()
     with module.function("main", []) as f:
         f.returns(rx.find_op(op)(*(relax.const(array) for array in arrays), **attributes))
@@ -40,7 +40,7 @@ def names(module: rx.Module) -> list[str]:
 
 
 def check_bits(*arrays: Any, op: str, dtype: str, **attributes: Any) -> None:
-    """The operator on constants, which is folded, against itself on arguments."""
+    """Compare the folded operator on constants with the operator on arguments."""
     module = rx.Module()
     with module.function("main", [rx.tensor(array.shape, array.dtype.name) for array in arrays]) as f:
         make = rx.find_op(op)
@@ -60,7 +60,7 @@ def any_integers(draw: Any, dtype: str, *shape: int) -> Any:
 
 @st.composite
 def quantized(draw: Any) -> tuple[list[Any], int]:
-    """Data, scale and zero point: the latter two one each, or one for each slice along an axis."""
+    """Draw data, scale and zero point: one of the latter, or one for each slice along an axis."""
     shape = tuple(draw(st.lists(st.sampled_from([0, 1, 2, 3, 7]), min_size=1, max_size=3)))
     axis = draw(st.integers(0, len(shape) - 1))
     slices = draw(st.sampled_from([(), (shape[axis],)]))
@@ -106,7 +106,7 @@ def test_a_large_weight_is_neither_text_nor_computed_in_a_call() -> None:
 
 
 def test_constants_without_users_are_not_in_the_program(tmp_path: Path) -> None:
-    """A convolution's weight is laid out anew where padding is wide: the old one is unused."""
+    """Drop a convolution's old weight after a new layout for wide padding."""
     weight = numpy.random.default_rng(0).normal(size=(64, 64, 3, 3)).astype("f4")
     module = rx.Module()
     with module.function("main", [rx.tensor((1, 64, 4, 6))]) as f:
@@ -176,7 +176,7 @@ def test_without_who_runs_programs_numpy_s_part_is_folded() -> None:
 
 
 def test_what_fails_keeps_nothing_else_from_being_folded() -> None:
-    """An index outside, what is made for it and of it, and nine others; the run reports what is wrong."""
+    """Fold nine operators, but not an index out of bounds with its operand and user. The run reports the error."""
     module = rx.Module()
     with module.function("main", []) as f:
         outside = relax.take(relax.negative(relax.const([1.0, 2.0])), relax.const([5]), axis=0)
@@ -287,7 +287,7 @@ def test_what_is_made_of_a_constant_that_grew_is_one_as_well() -> None:
     "dtype", ["int4", "uint2", "float4_e2m1fn", "float6_e2m3fn", "float8_e3m4", "bfloat16", "float64"]
 )
 def test_tensors_of_one_number_of_every_type(dtype: str) -> None:
-    """numpy has no such types: what it makes instead must not be taken for them."""
+    """Fold types that numpy lacks: numpy's substitutes must not replace them."""
     module = rx.Module()
     with module.function("main", []) as f:
         f.returns(relax.zeros((2, 3), dtype=dtype), relax.ones((2, 3), dtype=dtype))
@@ -299,7 +299,10 @@ def test_tensors_of_one_number_of_every_type(dtype: str) -> None:
 def test_constants_of_a_module_are_one_program_which_is_run_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of all its functions; when it is compiled again, nothing is run and no code is made."""
+    """Run one program for all constants of a module's functions.
+
+    A second compilation runs nothing and generates no code.
+    """
     module = rx.Module()
     for name in ("one", "two", "three"):
         with module.function(name, []) as f:
@@ -328,7 +331,7 @@ def test_constants_of_a_module_are_one_program_which_is_run_once(
 def test_a_program_that_was_compiled_before_is_not_lowered_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Told by its text and its constants' bytes; not where a rule of others may have made something else of it."""
+    """Find the program by its text and its constants, unless a foreign rule may have changed the result."""
     monkeypatch.setattr(registry, "_FOREIGN", [])
     lowered: list[int] = []
 
@@ -340,7 +343,7 @@ def test_a_program_that_was_compiled_before_is_not_lowered_again(
     monkeypatch.setattr(evaluation, "stages_of", counted)
 
     def computed(last: float, level: int = 2) -> Any:
-        """By a program with a small constant and a large one, of which another element is another each time."""
+        """Return the last element of a program with a small and a large constant, which differ in that element."""
         module = rx.Module()
         large = numpy.arange(4096, dtype="f4") / 4096
         large[-1] = last

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-fuse-attention: what two products and a softmax gave, attention gives."""
+"""relax-fuse-attention: attention equals two products and a softmax."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relax_mlir import relax
 
 
 def exported(heads: int, own: int, length: Any, guarded: bool, scale: float, mask: Any) -> rx.Module:
-    """What torch writes for scaled_dot_product_attention; keys and values of `own` heads are repeated."""
+    """Return torch's operators for scaled_dot_product_attention. Keys and values of `own` heads are repeated."""
     module = rx.Module()
     shapes = [(2, heads, length, 16), (2, own, length, 16), (2, own, length, 16)]
     masks = [] if mask is None else [tuple(mask)]
@@ -73,7 +73,7 @@ def test_attention_gives_what_was_given(heads: int, own: int, length: Any, guard
 
 @pytest.mark.parametrize(("length", "guarded"), [(9, False), ("n", False), ("n", True)])
 def test_a_query_that_sees_no_key(length: Any, guarded: bool) -> None:
-    """A softmax of nothing is NaN, and zeros where the model puts zeros there."""
+    """Return NaN for a softmax of nothing, or zeros if the model replaces it."""
     module = exported(2, 2, length, guarded, 0.25, (length, length))
     for count in (9,) if length == 9 else (4, 9, 140):
         arrays = arrays_of(2, 2, count, (count, count))
@@ -86,7 +86,7 @@ def test_a_query_that_sees_no_key(length: Any, guarded: bool) -> None:
 
 
 def cached(heads: int, own: int) -> rx.Module:
-    """A layer that goes on with keys and values of earlier tokens, as exporters write it."""
+    """Return a layer with keys and values of earlier tokens, in the form of exporters."""
     module = rx.Module()
     kept = rx.tensor(("b", own, "past", 16))
     given = {
@@ -110,7 +110,8 @@ def cached(heads: int, own: int) -> rx.Module:
 
 @pytest.mark.parametrize("own", [4, 2])
 def test_caches_are_read_where_they_lie(own: int) -> None:
-    """One program for a text and for token after token: as without fusion, in a buffer that grows or out of it."""
+    """Run one program for a prompt and for single tokens: equal to the program without fusion, with and without a
+    growing buffer."""
     module, random = cached(4, own), numpy.random.default_rng(7)
     program = rx.compile(module, donate=["past*"])
     step, cache = program["main"], program["main"].cache(room=200)

@@ -23,7 +23,7 @@ def _integers(kind: str, shape: Any) -> Any:
 
 
 def model(kind: str, shape: tuple[int, int], block: int, axis: int, zeros: bool, dtype: str = "float32") -> Any:
-    """x times a matrix of blocks along an axis: the first is summed over, the last when it is transposed."""
+    """Return x times a matrix with blocks along an axis: axis 0 is summed, or the last one if transposed."""
     sizes = [-(-size // block) if along == axis else size for along, size in enumerate(shape)]
     held = {"w": _integers(kind, shape), "s": (0.05 * _RANDOM.normal(size=sizes)).astype(dtype)}
     if zeros:
@@ -64,7 +64,7 @@ def test_products(kind: str, shape: tuple[int, int], block: int, axis: int, zero
 
 
 def test_half_precision() -> None:
-    """Weights are not rounded to it."""
+    """Check that weights are not rounded to half precision."""
     tested = model("int4", (64, 9), 32, 0, True, "float16")
     module = rx.from_onnx(tested)
     rx.Pipeline("relax-fuse-dequantize-matmul").run(module)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Heads that several kernels read: computed again in each where that moves fewer bytes, and never stored then."""
+"""Heads with several kernels as readers: recomputed in each if this moves fewer bytes, and then never stored."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Body = Callable[..., Any]
 
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A tensor of any size is large."""
+    """Treat tensors of any size as large."""
     monkeypatch.setattr(heads, "_LEAST_STORED", 1)
 
 
@@ -58,7 +58,7 @@ def one_reader_writes(x: Any, y: Any) -> Any:
 
 
 def chain(x: Any, y: Any) -> Any:
-    """One of the two goes into its readers: the other one would have to be stored for it."""
+    """Return a chain of which one operator can move into its readers. The other one would have to be stored."""
     first = relax.nn.relu(x)
     second = relax.negative(first)
     return *two_sums(second), relax.sum(first, axis=[1])
@@ -83,7 +83,7 @@ def turned(x: Any, y: Any) -> Any:
 
 
 def sums_of_two(x: Any, y: Any) -> Any:
-    """Four readers of what reads two tensors: eight are read for two, one that is written, and four."""
+    """Return four readers of a sum of two tensors: each copy would read two tensors instead of one stored tensor."""
     head = relax.add(x, y)
     return *two_sums(head), relax.min(head, axis=[1]), relax.sum(head, axis=[1])
 
@@ -116,7 +116,7 @@ def test_kernels_and_what_they_compute(body: Body, count: int, stored: int) -> N
 
 
 def test_no_head_without_a_reader_is_left() -> None:
-    """One call of it for each of the groups, not one more that nothing reads."""
+    """Check that each group has one call of the head, and that no unused call is left."""
     module = built(relus)
     rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)
     calls = [op.opview.func for op in operations_in(module.operation) if op.name == "relax.call_tir"]
@@ -139,7 +139,7 @@ def test_small_tensors_are_stored(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_copy_that_is_stored_after_all_is_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups that are found anew may be others than those that were asked."""
+    """Undo copies if the final groups differ from the predicted ones."""
     monkeypatch.setattr(heads, "_takes", lambda *_: True)
     module = built(behind_a_product)
     assert kernels(module) == kernels(module, "false")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What fusion remembers of groups changes nothing: each function is grouped as it would be if it were alone."""
+"""Cached groups of fusion change nothing: each function gets the same groups as by itself."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def module_of(functions: dict[str, tuple[Program, Any, list[int]]]) -> rx.Module
 
 
 def marks(module: rx.Module, function: str) -> list[tuple[str, str, str]]:
-    """The calls of a function: what they compute, their groups, and why they are in none with what they read."""
+    """Return the calls of a function: their operators, groups, and reasons against a fusion with their operands."""
     functions, found = functions_by_name(module), []
     for op in operations_in(functions[function]):
         if op.name == "relax.call_tir":
@@ -91,7 +91,7 @@ def fused(module: rx.Module, function: str) -> list[tuple[str, str]]:
 @given(st.lists(st.tuples(PROGRAMS, st.sampled_from([3, 6, "n"]), st.lists(st.integers(0, 7), min_size=1, max_size=3)),
                 min_size=2, max_size=4))  # fmt: skip
 def test_functions_are_grouped_as_if_alone(given_functions: list[tuple[Program, Any, list[int]]]) -> None:
-    # The first one comes again: what is known of it is asked for.
+    # The first function appears twice, so that the second time uses the cache.
     functions = {f"f{index}": each for index, each in enumerate([*given_functions, given_functions[0]])}
     together = module_of(functions)
     rx.Pipeline(MARK).run(together)
@@ -108,7 +108,7 @@ def test_functions_are_grouped_as_if_alone(given_functions: list[tuple[Program, 
 
 @draws(20, deadline=None)
 @given(PROGRAMS, st.sampled_from([3, "n"]))
-# What nothing reads next to what somebody reads: they were to be one kernel, which could not be made.
+# An unused operator next to used ones: they were grouped into one kernel, which was impossible.
 @example([("exp", 0, 0), ("exp", 5, 0), ("exp", 0, 0), ("exp", 1, 0), ("multiply", 0, 4), ("exp", 0, 0)], 3)
 @example([("softmax", 0, 0), ("exp", 0, 0), ("multiply", 5, 2), ("exp", 3, 0), ("exp", 0, 0)], 3)
 def test_repeated_steps_compute_the_same(program: Program, rows: Any) -> None:
@@ -124,7 +124,7 @@ def test_repeated_steps_compute_the_same(program: Program, rows: Any) -> None:
 
 @pytest.mark.parametrize("block", [blocks.resnet, blocks.transformer, blocks.llama])
 def test_layers_share_kernels(block: Any) -> None:
-    """More layers make more calls, but no more functions: those of two are all that there are."""
+    """Check that more layers make more calls, but no more functions than two layers."""
     counts = []
     for layers in (2, 4):
         module = block(layers)
@@ -133,11 +133,11 @@ def test_layers_share_kernels(block: Any) -> None:
     assert counts[0] == counts[1]
 
 
-# ---- what distinguishes kinds: each pair differs in one thing that decides ----
+# ---- differences between kinds: each pair differs in one decisive property ----
 
 
 def groups_of(inputs: Any, body: Callable[..., Any]) -> list[str]:
-    """Calls' groups, the values of which are returned as `body` returns them."""
+    """Return the groups of calls in the function that `body` builds."""
     module = rx.Module()
     with module.function("main", inputs) as f:
         values = body(*f)
@@ -169,7 +169,7 @@ def test_which_operands_are_the_same() -> None:
 
 
 def test_sizes_by_their_names() -> None:
-    """Symbols are part of types: calls with others are of another kind, and no size is confused."""
+    """Separate kinds by symbols, which are parts of types, without confusing sizes."""
     module = rx.Module()
     for name, size in (("f", "n"), ("g", "m")):
         with module.function(name, [rx.tensor((size, 4))]) as f:
@@ -194,7 +194,7 @@ def number(module: rx.Module, numbers: list[int | None]) -> None:
 
 
 def test_a_group_waits_for_the_place_of_another() -> None:
-    """The first has to stand behind sort, and before negative, which goes on with multiply and stands there."""
+    """Place the first group after sort and before negative, which belongs to multiply's group."""
     module = rx.Module()
     with module.function("main", [rx.tensor((4,)), rx.tensor((4,))]) as f:
         x, y = f
@@ -208,7 +208,7 @@ def test_a_group_waits_for_the_place_of_another() -> None:
 
 
 def test_siblings_wait_for_the_place_of_their_consumers() -> None:
-    """The first group stands behind sort once the second one does, which the first tries cannot know."""
+    """Place the first group after sort, which is possible only after the second group has moved there."""
     module = rx.Module()
     with module.function("main", [rx.tensor(()), rx.tensor((4,))]) as f:
         x, y = f
@@ -240,7 +240,9 @@ def test_the_second_group_of_a_kind_may_have_no_place() -> None:
     rx.Pipeline("relax-legalize-ops").run(module)
     number(module, [0, 0, 1, None, 1])
     before = str(module)
-    with pytest.raises(rx.RelaxError, match="group 1 cannot become one kernel: @exp and @add: no place in the program"):
+    with pytest.raises(
+        rx.RelaxError, match="group 1 cannot become one kernel: @exp and @add: no position in the program"
+    ):
         rx.Pipeline("tir-fuse").run(module)
     assert str(module) == before
 

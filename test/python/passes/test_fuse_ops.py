@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-fuse-ops: which calls become one group, and what passes may do before tir-fuse makes kernels of them."""
+"""relax-fuse-ops: groups of calls, and changes that passes may make before tir-fuse builds the kernels."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def built(inputs: Any, body: Any) -> rx.Module:
 
 
 def kernels(inputs: Any, body: Any) -> list[str]:
-    """The kernels of a function, whose results are what they are without fusion."""
+    """Return the kernels of a function after comparing its results with those without fusion."""
     module = built(inputs, body)
     without = rx.stages().drop("fuse")
     arrays = random_arrays(module)
@@ -51,7 +51,7 @@ def kernels(inputs: Any, body: Any) -> list[str]:
     return [call.opview.func for call in calls(module)]
 
 
-# ---- what products read ----
+# ---- operands of products ----
 
 
 def head(x: Any, index: int, count: int = 4) -> Any:
@@ -106,7 +106,7 @@ def test_much_is_laid_together_for_a_product(rows: Any, expected: int) -> None:
 
 @pytest.mark.parametrize(("batch", "axis", "expected"), [("n", 1, 1), (64, 1, 1), ("n", 2, 2), (64, 2, 2)])
 def test_whole_rows_are_read_where_they_lie(batch: Any, axis: int, expected: int) -> None:
-    """However many: cut along the last axis they would be further apart than before."""
+    """Read whole rows in place: a split along the last axis would increase their distance."""
     shape = [batch, 128, 128]
     shape[axis] = 256
 
@@ -153,7 +153,7 @@ def chain(x: Any) -> Any:
 
 def test_groups_can_be_cut() -> None:
     def cut(module: Any) -> None:
-        """The last two calls become a group of their own."""
+        """Make a separate group of the last two calls."""
         for call in calls(module)[2:]:
             assert group_of(call) == 0
             call.attributes[GROUP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 1)
@@ -176,7 +176,7 @@ def test_groups_can_be_taken_back() -> None:
 
 
 def test_groups_of_ones_own() -> None:
-    """What costs more than it saves can be asked for."""
+    """Fuse groups that a user requests, even if fusion costs more than it saves."""
     module = built([rx.tensor((4, 4))], lambda x: relax.exp(relax.exp(x)))
     rx.Pipeline("relax-legalize-ops,relax-fuse-ops").run(module)
     assert [group_of(call) for call in calls(module)] == [None, None]
@@ -188,7 +188,7 @@ def test_groups_of_ones_own() -> None:
 
 
 def test_a_constant_stands_before_all_groups_that_read_it() -> None:
-    """Each group stands at its first call, far before the constant that both read."""
+    """Move the constant that both groups read before the first calls of the groups."""
 
     module = rx.Module()
     with module.function("main", [rx.tensor((4,)), rx.tensor((4,))]) as f:
@@ -211,7 +211,7 @@ def test_a_refused_group_leaves_the_module() -> None:
         for call in calls(module)[:2]:
             call.attributes[GROUP] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 7)
     before = str(module)
-    with pytest.raises(rx.RelaxError, match="group 7 cannot become one kernel: what @nn_softmax does is not known"):
+    with pytest.raises(rx.RelaxError, match="group 7 cannot become one kernel: @nn_softmax cannot be analysed"):
         rx.Pipeline("tir-fuse").run(module)
     assert str(module) == before
 

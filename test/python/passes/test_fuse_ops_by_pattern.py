@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-fuse-ops-by-pattern: what becomes a function, what keeps its place, and that results stay the same.
+"""relax-fuse-ops-by-pattern: outlined functions, their place in the graph, and unchanged results.
 
 Situations of Apache TVM's test_transform_fuse_ops_by_pattern.py.
 """
@@ -27,7 +27,7 @@ from relax_mlir.patterns import is_const, is_op, wildcard
 
 
 def composites(module: rx.Module) -> dict[str, list[str]]:
-    """The operators of each composite function, by the pattern's name and a number."""
+    """Return the operators of each composite function, by the pattern's name and a number."""
     found: dict[str, list[str]] = {}
     for function in functions_by_name(module).values():
         if "relax.composite" in function.attributes:
@@ -71,7 +71,7 @@ def test_long_chains_have_short_names() -> None:
 
 
 def test_no_circle_through_another_function() -> None:
-    """Each of the two could be outlined, both together would need each other."""
+    """Outline one of two matches that would depend on each other."""
 
     def body(a: Any, b: Any) -> Any:
         x, y = relax.exp(a), relax.tanh(b)
@@ -88,7 +88,7 @@ def test_no_circle_through_another_function() -> None:
 
 
 def test_what_stands_between_moves_behind() -> None:
-    """tanh reads the product and stands before the sum that is outlined with it."""
+    """Move tanh, which reads the product, behind the outlined sum."""
 
     def body(a: Any, b: Any) -> Any:
         y = relax.matmul(a, b)
@@ -109,7 +109,7 @@ def test_constants_are_bound_or_passed() -> None:
 
 
 def test_shapes_are_made_inside() -> None:
-    """A shape of sizes that the tensors have is made inside; with one of its own there is nowhere to take it from."""
+    """Compute shapes of the tensors' sizes inside. A shape with another symbol cannot be computed there."""
     rows = [("npu.reshape", is_op("relax.reshape")(wildcard(), ...))]
     inside = built(lambda a: relax.reshape(a, [rx.sym("n") * 4]), ("n", 4))
     outside = built(lambda a, b: relax.broadcast_to(a, [rx.sym("m"), 4]), (1, 4), ("m",))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What fusion learns of a PrimFunc: one that it may take apart, and the same with one thing that forbids it."""
+"""Facts of fusion about a PrimFunc: one that fusion may split, and variants with a single reason against it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ADD = "%s = arith.addf %a, %b : f32\n linalg.yield %s : f32"
 
 
 class Body(NamedTuple):
-    """A PrimFunc of two inputs and an output, whose body is one operation."""
+    """PrimFunc of two inputs and an output, with one operation as its body."""
 
     scalar: str = ADD
     maps: tuple[str, str, str] = (SAME, SAME, SAME)
@@ -43,7 +43,7 @@ func.func @k(%x: {T}, %y: {T}, %out: {T}) -> {T} attributes {{{self.attributes}}
 
 
 class Known(NamedTuple):
-    """Where it computes each element by itself, which parameters it reads where, what it asks, what it costs."""
+    """Facts about a PrimFunc: pointwise outputs, positions of reads, required sizes, cost."""
 
     pointwise: int | None = 0
     reads: tuple[int, ...] = (0, 1)
@@ -86,7 +86,7 @@ HALF = "%h = arith.constant 5.0e-01 : f32\n "
                      f"%n = tensor.dim %y, %j : {T}"), Known(3, reads=(0,))),
         # A single element is read besides.
         (Body(before=f"%i = arith.constant 1 : index\n %n = tensor.extract %x[%i, %i] : {T}"), Known(2, reads=(1,))),
-        # What it costs.
+        # Cost of the body.
         (Body(scalar=f"%t = arith.mulf %a, %b : f32\n {ADD.replace('%a', '%t')}"), Known()),
         (Body(scalar=f"%t = arith.mulf %a, %b : f32\n %u = arith.mulf %t, %b : f32\n {ADD.replace('%a', '%u')}"),
          Known(is_cheap=False)),
@@ -124,7 +124,7 @@ def test_how_parameters_are_read_and_how_far_loops_go() -> None:
 
 
 def test_two_operations_that_read_one_parameter() -> None:
-    """It is read at two places, so that nothing can be computed for it."""
+    """Refuse to inline a producer into a parameter that is read at two places."""
     twice = f"""
     %e = tensor.empty(%n) : {T}
     %m = linalg.generic {{indexing_maps = [{SAME}, {SAME}], iterator_types = ["parallel", "parallel"]}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tir-fuse-rows: one loop over rows gives what operations one after the other gave, by any number of threads."""
+"""tir-fuse-rows: one loop over rows equals operations one after the other, for any number of threads."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def has_rows(module: rx.Module) -> bool:
 
 
 def results(module: rx.Module, *arrays: Any) -> list[Any]:
-    """By one thread, and by three."""
+    """Run with one thread and with three."""
     program = rx.compile(module, TARGET)
     found = []
     for program.threads in (1, 3):

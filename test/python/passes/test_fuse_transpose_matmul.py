@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-fuse-transpose-matmul: what is read where it is gives what it gave when it was permuted, to the last bit.
+"""relax-fuse-transpose-matmul: reading an operand in its place equals the permuted operand, to the last bit.
 
 Situations of Apache TVM's test_transform_fuse_transpose_matmul.py.
 """

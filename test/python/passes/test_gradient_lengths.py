@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gradients of norms and deviations where they are 0: 0, as in torch, and nothing else of the tensor gets lost."""
+"""Gradients of norms and deviations at 0: 0 as in torch, without losing other gradients of the tensor."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import relax_mlir as rx
 
 
 def made(build: Callable[[Any], Any], x: Any) -> Any:
-    """The gradient of the number that `build` gives."""
+    """Return the gradient of the number that `build` returns."""
     module = rx.Module()
     with module.function("gradients", [rx.tensor(x.shape, "float64")]) as f:
         f.returns(*gradients(build(*f), f.args))
@@ -33,7 +33,7 @@ def _deviation_of_halves(x: Any) -> Any:
     return relax["sqrt"](relax["divide"](relax["sum"](relax["multiply"](distance, distance)), const(2.0, "f64")))
 
 
-#: Lengths, and where they are 0: what torch's `std`, `norm` and `abs` of complex numbers have 0 for.
+#: Lengths, and points where they are 0: there torch's `std`, `norm` and `abs` of complex numbers have gradient 0.
 _LENGTHS: dict[str, tuple[Callable[[Any], Any], float]] = {
     "std": (lambda x: relax["std"](x), 1.0),
     "std of one": (lambda x: relax["sum"](relax["std"](x, axis=[1])), 1.0),
@@ -53,7 +53,10 @@ _LENGTHS: dict[str, tuple[Callable[[Any], Any], float]] = {
 
 @pytest.mark.parametrize("name", _LENGTHS)
 def test_a_length_of_0_has_a_gradient(name: str) -> None:
-    """Of 0, so that all others of the tensor arrive. `to length 1` divides by the 0.5 that no length is below."""
+    """Give 0 for the gradient, so that the other gradients of the tensor stay finite.
+
+    `to length 1` divides by at least 0.5.
+    """
     build, value = _LENGTHS[name]
 
     def with_others(x: Any) -> Any:
@@ -80,6 +83,6 @@ def test_a_length_of_0_has_a_second_gradient() -> None:
 
 
 def test_a_root_of_0_has_no_finite_gradient() -> None:
-    """As in torch."""
+    """Give infinity as in torch."""
     found = made(lambda x: relax["sum"](relax["sqrt"](x)), numpy.array([0.0, 4.0]))
     numpy.testing.assert_array_equal(found, [numpy.inf, 0.25])

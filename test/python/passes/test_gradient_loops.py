@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-gradient: random functions with loops and branches against differences of what they compute."""
+"""relax-gradient: random functions with loops and branches against differences of their results."""
 # Apache TVM: test_transform_gradient.py, test_transform_gradient_checkpoint.py, test_transform_gradient_numeric.py.
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ return total
 
 
 def test_a_state_without_a_gradient() -> None:
-    """Numbers that are counted, and a state that nothing reads."""
+    """Loop over counted numbers, with an unread state."""
     functions = compiled(
         script(
             f"n: T.index, {_X}, {_W}",
@@ -142,7 +142,7 @@ _TWOS = ("add", "multiply", "subtract", "maximum")
 
 @st.composite
 def bodies(draw: st.DrawFn, depth: int = 0, names: tuple[str, ...] = ("x", "w")) -> list[str]:
-    """Statements that change y, by what is known: operators, loops and branches of further ones."""
+    """Draw statements that change y: operators, and loops and branches of further statements."""
     lines: list[str] = []
     for _ in range(draw(st.integers(1, 3))):
         kinds = ["one", "two", *(["loop", "branch"] if depth < 2 else [])]
@@ -156,7 +156,7 @@ def bodies(draw: st.DrawFn, depth: int = 0, names: tuple[str, ...] = ("x", "w"))
             lines += [f"for i{depth} in range(0, {count}, {step}):"]
             lines += [f"    {line}" for line in draw(bodies(depth + 1, names))]
         else:
-            # A branch gives what it assigns last.
+            # A branch yields its last assignment.
             sides = [[*draw(bodies(depth + 1, names)), "y = R.sin(y)"] for _ in range(2)]
             lines += ["if c:", *(f"    {line}" for line in sides[0]), "else:", *(f"    {line}" for line in sides[1])]
     return lines

@@ -15,7 +15,7 @@ _T = "tensor<3xf64>"
 
 
 def function(body: str, result: str = "%r", more: str = "") -> rx.Module:
-    """@loss of two vectors; %a and %b are scalars that each of their elements changes, from 0.2 to 0.9."""
+    """Return @loss of two vectors. %a and %b are scalars from 0.2 to 0.9 that depend on every element."""
     text = f"""
 func.func @loss({more}%x: {_T} {{relax.name = "x"}}, %w: {_T} {{relax.name = "w"}}) -> tensor<f64> {{
   %c0 = arith.constant 0 : index
@@ -42,7 +42,7 @@ _COUNTS = {"arith.negf": 1, "arith.select": 3, "math.fma": 3, "math.powf": 2, "m
 
 
 def use_of(name: str, number: int) -> str:
-    """An operation of the table on %a and %b, as the next total."""
+    """Return an operation of the table on %a and %b, as the next total."""
     operands = ["%above" if name.endswith("acosh") else "%a", "%b", "%a"]
     operands = operands[: _COUNTS.get(name, 2 if name.startswith("arith.") else 1)]
     types = ["f64"] * len(operands)
@@ -81,7 +81,7 @@ def test_elements() -> None:
 
 
 def test_other_widths() -> None:
-    """Differences in f32 tell little: 2 * mean(x) / 3."""
+    """Check 2 * mean(x) / 3 exactly, since differences in f32 are inaccurate."""
     body = """
   %h = arith.truncf %a : f64 to f32
   %e = arith.extf %h : f32 to f64
@@ -93,7 +93,7 @@ def test_other_widths() -> None:
 
 
 def test_scalars_that_operators_take() -> None:
-    """Bounds, what numbers begin with and their distance, two values, a window."""
+    """Differentiate by scalar operands: bounds, the start and step of a range, two values, a window."""
     body = """
   %k = "relax.scalar_to_tensor"(%a) : (f64) -> tensor<f64>
   %part = arith.constant 0.9 : f64
@@ -122,7 +122,7 @@ def test_scalars_that_operators_take() -> None:
 
 @pytest.mark.parametrize("every", [1, 2])
 def test_a_loop_that_carries_a_scalar(every: int) -> None:
-    """Which is used in it, compared, and comes from around."""
+    """Carry a scalar through a loop that uses and compares it, with an initial value from outside."""
     body = f"""
   %y:2 = scf.for %i = %c0 to %n step %c1 iter_args(%s = %x, %q = %a) -> ({_T}, f64) {{
     %k = "relax.scalar_to_tensor"(%q) : (f64) -> tensor<f64>
@@ -166,5 +166,5 @@ def test_one_that_is_not_known() -> None:
     body = """
   %q = "math.cbrt"(%a) : (f64) -> f64
   %r = tensor.from_elements %q : tensor<f64>"""
-    with pytest.raises(rx.RelaxError, match=r"'math\.cbrt': it is no operator of relax, and not one"):
+    with pytest.raises(rx.RelaxError, match=r"'math\.cbrt': it is neither an operator of relax nor a scalar"):
         compiled(function(body))

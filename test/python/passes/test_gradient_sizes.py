@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of loops whose states have other sizes in each turn, against differences of what they compute."""
+"""Derivatives of loops with states that change their size in each iteration, against differences of their results."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def vectors(seed: int, count: int = 2) -> list[numpy.ndarray]:
 
 @pytest.mark.parametrize("every", [1, 3])
 def test_a_state_that_grows(every: int) -> None:
-    """By what is used behind it, and a second one of two dimensions that only its size is read of."""
+    """Grow a state by an operand that is also used afterwards, next to a second state of which only the size is
+    read."""
     functions = compiled(
         script(
             f"n: T.index, {_X}, {_W}",
@@ -66,7 +67,7 @@ return total
 
 
 def test_sizes_of_several_dimensions() -> None:
-    """Turned around in each turn."""
+    """Transpose the state in each iteration."""
     functions = compiled(
         script(
             'n: T.index, x: R.Tensor(("a", "b"), "float64")',
@@ -86,7 +87,7 @@ return total
 
 
 def test_a_name_that_a_turn_gives_a_size() -> None:
-    """On the way back it is read where the tensor is not; the state is not used behind the loop."""
+    """Read a size in the backward pass where the tensor is unused, with an unused state after the loop."""
     functions = compiled(
         script(
             f"n: T.index, {_X}, {_W}",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What nothing uses is not in a gradient: of what rules make, of what arrives where nothing changes, of all."""
+"""Unused operators are not in a gradient: those of rules, of gradients for constants, and of unused parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _own_rules() -> Iterator[None]:
 
 
 def made(build: Callable[[Any], Any]) -> Counter[str]:
-    """How many operators the gradient of the sum of what is built has besides the function's own."""
+    """Count the operators that the gradient of a sum has in addition to the function's own."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((3,))}) as f:
         f.returns(relax.sum(build(f.args[0])))
@@ -39,7 +39,7 @@ def test_what_rules_make_in_vain(by_types: bool) -> None:
         # A chain that ends in nothing, of which one tensor is used twice.
         root = relax.sqrt(call.x)
         relax.multiply(root, relax.exp(root))
-        # It needs what arrives, which nothing uses yet.
+        # The rule needs the incoming gradient, but nothing uses the result.
         relax.tanh(call.gradient)
         return relax.negative(call.gradient)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Derivatives of scf.while, of which only the run knows how many turns there are, against differences."""
+"""Derivatives of scf.while with a run-time number of iterations, against differences."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ import relax_mlir as rx
 _STEP = 1e-6
 _VECTOR = 'tensor<?xf64, #relax.sym<["n"]>>'
 
-# The condition's region computes too: what is given to the turn, and in the end to whom follows, is the product. How
-# many turns there were is given as well.
+# The condition's region also computes: it passes the product to the iteration and finally to the result, with the
+# number of iterations.
 _LOOP = f"""
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -72,7 +72,7 @@ def check(run: Callable[..., list[Any]], function: Callable[..., float], arrays:
 
 @pytest.mark.parametrize("every", [1, 3])
 def test_any_number_of_turns(every: int, capfd: pytest.CaptureFixture[str]) -> None:
-    """None, one and many, of one compilation; what is printed is printed once a turn."""
+    """Run zero, one and many iterations from one compilation, and print once per iteration."""
     text = (
         f'{_HEAD} {{ {_LOOP} %z = "relax.square"(%y) : ({_VECTOR}) -> {_VECTOR} %r = {_SUM} return %r : tensor<f64> }}'
     )
@@ -88,7 +88,7 @@ def test_any_number_of_turns(every: int, capfd: pytest.CaptureFixture[str]) -> N
 
 
 def test_in_a_branch_and_in_a_loop() -> None:
-    """Inside of what is gone through backwards itself, where turns have numbers of their own."""
+    """Differentiate a loop inside of a branch and of a loop, in which iterations have numbers of their own."""
     inside = f"""
     %two = arith.constant 2 : index
     %zero = arith.constant 0 : index

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-infer-symbolic-shapes on random graphs: results stay, what is found out is so, and what fails still fails."""
+"""relax-infer-symbolic-shapes on random graphs: results stay the same, inferred sizes are true, and failures stay
+failures."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ SIZES = st.integers(1, 5)
 
 
 class Graph:
-    """A function on rows of numbers; each has a size that the test knows and a name that the types say."""
+    """Function on rows of numbers. Each row has a size that the test knows and a name in its type."""
 
     def __init__(self, draw: Any):
         self.draw = draw
@@ -41,7 +42,7 @@ class Graph:
             f.returns(*(relax.tanh(value) for value, _ in self.rows[5:]))
 
     def _input(self, name: str) -> Any:
-        # Few sizes, so that some are the same by chance: that is what equations find out.
+        # A small number of sizes, so that some are equal by chance and equations can be inferred.
         self.sizes[name] = self.draw(st.sampled_from([2, 4, 6]))
         return rx.tensor((name, 2))
 
@@ -81,7 +82,7 @@ def graphs(draw: Any) -> Graph:
 @settings(draws(40), suppress_health_check=list(HealthCheck))
 @given(graphs(), st.sampled_from("abcde"), st.sampled_from([1, 2, 3, 4, 6]))
 def test_results_and_failures_stay(graph: Graph, name: str, size: int) -> None:
-    """At the sizes of the graph, and at others: there each call fails before if and only if it does afterwards."""
+    """Run at the graph's sizes and at other sizes: a call fails before the pass if and only if it fails afterwards."""
     after = changed(graph.module, PASS)
     for arrays in (graph.arrays(), graph.arrays({name: size})):
         try:
@@ -96,7 +97,7 @@ def test_results_and_failures_stay(graph: Graph, name: str, size: int) -> None:
 
 @given(st.dictionaries(st.sampled_from("abcdef"), SIZES, min_size=6, max_size=6), st.data())
 def test_answers_hold_for_every_solution(values: dict[str, int], data: Any) -> None:
-    """Equations that given sizes solve: what is concluded is true of them, and never refused."""
+    """Solve equations that hold for given sizes: conclusions must be true, and the equations never refused."""
     order = data.draw(st.permutations(sorted(values)))
     equations = Equations({name: place for place, name in enumerate(order)})
     operation = rx.Module().operation
@@ -127,7 +128,7 @@ def test_answers_hold_for_every_solution(values: dict[str, int], data: Any) -> N
         ([("a + b", "a + c")], "c", "b"),
         ([("a + b", "a + c"), ("b", "7")], "c", "7"),
         ([("n + m", "10"), ("n", "4")], "m", "6"),
-        # What says nothing by itself says something later.
+        # Equations that say nothing by themselves become useful later.
         ([("2*n", "3*m"), ("m", "4")], "n", "6"),
         ([("n*m", "12"), ("m", "4")], "n", "3"),
         ([("a", "b"), ("b", "c"), ("c", "d"), ("d", "5")], "a", "5"),
@@ -162,7 +163,7 @@ def test_a_symbol_is_defined_by_earlier_ones_only() -> None:
 
 
 def test_long_chains() -> None:
-    """Neither recursion nor time that grows faster than the chain."""
+    """Check that long chains need neither recursion nor more than linear time."""
     count = 3000
     equations = Equations({f"s{index}": index for index in range(count)})
     operation = rx.Module().operation

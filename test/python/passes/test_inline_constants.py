@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tir-inline-constants: programs compute, to the last bit, what they do with numbers as parameters.
+"""tir-inline-constants: programs compute the same as with numbers as parameters, to the last bit.
 
-TVM does so while it legalizes: the scalar cases of test_transform_legalize_ops_binary.py.
+TVM inlines scalars during legalization: the scalar cases of test_transform_legalize_ops_binary.py.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def _elements(dtype: str, count: int) -> Any:
 
 
 def _bits(array: Any) -> Any:
-    """With one NaN for all."""
+    """Return the bits of an array, with one encoding for all NaNs."""
     array = numpy.array(to_numpy(array))
     if array.dtype.kind in "fV" and array.dtype.name in FLOATS:
         array[numpy.isnan(array.astype("float32"))] = 0
@@ -63,7 +63,7 @@ def _inlined(module: rx.Module) -> str:
 
 
 def _arguments(text: str) -> list[int]:
-    """How many arguments each call of a PrimFunc has."""
+    """Return the number of arguments of each call of a PrimFunc."""
     return [
         line.partition("call_tir")[2].partition(")")[0].count("%") for line in text.splitlines() if "call_tir" in line
     ]
@@ -86,7 +86,7 @@ def test_bits_are_the_same(dtype: str, steps: Any, shape: tuple[int, ...], total
         for operator, text, is_left in steps:
             number = _number(text, dtype)
             if operator == "divide" and dtype not in FLOATS and not (is_left or number):
-                operator = "add"  # what integers divided by zero are is undefined
+                operator = "add"  # the result of an integer division by zero is undefined
             constant = relax.const(numpy.full(shape, number))
             pair = (constant, x) if is_left and operator != "divide" else (x, constant)
             x = getattr(relax, operator)(*pair)
@@ -95,7 +95,7 @@ def test_bits_are_the_same(dtype: str, steps: Any, shape: tuple[int, ...], total
     given = _elements(dtype, 19)
     results = [rx.compile(module, pipeline=each)["main"](given) for each in (WITH, WITHOUT)]
     assert _bits(results[0]) == _bits(results[1])
-    # A filled tensor that is summed up stays one, and so does what alone says how often a loop runs.
+    # A filled tensor that is summed up stays a tensor, and so does a tensor that alone determines a loop's bounds.
     stays = total and shape in ((19,), (1, 1))
     assert stays or "arith.constant dense" not in _inlined(module)
 
@@ -125,7 +125,7 @@ ONE = numpy.float32(1)
     ],
 )
 def test_only_what_all_calls_pass(first: Any, second: Any, arguments: list[int]) -> None:
-    """So there are as many functions as before, however many numbers there are."""
+    """Inline only constants that all calls pass, so that the number of functions stays the same."""
     text = _two(first, second)
     assert _arguments(text) == arguments
     assert text.count("tir.prim_func") == 2, text
@@ -144,7 +144,7 @@ def test_a_thousand_numbers() -> None:
 
 
 def test_what_others_know_stays() -> None:
-    """Parameters that a body takes whole, products of filled matrices, functions that others may call."""
+    """Keep tensors that a body reads whole, products of filled matrices, and public functions."""
     module = rx.Module.parse("""
     func.func @main(%x: tensor<4xf32>, %a: tensor<4x4xf32>) -> (tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>) {
       %one = arith.constant dense<1.0> : tensor<f32>
@@ -197,7 +197,7 @@ def test_what_others_know_stays() -> None:
 
 
 def test_loops_over_memory_and_scalars() -> None:
-    """What a kernel loads, and scalars, which it uses anyhow."""
+    """Inline constants that a kernel loads, but not scalars, which a kernel uses directly."""
     module = rx.Module.parse("""
     func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
       %scale = arith.constant dense<2.5> : tensor<1xf32>

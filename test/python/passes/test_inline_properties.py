@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-inline on random modules: what the public function computes stays, and so does what each symbol means."""
+"""relax-inline on random modules: the public function's results and the meaning of each symbol stay the same."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ def named(size: str) -> str:
 
 
 class Function:
-    """A function from one vector to one `factor` times as long."""
+    """Function from one vector to another one that is `factor` times as long."""
 
     def __init__(self, draw: Any, module: rx.Module, name: str, callees: list[Function]):
         self.name = name
         self.draw = draw
-        # What the function calls the size of its parameter; with the function's own name in it, a call can bind it.
+        # The function's name for the size of its parameter. The name contains the function's name, so that a call can
+        # bind it.
         self.parameter = draw(st.sampled_from([UNKNOWN, named(f"p_{name}")]))
         self.size = f"p_{name}" if self.parameter != UNKNOWN else draw(st.sampled_from(NAMES))
         with module:
@@ -107,7 +108,7 @@ def test_results_stay(data: Any) -> None:
 
 
 def test_long_chains_of_calls() -> None:
-    """As long as Python's stack would not take."""
+    """Inline a chain that is longer than Python's stack."""
     count = 3000
     lines = ["func.func private @f0(%x: tensor<1xf32>) -> tensor<1xf32> { return %x : tensor<1xf32> }"]
     lines += [
@@ -125,7 +126,7 @@ def test_long_chains_of_calls() -> None:
 
 
 def test_references_other_than_calls_keep_a_function() -> None:
-    """But for those of functions that go themselves."""
+    """Keep functions with references other than calls, except references from functions that are removed themselves."""
     module = rx.Module.parse("""
 func.func private @f(%x: tensor<1xf32>) -> tensor<1xf32> attributes {test.other = [@g]} {
   return %x : tensor<1xf32>

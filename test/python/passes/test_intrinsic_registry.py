@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules of intrinsics by target: the order of trying, what registration refuses, and a user's own intrinsic."""
+"""Rules of intrinsics by target: their order, refusals of the registration, and an intrinsic of a user."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from relax_mlir.passes.tir_lower_intrinsics import LowerIntrinsics
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.core.registry import Target, register_target
 
-# ---- a package for an accelerator: an intrinsic, a target, and what it is where ----
+# ---- package for an accelerator: an intrinsic, a target, and rules for it ----
 tir.declare_intrinsic("vta.coproc_dep_pop", "from_queue to_queue", doc="Waits for a token between queues.")
 tir.declare_intrinsic("vta.sync", "queue", result=None, pure=False, doc="Waits for all.")
 register_target(Target("vta", doc="An accelerator of this test's."))
@@ -62,7 +62,7 @@ def lowered(text: str, target: str, **options: Any) -> str:
 
 @pytest.fixture
 def rules() -> Iterator[None]:
-    """What a test registers is forgotten after it."""
+    """Remove the rules that a test registers."""
     with without_new(registry._RULES):
         yield
 
@@ -74,7 +74,7 @@ def test_own_intrinsic_is_an_external_call_on_its_target() -> None:
 
 
 def test_a_function_says_whose_rules_it_gets() -> None:
-    """One of another target than the module's, next to one that says nothing, and one whose target is unknown."""
+    """Lower a function with another target next to one without a target, and refuse an unknown target."""
     other = PROGRAM.replace("@f(", "@g(").replace("{llvm.emit_c_interface}", '{tir.prim_func, tir.target = "vta"}')
     on_llvm, on_vta = lowered(PROGRAM + other, "llvm").split("func.func @g(")
     assert "arith.muli" in on_llvm and "tir.call_extern" not in on_llvm
@@ -170,9 +170,9 @@ def test_rules_for_other_element_types_stand_side_by_side(rules: None) -> None:
 
 
 def test_every_intrinsic_has_a_rule_on_llvm_but_those_of_warps() -> None:
-    # The targets' stages lower assertions and what packed functions give.
+    # The targets' stages lower assertions and the results of packed functions.
     no_intrinsics = ("assertion", "results", "warp")
-    # Without the accelerator's, and what test_own_facts.py declares next to them.
+    # Intrinsics of the accelerator and of test_own_facts.py.
     elsewhere = ("vta", "ownfacts")
     families = [(name, op.family) for name, op in tir.dialect.ops.items() if not name.startswith(elsewhere)]
     own = [name for name, family in families if family not in no_intrinsics]

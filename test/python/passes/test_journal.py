@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The journal: what it keeps and refuses, who writes into which, and what the passes of a compilation tell."""
+"""The journal: recorded and refused facts, nesting of journals, and the facts of a compilation's passes."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_timed() -> None:
     assert fact["seconds"] >= 0
 
 
-# ---- what passes tell ----
+# ---- facts of passes ----
 
 
 def test_listening_changes_nothing() -> None:
@@ -180,7 +180,7 @@ def test_operators_and_the_rule_that_took_each(journal: rx.Journal) -> None:
 
 
 def test_each_call_is_made_of_what_was_legalized(journal: rx.Journal) -> None:
-    """A PrimFunc that legalization called is called still, by itself or in a kernel that it was fused into."""
+    """Check that a legalized PrimFunc is still called, directly or in a fused kernel."""
     made = sorted((kernel, *fact["origins"]) for fact in journal.of("legalized") for kernel in fact["kernels"])
     fused = {(fact["kernel"], *fact["origins"]): fact["members"] for fact in journal.of("fused")}
     assert fused
@@ -262,7 +262,7 @@ def test_a_buffer_of_symbolic_size_has_a_slot() -> None:
 
 @dataclass(frozen=True)
 class CountCalls(rx.Pass):
-    """Tells how many calls a module has."""
+    """Pass that records the number of calls in a module."""
 
     name: ClassVar[str] = "count-calls"
 
@@ -282,7 +282,7 @@ def test_a_pass_tells_facts_of_its_own() -> None:
 
 
 def test_sizes_of_a_kernel_with_an_empty_axis() -> None:
-    """An axis of size 0 is known; the one behind it is the size that the tensor was made with."""
+    """Return the size of the tensor's creation behind an axis of size 0."""
     module = rx.Module.parse("""
 func.func private @kernel(%x: tensor<?xf32>, %out: tensor<0x?xf32>) -> tensor<0x?xf32> attributes {tir.prim_func} {
   %zero = arith.constant 0 : index

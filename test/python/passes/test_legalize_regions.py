@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions and regions with a target of their own, from legalization to what the program computes.
+"""Functions and regions with a target of their own, from legalization to the program's results.
 
-TVM says it by virtual devices: test_transform_legalize_ops.py, test_transform_realize_vdevice.py.
+TVM uses virtual devices for this: test_transform_legalize_ops.py, test_transform_realize_vdevice.py.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ func.func @negated(%x: memref<4xf32>, %y: memref<4xf32>) attributes {tir.prim_fu
 
 @rx.register_legalize("relax.exp", target="regions-npu", by_types=True)
 def doubled(call: Any) -> Any:
-    """So that one sees in the results whose rule was taken."""
+    """Double the result, so that it shows which rule was used."""
     _asked.append("exp")
     return call.elementwise(lambda x: rx.number(tir.exp(x)) * 2.0)
 
@@ -46,7 +46,7 @@ def _two() -> rx.Module:
 
 
 def _functions(module: rx.Module) -> dict[str, str]:
-    """Names of PrimFuncs, and their targets."""
+    """Return names of PrimFuncs, and their targets."""
     found = {}
     for view in module.body.operations:
         held = view.operation.attributes
@@ -73,7 +73,7 @@ def test_prim_funcs_are_shared_within_a_target() -> None:
 
 
 def test_the_module_is_compiled_for_the_other_target() -> None:
-    """Then what says nothing is that one's, and what says so is llvm's: it has no sin that it takes as it is."""
+    """Compile for npu: functions without a target are npu's, which does not legalize sin, and others llvm's."""
     module = rx.Module()
     for name, target in (("npu", ""), ("cpu", "llvm")):
         with module.function(name, {"x": rx.tensor((4,))}, target=target) as f:
@@ -149,7 +149,7 @@ def test_scripts_say_it_by_func_attr() -> None:
     ("target", "size", "message"),
     [
         ("7", '"n"', "'relax.target' is the name of a target, not 7"),
-        ('"regions-npu"', "4", "'there' has a target of its own: it takes arguments of just its parameters' types"),
+        ('"regions-npu"', "4", "'there' has its own target: the arguments' types must equal its parameters' types"),
     ],
 )
 def test_what_scripts_cannot_say(target: str, size: str, message: str) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-legalize-ops asks a rule once for operators of one signature: what comes out is what asking each time gives."""
+"""relax-legalize-ops calls a rule once for operators of one signature, with the same result as a call for each
+operator."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows that a counted loop gathers: behind those that are there, however its steps are counted."""
+"""Rows that a counted loop appends to existing rows, for all forms of counting."""
 
 from __future__ import annotations
 

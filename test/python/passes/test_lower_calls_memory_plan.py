@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Properties of places in the arena: no two tensors that live at one time overlap, and no room is wasted."""
+"""Properties of places in the arena: tensors with overlapping lifetimes are disjoint, and no memory is wasted."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Life(NamedTuple):
 
 @st.composite
 def lives(draw: st.DrawFn, most: int = 300) -> list[Life]:
-    """One is made at each position at most, as operations are."""
+    """Draw lifetimes. At most one tensor is made at each position."""
     places = draw(st.lists(st.integers(1, 30), min_size=1, max_size=12, unique=True))
     return [Life(place, place + draw(st.integers(0, 12)), draw(st.integers(0, most))) for place in places]
 
@@ -68,13 +68,13 @@ def test_tensors_of_one_size_take_no_more_than_lives_at_one_time(found: list[Lif
 @pytest.mark.parametrize(
     ("found", "offsets", "all_bytes"),
     [
-        # The largest is at the start, whenever it is made; the others in what is free next to it while they live.
+        # The largest tensor is at the start, whenever it is made. The others use the free memory next to it.
         ([Life(1, 2, 16), Life(2, 9, 64), Life(3, 4, 32)], [256, 0, 256], 384),
         # Between two is room for a third.
         ([Life(1, 9, 64), Life(1, 2, 32), Life(2, 9, 16), Life(3, 9, 32)], [0, 256, 384, 256], 448),
-        # What lives at other times leaves its room; a gap that is too small is left alone.
+        # Tensors with disjoint lifetimes share memory. A gap that is too small stays unused.
         ([Life(1, 9, 64), Life(1, 4, 32), Life(3, 9, 16), Life(5, 9, 40)], [0, 256, 448, 256], 512),
-        # Of equal ones the first.
+        # The first of equally large tensors.
         ([Life(5, 6, 16), Life(1, 5, 16), Life(2, 3, 16)], [64, 0, 64], 128),
     ],
 )
@@ -87,7 +87,10 @@ def test_gaps(found: list[Life], offsets: list[int], all_bytes: int) -> None:
 
 @given(lives(most=3), st.sampled_from(["f64", "f32", "i1"]))
 def test_tensors_of_symbolic_size_lie_apart_in_one_slot(found: list[Life], dtype: str) -> None:
-    """The drawn number says which size it is: those of one symbol share a slot, of several where that takes less."""
+    """Place tensors of symbolic sizes, chosen by the drawn number.
+
+    One symbol shares a slot, several do if this takes less memory.
+    """
     sizes, made = (sym("n"), 3 * sym("n"), sym("m"), 40 * sym("m")), memory_plan.MemoryPlan()
     buffers = [
         memory_plan.PlannedBuffer(TensorInfo((sizes[life.elements],), dtype), life.first, life.last, ())
@@ -112,7 +115,7 @@ def evaluated(size: Dim, numbers: dict[str, int]) -> int:
 
 @given(lives(), st.booleans())
 def test_what_can_lie_in_what_is_alive_does(found: list[Life], is_symbolic: bool) -> None:
-    """One size, and twice that, which are alive one after the other: no room is lost between them."""
+    """Place tensors of one size and of twice that size with disjoint lifetimes, without unused memory between them."""
     alike, made = [each._replace(elements=16 << each.elements % 2) for each in found], memory_plan.MemoryPlan()
     size = sym("n") if is_symbolic else 1
     types = [TensorInfo((each.elements * size,), "f32") for each in alike]

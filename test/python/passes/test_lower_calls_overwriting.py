@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which inputs kernels may write over, read off their loops; which kernels only move elements."""
+"""In-place inputs of kernels according to their loops, and kernels that only move elements."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_two_dimensions(source: str, target: str, expected: bool) -> None:
     [("same element", True), ("the next one", False), ("vectors", True), ("in halves", True), ("once", True)],
 )
 def test_loops_that_threads_share(name: str, expected: bool) -> None:
-    """Their rounds have no order: what one reads no other one may write."""
+    """Treat iterations as unordered: no other iteration may write the elements that one reads."""
     body = _OVER_ONE[name][0].replace("\n}", "\n} {tir.parallel = 1 : i64}")
     assert body.count("tir.parallel") and kernel_of(body).may_overwrite(0, 2, is_alike=True) == expected
 
@@ -149,8 +149,8 @@ _MASKED = """
   %u = vector.transfer_read %x[%i], %z, %mask {{in_bounds = [true]}} : memref<?xf32>, vector<8xf32>
   vector.transfer_write %u, %y[%i], %mask {{in_bounds = [true]}} : vector<8xf32>, memref<?xf32>
 """
-#: What is done in a chunk of %own steps from %c on, and whether threads that share the chunks, and one alone, may do so
-#: in place.
+#: Work in a chunk of %own steps from %c on, and whether threads that share the chunks, or a single thread, may do it in
+#: place.
 _OF_CHUNKS: dict[str, tuple[str, bool, bool]] = {
     "same element": (in_chunks(_HERE), True, True),
     "the next one": (in_chunks(_AFTER), False, True),
@@ -209,7 +209,7 @@ _OF_CHUNKS: dict[str, tuple[str, bool, bool]] = {
 @pytest.mark.parametrize("size", ["%n", "%c64"])
 @pytest.mark.parametrize("name", _OF_CHUNKS)
 def test_chunks_of_a_loop(name: str, size: str, is_shared: bool) -> None:
-    """Chunks have a dynamic number of steps, the last one fewer."""
+    """Use chunks with a dynamic number of steps, and a smaller last one."""
     inside, *expected = _OF_CHUNKS[name]
     body = _CHUNKS.format(size=size, inside=inside)
     kernel = kernel_of(body if is_shared else body.replace(" {tir.parallel = 1 : i64}", ""), _LONG)
@@ -247,7 +247,7 @@ def test_rows_in_chunks(inside: str, expected: bool) -> None:
 
 
 def test_a_row_before_it_is_written() -> None:
-    """As softmax does; not where the row before is read as well."""
+    """Accept a row that is read before it is written, as in softmax, but not if the previous row is read as well."""
     rows = "memref<8x8xf32>"
     reads, writes = READ.format("%i, %k", rows), "memref.store %z, %y[%i, %k] : memref<8x8xf32>\n"
     inner = [loop(each, "k", "%c0 to %c8 step %c1") for each in (reads, writes)]
@@ -268,7 +268,8 @@ def test_what_is_left_of_a_size_that_the_run_tells(step: str, expected: bool) ->
 
 
 def test_parts_whose_dimensions_are_joined_are_others_in_each_round() -> None:
-    """In a round the elements 0 and 5 of a part are apart; in the next one the part begins elsewhere."""
+    """Refuse parts with collapsed dimensions: elements 0 and 5 of a part differ, but the part begins elsewhere in the
+    next iteration."""
     wide, part = "memref<64x1xf32>", "memref<8x1xf32, strided<[1, 1], offset: ?>>"
     flat = "memref<8xf32, strided<[1], offset: ?>>"
     body = "".join(
@@ -291,7 +292,7 @@ _SHIFTS = "".join(f"%i{shift} = arith.addi %i, %c{shift} : index\n" for shift in
 
 @pytest.mark.parametrize("seed", range(24))
 def test_pairs_that_are_left_out_would_change_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Unrolled moves in any order: the pairs that are compared say what all of them say."""
+    """Check unrolled moves in any order: comparing only some pairs gives the result of comparing all pairs."""
     chosen = random.Random(seed)
     indices = ["%i", "%i1", "%i4", "%i8", "%c0", "%c8"]
     source, target = chosen.sample(indices, 4), chosen.sample(indices, 4)
@@ -307,7 +308,10 @@ def test_pairs_that_are_left_out_would_change_nothing(seed: int, monkeypatch: py
 
 @pytest.mark.parametrize(("masks", "expected"), [([", %mask"], True), ([", %mask", ""], False), ([""], False)])
 def test_under_a_mask_is_not_as_without(masks: list[str], expected: bool) -> None:
-    """Of 16 lanes 8 are written, which is as far as a round goes; without the mask what the next round reads is."""
+    """Write 8 of 16 lanes, which is the step of the loop.
+
+    Without the mask the write would reach the next iteration's elements.
+    """
     writes = [
         f"vector.transfer_write %zeros, %y[%i]{mask} {{in_bounds = [true]}} : vector<16xf32>, {_LONG}" for mask in masks
     ]
@@ -394,7 +398,7 @@ def test_distances_are_expressions_of_what_is_passed() -> None:
 
 
 def test_copies() -> None:
-    """The loops that do nothing where both parameters are the same memory."""
+    """Return the loops that do nothing if both parameters are the same memory."""
     kernel = kernel_of(loop(move("%i", "%i")) + loop(_PLUS + move("%j", "%i"), bounds="%c0 to %c16 step %c1"))
     assert [(op.name, writes) for op, writes in kernel.copies(0, 2)] == [("scf.for", 1)]
     assert kernel.copies(1, 2) == []
@@ -411,7 +415,7 @@ _FLAT = """
 @pytest.mark.parametrize(
     ("first", "second", "last", "count"),
     [
-        ("x", "u", "b", 1),  # what is put there afterwards comes from somewhere else
+        ("x", "u", "b", 1),  # the value that is written there comes from somewhere else
         ("u", "x", "b", 1),
         ("x", "u", "a", 1),  # the same once more
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""In-place kernels whose loops share a size that is known at run time: whole tiles, whole vectors, the rest."""
+"""In-place kernels with loops that share a run-time size: whole tiles, whole vectors, the remainder."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ LONG = "memref<?xf32>"
 
 
 def segments(*steps: int, size: str = "%n", rounded: str = "by rest") -> str:
-    """Loops in steps of vectors of 8 as far as each goes, one behind the other, then one element after the other."""
+    """Return loops in steps of vectors of 8 as far as possible, in sequence, then element by element."""
     lines, start = "", "%c0"
     for step in steps:
         by = f"%s{step} = arith.constant {step} : index\n"
@@ -45,7 +45,7 @@ def segments(*steps: int, size: str = "%n", rounded: str = "by rest") -> str:
 def test_segments_of_a_size_that_is_known_at_run_time(
     steps: tuple[int, ...], size: str, expected: bool, rounded: str
 ) -> None:
-    """Whole tiles, then whole vectors, then the rest: none reads what an earlier one writes."""
+    """Run whole tiles, then whole vectors, then the remainder: no loop reads elements that an earlier loop writes."""
     head = "%nn = arith.muli %n, %n : index\n%g = memref.load %w[%c0] : memref<64xindex>\n"
     kernel = kernel_of(head + segments(*steps, size=size, rounded=rounded), LONG)
     assert kernel.may_overwrite(0, 2, is_alike=True) is expected
@@ -53,7 +53,8 @@ def test_segments_of_a_size_that_is_known_at_run_time(
 
 @pytest.mark.parametrize(("first", "expected"), [("%e", True), ("%m", False)])
 def test_segments_of_the_rest(first: str, expected: bool) -> None:
-    """Steps of 8, steps of 4 in what these leave, then what is left of that: no earlier element is read."""
+    """Run steps of 8, steps of 4 in the remainder, and single steps in the last remainder: no earlier element is
+    read."""
     body = "%m = arith.remui %n, %c8 : index\n%e = arith.subi %n, %m : index\n"
     body += "%l = arith.remui %m, %c4 : index\n%d = arith.subi %m, %l : index\n%f = arith.addi %e, %d : index\n"
     body += loop(vectors("%i", "%i", 8, LONG), bounds="%c0 to %e step %c8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Places of tensors whose sizes grow with different symbols, in one region."""
+"""Positions of tensors in one region with sizes that grow with different symbols."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import Size, parse
 from relax_mlir.dialects.core.symbols_expr import SymExpr
-from relax_mlir.passes.lower_calls.memory_plan import PlannedBuffer
+from relax_mlir.passes.lower_calls.planned_buffer import PlannedBuffer
 from relax_mlir.passes.lower_calls.stacking import SizeGroup, Stack, stacked
 
 _VALUES = [{"n": n, "m": m} for n, m in product((0, 1, 7, 64, 1000), repeat=2)]
 
 
 def _groups(*tensors: tuple[str, int, int, int]) -> dict[SymExpr, SizeGroup]:
-    """Of tensors that are a number of times a unit, and live so long."""
+    """Return groups of tensors with sizes that are multiples of a unit, and with lifetimes."""
     groups: dict[SymExpr, SizeGroup] = {}
     for unit, count, first, last in tensors:
         size = parse(unit)
@@ -60,7 +60,7 @@ def test_what_is_large_while_others_are_not() -> None:
 
 
 def test_what_lives_long_has_its_own_place() -> None:
-    """Else nothing of another size is surely above it, or below."""
+    """Separate long-lived tensors: otherwise no tensor of another size is known to be above or below."""
     groups = _groups(
         ("n", 64, 0, 3), ("n*n", 8, 2, 90), ("n*n", 80, 3, 4), ("n", 256, 6, 7), ("n*n", 80, 8, 9), ("n", 128, 60, 99)
     )

@@ -30,7 +30,7 @@ def test_float_intrinsic_is_within_its_bound(name: str, dtype: str) -> None:
 
 
 def rules_behind(target: str) -> dict[str, list[str]]:
-    """The kinds of a target's own rules for intrinsics that the default has a rule for, too."""
+    """Return the kinds of a target's own rules for intrinsics with a default rule."""
     behind: dict[str, list[str]] = {}
     for rules in intrinsic_rules_by_op(target).values():
         own = [rule for rule in rules if rule.target == target]

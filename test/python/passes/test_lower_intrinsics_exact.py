@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Intrinsics with exact results, lowered for llvm and run: integers, questions, parts of floats; vectors; fast math."""
+"""Intrinsics with exact results, lowered for llvm and run: integers, predicates, parts of floats; vectors; fast
+math."""
 
 from __future__ import annotations
 
@@ -120,7 +121,7 @@ def test_question(name: str, dtype: str) -> None:
 
 
 def _same(got: Array, expected: Array) -> bool:
-    """Equal, zeros with their signs, NaN where NaN is."""
+    """Compare with signs of zeros, and with equal NaNs."""
     return np.array_equal(got, expected, equal_nan=True) and not np.any(
         (np.signbit(got) != np.signbit(expected)) & ~np.isnan(expected)
     )
@@ -138,7 +139,7 @@ def test_spacing(dtype: str) -> None:
     x = samples(NUMPY_TYPES[dtype], 200, 0)
     x = x[~(np.abs(x) == np.finfo(x.dtype).max)]
     with np.errstate(all="ignore"):
-        # As np.spacing, whose result for f16 has no sign.
+        # Like np.spacing, which gives a result without a sign for f16.
         gap = np.nextafter(np.abs(x), x.dtype.type(np.inf)) - np.abs(x)
     assert _same(run_intrinsic("tir.spacing", x), np.where(x < 0, -gap, gap))
 
@@ -216,7 +217,7 @@ def test_tanpi_and_sinc() -> None:
 
 
 def test_tanpi_next_to_its_poles() -> None:
-    """A number next to a half is none, also where its distance to the integer below rounds to a half."""
+    """Check numbers next to a half, also where the distance to the integer below rounds to a half."""
     poles = np.array([0.5, -0.5, 1.5, -1.5, 7.5, -7.5], np.float32)
     x = np.concatenate([np.nextafter(poles, np.inf), np.nextafter(poles, -np.inf)], dtype=poles.dtype)
     got = run_intrinsic("tir.tanpi", x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What has been made of one operation is made again of another: of the same types, on its own operands."""
+"""Repetition of an operation's rewriting for another operation of the same types, with its own operands."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def test_signatures(one: Any, other: Any, is_same: bool) -> None:
 
 
 def _taken(make: Callable[[Any, Any], Any], same: bool = False) -> tuple[Any, Any]:
-    """What `take_down` says of what a function makes, in a block of its own, and its operands."""
+    """Return the recording of `take_down` for the operations of a function, made in a block of its own, and their
+    operands."""
     module = rx.Module()
     context = module.operation.context
     with context, ir.Location.unknown(context):
@@ -67,7 +68,7 @@ def _op(name: str, *operands: Any) -> Any:
 
 
 def test_a_scalar_result_is_no_operand() -> None:
-    """Operands' values count where they are scalars; results have none."""
+    """Use values of scalar operands in the signature. Results have none."""
     module = rx.Module.parse("func.func @f(%x: i64) -> i64 {\n%y = arith.addi %x, %x : i64\nreturn %y : i64\n}")
     (function,) = functions_in(module.operation)
     add = operations_of(body_of(function))[0]

@@ -20,7 +20,7 @@ import relax_mlir as rx
 @draws(25)
 @given(first=rows(), second=rows(), module=blocks.images() | blocks.sequences(), bind=st.booleans())
 def test_random_graphs_by_random_patterns(first: Any, second: Any, module: rx.Module, bind: bool) -> None:
-    """Every composite function is called in one function, of its codegen, and results stay the same."""
+    """Check that each composite function is called in one function of its codegen, with equal results."""
     renamed = [(name.replace("npu", "cpu"), pattern) for name, pattern in second]
     with codegen(first) as npu, codegen(renamed, "cpu") as cpu:
         apart = changed(module, FuseOpsByPattern((npu, cpu), bind_constants=bind))

@@ -17,7 +17,7 @@ from relax_mlir import Pass, RelaxError
 
 @dataclass(frozen=True)
 class Sample(Pass):
-    """Has an option of each type."""
+    """Pass with an option of each type."""
 
     name: ClassVar[str] = "sample"
     count: int = 4
@@ -34,7 +34,7 @@ class Sample(Pass):
 
 @dataclass(frozen=True)
 class Demanding(Pass):
-    """Needs an option, and checks it."""
+    """Pass that needs an option, and checks it."""
 
     name: ClassVar[str] = "demanding"
     size: int
@@ -139,7 +139,7 @@ def test_required_and_checked_options() -> None:
 
 @dataclass(frozen=True)
 class Registered(Sample):
-    """Gets its options from Python code, too."""
+    """Pass with options from Python code, too."""
 
     name: ClassVar[str] = "test-registered-sample"
 
@@ -177,7 +177,7 @@ def test_python_s_mistakes_are_named() -> None:
 def test_a_pass_without_options_says_so() -> None:
     @dataclass(frozen=True)
     class Plain(Pass):
-        """Plain."""
+        """Pass without options."""
 
         name: ClassVar[str] = "plain"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops that run at the same time: what onnxruntime and numpy give, the same bits on one thread and on several."""
+"""Concurrent loops: results equal onnxruntime's and numpy's, with the same bits for one thread and for several."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def two_loops() -> Any:
 
 
 def test_what_fails_in_one_of_them_ends_the_call() -> None:
-    """With the error of the first one, whichever is found first; the next call works."""
+    """Raise the error of the first loop, whichever fails earlier. The next call works."""
     assert lowered(two_loops()).count("relax.concurrent = 0") == 2
     main = rx.compile(rx.from_onnx(two_loops()))
     x = numpy.arange(12000, dtype="float32").reshape(4, 3000)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of plain upstream MLIR, linalg on tensors, compile as they are."""
+"""Compilation of plain upstream MLIR, linalg on tensors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _BATCHES = numpy.random.default_rng(3).standard_normal((2, 5, 6)).astype("float3
 
 
 def written(given: str, result: str, body: str) -> str:
-    """A function of %a, %b that returns %r; `!o` is its result's type, %e memory for it."""
+    """Return a function of %a, %b that returns %r. `!o` is its result's type, %e memory for it."""
     sizes = "(%n)" if "?" in result else ""
     head = ["%c0 = arith.constant 0 : index", "%z = arith.constant 0.0 : f32"]
     if sizes:

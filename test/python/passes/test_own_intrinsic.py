@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A user's intrinsic: a C function of the accelerator on one target, arithmetic with a loop on another (seeds/001)."""
+"""Intrinsic of a user: a C function of the accelerator on one target, arithmetic with a loop on another (seeds/001)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pop(op: Any) -> Any:
 
 @rx.register_lower_intrinsic("tir.vta_test.magnitude", target="vta-test")
 def call_c(op: Any) -> Any:
-    """C's library stands for the vendor's."""
+    """Call C's library in the place of the vendor's."""
     return tir.call_pure_extern("llabs", list(op.operation.operands), "i64")
 
 
@@ -41,13 +41,13 @@ def arithmetic(op: Any) -> Any:
 
 @rx.register_legalize_intrinsic("tir.vta_test.doubled_sum")
 def loop(op: Any) -> Any:
-    """Statements, a loop among them."""
+    """Emit statements with a loop."""
     x = op.operation.operands[0]
     return loops.for_range(0, 2, lambda i, total: total + x, constant(0, x.type))[0]
 
 
 def module_with(intrinsic: Any) -> rx.Module:
-    """An operator whose rule of this run is the intrinsic."""
+    """Return a module with an operator whose legalization rule is the intrinsic."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n",), "int64")]) as f:
         f.returns(relax.negative(*f))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products by constant matrices, which lie as panels in the program: what numpy gives, whatever the sizes."""
+"""Products by constant matrices, which are stored as panels: results equal numpy's for all sizes."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from relax_mlir.runtime import to_numpy
 import relax_mlir as rx
 from relax_mlir import relax
 
-#: Rows, steps of the sum, columns: panels that are whole, cut, one alone, several blocks of steps.
+#: Rows, steps of the sum, columns: whole panels, cut panels, a single panel, several blocks of steps.
 SIZES = [(17, 5, 3), (64, 70, 128), (33, 64, 65), (20, 1100, 130), (18, 3, 1000), (1, 5, 3), (1, 70, 300), (5, 64, 65)]
 
 
 def integers(*shape: int, dtype: str = "float32") -> Any:
-    """Whose products and sums are exact."""
+    """Return integers with exact products and sums."""
     return numpy.random.default_rng(sum(shape)).integers(-4, 5, shape).astype(dtype)
 
 
@@ -68,7 +68,7 @@ def test_weights_of_several_products() -> None:
 
 
 def test_another_plan_unpacks() -> None:
-    """A module with packed weights, and plans that somebody has changed."""
+    """Compile a module with packed weights after a change of its plans."""
     weights, x = integers(64, 128), integers(40, 64)
     stages = rx.stages("llvm{vector-bytes=16}")
     text = str(rx.lower(product(weights, 40), "llvm{vector-bytes=16}", pipeline=stages.until("plan")))

@@ -63,7 +63,7 @@ def test_random_graphs_of_which_one_input_is_a_weight(module: rx.Module) -> None
 @draws(10)
 @given(GRAPHS, st.sampled_from(["relax-canonicalize", "relax-decompose-ops{ops=nn.batch_norm,nn.layer_norm,nn.gelu}"]))
 def test_random_graphs_that_share_their_weights(module: rx.Module, change: str) -> None:
-    """One of the two does what the other does in another way, in part."""
+    """Transform one of the two functions so that it shares only a part of its work with the other one."""
     x, y = random_arrays(module)
     expected = results_of(module, [x, y])
     main = module.body.operations[0].operation
@@ -152,11 +152,11 @@ def test_arguments_are_checked_by_what_weights_tell() -> None:
     ("arrays", "problem"),
     [
         ({"wieght": WEIGHT}, "no parameter 'wieght'.*did you mean 'weight'"),
-        ({"weight": WEIGHT.astype("f8")}, "'weight' is .*the array is of float64"),
+        ({"weight": WEIGHT.astype("f8")}, "'weight' is .*the array has element type float64"),
         ({"weight": WEIGHT[0]}, r"'weight' is .*shape \(3,\)"),
         ({"bias": BIAS, "weight": WEIGHT[:, :2]}, r"'weight' is .*shape \(4, 2\) \('m' is 3 already\)"),
         ({"bias": {"a": 1}}, "'bias' is a dict, not an array"),
-        ({"bias": numpy.array(["a"] * 3)}, "'bias' is .*the array is of str"),
+        ({"bias": numpy.array(["a"] * 3)}, "'bias' is .*the array has element type str"),
     ],
 )
 def test_what_does_not_fit_is_refused_and_changes_nothing(arrays: dict[str, Any], problem: str) -> None:
@@ -175,7 +175,9 @@ def test_sizes_that_formulas_tell_are_bound_before() -> None:
         return module
 
     arrays = {"w": numpy.ones(6, "f4")}
-    with pytest.raises(rx.RelaxError, match="it is not stated that '2\\*n' is 6: relax-bind-symbolic-vars does"):
+    with pytest.raises(
+        rx.RelaxError, match="'2\\*n' is not known to be 6: bind its symbols with relax-bind-symbolic-vars"
+    ):
         BindParams(arrays=arrays)(built())
     module = built()
     BindSymbolicVars(vars={"n": 3})(module)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What codegens have made is found again where they say what it depends on; what is left to threads is done at once."""
+"""Cached output of codegens that name their dependencies, and concurrent work in threads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def body(weights: Any = WEIGHTS, times: float = 1.0) -> Callable[..., Any]:
 
 
 class Counting(Native):
-    """Says what its code depends on, and counts how often it makes some."""
+    """Codegen that names its dependencies and counts its compilations."""
 
     options: Any = {"cores": "how many"}  # noqa: RUF012  # as users write it
     depends = "npu 1"
@@ -43,7 +43,7 @@ class Counting(Native):
 
 
 def times_made(folder: Path, module: rx.Module, plan: str = "npu") -> int:
-    """How often the codegen has made code for a program whose values are right."""
+    """Return the number of compilations for a program whose results are right."""
     before, journal = Counting.made, rx.Journal()
     program = rx.compile(module, partition=[plan], cache=folder, journal=journal, opt_level=0)
     a = numpy.ones((2, 300), "float32")
@@ -59,7 +59,7 @@ def test_the_second_time_nothing_is_compiled(tmp_path: Path) -> None:
     with codegen(EXP, base=Counting):
         assert times_made(tmp_path, built(body(), *shapes)) == 2
         assert times_made(tmp_path, built(body(), *shapes)) == 0
-        # What is not in the parts does not count, all that is does: constants too, small and large.
+        # Code outside of the parts does not count, but all of a part's contents do, with small and large constants.
         assert times_made(tmp_path, built(body(times=2.0), *shapes)) == 0
         assert times_made(tmp_path, built(body(WEIGHTS + 1), *shapes)) == 1
         assert times_made(tmp_path, built(body(WEIGHTS[0]), *shapes)) == 1
@@ -87,7 +87,8 @@ def test_entries_that_are_damaged_are_made_anew(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("gives", "message"), [(lambda *_: 3, r"fingerprint\(\) gave a int, not text"), (lambda *_: 1 / 0, "ZeroDivision")]
+    ("gives", "message"),
+    [(lambda *_: 3, r"fingerprint\(\) returned a int, expected text"), (lambda *_: 1 / 0, "ZeroDivision")],
 )
 def test_a_fingerprint_that_is_none(gives: Any, message: str, tmp_path: Path) -> None:
     with (
@@ -99,7 +100,7 @@ def test_a_fingerprint_that_is_none(gives: Any, message: str, tmp_path: Path) ->
 
 @needs_compiler
 def test_objects_are_kept_with_their_constants(tmp_path: Path) -> None:
-    """Those of the part are not written again; what is made of them while compiling is."""
+    """Cache objects without the part's own constants, but with constants that are computed during compilation."""
     a = numpy.random.default_rng(1).normal(size=(4, 300)).astype("float32")
     large = numpy.random.default_rng(2).normal(size=(300, 500)).astype("float32")
 
@@ -120,7 +121,7 @@ def test_objects_are_kept_with_their_constants(tmp_path: Path) -> None:
 
 
 def test_what_is_left_to_threads_is_done_at_once(tmp_path: Path) -> None:
-    """Each waits for the other: one after the other they would never end."""
+    """Let each compilation wait for the other: sequential ones would never end."""
     meeting = threading.Barrier(2, timeout=600)
 
     def compile_(self: Native, module: rx.Module, options: Any) -> Callable[[], bytes]:
@@ -144,8 +145,8 @@ def test_what_is_left_to_threads_is_done_at_once(tmp_path: Path) -> None:
     ("finish", "message"),
     [
         (lambda: 1 / 0, "ZeroDivisionError: division by zero"),
-        (lambda: "text", r"compile\(\) gave a str, not bytes or rx.codegens.ObjectCode"),
-        (lambda: lambda: b"", r"compile\(\) gave a function, not bytes"),
+        (lambda: "text", r"compile\(\) returned a str, expected bytes or rx.codegens.ObjectCode"),
+        (lambda: lambda: b"", r"compile\(\) returned a function, expected bytes"),
     ],
 )
 def test_what_fails_in_a_thread_is_declined(finish: Any, message: str) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The options of codegens: declared with types, given to compile as values, refused before that."""
+"""Options of codegens: declared with types, passed to compile as values, and refused before that."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXP = [("npu.exp", is_op("relax.exp"))]
 
 
 def even(text: str) -> int:
-    """An option's own reader."""
+    """Parse an option with a custom reader."""
     if int(text) % 2:
         raise ValueError(f"expects an even number, got '{text}'")
     return int(text)
@@ -92,8 +92,8 @@ def test_values_that_mean_nothing(given: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"x": 3}, "option 'x' has to be text, what it means, or an rx.codegens.CodegenOption, not 3"),
-        ({"a b": "text"}, "option 'a b': its name has to be a word"),
+        ({"x": 3}, "option 'x' must be a description or an rx.codegens.CodegenOption, not 3"),
+        ({"a b": "text"}, "option 'a b': its name must be an identifier"),
         ({"x": rx.CodegenOption("", 3)}, "option 'x': its type is 3, neither a type nor a function"),
         ({"x": rx.CodegenOption("", int, "4")}, "option 'x' expects an integer, its default is '4'"),
         ({"x": rx.CodegenOption("", int, 0, least=1)}, "option 'x' expects an integer from 1 on, its default is 0"),

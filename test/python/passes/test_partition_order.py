@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts do not depend on the order in which a graph is written, and what keeps a match from being taken is reported."""
+"""Parts are independent of the order of a graph's operators, and reports explain why a match is not taken."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FREE = {"cost": lambda *_: 0.0, "crossing_cost": lambda *_: 0.0}
 
 
 def parts(module: rx.Module, rows: Sequence[Any], plan: str = "priority", **members: Any) -> list[list[str]]:
-    """The operators of each composite of each part."""
+    """Return the operators of each composite of each part."""
     with codegen(rows, **{**FREE, **members}) as npu:
         rx.Pipeline([rx.Partition(codegens=(npu,), plan=plan)]).run(module)
     return sorted(sorted(_composites_in(part)) for part in external_modules(module.operation))
@@ -38,7 +38,7 @@ def _composites_in(part: Any) -> list[str]:
 
 
 def why(module: rx.Module, rows: Sequence[Any], plan: str = "priority", **members: Any) -> dict[str, str]:
-    """Of each operator that stays."""
+    """Return the reason for each operator that stays."""
     journal = rx.Journal()
     with codegen(rows, **members) as npu, journal.recording():
         rx.Pipeline([rx.Partition(codegens=(npu,), plan=plan, explain=True)]).run(module)
@@ -63,7 +63,7 @@ def test_branches_in_any_order(order: Sequence[str], plan: str) -> None:
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_what_two_matches_share(plan: str) -> None:
-    """The one that is read first has it, whichever stands first."""
+    """Give the shared operator to the match that is read first, in any order of the graph."""
     rows = [("npu.sum", add(is_op("relax.exp"), is_const()))]
     bodies: list[Callable[..., Any]] = []
     for is_swapped in (False, True):
@@ -86,7 +86,7 @@ def test_what_two_matches_share(plan: str) -> None:
 
 
 def test_a_function_is_the_same_in_any_order() -> None:
-    """Its name, arguments and operations, too."""
+    """Compare name, arguments and operations."""
     difference = is_op("relax.subtract")(is_op("relax.exp")(wildcard()), is_op("relax.tanh")(wildcard()))
     made = []
     for first in (relax.exp, relax.tanh):
@@ -132,13 +132,13 @@ PAIR = [("npu.pair", is_op("relax.exp")(is_op("relax.tanh")(wildcard())))]
 
 
 def test_what_may_stand_between() -> None:
-    """Branches and functions without effects."""
+    """Allow branches and functions without effects in between."""
     assert parts(rx.Module.parse(IF), PAIR) == [["tanh exp"]]
     assert parts(rx.Module.parse(CALL.replace("BODY", "abs")), PAIR) == [["tanh exp"]]
 
 
 def test_a_second_partition() -> None:
-    """What the first has taken stands between what the second takes."""
+    """Partition a second time: calls of the first partition lie between operators of the second."""
     module = built(lambda x, y: (relax.tanh(x), relax.abs(y)))
     text = """
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -160,8 +160,8 @@ def printing(x: Any, y: Any) -> Any:
 
 def test_what_is_not_moved_past() -> None:
     assert why(built(printing), PAIR) == {
-        "relax.exp": "matches, but would be moved past relax.call_packed, whose place matters",
-        "relax.tanh": "matches, but would be moved past relax.call_packed, whose place matters",
+        "relax.exp": "matches, but would be reordered with relax.call_packed, which must not move",
+        "relax.tanh": "matches, but would be reordered with relax.call_packed, which must not move",
         "relax.call_packed": "no pattern has relax.call_packed",
     }
 
@@ -174,11 +174,15 @@ def test_what_waits_for_itself() -> None:
         return relax.subtract(e, relax.tan(e))
 
     reasons = why(built(body), rows)
-    assert reasons["relax.subtract"] == reasons["relax.exp"] == "matches, but needs what relax.tan makes of it"
+    assert (
+        reasons["relax.subtract"]
+        == reasons["relax.exp"]
+        == "matches, but reads a result of relax.tan, which depends on the match itself"
+    )
 
 
 def test_what_went_elsewhere() -> None:
-    """To which pattern, and what that was."""
+    """Name the pattern and the operator that took a shared operand."""
     rows = [
         ("npu.first", is_op("relax.tanh")(is_op("relax.exp"))),
         ("npu.second", is_op("relax.abs")(is_op("relax.exp"))),
@@ -195,7 +199,7 @@ def test_what_went_elsewhere() -> None:
 
 
 def test_what_is_inside_of_a_match_has_its_reason() -> None:
-    """Not that of an operator by itself: two steps before the end of the pattern."""
+    """Give an operator two steps before the pattern's end the match's reason, not that of a single operator."""
     rows = [("npu.it", relu(add(matmul(wildcard(), wildcard()), wildcard())))]
 
     def body(x: Any, y: Any) -> Any:
@@ -204,7 +208,7 @@ def test_what_is_inside_of_a_match_has_its_reason() -> None:
 
     reasons = why(built(body), rows)
     assert {reasons["relax.matmul"], reasons["relax.add"], reasons["relax.nn.relu"]} == {
-        "matches, but needs what relax.call_packed makes of it"
+        "matches, but reads a result of relax.call_packed, which depends on the match itself"
     }
 
 
@@ -218,12 +222,15 @@ def test_what_a_plan_by_cost_has_counted() -> None:
 
 @pytest.mark.parametrize("name", ["host_cost", "crossing_cost", "call_cost"])
 def test_prices_that_are_none(name: str) -> None:
-    with pytest.raises(rx.RelaxError, match=rf"codegen 'npu': {name}\(\) gave -1, not seconds"):
+    with pytest.raises(rx.RelaxError, match=rf"codegen 'npu': {name}\(\) returned -1, expected seconds"):
         parts(built(lambda x, y: relax.exp(x)), EXP, "cost", **{name: lambda *_: -1})
 
 
 def test_a_border_of_ones_own_decides() -> None:
-    """Two operators next to each other are one call; what the target would need is the codegen's to say."""
+    """Decide by a codegen's cost of a call: two adjacent operators are one call.
+
+    The codegen also states the target's cost.
+    """
 
     def body(x: Any, y: Any) -> Any:
         return relax.tanh(relax.exp(x))

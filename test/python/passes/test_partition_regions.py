@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The plan by cost: which matches hang together after each change, and what a long graph takes."""
+"""Plan by cost: connected matches after each change, and the time for a long graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CODEGENS = "aab"
 
 
 def counted(edges: Sequence[Collection[int]], there: set[int], asked: Collection[int]) -> Counter[str]:
-    """How many regions are at some of the edges, each of which names who is at it; i is of CODEGENS[i % 3]."""
+    """Count the regions at some of the edges. An edge names its members; i belongs to CODEGENS[i % 3]."""
     regions = [{each} for each in there]
     for edge in edges:
         for name in set(CODEGENS):
@@ -107,7 +107,7 @@ def test_a_long_graph_takes_no_time_that_grows_with_the_square(explains: bool) -
 
 
 def test_what_reads_a_call_comes_behind_it() -> None:
-    """Whichever of the call's operations it was that it read, and whatever it was settled before."""
+    """Place a reader behind the call, for any operation of the call that it reads."""
 
     def body(x: Any, y: Any) -> Any:
         first = relax.exp(x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A part as a list of steps: what they read is in the pattern's order, and is called as the pattern calls it."""
+"""Parts as lists of steps: operands have the pattern's order and names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def const(number: int) -> Any:
 
 
 def steps_of(body: Any, pattern: Any, *passes: str, whole: bool = True, plan: str = "priority", **members: Any) -> Any:
-    """The steps of the only part, with what its passes have made of it, and the part itself."""
+    """Return the steps of the only part after passes, and the part itself."""
     module = built(body)
     with codegen([("npu.it", pattern)], **members) as npu:
         rx.Pipeline([rx.Partition(codegens=(npu,), plan=plan), *(rx.External(npu, each) for each in passes)]).run(
@@ -77,7 +77,7 @@ def test_the_order_in_which_a_graph_is_written_does_not_show(body: Any) -> None:
 @pytest.mark.parametrize("body", [lambda a, b: relax.add(const(0), relax.matmul(a, b)),
                                   lambda a, b: relax.add(relax.matmul(a, b), const(0))])  # fmt: skip
 def test_what_commutes_is_in_the_patterns_order(body: Any) -> None:
-    """Operations of one operator too, which no function around them sorts."""
+    """Order operands of one operator by the pattern, also without a surrounding function."""
     (step,), _ = steps_of(body, add(matmul(X, Y), W))
     assert step.inputs == (step["x"], step["y"], step["w"]) == (0, 1, step["w"])
     (step,), _ = steps_of(lambda a, b: relax.add(const(0), a), add(X, W))
@@ -85,7 +85,7 @@ def test_what_commutes_is_in_the_patterns_order(body: Any) -> None:
 
 
 def test_one_value_in_two_places() -> None:
-    """A place each; a part of a pattern that stands in two places is one."""
+    """Give each role its own name for one value. A subpattern at two places is one role."""
     (step,), _ = steps_of(lambda a, b: relax.multiply(a, a), is_op("relax.multiply")(X, Y))
     assert step.inputs == (0, 0) and step["x"] == step["y"] == 0
     (step,), _ = steps_of(lambda a, b: relax.multiply(a, a), is_op("relax.multiply")(X, X))
@@ -96,7 +96,7 @@ def test_one_value_in_two_places() -> None:
 
 
 def test_a_wildcard_for_what_is_made_inside() -> None:
-    """It has no place, and who asks for it gets an error."""
+    """Refuse an access to an intermediate value, which is no operand."""
 
     def body(a: Any, b: Any) -> Any:
         inner = relax.nn.relu(a)
@@ -104,7 +104,7 @@ def test_a_wildcard_for_what_is_made_inside() -> None:
 
     (step,), _ = steps_of(body, add(relu(X), Y))
     assert step.inputs == (step["x"],)
-    with pytest.raises(rx.RelaxError, match="'y' is inside of it"):
+    with pytest.raises(rx.RelaxError, match="'y' is an inner value of the step"):
         step["y"]
 
 
@@ -115,9 +115,9 @@ def test_parts_that_may_be_there() -> None:
     assert step["y"] == step.outputs[0]
     (step,), _ = steps_of(lambda a, b: relax.matmul(a, b), layer)
     assert "bias" not in step and step.get("bias") is None and step.inputs == (0, 1)
-    with pytest.raises(rx.RelaxError, match=r"step 'npu.it': no value of it is called 'bias' \(it has x, y\)"):
+    with pytest.raises(rx.RelaxError, match=r"step 'npu.it': no value is named 'bias' \(it has x, y\)"):
         step["bias"]
-    with pytest.raises(rx.RelaxError, match=r"no value of it is called 'xx'; did you mean 'x'"):
+    with pytest.raises(rx.RelaxError, match=r"no value is named 'xx'; did you mean 'x'"):
         step["xx"]
 
 
@@ -136,7 +136,7 @@ def test_lists() -> None:
 
 
 def test_what_is_repeated() -> None:
-    """In the pattern's order, which is that of the graph here."""
+    """List repeated operands in the pattern's order, which is the graph's order here."""
     chain = X.repeated(lambda y: add(y, is_const().named("w")), least=1)
     (step,), part = steps_of(lambda a, b: relax.add(relax.add(a, const(0)), const(1)), chain)
     for number, each in zip(step.all("w"), (0, 1), strict=True):
@@ -145,7 +145,7 @@ def test_what_is_repeated() -> None:
 
 
 def test_what_a_pattern_does_not_state() -> None:
-    """Operators without operands have theirs at their place; what `...` stands for comes last."""
+    """Order operands of operators without a stated operand by position, and operands for `...` last."""
     (step,), _ = steps_of(lambda a, b: relax.subtract(a, relax.exp(b)), is_op("relax.subtract")(X, is_op("relax.exp")))
     assert step.inputs == (1, 0) and step["x"] == 1
     (step,), _ = steps_of(lambda a, b: relax.subtract(relax.exp(b), a), is_op("relax.subtract")(is_op("relax.exp"), X))
@@ -156,14 +156,16 @@ def test_what_a_pattern_does_not_state() -> None:
 
 
 def test_what_is_inside() -> None:
-    """Operations are there by the names of what they make, with their attributes."""
+    """Find operations by the names of their results, with their attributes."""
     pooled = relu(is_op("relax.nn.softmax")(X).named("rows")).named("out")
     (step,), _ = steps_of(lambda a, b: relax.nn.relu(relax.nn.softmax(a, axis=0)), pooled)
     assert step.op("rows").axis == 0 and step.op("out").operation == step.operation.operation
     assert step["out"] == step.outputs[0]
-    with pytest.raises(rx.RelaxError, match="'rows' is inside of it: whole=False has a step for each operation"):
+    with pytest.raises(
+        rx.RelaxError, match="'rows' is an inner value of the step: whole=False gives a step for each operation"
+    ):
         step["rows"]
-    with pytest.raises(rx.RelaxError, match="no operation of it makes 'x'"):
+    with pytest.raises(rx.RelaxError, match="no operation defines 'x'"):
         step.op("x")
 
 
@@ -177,7 +179,7 @@ def test_an_operation_by_itself_calls_operands_as_its_operator() -> None:
 
 
 def test_constants_that_are_passed() -> None:
-    """To a codegen that is separate."""
+    """Pass constants to a separate codegen."""
     (step,), part = steps_of(second_product_first, is_op("relax.subtract")(matmul(X, W), matmul(Y, V)), separate=True)
     assert step.inputs == tuple(step[name] for name in "xwyv") and not part.constants
 
@@ -212,11 +214,11 @@ def test_constants_of_types_that_numpy_lacks(dtype: str, sizes: tuple[int, ...])
 
 
 def test_passes_that_change_what_was_matched() -> None:
-    """What comes from outside has its names yet; constants do not, and it is said why."""
+    """Keep the names of operands, but not of constants, after passes that changed the part, and say why."""
     layer = add(matmul(X, is_op("relax.exp")(W)), Y)
     (step,), _ = steps_of(lambda a, b: relax.add(relax.matmul(b, relax.exp(const(0))), a), layer, "relax-fold-constant")
     assert step.is_changed and step.inputs[:2] == (step["x"], step["y"]) and len(step.inputs) == 3
-    changed = r"no value of it is called 'w' \(it has x, y; passes have changed what the pattern has matched\)"
+    changed = r"no value is named 'w' \(it has x, y; passes have changed the matched operations\)"
     with pytest.raises(rx.RelaxError, match=changed):
         step["w"]
 
@@ -259,7 +261,7 @@ def steps_of_text(stated: str) -> Any:
 def test_functions_that_say_nothing_of_a_pattern() -> None:
     step = steps_of_text("")
     assert step.inputs == (1, 0)
-    with pytest.raises(rx.RelaxError, match=r"no value of it is called 'x' \(it has no names\)"):
+    with pytest.raises(rx.RelaxError, match=r"no value is named 'x' \(it has no names\)"):
         step["x"]
 
 
@@ -269,14 +271,12 @@ def test_functions_that_say_nothing_of_a_pattern() -> None:
      '{operations = ["relax.subtract"], reads = ["0.7"], names = {}}', "{operations = [7], reads = [], names = {}}"],
 )  # fmt: skip
 def test_attributes_that_say_nothing_sensible(stated: str) -> None:
-    with pytest.raises(
-        rx.RelaxError, match=r"does not say where the values of a pattern are|must be a dictionary, got 7"
-    ):
+    with pytest.raises(rx.RelaxError, match=r"does not describe the values of a pattern|must be a dictionary, got 7"):
         steps_of_text(f", relax.pattern = {stated}")
 
 
 def test_a_name_that_no_value_has_is_reported_with_the_line_that_asks() -> None:
-    """Of the codegen, and what names there are."""
+    """Report the codegen's line, and the existing names."""
 
     class Asking(Native):
         def compile(self, module: rx.Module, options: Any) -> bytes:
@@ -284,8 +284,6 @@ def test_a_name_that_no_value_has_is_reported_with_the_line_that_asks() -> None:
             return str(part.steps[0]["weight"]).encode()
 
     with codegen([("npu.it", matmul(X, W))], base=Asking) as npu:
-        asked = (
-            r"codegen 'npu' declined .*no value of it is called 'weight' \(it has w, x\) \(at passes/test_partition_st"
-        )
+        asked = r"codegen 'npu' declined .*no value is named 'weight' \(it has w, x\) \(at passes/test_partition_st"
         with pytest.raises(rx.RelaxError, match=asked):
             rx.compile(built(lambda a, b: relax.matmul(a, const(0))), partition=[npu], strict_partition=True)

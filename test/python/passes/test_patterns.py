@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Patterns of graphs: what matches, what a match says, what is refused; against random parts of random graphs.
+"""Graph patterns: matches, their contents and refusals; against random parts of random graphs.
 
 Situations of Apache TVM's test_dataflow_pattern.py.
 """
@@ -45,15 +45,18 @@ Body = Callable[..., Any]
 
 
 def last(module: rx.Module, name: str) -> Any:
-    """The module's last operation of a name."""
+    """Return the module's last operation of a name."""
     return [op for op in operations_in(module.operation) if op.name == name][-1]
 
 
 def matched(pattern: GraphPattern, body: Body, *shapes: Any) -> list[str]:
-    """The names of what a pattern matches at the last operation of its first operator; empty where it does not."""
+    """Return the operators that a pattern matches, from the last operation of its first operator.
+
+    Without a match the list is empty.
+    """
     module = built(body, *shapes)
     assert pattern.heads is not None
-    found = match(pattern, last(module, pattern.heads[0].names[0]))
+    found = match(pattern, last(module, pattern.heads[0]))
     return [] if found is None else [op.name.removeprefix("relax.") for op in found.operations]
 
 
@@ -88,7 +91,7 @@ def test_operands_of_commutative_operators_are_found_in_both_orders() -> None:
 
 
 def test_the_order_is_tried_anew_when_what_follows_does_not_fit() -> None:
-    """The first order fits the sum alone; that both are the same value decides."""
+    """Try the second order of the sum's operands, since both uses must be the same value."""
     x = wildcard()
     pattern = is_op("relax.multiply")(add(x, wildcard()), relu(x))
     body = lambda a, b: relax.multiply(relax.add(b, a), relax.nn.relu(a))  # noqa: E731
@@ -97,7 +100,7 @@ def test_the_order_is_tried_anew_when_what_follows_does_not_fit() -> None:
 
 @pytest.mark.parametrize("name", ["add", "multiply", "maximum", "minimum", "equal", "not_equal", "log_add_exp"])
 def test_what_is_commutative_is_so(name: str) -> None:
-    """Rows say so; the program agrees."""
+    """Check rows with the program."""
     assert is_op(f"relax.{name}").names and relax.dialect.ops[name].commutative
     module = built(lambda a, b: getattr(relax, name)(a, b))
     swapped = rewrite(is_op(f"relax.{name}")(wildcard().named("a"), wildcard().named("b")), _swapped_once(name))
@@ -211,7 +214,7 @@ def test_checks_are_given_the_match() -> None:
 
 
 def test_a_check_that_says_no_leaves_other_ways() -> None:
-    """The chain is taken as long as it goes, then shorter, until the check says yes."""
+    """Match the longest chain first, then shorter ones, until the check accepts."""
     tried: list[int] = []
 
     def is_short(found: Match) -> bool:
@@ -256,10 +259,10 @@ def test_alternatives_and_optional_parts() -> None:
 
 
 def test_any_number_of_alternatives() -> None:
-    """Adjacent: none is deeper in the pattern than the others."""
+    """Match alternatives without nesting them."""
     names = ["relax.exp", "relax.sin", "relax.cos", "relax.tanh"]
     whole = functools.reduce(operator.or_, [is_op(names[place % 4]) for place in range(2000)])
-    assert whole.heads is not None and len(whole.heads) == 2000
+    assert whole.heads == tuple(names)
     assert match(whole, last(built(lambda a, b: relax.tanh(a)), "relax.tanh")) is not None
 
 
@@ -314,7 +317,7 @@ def test_an_output_is_an_operation_of_its_own() -> None:
     assert len(list(find(built(lambda a, b: (relax.nn.relu(a), relax.nn.relu(a))), pattern))) == 2
 
 
-# ---- what a match says ----
+# ---- contents of a match ----
 def test_a_match_knows_what_comes_in_and_what_goes_out() -> None:
     pattern = relu(add(matmul(wildcard().named("x"), is_const().named("w")).named("product"), wildcard().named("b")))
 
@@ -335,7 +338,7 @@ def test_a_match_knows_what_comes_in_and_what_goes_out() -> None:
 
 
 def test_parts_lie_in_one_block() -> None:
-    """A value from outside of a branch is an input of what is matched in it."""
+    """Treat a value from outside of a branch as an operand of a match inside."""
     module = rx.Module.parse(
         """func.func @main(%a: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
           %0 = "relax.tanh"(%a) : (tensor<4xf32>) -> tensor<4xf32>
@@ -356,7 +359,7 @@ def test_why_not_names_the_part_that_got_furthest() -> None:
     pattern = relu(add(matmul(wildcard(), is_const()), wildcard())) | is_op("relax.tanh")
     module = built(lambda a, b: relax.nn.relu(relax.add(relax.matmul(a, b), b)))
     refusal = why_not(pattern, last(module, "relax.nn.relu"))
-    assert str(refusal) == "an argument is no constant; pattern: const"
+    assert str(refusal) == "an argument is not a constant; pattern: const"
     assert why_not(relu(add), last(module, "relax.nn.relu")) is None
 
 
@@ -377,22 +380,22 @@ def test_patterns_read_as_what_they_match() -> None:
     [
         (lambda: is_op("relax.nn.conv2"), "unknown operator 'relax.nn.conv2'; did you mean 'relax.nn.conv2d'"),
         (lambda: is_op(), "names no operator"),
-        (lambda: add(wildcard()), "relax.add's 'x2' is missing; '...' stands for the rest"),
+        (lambda: add(wildcard()), "relax.add's 'x2' is missing; '...' at the end matches the rest"),
         (lambda: add(wildcard(), wildcard(), wildcard()), r"relax.add has 2 operands \(x1, x2\), not 3"),
         (lambda: add(wildcard(), y=wildcard()), "relax.add has no operand 'y'"),
-        (lambda: add(..., wildcard()), "'...' stands for the rest, at the end"),
+        (lambda: add(..., wildcard()), "'...' matches the remaining operands, and must come last"),
         (lambda: add([wildcard()], wildcard()), "relax.add's 'x1' is one pattern"),
         (lambda: is_op("relax.concat")(wildcard()), "relax.concat's 'tensors' is a list of patterns"),
-        (lambda: is_op("arith.addf")(lhs=wildcard()), "known by their order only"),
+        (lambda: is_op("arith.addf")(lhs=wildcard()), "have no names: pass them by position"),
         (lambda: is_op("relax.nn.softmax").has_attr(axes=1), "no attribute 'axes'; did you mean 'axis'"),
         (lambda: is_op("relax.nn.softmax").has_attr(axis="x"), "attribute 'axis' expects an integer, got 'x'"),
-        (lambda: is_op("arith.addf").has_attr(x=1), "attributes are known of operators with a row"),
-        (lambda: wildcard().named("a b"), "a name is a word, not 'a b'"),
+        (lambda: is_op("arith.addf").has_attr(x=1), "attributes of upstream's operators are not known"),
+        (lambda: wildcard().named("a b"), "a name must be an identifier, got 'a b'"),
         (lambda: wildcard().has_dtype("float33"), "unknown element type 'float33'"),
-        (lambda: wildcard().repeated(relu, 3, 2), "repeated from 3 to 2 times means nothing"),
+        (lambda: wildcard().repeated(relu, 3, 2), "repeated from 3 to 2 times is not a valid range"),
         (lambda: outputs(), "needs a pattern"),
-        (lambda: outputs(relu(wildcard()), relu(wildcard())), "shares nothing with those before it"),
-        (lambda: list(find(rx.Module(), wildcard())), "it has to begin with an operator"),
+        (lambda: outputs(relu(wildcard()), relu(wildcard())), "shares no part with earlier outputs"),
+        (lambda: list(find(rx.Module(), wildcard())), "it must begin with an operator"),
     ],
 )
 def test_what_means_nothing_is_refused_where_it_is_written(make: Callable[[], Any], message: str) -> None:
@@ -417,13 +420,13 @@ def test_a_check_that_ends_the_program() -> None:
 
 def test_a_check_has_to_answer() -> None:
     pattern = relu(wildcard()).where(lambda found: None)  # type: ignore[arg-type, return-value]
-    with pytest.raises(RelaxError, match="has to answer True, False or why not, it gave None"):
+    with pytest.raises(RelaxError, match="must return True, False or a reason, got None"):
         matched(pattern, lambda a, b: relax.nn.relu(a))
 
 
 # ---- random parts of random graphs ----
 def part_of(op: Any, source: random.Random, known: dict[Any, GraphPattern], depth: int) -> GraphPattern:
-    """What an operation and some of what it reads look like."""
+    """Return a pattern of an operation and some of its operands."""
     operands: list[GraphPattern] = []
     for value in op.operands:
         if value not in known:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Patterns as functions find what the search finds, and a rewrite is asked wherever its pattern matches."""
+"""Compiled patterns match like the search, and a rewrite is called wherever its pattern matches."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def operations(module: rx.Module) -> list[Any]:
 
 
 def drawn(op: Any, source: random.Random, shared: list[GraphPattern], depth: int) -> GraphPattern:
-    """What an operation and what it reads may look like; mostly it does, sometimes it does not."""
+    """Draw a pattern that mostly, but not always, matches an operation and its operands."""
     names = [op.name, source.choice(["relax.abs", "relax.subtract", op.name])][: source.randint(1, 2)]
     row = op.opview.definition
     pattern: Any = is_op(op.name if any(other.arity != "single" for other in row.operands) else source.choice(names))
@@ -159,7 +159,7 @@ def _both_halves(a: Any, b: Any) -> Any:
 
 
 def test_patterns_of_any_size() -> None:
-    """One that is too deep for functions inside of one another is searched for."""
+    """Search for a pattern that is too deep for nested functions."""
     chain: GraphPattern = x
     for _ in range(300):
         chain = relu(chain)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""rx.rewrite: what takes the place of what a pattern matches, and where it is asked for."""
+"""rx.rewrite: replacements of matches, and the operations at which patterns are tried."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ x, y = wildcard().named("x"), wildcard().named("y")
 
 
 def rewritten(pattern: GraphPattern, replacement: Any, body: Any, *shapes: Any) -> list[str]:
-    """The operators that there are afterwards; results stay what they were."""
+    """Return the operators after a rewrite, with a check that results stay the same."""
     module = built(body, *shapes)
     after = keeps_results(module, lambda each: rx.apply_greedy(each, [rewrite(pattern, replacement)]))
     return [name.removeprefix("relax.") for name in op_names(after)]
@@ -62,7 +62,7 @@ def test_rewriting_gives_as_many_values_as_there_are_outputs() -> None:
 
 
 def test_what_is_not_made_yet_cannot_be_read() -> None:
-    """The second product's operand comes after the first product, in whose place both would be computed."""
+    """Refuse a replacement at the first product, since the second product's operand comes after it."""
     x = wildcard().named("x")
     products = outputs(*(matmul(x, wildcard().named(name)) for name in "wb"))
 
@@ -76,7 +76,7 @@ def test_what_is_not_made_yet_cannot_be_read() -> None:
 
 
 def test_rewriting_asks_where_an_operand_fits_alone() -> None:
-    """What must make an operand follows from the pattern."""
+    """Derive the producers of an operand from the pattern."""
     x, y = wildcard(), is_const()
     products, chain = matmul(relu(x), y), is_op("relax.tanh")(x).repeated(relu)
     patterns = {
@@ -121,7 +121,7 @@ def test_operators_around_parts_take_the_place() -> None:
 
 
 def test_what_cannot_be_is_left_alone() -> None:
-    """Of the type that there is no such operation."""
+    """Leave an operation that no pattern can match, because its type is impossible."""
     narrowed = is_op("relax.sum")(x).has_attr(axis=[0], keepdims=False)
     assert rewritten(narrowed, relu(x), lambda a, b: relax.sum(a, axis=0)) == ["sum"]
 
@@ -143,7 +143,7 @@ def test_what_is_not_stated_cannot_be_made(wanted: GraphPattern) -> None:
         rewrite(relu(x), wanted)
 
 
-# ---- what rules need to say ----
+# ---- constraints of rules ----
 def holds(pattern: GraphPattern, body: Any, *shapes: Any) -> bool:
     module = built(body, *shapes)
     op = next(op for op in reversed(operations_in(module.operation)) if op.name.startswith("relax."))
@@ -219,7 +219,7 @@ def test_every_operand() -> None:
 
 
 def test_operators_that_call_their_operands_otherwise() -> None:
-    """relu has `data`, batch_flatten as well, abs has `x`."""
+    """Match operands with other names: relu and batch_flatten have `data`, abs has `x`."""
     either = is_op("relax.abs", "relax.flip", "relax.nn.relu")(negative(x), ...)
     for make in (relax.abs, relax.nn.relu, lambda value: relax.flip(value, axis=0)):
         assert holds(either, lambda a, make=make: make(relax.negative(a)), (4,))
@@ -229,7 +229,7 @@ def test_operators_that_call_their_operands_otherwise() -> None:
 
 
 def test_across_blocks() -> None:
-    """A rule that says so goes on from what is computed before a branch."""
+    """Match operators before a branch from inside of it, if the rule permits this."""
     text = """func.func @main(%c: i1, %x: tensor<4xf32>) -> tensor<4xf32> {
       %a = "relax.negative"(%x) : (tensor<4xf32>) -> tensor<4xf32>
       %r = scf.if %c -> (tensor<4xf32>) {

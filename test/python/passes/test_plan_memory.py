@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-plan-memory: plans are followed as they are stated, changed ones too, and refused where they would not work."""
+"""relax-plan-memory: stated plans, also edited ones, are followed, and refused where they would not work."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from relax_mlir import relax
 
 
 def chain(size: int | str = 64, count: int = 4) -> rx.Module:
-    """Of operators that cannot write over what they read."""
+    """Return a chain of operators that cannot write over their operands."""
     module = rx.Module()
     with module.function("main", [rx.tensor((size,))]) as f:
         (x,) = f
@@ -41,7 +41,7 @@ def planned(module: rx.Module) -> rx.Module:
 
 
 def places(module: rx.Module) -> dict[Any, str]:
-    """What is stated of each operation that makes one tensor."""
+    """Return the stated place of each operation with one result."""
     found = [op for op in operations_in(module.operation) if MEMORY in op.attributes]
     return {op: op.attributes[MEMORY][0].value for op in found}
 
@@ -64,7 +64,7 @@ def refusal(module: rx.Module) -> str:
 
 
 def test_memory_apart() -> None:
-    """Everything in a place of its own, the results in the arena first: as well, and more of it."""
+    """Place all tensors separately, the results first in the arena: this works, with more memory."""
     module = chain()
     changed = planned(module)
     for index, op in enumerate(places(changed)):
@@ -85,7 +85,7 @@ def test_the_manifest_tells_of_memory() -> None:
 
 
 def test_sizes_of_a_range() -> None:
-    """Planned for the largest; the smallest and the largest work, others are refused by name."""
+    """Plan for the largest size: the smallest and the largest work, and others are refused by name."""
     options: Any = {"pipeline": rx.stages("llvm", 0), "opt_level": 0}
     executable = rx.compile(chain("n", count=1), bind={"n": "2..64"}, **options)
     expected = {"arena": 512, "peak": 512, "slots": [], "sum": 768, "ranges": {"n": [2, 64]}}
@@ -174,7 +174,7 @@ def test_plans_that_do_not_work(which: int, text: str, expected: str) -> None:
 
 
 def test_slots_for_several_sizes() -> None:
-    """As large as the largest."""
+    """Make a slot as large as its largest tensor."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n",)), rx.tensor(("m",))]) as f:
         x, y = f
@@ -228,7 +228,7 @@ def test_the_arena_is_hardly_more_than_what_is_alive(block: Any) -> None:
 @draws(20, deadline=None)
 @given(st.one_of(blocks.images(), blocks.sequences()))
 def test_a_stated_plan_is_the_plan(module: rx.Module) -> None:
-    """Lowering by what is stated gives the code that planning on the way gives."""
+    """Check that lowering by the stated plan gives the same code as planning during lowering."""
     rx.Pipeline("relax-lower{stop=apply},tir-bufferize").run(module)
     texts = []
     for passes in ("relax-plan-memory,relax-lower-calls", "relax-lower-calls"):
@@ -251,7 +251,7 @@ def test_results_with_memory_planned() -> None:
 
 
 class Entry(NamedTuple):
-    """What is stated of one result, and which stated result's memory it has."""
+    """Stated place, size and lifetime of a result."""
 
     place: str
     size: int
@@ -260,7 +260,7 @@ class Entry(NamedTuple):
 
 
 def stated_of(function: Any) -> dict[Any, Entry]:
-    """Each tensor's entry, by the texts alone."""
+    """Return the entry of each tensor, parsed from the texts."""
     found = {}
     for op in operations_in(function):
         texts = list(op.attributes[MEMORY]) if MEMORY in op.attributes else []
@@ -272,7 +272,7 @@ def stated_of(function: Any) -> dict[Any, Entry]:
 
 
 def is_in_arena(value: Any, entries: dict[Any, Entry]) -> bool:
-    """Followed from tensor to tensor to what has a place of its own."""
+    """Check whether a tensor is in the arena, by following operands and views to a tensor with a place of its own."""
     word, _, number = entries[value].place.partition(" ")
     op = value.owner
     if word == "operand":
@@ -297,13 +297,13 @@ def test_arena_peak_and_sum_are_what_the_places_say(block: Any) -> None:
     assert plan["sum"] == sum(each.size for value, each in entries.items() if is_in_arena(value, entries))
     positions = range(max(each.last for each in placed) + 1)
     alive = max(sum(each.size for each in placed if each.first <= at <= each.last) for at in positions)
-    # What is read for the last time when another one is made may lie below it.
+    # A tensor may overlap another one that is read for the last time when the tensor is made.
     apart = max(sum(each.size for each in placed if each.first <= at < each.last) for at in positions)
     assert apart <= plan["peak"] <= alive and plan["peak"] <= plan["arena"]
 
 
 def test_a_size_that_is_known_where_its_symbol_is_not() -> None:
-    """No rule derives 8*n + 8 from n + 1: such memory is the tensor's own."""
+    """Keep memory of 8*n + 8 for n + 1 separate: no rule derives it."""
     module = chain("n + 1", 1)
     x = numpy.arange(5, dtype="float32")
     assert (to_numpy(rx.compile(module, opt_level=0)["main"](x)) == x).all()
@@ -311,7 +311,7 @@ def test_a_size_that_is_known_where_its_symbol_is_not() -> None:
 
 @pytest.mark.parametrize("size", ["n", "n - 3", "2*n - 2*m"])
 def test_sizes_that_may_seem_negative_share_a_slot(size: str) -> None:
-    """That n - 3 is not below 0 only the tensors themselves tell: what is stated of them is followed."""
+    """Share slots for n - 3 elements: only the tensors themselves show that the size is not negative."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n",)), rx.tensor(("m",)), rx.tensor((size,))]) as f:
         *_, x = f

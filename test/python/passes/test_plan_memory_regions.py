@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shared memory across branches and loops: random programs against numpy, and against memory that nothing shares.
+"""Shared memory across branches and loops: random programs against numpy, and against separate memory.
 
-One function draws a program and makes it by a set of operators: relax's, which build it, or numpy's, which run it.
+One function draws a program with a set of operators: relax's build it, and numpy's run it.
 """
 # Apache TVM: test_transform_static_plan_block_memory.py (if and loops).
 
@@ -29,21 +29,21 @@ _DEPTH = 2
 
 
 class Rows(NamedTuple):
-    """How many rows a tensor has: a number of times n, and that many."""
+    """Number of rows of a tensor: times * n + plus."""
 
     times: int
     plus: int
 
 
 class Drawn(NamedTuple):
-    """A tensor, of relax or numpy, with what both know of it."""
+    """Tensor of relax or numpy, with its number of rows."""
 
     value: Any
     rows: Rows
 
 
 class Relax:
-    """Builds."""
+    """Operators that build a program."""
 
     def __init__(self, length: int | str):
         self._length = length
@@ -115,7 +115,7 @@ class Relax:
 
 
 class Numpy:
-    """Runs."""
+    """Operators that run a program."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(numpy, "concatenate" if name == "concat" else name)
@@ -159,18 +159,18 @@ class Numpy:
 
 
 class Program:
-    """Draws a program from a seed; the same one whatever the operators are."""
+    """Generator of a program from a seed, which is the same for both sets of operators."""
 
     def __init__(self, op: Any, count: Any):
         self._op = op
         self._count = count
 
     def block(self, seed: int, known: Sequence[Drawn], chosen: Any, depth: int) -> list[Drawn]:
-        """What is known behind some steps."""
+        """Return the values after some random steps."""
         random = Random(seed)
         values = list(known)
         for _ in range(random.randint(1, 7 - 2 * depth)):
-            # Mostly what was made last: then what is read often ends there.
+            # Mostly the last value: then the lifetime of an operand often ends there.
             x = values[-1] if random.random() < 0.5 else random.choice(values)
             inner = depth < _DEPTH and random.random() < 0.35
             values += self._regions(random, x, values, chosen, depth) if inner else self._step(random, x, values)
@@ -181,7 +181,7 @@ class Program:
         kind, *seeds = random.choice(["branch", "loop", "while"]), random.random(), random.random()
 
         def body(seed: float) -> Callable[..., list[Any]]:
-            """What it gives has the rows of what is carried, which is known in it where it is handed in."""
+            """Return a body whose results have the rows of the carried values. The rows of its arguments are known."""
 
             def make(chosen: Any, *arguments: Any) -> list[Any]:
                 inside = Random(seed)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors in the memory of others: programs that share memory give what those give where each tensor has its own."""
+"""Shared memory of tensors: programs give the same results as with separate memory for each tensor."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_shared_memory_changes_no_result(seed: int, length: int | str, level: in
 @draws(20, deadline=None, phases=(Phase.explicit, Phase.generate))
 @given(blocks.images())
 def test_kernels_that_read_all_before_they_write(module: rx.Module) -> None:
-    """Convolutions and pools over what is padded: their results may be of another size."""
+    """Check convolutions and pools over padded operands, whose results may have another size."""
     check_against_apart(module, random_arrays(module), 2)
 
 
@@ -53,7 +53,7 @@ def check_against_apart(module: rx.Module, arrays: list[Any], level: int, target
 
 @pytest.mark.parametrize("target", ["llvm{cpu=haswell}", "llvm{cpu=skylake-avx512}", "llvm{cores=1}"])
 def test_rows_of_unknown_number_are_written_over_what_is_added(target: str) -> None:
-    """The loops over whole tiles, over what these leave, and over single rows access different rows."""
+    """Share memory: the loops over whole tiles, over their remainder and over single rows access different rows."""
     main = functions_by_name(planned(_residuals(), 2, target))["main"]
     (slot,) = main.attributes[MEMORY_PLAN]["slots"]
     rows = int(slot.value.removesuffix("*n")) // (4 * _WIDTH)
@@ -70,7 +70,7 @@ _WIDTH = 64
 
 
 def _residuals() -> rx.Module:
-    """Return three blocks of two products each, whose result is added to the block's input; of n rows."""
+    """Return three blocks of n rows with two products each. The result is added to the block's input."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n", _WIDTH)), rx.tensor((_WIDTH, _WIDTH))]) as f:
         x, weight = f
@@ -81,7 +81,7 @@ def _residuals() -> rx.Module:
 
 
 def test_pools_lie_over_what_they_read() -> None:
-    """They read it into padded memory first, and the result is smaller."""
+    """Overwrite the input of pools: they read it into padded memory first, and the result is smaller."""
     module = rx.Module()
     with module.function("main", [rx.tensor((1, 4, 16, 16))]) as f:
         (x,) = f
@@ -160,7 +160,7 @@ func.func private @low(%x: memref<32xf32>, %y: memref<16xf32>) attributes {{tir.
 
 
 def words(calls: str, result: str) -> list[str]:
-    """What is stated of the place of each call's results."""
+    """Return the stated kind of place for each call's results."""
     module = rx.Module.parse(_CALLS.format(calls=calls, result=result))
     rx.Pipeline("relax-plan-memory").run(module)
     found = [op.attributes[MEMORY] for op in operations_in(module.operation) if MEMORY in op.attributes]
@@ -193,7 +193,7 @@ def words(calls: str, result: str) -> list[str]:
             "%d",
             "part part arena view result",
         ),
-        # What is changed afterwards is no part of what is read later.
+        # A value that is changed later is no part of a value that is read after the change.
         (
             '%c = "relax.call_tir"(%a) {func = @shown} : (!t) -> !t\n'
             '%d = "relax.call_tir_inplace"(%a) {func = @changed, inplace_indices = array<i64: 0>} : (!t) -> !t',
@@ -225,7 +225,7 @@ _JOINED = """
         (_SHOWN, "%a", 2, "operand 0", "operand 0 of 'relax.call_tir' is read later still"),
         (_SHOWN, "%c", 0, "part", "nothing just puts it next to others"),
         (_JOINED, "%d", 2, "operand 0", "operand 0 of 'relax.call_tir' is made in its place"),
-        # Of what is put next to each other some may be parts.
+        # Some of the joined tensors may be parts of the result.
         (_JOINED, "%d", 0, "arena 1024", ""),
     ],
 )
@@ -260,7 +260,7 @@ func.func private @both(%x: memref<16xf32>, %few: memref<1xf32>, %y: memref<16xf
 
 
 def test_what_one_result_has_taken_is_covered_by_no_other() -> None:
-    """The first could lie over what the kernel has read, were the second one not there."""
+    """Keep two results apart: the first one could lie over the operand, if the second one did not."""
     call = '%f, %c = "relax.call_tir"(%a) {func = @both} : (!t) -> (tensor<1xf32>, !t)'
     module = rx.Module.parse(_CALLS.format(calls=call, result="%c") + _BOTH)
     rx.Pipeline("relax-plan-memory").run(module)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs whose loops threads share write in place as those of one core do, and give the same to the bit."""
+"""Programs with parallel loops write in place like programs for one core, with the same results to the bit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _CORES = "llvm{cores=3}"
 
 
 def _memory(module: rx.Module, cores: int) -> tuple[list[str], list[str]]:
-    """The slots of a plan, and what is stated of each tensor."""
+    """Return the slots of a plan, and the stated memory of each tensor."""
     made = planned(module, 3, f"llvm{{cores={cores}}}")
     stated = functions_by_name(made)["main"].attributes[MEMORY_PLAN]
     assert stated["arena"].value == 0
@@ -36,7 +36,7 @@ def _memory(module: rx.Module, cores: int) -> tuple[list[str], list[str]]:
 
 
 def _most_alive(texts: list[str], length: int) -> int:
-    """Of what has a place in a slot."""
+    """Return the maximal number of live bytes of tensors in slots."""
     found = [match for text in texts if (match := re.match(r"slot .*; (.*) bytes; live (\d+) to (\d+)", text))]
     lives = [(_number(match[1], length), int(match[2]), int(match[3])) for match in found]
     return max(sum(size for size, first, last in lives if first <= each <= last) for _, each, _ in lives)
@@ -49,7 +49,7 @@ def _number(text: str, length: int) -> int:
 
 @pytest.mark.parametrize("block", [blocks.transformer, blocks.llama])
 def test_a_block_of_symbolic_length_takes_little_more_than_what_is_alive(block: Any) -> None:
-    """The memory is the same for any number of cores above one, and one core needs no more, whatever the length."""
+    """Plan equal memory for any number of cores above one, and no more for one core, at any length."""
     module = block(width=128, length="n")
     assert "by work" in str(rx.lower(module, _CORES, pipeline=rx.stages(_CORES, 3).until("plan")))
     slots, texts = _memory(module, 2)
@@ -82,7 +82,7 @@ def test_threads_change_no_result(seed: int, level: int) -> None:
 
 
 def test_a_block_of_symbolic_length_by_threads() -> None:
-    """Scores lie over what is dead while they are alive, and each is written in place."""
+    """Place scores over dead tensors during their lifetime, and write each in place."""
     module = blocks.transformer(width=64, length="n")
     shared = planned(module, 3, _CORES)
     alone, together = (finished(each, 3, _CORES) for each in (set_apart(shared), shared))

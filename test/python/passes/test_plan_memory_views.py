@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Views and parts of tensors of symbolic sizes: programs give what numpy does, at several sizes, in several threads."""
+"""Views and parts of tensors of symbolic sizes: results equal numpy's, at several sizes and with several threads."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _END = (1 << 63) - 1
 #: n, m and the width; several in one program.
 _SIZES = [(3, 5, 4), (1, 1, 1), (0, 2, 3), (7, 0, 33), (20, 9, 16), (2, 11, 64)]
 
-#: A graph's value, and what it is of n, m and the arguments.
+#: Value of a graph, and the function that computes it from n, m and the arguments.
 Made = tuple[Any, Callable[..., Any]]
 
 
@@ -74,7 +74,7 @@ def _both_of(x: Any, y: Any) -> Any:
     return numpy.concatenate([x[::-1], y[::-1]])
 
 
-#: What is made, where the planned tensors lie, and numpy's.
+#: The program, the places of its planned tensors, and numpy's result.
 _CASES: dict[str, tuple[Callable[..., Any], str, Callable[..., Any]]] = {
     "behind a part of symbolic size": (
         lambda x, y: _flip(_both(x, y)),
@@ -172,7 +172,7 @@ def test_slices(begin: int, end: int) -> None:
 
 
 class _Program:
-    """A random graph, and next to each value what it is in numpy, of n and the arguments."""
+    """Random graph, with numpy's computation of each value from n and the arguments."""
 
     def __init__(self, random: Random, arguments: list[Any]):
         self._random = random
@@ -181,7 +181,7 @@ class _Program:
 
     def add_some(self) -> None:
         random = self._random
-        # Mostly what was made last: then what is read often ends there.
+        # Mostly the last value: then the lifetime of an operand often ends there.
         made = self.values[-1] if random.random() < 0.5 else random.choice(self.values)
         self.values += getattr(self, f"_{random.choice(_KINDS)}")(*made)
 
@@ -262,7 +262,7 @@ def test_random_graphs_against_numpy(seed: int, level: int, range_of_n: str) -> 
 @pytest.mark.parametrize("rows", [8, "k"])
 @pytest.mark.parametrize("level", [0, 2, 3])
 def test_a_view_of_other_size_than_its_memory_is_no_part(rows: int | str, level: int) -> None:
-    """A column is squeezed: where there are more, all are written before that is refused."""
+    """Squeeze a column: if there are more, all are written before the refusal."""
     module = rx.Module()
     with module.function("main", [rx.tensor((rows, "m"))]) as f:
         (x,) = f

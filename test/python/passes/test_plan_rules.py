@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules for plans as a plug-in point: a target's own are tried first for each operation, and refused when unclear."""
+"""Rules for plans as a plug-in point: a target's own rules come first for each operation; ambiguous ones are
+refused."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from relax_mlir import relax
 
 @pytest.fixture(autouse=True)
 def _forgotten() -> Iterator[None]:
-    """What a test registers is forgotten; llvm's own are there."""
+    """Remove the rules that a test registers, and load llvm's own."""
     rx.register_target(rx.Target("plannpu", parents=("llvm",)))
     plan_rules("plannpu")
     with without_new(registry._PLAN_RULES):
@@ -46,7 +47,7 @@ def test_a_targets_own_comes_first_and_may_decline() -> None:
         seen.append(machine.vector_bytes)
         if op.reductions:
             raise rx.Decline("it reduces")
-        return rx.Plan(tuple(op.dims), 0, op.dims[-1], 2)
+        return rx.Plan(order=tuple(op.dims), vector=op.dims[-1], lanes=2)
 
     assert [rule.name for rule in plan_rules("plannpu")][:2] == ["narrow", "tiles"]
     text = _plans("plannpu{vector-bytes=16}")
@@ -61,9 +62,11 @@ def test_a_targets_own_comes_first_and_may_decline() -> None:
 def test_what_a_rule_makes_is_checked_when_it_is_applied() -> None:
     @rx.register_plan("plannpu")
     def plan_wide(op: Any, machine: Any) -> rx.Plan:
-        return rx.Plan(tuple(op.dims), 0, op.dims[-1], 4096)
+        if op.reductions:
+            raise rx.Decline("lanes of a sum are checked when the rule returns")
+        return rx.Plan(order=tuple(op.dims), vector=op.dims[-1], lanes=4096)
 
-    with pytest.raises(rx.RelaxError, match="4096 lanes of 32 bits are more than a vector of 16 bytes has room for"):
+    with pytest.raises(rx.RelaxError, match="4096 lanes of 32 bits do not fit in a vector of 16 bytes"):
         rx.lower(_module(), "plannpu{vector-bytes=16}")
 
 
@@ -71,7 +74,7 @@ def test_a_second_rule_of_a_name_is_refused() -> None:
     def plan_matmul(op: Any, machine: Any) -> rx.Plan:
         raise rx.Decline("never")
 
-    with pytest.raises(rx.RelaxError, match=r"target 'llvm' has a plan rule 'matmul' already: .*matmul\.py"):
+    with pytest.raises(rx.RelaxError, match=r"target 'llvm' already has a plan rule 'matmul': .*matmul\.py"):
         rx.register_plan("llvm")(plan_matmul)
     with pytest.raises(rx.RelaxError, match="unknown target 'lvm'"):
         rx.register_plan("lvm")(plan_matmul)

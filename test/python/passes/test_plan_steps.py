@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a target chooses as steps: they give what its plans give, and can be changed, in files of schedules."""
+"""Schedules of a target as steps: their results equal those of plans, and files of schedules can change them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from schedule_kernels import KERNELS, Kernel, kernel
 import relax_mlir as rx
 from relax_mlir import relax
 
-#: What no step says; which kernels have such plans depends on the machine.
-WITHOUT = ("which no step says", "reduces block by block", "other loops in its text")
-#: Those that have steps on every machine.
+#: Reasons of plans without steps. The machine decides which kernels have such plans.
+WITHOUT = ("which no schedule step can express", "reduces block by block", "other loops in its text")
+#: Kernels that have steps on every machine.
 ALWAYS = ("matmul", "matmul_relu", "softmax", "chain", "convolution", "rows", "means")
 
 
@@ -53,7 +53,7 @@ def product_and_relu(rows: int | str) -> rx.Module:
 
 @pytest.mark.parametrize("rows", [13, "n"])
 def test_the_kernel_of_a_graph(rows: int | str) -> None:
-    """By name, as a trace that was changed; the other kernels are the compiler's."""
+    """Change one kernel's trace by name. The other kernels keep the compiler's schedule."""
     module = product_and_relu(rows)
     name = "fused_matmul_add_nn_relu"
     text = rx.schedules.chosen(module)
@@ -82,7 +82,7 @@ def test_the_kernel_of_a_graph(rows: int | str) -> None:
             r"kernels\.py:5: 'sch\.get_block\('D'\)': get_block\('D', 'matmul'\): there is no block 'D'.*kernel matmul",
         ),
         ("# schedule 1\ndef matmul(sch):\n    import os\n", r"kernels\.py:3: 'import os': expected a call of sch"),
-        ("# schedule 1\n" + 2 * "def matmul(sch):\n    pass\n", r"kernels\.py:4: a second schedule of 'matmul'"),
+        ("# schedule 1\n" + 2 * "def matmul(sch):\n    pass\n", r"kernels\.py:4: 'matmul' already has a schedule"),
     ],
 )
 def test_what_is_wrong_with_a_file(text: str, problem: str, tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def product_with(weights: np.ndarray, rows: int | str = 20) -> rx.Module:
 
 @pytest.mark.parametrize("rows", [1, 20, "n"])
 def test_constants_are_packed_before_any_call(rows: int | str, tmp_path: Path) -> None:
-    """What only copies a constant, in the layout that its readers want, is none of a call's work."""
+    """Pack a constant in its readers' layout before any call."""
     random = np.random.default_rng(0)
     weights = random.standard_normal((70, 50)).astype("float32")
     module = product_with(weights, rows)
@@ -153,7 +153,7 @@ def rows_of_a_table(rows: int | str = "n") -> rx.Module:
 
 
 def test_checks_stand_before_what_they_guard(tmp_path: Path) -> None:
-    """The least and the largest index are what blocks make, too, by steps of their own."""
+    """Compute the least and the largest index in blocks with their own steps."""
     module = rows_of_a_table()
     text = rx.schedules.chosen(module)
     assert "def take(sch):" in text and "sch.rfactor(" in text, text
@@ -171,7 +171,7 @@ def test_checks_stand_before_what_they_guard(tmp_path: Path) -> None:
 
 
 def test_checks_stand_behind_copies_of_what_they_load() -> None:
-    """What is computed elsewhere is where the check loads it before the check does, whichever block writes it there."""
+    """Load operands of the check from the buffer in which another block writes them, after that block."""
     module = rows_of_a_table(9)
     name = next(line.split('"')[1] for line in rx.schedules.chosen(module).splitlines() if "get_block(" in line)
     lines = ["# schedule 1", f'a = sch.get_block("{name}")', 'sch.cache_write(a, 0, "local")']
@@ -190,7 +190,7 @@ def test_what_a_check_guards_shares_no_loop_with_what_it_needs() -> None:
     first, last = names
     lines = ["# schedule 1", f'a = sch.get_block("{first}")', f'b = sch.get_block("{last}")', "i, = sch.get_loops(a)"]
     lines += ["j, k = sch.get_loops(b)", "sch.merge(i, j)"]
-    with pytest.raises(rx.RelaxError, match=f"'{last}' would run before the function has looked at '{first}'"):
+    with pytest.raises(rx.RelaxError, match=f"'{last}' would run before the function has checked '{first}'"):
         rx.compile(module, schedules={"take": "\n".join(lines)})
 
 
@@ -207,7 +207,7 @@ def long_product(rows: int | str, weights: np.ndarray | None, columns: int) -> r
 @pytest.mark.parametrize("is_constant", [True, False])
 @pytest.mark.parametrize(("rows", "columns"), [(33, 200), ("n", 200), (20, 131)])
 def test_reductions_block_by_block(rows: int | str, columns: int, is_constant: bool, tmp_path: Path) -> None:
-    """What a block of steps comes to is added to memory; its epilogue follows all of them."""
+    """Add the sum of a block of steps to memory, and run the epilogue after all blocks."""
     random = np.random.default_rng(0)
     weights = random.standard_normal((3000, columns)).astype("float32")
     module = long_product(rows, weights if is_constant else None, columns)
@@ -230,7 +230,7 @@ def test_reductions_block_by_block(rows: int | str, columns: int, is_constant: b
 @pytest.mark.parametrize("rows", [1, 7, 64, "n"])
 @pytest.mark.parametrize("columns", [5, 33, 400])
 def test_sums_along_vectors_of_several_rows(rows: int | str, columns: int, tmp_path: Path) -> None:
-    """Rows are added up lane by lane, some at a time, those of two matrices as well."""
+    """Sum up several rows lane by lane, also rows of two matrices."""
     module = rx.Module()
     inputs = {"x": rx.tensor((rows, columns)), "w": rx.tensor((6, columns)), "s": rx.tensor((columns,))}
     with module.function("main", inputs) as f:
@@ -262,7 +262,7 @@ def test_sums_along_vectors_of_several_rows(rows: int | str, columns: int, tmp_p
     ],
 )
 def test_transpositions(shape: tuple[int | str, ...], axes: tuple[int, ...], dtype: str, tmp_path: Path) -> None:
-    """Squares come to registers by rows, and are read by columns, by the same number of shuffles as in plans."""
+    """Transpose squares in registers, with as many shuffles as in plans."""
     module = rx.Module()
     with module.function("main", [rx.tensor(shape, dtype), rx.tensor(shape, dtype)]) as f:
         x, y = (relax.permute_dims(each, axes=axes) for each in f)
@@ -284,7 +284,7 @@ def test_transpositions(shape: tuple[int | str, ...], axes: tuple[int, ...], dty
 
 
 def test_kernels_whose_padding_would_be_cut() -> None:
-    """With a schedule they stay as they are: its blocks are there."""
+    """Keep the padding of kernels with a schedule, which uses its blocks."""
     module = rx.Module()
     inputs = {"x": rx.tensor((1, 16, 28, 28)), "w": rx.tensor((16, 1, 3, 3))}
     with module.function("main", inputs) as f:
@@ -303,14 +303,14 @@ def test_kernels_whose_padding_would_be_cut() -> None:
     np.testing.assert_allclose(results(program, [x, w])[0], sum(parts), rtol=1e-4, atol=1e-4)
 
 
-#: Numbers that each type has, and what elements of it are called among instructions.
+#: Numbers of each type: numpy's type and the bounds of random elements.
 NARROW = {"uint8": (np.uint8, 0, 256), "int8": (np.int8, -128, 128), "bfloat16": (bfloat16, -8, 9)}
 
 
 @pytest.mark.parametrize("types", [("uint8", "int8"), ("int8", "int8"), ("uint8", "uint8"), ("bfloat16", "bfloat16")])
 @pytest.mark.parametrize(("rows", "channels"), [(1, 0), (13, 0), ("n", 0), (4, 32)])
 def test_sums_of_groups(rows: int | str, channels: int, types: tuple[str, str], tmp_path: Path) -> None:
-    """By an intrinsic for each of the machine's instructions; weights are packed in groups before any call."""
+    """Sum with an intrinsic for each of the machine's instructions, and pack weights in groups before any call."""
     random = np.random.default_rng(0)
     shapes = [(1, 32, 9, 9), (channels, 32, 3, 3)] if channels else [(13 if rows == "n" else rows, 64), (64, 48)]
     x, weights = (
@@ -338,11 +338,11 @@ def test_groups_that_are_not_whole_are_told(steps: int, columns: int) -> None:
     with module.function("main", [rx.tensor((16, steps), "uint8")]) as f:
         f.returns(relax.matmul(*f, relax.const(np.ones((steps, columns), "int8")), out_dtype="int32"))
     text = rx.schedules.chosen(module, "llvm{cpu=haswell}")
-    assert "matmul: it sums products of groups, or has vectors, that are not all whole, which no step does" in text
+    assert "matmul: it has partial groups or partial vectors, which no schedule step can express" in text
 
 
 def test_a_targets_intrinsics_are_taken_by_their_names_alone() -> None:
-    """auto_tensorize without names asks for those that were registered for a device."""
+    """Use intrinsics that are registered for a device in auto_tensorize without names."""
     text = """
 from relax_mlir.script import tir as T
 
@@ -359,13 +359,13 @@ def product(A: T.Buffer((16, 64), "uint8"), B: T.Buffer((64, 48), "int8"), C: T.
     asked, unasked = (rx.Schedule(rx.Module.from_script(text)) for _ in range(2))
     asked.auto_tensorize("C", name)
     assert f'"{name}"' in asked.trace
-    with suppress(rx.RelaxError):  # what else there is others have registered
+    with suppress(rx.RelaxError):  # other intrinsics come from other registrations
         unasked.auto_tensorize("C")
     assert "pmadd" not in unasked.trace
 
 
 def test_an_instruction_that_the_machine_lacks(tmp_path: Path) -> None:
-    """LLVM would end the process."""
+    """Refuse an unsupported instruction, for which LLVM would end the process."""
     module = rx.Module()
     with module.function("main", [rx.tensor((16, 64), "uint8")]) as f:
         f.returns(relax.matmul(*f, relax.const(np.ones((64, 64), "int8")), out_dtype="int32"))
@@ -375,6 +375,6 @@ def test_an_instruction_that_the_machine_lacks(tmp_path: Path) -> None:
     file.write_text(text, encoding="utf-8")
     with pytest.raises(rx.RelaxError) as refused:
         rx.lower(module, "llvm{cpu=haswell}", schedules=file)
-    assert "'llvm.x86.avx512.vpdpbusd.512.u8.s8' needs avx512vnni, which the target's machine has not" in str(
+    assert "'llvm.x86.avx512.vpdpbusd.512.u8.s8' needs avx512vnni, which the target's machine lacks" in str(
         refused.value
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plans as text: each says what the value says, and a module that is printed with its plans becomes the same code."""
+"""Text of plans: it has all of a plan, and a module that is printed with its plans becomes the same code."""
 
 from __future__ import annotations
 
@@ -11,7 +11,19 @@ import pytest
 from compiling import module_with
 from hypothesis import given
 from hypothesis import strategies as st
-from relax_mlir.passes.schedule.plan import Dot, EpilogueOf, Panel, Parallel, Parts, Plan, Start, parse_plan
+from relax_mlir.passes.schedule.plan import (
+    MASKED,
+    SAFE,
+    Dot,
+    EpilogueOf,
+    Panel,
+    Parallel,
+    Parts,
+    Plan,
+    Start,
+    Tiles,
+    parse_plan,
+)
 from relax_mlir.support.errors import RelaxError
 
 import relax_mlir as rx
@@ -27,18 +39,19 @@ def plans(draw: Any) -> Plan:
     dims = range(len(loops))
     dim, count = st.sampled_from(dims), st.integers(1, 600)
     return Plan(
-        tuple(draw(st.permutations(dims))),
-        draw(st.integers(0, len(loops))),
-        draw(dim),
-        draw(count),
-        draw(st.dictionaries(dim, count)),
-        tuple(draw(st.dictionaries(dim, count)).items()),
-        draw(st.none() | dim),
-        draw(st.none() | st.builds(Panel, st.integers(0, 3), dim, count, st.booleans())),
-        draw(st.none() | st.builds(Parallel, dim, st.none() | count)),
-        draw(st.sampled_from(["own", "matmul", "my-rule", "wide_2"])),
-        loops,
-        draw(st.none() | st.builds(Dot, dim, count, st.booleans())),
+        order=tuple(draw(st.permutations(dims))),
+        carried=draw(st.integers(0, len(loops))),
+        vector=draw(dim),
+        lanes=draw(count),
+        tile=draw(st.dictionaries(dim, count)),
+        loops=loops,
+        blocks=tuple(draw(st.dictionaries(dim, count)).items()),
+        square=draw(st.none() | dim),
+        panel=draw(st.none() | st.builds(Panel, st.integers(0, 3), dim, count, st.booleans())),
+        dot=draw(st.none() | st.builds(Dot, dim, count, st.booleans(), st.sampled_from(["", SAFE, MASKED]))),
+        tiles=draw(st.none() | st.builds(Tiles, dim, count)),
+        parallel=draw(st.none() | st.builds(Parallel, dim, st.none() | count)),
+        rule=draw(st.sampled_from(["own", "matmul", "my-rule", "wide_2", "tile-8x8"])),
         threads=tuple(draw(st.dictionaries(dim, count)).items()),
         shared=tuple(draw(st.lists(st.integers(0, 3), max_size=3))),
         stages=draw(st.integers(1, 4)),
@@ -70,7 +83,7 @@ def test_what_has_no_loops_of_its_own() -> None:
 
 
 def test_a_plan_of_a_rule_is_for_loops_as_they_are() -> None:
-    assert str(Plan((1, 0), 0, 1, 4)) == "order 1 0; vector 1 x 4; rule own"
+    assert str(Plan(order=(1, 0), vector=1, lanes=4)) == "order 1 0; vector 1 x 4; rule own"
 
 
 def _attention(q: Any, k: Any, v: Any) -> Any:

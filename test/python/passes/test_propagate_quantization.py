@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-propagate-quantization: whole numbers by whole numbers are what numpy's are, scaled once.
+"""relax-propagate-quantization: products of integers equal numpy's, scaled once.
 
-The oracle computes with whole numbers of 64 bits and scales of 64; a result is what is nearest to it, or the neighbour
-where it is between two. Products of whole numbers that are never scaled are the same.
+The oracle computes with integers and scales of 64 bits. A result is the nearest integer, or its neighbour in a tie.
+Products of integers without a scale are equal.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Drawn:
         self.zero_point = numpy.asarray(zeros).astype(numpy_type)
 
     def along(self, array):
-        """Scales or zero points under the numbers."""
+        """Return scales or zero points in the shape of the numbers."""
         places = [1] * self.numbers.ndim
         if self.channels:
             places[self.axis] = self.channels
@@ -51,7 +51,7 @@ class Drawn:
 
 
 def _check(found, expected, low, high):
-    """Nearest steps, and neighbours only where f32 cannot tell."""
+    """Check for the nearest step, or a neighbour where f32 is ambiguous."""
     nearest = numpy.clip(numpy.rint(expected), low, high)
     off = abs(found.astype("int64") - nearest)
     assert off.max(initial=0) <= 1
@@ -66,7 +66,7 @@ def _quantized(real, scale, zero, dtype):
 
 
 def _run(module, *arrays):
-    # Stages of a target without instructions for bytes would leave products as they are.
+    # Stages of a target without instructions for bytes would leave products unchanged.
     rx.Pipeline("relax-propagate-quantization").run(module)
     return numpy.from_dlpack(rx.compile(module)["main"](*arrays))
 
@@ -104,7 +104,7 @@ def test_products_of_weights(seed, left, right, out, per_channel, symmetric, wit
 @draws(30)
 @given(st.integers(0, 10**6), _BYTE, _BYTE, st.booleans(), st.booleans(), st.booleans(), st.integers(0, 2))
 def test_convolutions(seed, left, right, per_channel, symmetric, depthwise, padding):
-    """What comes before is quantized in the program: its bytes may become unsigned."""
+    """Quantize the operand in the program: its bytes may become unsigned."""
     random = numpy.random.default_rng(seed)
     channels, size, taps, stride = 4 * random.integers(1, 6), random.integers(3, 9), random.integers(1, 4), 1 + seed % 2
     outputs = int(channels if depthwise else random.integers(1, 5) * 8)
@@ -157,7 +157,7 @@ def test_attention(seed, left, right):
 @draws(20)
 @given(st.integers(0, 10**6), _BYTE, _BYTE, st.booleans())
 def test_whole_products_are_the_same(seed, left, right, per_column):
-    """Zero points that only the run knows, one for each row and each column."""
+    """Use run-time zero points, one for each row and each column."""
     random = numpy.random.default_rng(seed)
     rows, inner, columns = (int(each) for each in random.integers(1, 30, 3))
     a, b = Drawn(random, (rows, inner), left, rows, 0), Drawn(random, (inner, columns), right, columns * per_column, 1)
@@ -207,7 +207,7 @@ def test_moves_give_the_same_bits(name, dtype):
 
 @pytest.mark.parametrize("name", ["concat", "max_pool2d", "permute_dims", "reshape", "strided_slice"])
 def test_bytes_that_become_unsigned_give_the_same_bits(name):
-    """Moved between quantization and a product; -128 is the zero point of what a ReLU gives."""
+    """Move bytes between quantization and a product. The zero point -128 is that of a ReLU's result."""
     given_real = numpy.random.default_rng(7).random((2, 3, 4, 4), dtype="float32") * 40
 
     def compiled(level):
@@ -225,7 +225,7 @@ def test_bytes_that_become_unsigned_give_the_same_bits(name):
 
 
 def test_sums_stay_in_registers():
-    """A convolution of bytes, its bias, scale, addition and quantization are one kernel: in memory is a tile of i32."""
+    """Check that a convolution of bytes with its epilogue is one kernel with only a tile of i32 in memory."""
     random = numpy.random.default_rng(0)
     a, b = Drawn(random, (1, 16, 8, 8), "i8"), Drawn(random, (32, 16, 3, 3), "i8", 32, 0, symmetric=True)
     module = rx.Module()
@@ -262,3 +262,20 @@ def test_products_of_bytes_where_a_machine_has_them(target, is_of_bytes):
         f.returns(relax.matmul(a.real(x), b.real(relax.const(b.numbers))))
     lowered = rx.lower(module, target, pipeline=rx.stages(target).until("simplify"))
     assert ("out_dtype = i32" in str(lowered)) == is_of_bytes
+
+
+@pytest.mark.parametrize(("shape", "is_added"), [((6,), True), ((6, 1), False), ((1, 6), True), ((1,), False)])
+def test_scales_of_a_bias_along_another_axis(shape, is_added):
+    """A bias joins integer sums only if both have their scales along one axis."""
+    random = numpy.random.default_rng(4)
+    scales = (random.random(6) + 0.5).astype("float32")
+    sums, bias = (random.integers(-99, 99, size).astype("int32") for size in ((6, 6), 6))
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((6, 6), "i32")}) as f:
+        scaled = relax.multiply(relax.astype(*f, dtype="f32"), relax.const(numpy.resize(scales, shape)))
+        zero = relax.const(numpy.int32(0))
+        f.returns(relax.add(scaled, relax.dequantize(relax.const(bias), relax.const(scales), zero, axis=0)))
+    expected = sums * numpy.resize(scales, shape) + bias * scales
+    rx.Pipeline("builtin.module(relax-propagate-quantization)").run(module)
+    assert ("relax.dequantize" not in str(module)) == is_added
+    numpy.testing.assert_allclose(_run(module, sums), expected, rtol=1e-5)

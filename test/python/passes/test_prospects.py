@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which of many patterns are tried where: all that match, against every pattern held against every operation."""
+"""Prospects: the places at which many patterns are tried include all matches of every pattern at every operation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from relax_mlir.passes.partition.sequence import settled
 from relax_mlir.passes.patterns.match import matches_of
 from relax_mlir.passes.patterns.prospects import Prospects
 from relax_mlir.passes.structures.prim_funcs import KnownPrimFuncs, remembering
-from relax_mlir.targets.external.blas.products import biases, products, relus
+from relax_mlir_blas.products import biases, products, relus
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -48,22 +48,20 @@ def main_block(module: rx.Module) -> Any:
 
 
 def compared(module: rx.Module, patterns: Sequence[GraphPattern]) -> tuple[dict[int, list[Any]], dict[int, list[Any]]]:
-    """By the numbers of patterns, where they are tried, and where they match."""
+    """Return the tried and the matching operations by the pattern's number."""
     block = main_block(module)
     with remembering(KnownPrimFuncs()):
         tried = Prospects(patterns).in_block(block)
         ops = [op for op in operations_of(block) if len(op.results)]
         there = {
-            number: [
-                op for op in ops if any(op.name in head.names for head in pattern.heads or ()) and match(pattern, op)
-            ]
+            number: [op for op in ops if op.name in (pattern.heads or ()) and match(pattern, op)]
             for number, pattern in enumerate(patterns)
         }
     return dict(tried), {number: found for number, found in there.items() if found}
 
 
 def exact(module: rx.Module, *patterns: GraphPattern) -> list[int]:
-    """How often each is tried, where that is never in vain."""
+    """Return the number of tries per pattern, where every try must match."""
     tried, there = compared(module, patterns)
     assert tried == there
     return [len(tried.get(number, ())) for number in range(len(patterns))]
@@ -98,7 +96,7 @@ def test_operators_attributes_types_and_numbers() -> None:
 
 
 def test_what_a_look_does_not_tell_is_tried() -> None:
-    """Uses, numbers that tensors are filled with, and every operand."""
+    """Try patterns of uses, of fill values, and of every operand."""
     x = wildcard()
     relu, add, concat = is_op("relax.nn.relu"), is_op("relax.add"), is_op("relax.concat")
     patterns = [
@@ -154,7 +152,7 @@ def test_chains_and_several_results() -> None:
 
 
 def test_kernels() -> None:
-    """By name, kind and structure, with operators and other kernels around them."""
+    """Match kernels by name, kind and structure, among operators and other kernels."""
     x = wildcard()
 
     def body(a: Any, b: Any) -> Any:
@@ -192,7 +190,7 @@ func.func private @f(%a: tensor<ROWSx?xf32>, %out: tensor<ROWSx?xf32>) -> tensor
 
 
 def test_structures_with_sizes() -> None:
-    """One PrimFunc, called with more rows and with fewer."""
+    """Match one PrimFunc in calls with more and with fewer rows."""
     calls = """
 func.func @main(%x: tensor<4x4xf32>, %y: tensor<8x4xf32>) -> (tensor<4x4xf32>, tensor<8x4xf32>) {
   %0 = "relax.call_tir"(%x) {func = @f} : (tensor<4x4xf32>) -> tensor<4x4xf32>
@@ -222,7 +220,7 @@ def test_operands_that_may_be_absent() -> None:
 
 
 def test_what_looks_alike_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So time grows by a look at each operation, whatever the table's length."""
+    """Check that the time grows by one lookup per operation, whatever the table's length."""
     worked: list[str] = []
     whole: Any = Prospects._work_out
     monkeypatch.setattr(
@@ -245,7 +243,7 @@ def test_what_looks_alike_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_values_of_other_blocks_are_no_operators() -> None:
-    """What a loop reads from around it is a constant, or anything."""
+    """Treat an outer value in a region as a constant or any value, not as an operator."""
     text = """
 func.func @main(%x: tensor<4xf32>, %n: index, %c: i1) -> tensor<4xf32> {
   %two = arith.constant dense<2.0> : tensor<4xf32>
@@ -265,9 +263,9 @@ func.func @main(%x: tensor<4xf32>, %n: index, %c: i1) -> tensor<4xf32> {
     assert {number: len(ops) for number, ops in Prospects(patterns).in_block(body_of(branch)).items()} == {0: 1, 2: 1}
 
 
-# ---- random patterns against each held against each ----
+# ---- random patterns against a comparison of all pairs ----
 class Drawn:
-    """Patterns of what is in a graph, and of what might be."""
+    """Random patterns that are in a graph, or might be."""
 
     def __init__(self, source: random.Random, module: rx.Module):
         self._source = source
@@ -352,7 +350,7 @@ def test_whatever_matches_is_tried(seed: int, module: rx.Module, are_kernels: bo
 
 
 def each_against_each(block: Any, composites: Sequence[Any]) -> Iterator[Taken]:
-    """As by_priority, without a look ahead."""
+    """Plan like by_priority, without Prospects."""
     for composite in composites:
         groups: dict[Any, list[Any]] = {}
         for op in settled(operations_of(block)):
@@ -373,7 +371,7 @@ def _first(composite: Any, op: Any, groups: Mapping[Any, list[Any]]) -> list[Any
 @draws(30)
 @given(first=rows(), second=rows(), module=blocks.images() | blocks.sequences())
 def test_what_is_taken_is_the_same(first: Any, second: Any, module: rx.Module) -> None:
-    """The other codegen asks for what the first one has taken."""
+    """Check that plans are equal. The second codegen asks for the calls that the first one made."""
     taken = [("cpu.taken", is_op("func.call")), *((name.replace("npu", "cpu"), each) for name, each in second)]
     planner: Planner = each_against_each
     planning._PLANNERS.entries.pop("each_against_each", None)

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""rx.patterns.quantized_linear and quantized_conv: what front ends make of layers, and the names of what they read."""
+"""rx.patterns.quantized_linear and quantized_conv: the layers of front ends, and the names of their operands."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy
@@ -15,7 +14,6 @@ import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.patterns import Match, find, is_const, is_op, quantized_conv, quantized_linear, wildcard
 
-MODELS = Path(__file__).parents[1] / "frontends" / "tflite" / "models"
 RANDOM = numpy.random.default_rng(4)
 
 
@@ -140,7 +138,7 @@ def test_an_activation_behind_the_quantize() -> None:
 
 
 def test_a_value_that_others_use_ends_the_layer() -> None:
-    """Matches have one result."""
+    """End the layer, since matches have one result."""
 
     def body(x: Any) -> Any:
         sums = relax.matmul(real(x, 0.125, numpy.int8(7)), weights(4, 2))
@@ -154,7 +152,7 @@ def test_a_value_that_others_use_ends_the_layer() -> None:
 
 @pytest.mark.parametrize(("columns", "number"), [(3, 0), (2000, 0), (2000, None)])
 def test_zero_points_that_are_one_number(columns: int, number: int | None) -> None:
-    """However many there are: large constants are kept in another way."""
+    """Recognize a single zero point of any number of columns: large constants are stored differently."""
     zeros = numpy.zeros(columns, "int8") if number == 0 else numpy.arange(columns).astype("int8")
 
     def body(x: Any) -> Any:
@@ -165,17 +163,11 @@ def test_zero_points_that_are_one_number(columns: int, number: int | None) -> No
     assert match.number("w_zero_point") == number
 
 
-# ---- what front ends make ----
-
-
-@pytest.mark.parametrize(("name", "counts"), [("mobilenet_int8", (17, 1)), ("segments_int8", (3, 0))])
-def test_tflite(name: str, counts: tuple[int, int]) -> None:
-    found = [match.op("product").operation.name for match in layers(rx.from_tflite(MODELS / f"{name}.tflite"))]
-    assert tuple(found.count(f"relax.{each}") for each in ("nn.conv2d", "matmul")) == counts
+# ---- layers of front ends ----
 
 
 def onnx_layer(node: str, zero_point: int, has_bias: bool, per_channel: bool) -> Any:
-    """A model of one operator of QOperator's."""
+    """Return a model of one QOperator operator."""
     onnx = pytest.importorskip("onnx", reason="models are made with onnx: it comes with the extra `onnx`")
     helper, types = onnx.helper, onnx.TensorProto
     shape = {"QLinearConv": (3, 2, 3, 3), "QGemm": (3, 4), "QLinearMatMul": (4, 3)}[node]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations quoted one by one: what they use has a name, short values stand inside."""
+"""Quoted operations: each on a line of its own, with names for operands, and short values inline."""
 
 from __future__ import annotations
 

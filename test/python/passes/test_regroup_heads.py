@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-regroup-heads: attention gives what it gave with copies for each head. The oracle is numpy; IR: test/passes."""
+"""relax-regroup-heads: attention equals attention with a copy for each head. The oracle is numpy; IR: test/passes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def dims(*sizes: Any) -> Any:
 
 
 def repeated(x: Any, heads: int, repeats: int, rows: Any, columns: Any, is_flat: bool) -> Any:
-    """Each matrix several times, one behind the other; batches and heads as one dimension or as two."""
+    """Return each matrix repeated, with batches and heads as one dimension or as two."""
     several = relax.broadcast_to(relax.expand_dims(x, axis=[2]), dims("b", heads, repeats, rows, columns))
     every = rx.sym("b") * (heads * repeats)
     return relax.reshape(several, dims(every, rows, columns) if is_flat else dims("b", heads * repeats, rows, columns))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-reorder-matmul: other orders give the same but for rounding, and never cost more.
+"""relax-reorder-matmul: other orders give the same results up to rounding, and never cost more.
 
 Situations of Apache TVM's test_transform_adjust_matmul_order.py.
 """
@@ -40,7 +40,7 @@ def flops(module: rx.Module) -> Any:
 
 
 def least(sizes: list[int], start: int, end: int, known: dict[tuple[int, int], int]) -> int:
-    """The multiplications that a chain of matrices needs at least."""
+    """Return the minimal number of multiplications of a chain."""
     if end - start < 2:
         return 0
     if (start, end) not in known:
@@ -54,7 +54,7 @@ def least(sizes: list[int], start: int, end: int, known: dict[tuple[int, int], i
 @draws(30)
 @given(st.data(), st.lists(st.sampled_from([1, 2, 5, 9]), min_size=4, max_size=6))
 def test_chains(data: Any, sizes: list[int]) -> None:
-    """In any order of being written. Of three factors the order is the best one."""
+    """Reorder chains in any order of the factors. For three factors the order is optimal."""
 
     def product(factors: list[Any]) -> Any:
         if len(factors) == 1:
@@ -105,7 +105,7 @@ def test_integers_wrap_around_in_any_order() -> None:
 
 
 def test_what_is_used_elsewhere_is_computed_anyway() -> None:
-    """So it only pays where two products cost less than one."""
+    """Reorder only if two products cost less than one, since the shared product is computed anyway."""
     module = rx.Module()
     with module.function("main", [rx.tensor((64, 8)), rx.tensor((8, 64)), rx.tensor((64, 1))]) as f:
         a, b, x = f
@@ -121,7 +121,7 @@ def test_what_is_used_elsewhere_is_computed_anyway() -> None:
 
 
 def test_a_factor_that_is_the_product_itself() -> None:
-    """(A @ B) @ (A @ B) reads its inner product twice: it stays, whatever is multiplied first."""
+    """Keep (A @ B) @ (A @ B), which reads its inner product twice, in any order."""
     for rank, products in ((3, ["matmul", "matmul"]), (1, ["matmul", "matmul", "matmul"])):
         module = built([(8, rank * 2), (rank * 2, 8)], lambda a, b: relax.matmul(*[relax.matmul(a, b)] * 2))
         after = keeps_results(module, PASS, tolerance=1e-3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-reorder-permute-after-concat: elements come to the same places.
+"""relax-reorder-permute-after-concat: elements keep their places.
 
 Situations of Apache TVM's test_transform_reorder_permute_dims_after_concat.py.
 """

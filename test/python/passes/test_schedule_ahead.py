@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights are fetched before the step that reads them: each line once at least, and nothing behind their end."""
+"""Prefetching of weights before the step that reads them: each line at least once, and nothing beyond their end."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def lowered(module: rx.Module, target: str, precision: str = "f32") -> str:
 
 
 def fetched(module: rx.Module, *inputs: Any) -> tuple[set[tuple[int, ...]], list[int]]:
-    """Places of weights that a call fetches, and the sizes of what these are in; by a call in place of each fetch."""
+    """Return the places of weights that a call fetches, and the sizes of their memref. A call replaces each fetch."""
     places: set[tuple[int, ...]] = set()
     tvm_ffi.register_global_func("test_ahead.noted", lambda *place: places.add(place) or 0, override=True)
     text = lowered(module, "llvm")
@@ -62,7 +62,7 @@ def fetched(module: rx.Module, *inputs: Any) -> tuple[set[tuple[int, ...]], list
 
 
 def lines(shape: list[int], first: int) -> set[tuple[int, ...]]:
-    """All vectors of weights from some panel or block on."""
+    """Return all vectors of weights from a panel or block on."""
     lanes = rx.find_backend("llvm").machine(ChosenTarget("llvm")).lanes(32)
     outer = itertools.product(range(first, shape[0]), *map(range, shape[1:-1]))
     return {(*place, column) for place in outer for column in range(0, shape[-1], lanes)}
@@ -76,13 +76,13 @@ def test_products_fetch_the_panel_behind(rows: int | str) -> None:
 
 
 def test_a_row_alone_fetches_nothing() -> None:
-    """Of a dynamic number of rows: it would take as long as what it computes."""
+    """Fetch nothing for a single row of a dynamic number: the fetches would take as long as the computation."""
     places, _ = fetched(product("n", 24, 256), numpy.ones((1, 24), "float32"))
     assert not places
 
 
 def test_few_rows_fetch_several_vectors_at_once() -> None:
-    """Two steps of rows, each of which fetches half of what is read."""
+    """Fetch half of the operand in each of two steps of rows."""
     places, shape = fetched(product(17, 24, 256), numpy.ones((17, 24), "float32"))
     assert places >= lines(shape, 1)
 
@@ -112,7 +112,35 @@ def test_it_is_for_weights_that_some_steps_share(precision: str) -> None:
     assert "memref.prefetch" not in lowered(product(4, 24, 256), target, precision)
     assert "memref.prefetch" not in lowered(product(64, 24, 32), target, precision)
     assert "memref.prefetch" not in lowered(product(1024, 24, 256), target, precision)
-    assert "memref.prefetch" not in lowered(convolution(56, 32, 64), target, precision)
+    assert "locality<2>" not in lowered(convolution(56, 32, 64), target, precision)
+
+
+def test_steps_fetch_the_next_places_of_all_blocks() -> None:
+    """Fetch data that the first cache level does not hold, if each place is read once."""
+    assert "locality<3>" in lowered(convolution(28, 256, 64), WIDE)
+    assert "locality<3>" not in lowered(convolution(28, 256, 64, window=3), WIDE)
+    assert "locality<3>" not in lowered(convolution(4, 256, 64), WIDE)
+
+
+@pytest.mark.parametrize("size", [14, 15])
+def test_places_are_inside(size: int) -> None:
+    places: set[tuple[int, ...]] = set()
+    tvm_ffi.register_global_func("test_ahead.noted", lambda *place: places.add(place) or 0, override=True)
+    text = lowered(convolution(size, 64, 32), "llvm")
+    (shape,) = {shape[1] for shape in re.finditer(r"memref\.prefetch .*locality<3>, data : memref<([0-9x]+)xf32", text)}
+
+    def call(found: re.Match[str]) -> str:
+        types = ", ".join("index" for _ in found[1].split(","))
+        return f'"tir.call_packed"({found[1]}) {{func = "test_ahead.noted"}} : ({types}) -> ()'
+
+    text = re.sub(r"memref\.prefetch %\w+\[(.*?)\], read, locality<3>.*", call, text)
+    program = rx.compile(rx.Module.parse(text), pipeline=rx.stages("llvm").between(start="apply"))
+    program.threads = 1
+    program["main"](numpy.ones((1, 64, size, size), "float32"))
+    _, blocks, count, _ = sizes = list(map(int, shape.split("x")))
+    assert all(0 <= at < size for place in places for at, size in zip(place, sizes, strict=True))
+    # The first step's places are read without a prefetch.
+    assert {place[1:3] for place in places} >= {(block, at) for block in range(blocks) for at in range(16, count)}
 
 
 def test_results_stay_the_same() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules as a plug-in point: by pattern and target, tried along the chain of targets, refused when unclear."""
+"""Schedules as a plug-in point: by pattern and target, along the chain of targets; ambiguous ones are refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FILL = "%z = arith.constant 0.0 : f32\n%r0 = linalg.fill ins(%z : f32) outs(%0 :
 
 @pytest.fixture(autouse=True)
 def chain(monkeypatch: Any) -> Iterator[None]:
-    """A target that falls back on llvm; what a test registers is forgotten."""
+    """Register a target with llvm as its fallback, and remove the schedules that a test registers."""
     shown_first("llvm")
     monkeypatch.setattr(targets, "_TARGETS", dict(targets._TARGETS))
     register_target(Target("schedulenpu", parents=("llvm",)))
@@ -35,7 +35,7 @@ def chain(monkeypatch: Any) -> Iterator[None]:
 
 
 def shown_first(target: str) -> list[registry.Schedule]:
-    """For each pattern the schedule that a target tries first."""
+    """Return the schedule that a target tries first for each pattern."""
     return [schedule for pattern in OpPattern for schedule in schedules_for(pattern, target)[:1]]
 
 
@@ -90,5 +90,5 @@ def test_unknown_patterns_and_targets_are_refused() -> None:
 
 def test_a_second_schedule_for_a_pair_is_refused() -> None:
     register_schedule(["elemwise", "opaque"], target="schedulenpu")(lambda function, context: None)
-    with pytest.raises(RelaxError, match="pattern 'opaque' has a schedule for target 'schedulenpu' already"):
+    with pytest.raises(RelaxError, match="pattern 'opaque' already has a schedule for target 'schedulenpu'"):
         register_schedule("opaque", target="schedulenpu")(lambda function, context: None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rows whose number is dynamic: whole tiles, shorter ones, and what these leave at once; all of them, once."""
+"""Dynamic numbers of rows: whole tiles, shorter tiles and a remainder cover each row exactly once."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ def test_each_number_of_rows(columns: int) -> None:
 def test_there_is_code_for_few_steps_of_what_is_left(columns: int, vectors: int, tiles: list[int]) -> None:
     module, _ = product(columns)
     text = str(rx.lower(module, WIDE, pipeline=rx.stages(WIDE).until("apply")))
-    products = [len(re.findall(r"arith\.mulf", part)) for part in re.split(r"scf\.(?:for|if)", text)]
+    products = [len(re.findall(r"math\.fma", part)) for part in re.split(r"scf\.(?:for|if)", text)]
     assert [count // vectors for count in products if count] == tiles

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops that no plan covers: threads share them, and give the same bits whatever their number."""
+"""Loops without a plan: threads share them, with the same bits for any number of threads."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices that the ranges of loops simplify: the simplified ones are equal at all points, and kernels are planned."""
+"""Indices that ranges of loops simplify: they are equal at all points, and kernels are planned."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run(program: Any, arguments: list[np.ndarray], target: str = "llvm") -> np.n
 
 
 def reasons(program: Any) -> list[str]:
-    """Why operations of a program stay scalar loops."""
+    """Return the reasons why operations of a program stay scalar loops."""
     journal = rx.Journal()
     rx.compile(program, journal=journal)
     return [fact["reason"] for fact in journal.of("loops") if fact["reason"]]
@@ -54,7 +54,7 @@ def reasons(program: Any) -> list[str]:
 
 @st.composite
 def expressions(draw: st.DrawFn, depth: int = 3) -> str:
-    """Affine expressions of three loops, as text."""
+    """Draw affine expressions of three loops, as text."""
     if depth == 0 or draw(st.booleans()):
         return draw(st.sampled_from(["d0", "d1", "d2", str(draw(st.integers(-9, 9)))]))
     left = draw(expressions(depth - 1))
@@ -88,7 +88,7 @@ def test_simplified_indices_are_equal_at_all_points(text: str, sizes: tuple[int,
     ],
 )
 def test_ranges_decide_divisions(text: str, expected: str) -> None:
-    """The third loop is dynamic."""
+    """Divide with a dynamic third loop."""
     with ir.Context():
         parse = lambda each: ir.AffineMapAttr.parse(f"affine_map<(d0, d1, d2) -> ({each})>").value.results[0]  # noqa: E731
         assert simplified(parse(text), loop_indices([64, 64, None])) == parse(expected)
@@ -136,7 +136,7 @@ def test_transposed_convolutions_of_te(sizes: Transposed) -> None:
 @pytest.mark.parametrize("special", [np.inf, np.nan])
 @pytest.mark.parametrize("tap", [(0, 0), (1, 2), (3, 1)])
 def test_zeros_times_infinite_weights_are_nan(tap: tuple[int, int], special: float) -> None:
-    """The PrimFunc multiplies the zeros between elements, too."""
+    """Compare with the PrimFunc, which multiplies the zeros between elements, too."""
     sizes = Transposed(1, 3, 4, 3, 5, 4, 2, 1)
     data, weight = random(sizes.data_shape, sizes.weight_shape)
     weight[(*tap, 1, 2)] = special
@@ -148,7 +148,7 @@ def test_zeros_times_infinite_weights_are_nan(tap: tuple[int, int], special: flo
 
 
 def test_groups_with_an_epilogue_run_as_one_nest() -> None:
-    """The loop over groups is one of the bias, scale and relu behind the convolution, too."""
+    """Check that the loop over groups includes the bias, scale and relu after the convolution."""
     journal = rx.Journal()
     rx.compile(te.create_prim_func(SMALL["CBR"]().tensors), journal=journal)
     assert [fact["epilogue"] for fact in journal.of("loops") if fact["plan"] == "conv"] == [4]
@@ -167,7 +167,7 @@ def test_element_types(dtype: str) -> None:
 
 
 def test_dynamic_sizes() -> None:
-    """Images and places are dynamic, groups and taps are not."""
+    """Use dynamic images and positions, with known groups and taps."""
     program = """
 @T.prim_func
 def main(x: T.handle, w: T.Buffer((3, 2, 12), "float32"), y: T.handle):
@@ -194,7 +194,8 @@ def main(x: T.handle, w: T.Buffer((3, 2, 12), "float32"), y: T.handle):
 
 @st.composite
 def sums(draw: st.DrawFn) -> tuple[int, int, int, int, int, int, str]:
-    """Loops of i and k, factors of both and a constant in a divided index, the divisor, and the condition's sign."""
+    """Draw loops of i and k, factors of both and a constant in a divided index, the divisor, and the condition's
+    sign."""
     rows, taps = draw(st.integers(1, 9)), draw(st.integers(1, 6))
     factors = draw(st.sampled_from([0, 1, 2, 3])), draw(st.sampled_from([1, 2, 4]))
     return (
@@ -243,7 +244,7 @@ def main({parameters}):
 
 
 def scattered(size: int) -> rx.Module:
-    """A product with an index that stays divided: there are too many residue classes."""
+    """Return a product with an index that stays divided, since it has too many residue classes."""
     program = f"""
 @T.prim_func
 def main(X: T.Buffer(({size}, 64), "float32"), Y: T.Buffer(({size}, {size}), "float32")):
@@ -258,7 +259,7 @@ def main(X: T.Buffer(({size}, 64), "float32"), Y: T.Buffer(({size}, {size}), "fl
 
 
 def test_much_work_in_scalar_loops_is_warned_of() -> None:
-    """With the reason and the place; the journal has the sizes."""
+    """Warn with the reason and the location. The journal has the sizes."""
     with pytest.warns(PassWarning, match=r'"Y" at .*: 2,097,152 operations.*floordiv 30.* is no sum') as found:
         rx.compile(scattered(128))
     assert len(found) == 1

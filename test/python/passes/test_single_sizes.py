@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A warning where a symbol of an input can only be one number, an error where no number works, silence elsewhere."""
+"""Warnings about symbols of an input that only one number fits, errors if none fits, and silence elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ STAGES = rx.stages("llvm").until("simplify")
 
 
 def reshapes(*shapes: Sequence[int], outputs: int = 0) -> rx.Module:
-    """A model that gives x: [n, 8] these shapes; `outputs`: how many of them are results, all with 0."""
+    """Return a model that reshapes x: [n, 8] to these shapes. `outputs` is the number of results, 0 for all."""
     names = [f"y{each}" for each in range(len(shapes))]
     nodes = [helper.make_node("Reshape", ["x", f"s_{name}"], [name], name=f"node_{name}") for name in names]
     nodes += [helper.make_node("Relu", [name], [f"relu_{name}"]) for name in names]
@@ -50,7 +50,7 @@ def test_what_may_hold_for_several_sizes() -> None:
         warnings.simplefilter("error")
         lowered(reshapes([1, -1], [5, -1], [-1, 4], [0, 2, 4]))
         lowered(reshapes([1, 8]), bind={"n": 1})
-        lowered(reshapes([-1], [1, 8], [2, 8], outputs=1))  # what is unused goes
+        lowered(reshapes([-1], [1, 8], [2, 8], outputs=1))  # unused operations are removed
 
 
 def test_sizes_that_somebody_has_checked() -> None:
@@ -67,6 +67,6 @@ def test_no_size_works() -> None:
         lowered(reshapes([1, 8], [2, 8]))
     assert refused.value.location == '"node_y1"'
     assert refused.value.notes == ('8*n = 8 is needed by relax.reshape "node_y0"',)
-    problem = "op needs 8*n = 8: n can only be 1, and is to be from 2 to 64"
+    problem = "op needs 8*n = 8: n can only be 1, but is declared from 2 to 64"
     with pytest.raises(rx.RelaxError, match=re.escape(problem)):
         lowered(reshapes([1, 8]), bind={"n": "2..64"})

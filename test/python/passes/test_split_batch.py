@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-split-batch: images one after the other give what a batch of them gives, against onnxruntime."""
+"""relax-split-batch: images one after the other give the results of a batch, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from onnx_oracle import run_onnx
 import relax_mlir as rx
 from relax_mlir import relax
 
-#: An image of it has work for two cores.
+#: Size of an image with work for two cores.
 SIZE = 128
-#: Small caches, so that such images are worth it; large ones, so that none is.
+#: Small caches make splitting such images worthwhile, and large caches do not.
 TARGET, LARGE = "llvm{caches=1K,8K cores=2}", "llvm{caches=1M,64M cores=2}"
 
 
@@ -31,7 +31,10 @@ BIAS = normal(8, 1, 1, seed=7)
 
 
 def network(batch: Any, size: int = SIZE) -> rx.Module:
-    """A residual, a pool, a convolution of each channel, means and a product; the first result is one that is used."""
+    """Return a network with a residual, a pool, a depthwise convolution, means and a product.
+
+    The first result has another use.
+    """
     module = rx.Module()
     with module.function("main", [rx.tensor((batch, 3, size, size))]) as f:
         (data,) = f
@@ -76,7 +79,7 @@ def test_no_images() -> None:
 
 
 def test_pictures_of_any_size_stay_together() -> None:
-    """How much one of them takes is not known."""
+    """Keep a batch of dynamic images, since the size of an image is unknown."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n", 3, "h", "w"))]) as f:
         (data,) = f
@@ -127,7 +130,7 @@ def quantized(scale: Any, zero: Any, axis: int) -> Any:
     ],
 )
 def test_between(between: Any, is_own: bool) -> None:
-    """What is between two convolutions decides; either way it gives the same."""
+    """Decide by the operators between two convolutions, with the same results in both cases."""
     module = chain(between)
     assert is_split(module) == is_own
     x = normal(4, 3, SIZE, SIZE)

@@ -20,7 +20,7 @@ def in_parts(module: rx.Module) -> bool:
 
 
 def results(module: rx.Module, *arrays: Any) -> Any:
-    """The same by any number of threads."""
+    """Return the results, which must be equal for any number of threads."""
     program, found = rx.compile(module, TARGET), []
     for program.threads in (1, 2, 5):
         found.append(numpy.from_dlpack(program["main"](*arrays)))
@@ -57,7 +57,7 @@ def test_of_all_elements(op: Any, expected: Any, shape: Any) -> None:
 
 
 def test_the_first_of_the_largest() -> None:
-    """Positions count from the first element of all."""
+    """Count positions from the first element of all."""
     module = one(relax.argmax, (1_500_000,))
     text = str(rx.lower(module, TARGET, pipeline=rx.stages(TARGET).until("plan")))
     assert text.count("tensor.insert_slice") == 2

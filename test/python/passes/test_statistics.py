@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""rx.Statistics: numbers of what passes did; they are kept apart by what a pass runs on."""
+"""rx.Statistics: numbers about passes, separate for each anchor of a pass."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ ARITHMETIC = [name for name in FLOAT8 if name != "float8_e8m0fnu"]
 
 
 def elements(name: str) -> Any:
-    """Every element that the type has."""
+    """Return every element of the type."""
     dtype = numpy.dtype(getattr(ml_dtypes, name))
     bits = 8 if name in FLOAT8 else int(name[3 if name.startswith("int") else 4 if name[0] == "u" else 5])
     return numpy.arange(2**bits, dtype="uint8").view(dtype)
@@ -55,7 +55,7 @@ def test_elements_move(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["int4", "uint4", "float4_e2m1fn", "float8_e5m2"])
 def test_large_constants(name: str) -> None:
-    """Which are resources, and lie in the artifact."""
+    """Store large constants as resources in the artifact."""
     constant = numpy.random.default_rng(1).integers(0, 16, 300_000, "uint8").view(getattr(ml_dtypes, name))
     x = constant[:5].copy()
     module = rx.Module()
@@ -76,7 +76,7 @@ def test_bits_above_an_element_do_not_matter() -> None:
 
 @pytest.mark.parametrize("name", ARITHMETIC)
 def test_arithmetic_of_small_floats(name: str) -> None:
-    """As ml_dtypes does it: in f32, rounded once."""
+    """Compute like ml_dtypes: in f32, with one rounding."""
     values = elements(name)
     x, y = (grid.ravel().copy() for grid in numpy.meshgrid(values, values[::5]))
     with numpy.errstate(all="ignore"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What PrimFuncs compute, whoever wrote them: structures that are the same, and those that look alike and are not."""
+"""Structures of PrimFuncs of any origin: equal structures, and similar ones that differ."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def prim(body: str, parameters: str = f"%a: {M}, %b: {M}, %out: {M}", result: st
 
 
 def sum_of_products(a: str, b: str, out: str = "(i, j)", loops: str = "i, j, k", kinds: str = "ppr") -> str:
-    """A generic product, with the maps as they are written."""
+    """Return a generic product with these maps."""
     kind = {"p": '"parallel"', "r": '"reduction"'}
     maps = ", ".join(f"affine_map<({loops}) -> {each}>" for each in (a, b, out))
     return f"""{FILL}
@@ -120,16 +120,16 @@ def test_products_that_are_others(text: str) -> None:
 
 
 def test_other_numbers_are_distinguished_by_the_binding_alone() -> None:
-    """The key leaves numbers out, which may be wildcards."""
+    """Ignore numbers in the key, since they may be wildcards."""
     one, two = structure(PRODUCT), structure(PRODUCT.replace("0.0", "1.0"))
     assert one.key == two.key
-    assert one.bindings(two._canonical, two.shapes) == "has 1.0 where 0.0 is stated"
+    assert one.bindings(two._canonical, two.shapes) == "has the literal 1.0, expected 0.0"
     minus = structure(PRODUCT.replace("0.0", "-0.0"))
-    assert one.bindings(minus._canonical, minus.shapes) == "has -0.0 where 0.0 is stated"
+    assert one.bindings(minus._canonical, minus.shapes) == "has the literal -0.0, expected 0.0"
 
 
 def test_elementwise_steps_are_one_or_several() -> None:
-    """relu(a @ b + bias), as three operations and as one behind the product."""
+    """Compare relu(a @ b + bias) as three operations and as one after the product."""
     bias = f"%a: {M}, %b: {M}, %bias: tensor<?xf32>, %out: {M}"
     added = f"""%2 = linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
         affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}}
@@ -148,7 +148,7 @@ def test_elementwise_steps_are_one_or_several() -> None:
 
 
 def test_a_copy_before_the_product_is_read_through() -> None:
-    """A factor that is made element by element is part of the product."""
+    """Include an elementwise factor in the product."""
     scaled = prim(f"{relu('%a', into='%a', name='%p')}\n{MATMUL}\nreturn %1 : {M}".replace("ins(%a, %b", "ins(%p, %b"))
     assert key(scaled) != key(PRODUCT)
     inside = sum_of_products("(i, k)", "(k, j)").replace(
@@ -159,7 +159,7 @@ def test_a_copy_before_the_product_is_read_through() -> None:
 
 
 def test_reductions_over_several_axes() -> None:
-    """Windows: the loops over taps have no order of their own."""
+    """Ignore the order of the loops over taps."""
     image, taps = "tensor<?x?xf32>", "tensor<?x?xf32>"
 
     def convolution(loops: str, read: str, of: str) -> str:
@@ -180,7 +180,7 @@ def test_reductions_over_several_axes() -> None:
 
 
 def test_the_size_of_what_is_not_read_counts() -> None:
-    """The sum over an axis that only the shape of another tensor has."""
+    """Sum over an axis that only the shape of another tensor has."""
     window = """%1 = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i)>, affine_map<(i, k) -> (k)>,
         affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}
         ins(%a, %w : tensor<?xf32>, tensor<TAPSxf32>) outs(%out : tensor<?xf32>) {
@@ -202,7 +202,7 @@ def test_the_size_of_what_is_not_read_counts() -> None:
 
 
 def test_sizes_that_are_computed_on_the_way() -> None:
-    """A sum over what is as long as no parameter is: the tensor that it is written to has it."""
+    """Sum over a size that no parameter has. The tensor of the result determines it."""
 
     def halves(divisor: int) -> str:
         steps = f"""%zero = arith.constant 0 : index
@@ -244,7 +244,7 @@ def test_regions_of_other_operations() -> None:
     assert key(chosen("%x", "%c")) == key(chosen("%x", "%c").replace("%p", "%q")) != key(chosen("%c", "%x"))
 
 
-# ---- what legalization makes ----
+# ---- PrimFuncs of legalization ----
 def legalized(body: Any, *infos: Any) -> dict[str, Any]:
     module = rx.Module()
     with module.function("main", list(infos)) as f:
@@ -264,7 +264,7 @@ def test_products_of_the_graph(sizes: Any, dtype: str) -> None:
 
 
 def test_symbolic_and_known_sizes_are_alike() -> None:
-    """Whatever legalization makes without asking for sizes."""
+    """Compare keys of operators whose legalization does not depend on sizes."""
 
     def body(x: Any, w: Any) -> Any:
         hidden = relax.nn.gelu(relax.add(x, x))
@@ -317,7 +317,7 @@ UNREADABLE = {
     "no body": (f"func.func private @f(%a: {M}, %out: {M}) -> {M} attributes {{tir.prim_func}}", "no function"),
     "a call": (
         prim(f'"tir.call_extern"() {{func = "f"}} : () -> ()\nreturn %out : {M}'),
-        "has tir.call_extern in it, which does more than to compute",
+        "contains tir.call_extern, which has side effects",
     ),
     "weights": (
         prim(
@@ -325,7 +325,7 @@ UNREADABLE = {
             "%out: tensor<2xf32>",
             "tensor<2xf32>",
         ),
-        "has a constant tensor in it",
+        "contains a constant tensor",
     ),
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Upstream's symbol-dce on modules of ours: what is unreachable goes, graph functions and PrimFuncs alike.
+"""Upstream's symbol-dce on this project's modules: unreachable graph functions and PrimFuncs are removed.
 
 Situations of Apache TVM's test_transform_dead_code_elimination.py; in scripts: test/passes/relax-legalize-ops-dead.py.
 """
@@ -23,7 +23,7 @@ _TYPE = "tensor<4xf32>"
 
 
 class Function(NamedTuple):
-    """One operator, then calls of others, one after the other; those have smaller numbers."""
+    """Function of one operator and calls of functions with smaller numbers, one after the other."""
 
     operator: str
     calls: Sequence[int]
@@ -32,7 +32,7 @@ class Function(NamedTuple):
 
 @st.composite
 def graphs(draw: st.DrawFn) -> list[Function]:
-    """The last one is @main; none of the others need be called."""
+    """Draw functions with @main last. The others need not be called."""
     found: list[Function] = []
     for number in range(draw(st.integers(1, 6))):
         calls = draw(st.lists(st.integers(0, number - 1), max_size=2)) if number else []
@@ -56,7 +56,7 @@ def _text(function: Function, number: int, is_main: bool) -> str:
 
 
 def reached(functions: Sequence[Function]) -> set[int]:
-    """What anybody outside can call, and what that calls."""
+    """Return the functions that can be called from outside, directly or through other functions."""
     waiting = [number for number, function in enumerate(functions) if not function.is_private]
     found: set[int] = set()
     while waiting:
@@ -82,7 +82,7 @@ def test_random_modules(functions: list[Function], before: str) -> None:
 
 @pytest.mark.parametrize("private", [True, False])
 def test_prim_funcs_that_are_not_called(private: bool) -> None:
-    """A private one goes with the last call of it; what others may call stays."""
+    """Remove a private PrimFunc with its last call, and keep public ones."""
     functions = [Function("tanh", [], True), Function("sigmoid", [], False)]
     module = changed(built(functions, range(2)), "relax-legalize-ops")
     prims = {name for name, each in functions_by_name(module).items() if is_prim_func(each)}

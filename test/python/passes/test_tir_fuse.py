@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-fuse-ops and tir-fuse: fused graphs compute what unfused ones and numpy do; kernels of known graphs."""
+"""relax-fuse-ops and tir-fuse: fused graphs compute the same as unfused graphs and numpy; kernels of known graphs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def run(executable: Any, *arrays: Any) -> list[Any]:
 
 
 def both(module: rx.Module, fuse: str = "relax-fuse-ops,tir-fuse") -> tuple[Any, Any]:
-    """The module compiled with fusion and without."""
+    """Return the module compiled with fusion and without."""
     fused = rx.compile(module, pipeline=rx.stages().replace("fuse", fuse))
     return fused, rx.compile(module, pipeline=rx.stages().drop("fuse"))
 
@@ -65,7 +65,7 @@ def both(module: rx.Module, fuse: str = "relax-fuse-ops,tir-fuse") -> tuple[Any,
 
 
 class Value(NamedTuple):
-    """A value of a random graph: in the graph, its shape there, and whether no sum is before it."""
+    """Value of a random graph with its shape, and whether there is no sum before it."""
 
     value: Any
     shape: tuple[Any, ...]
@@ -90,7 +90,7 @@ Step = tuple[str, int, int]
 
 
 def apply(space: Any, kind: str, left: Any, right: Any, n: Any) -> Any:
-    """A step on the graph's values (`space` is relax) or on arrays (it is None)."""
+    """Apply a step to the graph's values (`space` is relax) or to arrays (it is None)."""
     if kind in _UNARY:
         return getattr(space, kind)(left) if space else _UNARY[kind](left)
     if kind in _BINARY:
@@ -142,7 +142,7 @@ def kinds_for(left: Value, right: Value) -> list[str]:
 
 
 def is_broadcast(large: tuple[Any, ...], small: tuple[Any, ...]) -> bool:
-    """Whether the second shape fits into the first."""
+    """Check whether the second shape broadcasts to the first."""
     tail = large[len(large) - len(small) :]
     return len(small) <= len(large) and all(b in (a, 1) for a, b in zip(tail, small, strict=True))
 
@@ -189,7 +189,7 @@ def test_random_graphs(data: Any) -> None:
 
 
 def test_a_size_that_may_be_one() -> None:
-    """What is read where the size says is not computed on the way; what comes behind is."""
+    """Do not inline a producer into an operand that is read by its size. Operators after it are fused."""
 
     def body(x: Any, y: Any) -> Any:
         both_ = relax.add(relax.tanh(x), relax.negative(y))
@@ -247,7 +247,7 @@ def returned_in_the_middle(x: Any) -> Any:
 
 
 def behind_a_kernel(x: Any) -> Any:
-    """The middle is needed to compute what it is added to."""
+    """Return a kernel that needs the middle value both for a product and for the sum with it."""
     middle = relax.exp(x)
     return relax.add(middle, relax.matmul(middle, x))
 
@@ -290,7 +290,7 @@ def sum_of_exp(x: Any) -> Any:
         (SQUARE, returned_in_two_orders, ["exp", "permute_dims"]),
         (SQUARE, lambda x: relax.permute_dims(relax.exp(x)), ["fused_exp_permute_dims"]),
         (SQUARE, lambda x: relax.sum(relax.permute_dims(relax.abs(x)), axis=[0]), ["fused_abs_permute_dims_sum"]),
-        # f32 is summed up in f64, whose vectors have half the lanes.
+        # The sum of f32 is in f64, whose vectors have half the lanes.
         ([rx.tensor((999, 8))], sum_of_exp, ["fused_exp_abs", "sum"]),
         ([rx.tensor((999, 8))], lambda x: relax.max(relax.abs(relax.exp(x)), axis=[0]), ["fused_exp_abs_max"]),
         # One function that waits for another.
@@ -389,7 +389,7 @@ def test_twice_the_same_text() -> None:
 
     texts = {str(lowered(built(PAIR, body))) for _ in range(2)}
     assert len(texts) == 1
-    # Again on what is fused: nothing more is found.
+    # Fusion of fused kernels finds nothing more.
     module = lowered(built(PAIR, body))
     rx.Pipeline("relax-fuse-ops,tir-fuse").run(module)
     assert str(module) in texts

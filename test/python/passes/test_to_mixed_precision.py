@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-to-mixed-precision: results are nearly the same, their types are, and nothing is cast there and back.
+"""relax-to-mixed-precision: results are nearly the same, their types are equal, and nothing is cast back and forth.
 
 Situations of Apache TVM's test_transform_to_mixed_precision.py.
 """
@@ -41,7 +41,7 @@ def operations(module: rx.Module, name: str) -> list[Any]:
 
 
 def check_casts(module: rx.Module) -> None:
-    """No value is cast twice to one type, and none of a cast."""
+    """Check that no value is cast twice to one type, and that no cast is cast."""
     casts = operations(module, "relax.astype")
     seen = [(cast.operands[0], cast.results[0].type) for cast in casts]
     assert len(set(seen)) == len(seen), module
@@ -97,7 +97,7 @@ def test_attention() -> None:
 
 
 def test_what_follows_needs_all_of_its_operands() -> None:
-    """Constants come along; a parameter of f32 does not."""
+    """Cast constants, but not a parameter of f32."""
 
     def body(x: Any, y: Any) -> Any:
         p = relax.matmul(x, x)
@@ -127,7 +127,7 @@ def test_what_constants_alone_make_is_left_alone() -> None:
 
 
 def test_what_constants_alone_make_follows_products() -> None:
-    """A bias whose axes are made while compiling: it is cast, then folded, and the sum stays in 16 bits."""
+    """Cast a bias whose axes are computed during compilation, then fold it. The sum stays in 16 bits."""
 
     def body(x: Any) -> Any:
         bias = relax.expand_dims(relax.const(numpy.arange(300, dtype="f4") % 4), axis=[1])
@@ -139,7 +139,7 @@ def test_what_constants_alone_make_follows_products() -> None:
 
 
 def test_operands_of_other_types_are_left_alone() -> None:
-    """A condition, indices; shapes are known of either."""
+    """Keep a condition and indices. Shapes are known for both types."""
 
     def body(x: Any) -> Any:
         p = relax.matmul(x, x)
@@ -155,7 +155,7 @@ def test_operands_of_other_types_are_left_alone() -> None:
 
 
 def test_results_that_stay_wide() -> None:
-    """A product that asks for f32 itself, and one of more results."""
+    """Keep a product with an f32 result, and cast around an operator with several results."""
     module = built([(2, 2)], lambda x: relax.nn.relu(relax.matmul(x, x, out_dtype="float32")))
     after = keeps_results(module, PASS, tolerance=0.02)
     assert element_types(after, "relax.matmul") == ["f32"] == element_types(after, "relax.nn.relu")
@@ -216,7 +216,7 @@ class Module:
 
 
 def test_blocks_in_any_order() -> None:
-    """A block that uses a value may stand before the one that makes it."""
+    """Process a block that uses a value before the block that defines it."""
     text = """
       func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
         cf.br ^bb2
@@ -264,7 +264,7 @@ def test_what_the_table_and_rows_say() -> None:
 
 @pytest.mark.parametrize("precision", ["bf16", "f16"])
 def test_a_program_in_another_precision(precision: str) -> None:
-    """Norms have gone into weights before, and constants are rounded while compiling."""
+    """Fold norms into weights before, and round constants during compilation."""
     random = numpy.random.default_rng(1)
     x, weights = random.normal(size=(20, 64)).astype("f4"), random.normal(size=(64, 48)).astype("f4")
     module = built([(20, 64)], lambda x: relax.nn.relu(relax.matmul(x, relax.const(weights))))

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Wrote contract-1.rxa, an artifact of format 3 with a part by contract_1_codegen.py. It stays as it is: it stands for
-artifacts that others keep. Run this only for a file of a new name:
+"""Writer of contract-1.rxa, an artifact of format 3 with a part by contract_1_codegen.py.
+
+The artifact must not change: it represents artifacts of users. Run this script only for a file with a new name:
 
     PYTHONPATH=test/python python test/python/runtime/make_contract_1.py contract-2.rxa
 """
@@ -24,7 +25,7 @@ def weights() -> tuple[numpy.ndarray, numpy.ndarray]:
 
 
 def model() -> rx.Module:
-    """A layer for the codegen, a sign for the target."""
+    """Return a layer for the codegen, and a sign for the target."""
     module = rx.Module()
     w, bias = weights()
     with module.function("main", [rx.tensor(("n", 6))]) as f:

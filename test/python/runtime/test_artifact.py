@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Artifacts: what is written comes back mapped, and anything damaged is one error."""
+"""Artifacts: contents come back mapped, and any damage is a single error."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def test_a_damaged_part_is_named(tmp_path: Path, damage: str) -> None:
 
 
 def with_kernels() -> Artifact:
-    """A program with constants, a part of a codegen and code for two devices."""
+    """Return a program with constants, a part of a codegen and code for two devices."""
     codes = (
         DeviceCode("cuda", "sm_80", "ptx", ("add", "matmul"), memoryview(b"text of kernels" * 7)),
         DeviceCode("cuda", "sm_90a", "cubin", (), memoryview(b"")),
@@ -200,7 +200,7 @@ def test_any_bytes(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> Non
     st.sampled_from(["format", "abi", "target", "entries", "objects", "constants", "relax_mlir"]),
 )
 def test_any_manifest(tmp_path_factory: pytest.TempPathFactory, whole: bytes, value: Any, key: str) -> None:
-    """With a digest that fits: what is read is an artifact or one error."""
+    """Read any manifest with a matching digest: the result is an artifact or a single error."""
     manifest = {**manifest_of(whole), "objects": [1], "constants": [], key: value}
     path = tmp_path_factory.getbasetemp() / "manifest.rxa"
     path.write_bytes(with_manifest(json.dumps(manifest).encode()))
@@ -294,7 +294,7 @@ def manifest_of(whole: bytes) -> dict[str, Any]:
 
 
 def with_manifest(manifest: bytes, version: int = FORMAT_VERSION) -> bytes:
-    """A file with this manifest, one byte of code and no constants."""
+    """Return a file with this manifest, one byte of code and no constants."""
     body = manifest + bytes(-(HEADER_BYTES + len(manifest)) % 64) + b"c" + bytes(63)
     header = struct.pack("<8sIIQQ", b"\x89RXA\r\n\x1a\n", version, len(manifest), 64, HEADER_BYTES + len(body))
     return header + hashlib.blake2b(header + body, digest_size=32).digest() + body
@@ -305,7 +305,7 @@ def with_objects(data: bytes, sizes: list[int]) -> bytes:
 
 
 def with_constants(data: bytes, places: list[tuple[int, int]], total: int = 128, dtype: str = "int8") -> bytes:
-    """A file with constants of zeros at these offsets, of these sizes, all checksums right."""
+    """Return a file with zero constants at these offsets, of these sizes, with right checksums."""
     listed = [
         {"name": f"c{index}", "dtype": dtype, "shape": [size], "offset": offset, "size": size}
         | {"crc32": zlib.crc32(bytes(size + -size % 64))}
@@ -325,7 +325,7 @@ def with_constants(data: bytes, places: list[tuple[int, int]], total: int = 128,
 
 @pytest.mark.parametrize("kind", ["vulkan", "opencl"])
 def test_code_for_a_device_of_the_version_before(tmp_path: Path, whole: bytes, kind: str) -> None:
-    """Finds the device by another table; other code is read (test_contract)."""
+    """Refuse format 3, which finds the device by another table. Other code is read (test_contract)."""
     place = {"offset": 0, "size": 0, "crc32": 0}
     device = {"kind": kind, "arch": kind, "format": "spirv", "kernels": ["k"], **place}
     content = {**manifest_of(whole), "format": 3, "objects": [1], "constants": [], "devices": [device]}

@@ -24,7 +24,7 @@ HEADS, SIZE = 2, 8
 
 
 def attention(dtype: str = "float32", added: str | int = "s") -> rx.Module:
-    """Scores of queries against all keys so far, times all values so far; keys and values are results, too."""
+    """Return attention of queries to all keys and values so far, which are results, too."""
     module, given = rx.Module(), rx.tensor(("b", HEADS, added, SIZE), dtype)
     kept = rx.tensor(("b", HEADS, "p", SIZE), dtype)
     inputs = {"q": given, "past.key": kept, "k": given, "past.value": kept, "v": given}
@@ -95,13 +95,13 @@ def test_rows_stay_where_they_are_as_long_as_there_is_room(program: Any) -> None
 
 
 def test_nothing_as_large_as_the_rows_is_allocated(program: Any) -> None:
-    """The arena's slots are scores and sums: none grows with the rows times the size of a head."""
+    """Check that the arena has only scores and sums: no slot grows with the rows times the size of a head."""
     slots = program.signature("main")["memory"]["slots"]
     assert slots and max(map(rx_size, slots)) < rx_size(f"{4 * HEADS * SIZE}*b*p")
 
 
 def rx_size(text: str) -> int:
-    """Of a step at many rows."""
+    """Evaluate a size at many cached rows."""
     from relax_mlir.dialects.core.symbols import parse
 
     expression: Any = parse(text)
@@ -158,7 +158,7 @@ def test_lists_and_arrays_with_gaps_are_taken_with_a_cache(program: Any) -> None
     given = q.tolist(), numpy.concatenate([k, k], 3)[..., :SIZE], v.astype("f4")
     numpy.testing.assert_array_equal(main(*given, cache), expected_y)
     assert cache.length == 2
-    # What a profile calls is what a call with the cache passes.
+    # A profile passes what a call with the cache passes.
     assert program.profile("main", q, k, v, cache, repeat=2, warmup=0).kernels
     assert cache.length == 2
 
@@ -205,14 +205,14 @@ def test_wrong_use_is_refused_in_words(program: Any) -> None:
     main(q, k, v, cache)
     with pytest.raises(KeyError, match=r"the cache has past\.key, past\.value"):
         cache["key"]
-    # Of another batch: what was there stays.
+    # A call with another batch: the cached rows stay.
     with pytest.raises(ValueError, match=r"expected size b = 3 .*got 1"):
         main(*drawn(1, 3, 2), cache)
     assert cache.length == 2
 
 
 def test_buffers_that_are_passed_by_hand(program: Any) -> None:
-    """What other languages do."""
+    """Pass buffers like other languages do."""
     packed, (q, k, v) = program["main"].packed, drawn(1, 1, 2)
     buffers = [numpy.full((1, HEADS, 5, SIZE), 7, "float32") for _ in range(2)]
     y = numpy.from_dlpack(packed(q, buffers[0], k, buffers[1], v, numpy.empty((0, 0), "int8")))
@@ -263,7 +263,7 @@ def test_a_damaged_manifest(program: Any, name: str, value: Any) -> None:
 
 @pytest.mark.slow
 def test_the_command_line(tmp_path: Path) -> None:
-    """relax-compile makes such a program, and relax-run calls it with buffers."""
+    """Compile such a program with relax-compile, and call it with buffers by relax-run."""
     source, made = tmp_path / "attention.mlir", tmp_path / "attention.rxa"
     source.write_text(str(attention()))
     for pattern, code, message in (
@@ -281,7 +281,7 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 
 def test_attention_of_onnx() -> None:
-    """Keys and values that the operator itself joins, of fewer heads than queries have. The oracle is onnxruntime."""
+    """Compare attention that joins keys and values itself, with fewer heads than queries, with onnxruntime."""
     kept, floats = ("b", HEADS, "p", SIZE), onnx.TensorProto.FLOAT
     shapes = {"q": ("b", 4, "s", SIZE), "k": ("b", HEADS, "s", SIZE), "v": ("b", HEADS, "s", SIZE)}
     inputs = {**shapes, "past_key": kept, "past_value": kept}

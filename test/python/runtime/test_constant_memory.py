@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What compiled code gets of constants: addresses, aligned, of memory that stays."""
+"""Constants in compiled code: aligned addresses of permanent memory."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_constants_in_memory_are_used_as_they_are_or_moved() -> None:
 
 
 def test_what_is_moved_stays_as_it_is() -> None:
-    """Of any length, of nothing, and as long as the table lives."""
+    """Copy constants of any length, also empty ones. The copies live as long as the table."""
     held = [bytes(range(count)) for count in (0, 1, 63, 64, 65, 200)]
     block = bytearray(b"".join(b"-" + each for each in held))
     start, views = 1, []

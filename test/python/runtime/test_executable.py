@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Executables: run, saved, loaded elsewhere, refused where they cannot run, unloaded when nothing needs them."""
+"""Executables: run, saved, loaded elsewhere, refused if they cannot run, unloaded after their last use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from relax_mlir.runtime.executable import ConstantMemory
 import relax_mlir as rx
 from relax_mlir import relax, runtime
 
-# The first element of the constant that is asked for.
+# The i-th element of a constant.
 PICK = """
 func.func @pick_impl(%i: i64, %p: memref<f32>) {
   %table = llvm.mlir.addressof @__relax_constants : !llvm.ptr
@@ -79,7 +79,7 @@ def value(result: Any) -> float:
 
 
 def mapped(path: Path) -> int:
-    """How often a file is mapped into this process."""
+    """Return the number of mappings of a file in this process."""
     return sum(str(path) in line for line in Path("/proc/self/maps").read_text(encoding="utf-8").splitlines())
 
 
@@ -171,7 +171,7 @@ def test_what_cannot_run_here(artifact: Artifact, changes: dict[str, Any], reaso
 
 
 def test_code_without_its_constants(artifact: Artifact) -> None:
-    """Whoever loads the code without telling where its constants are gets words."""
+    """Report code that is loaded without the place of its constants."""
     module = tvm_ffi_orcjit.default_session().load_module([bytes(each) for each in artifact.objects], cxx=os.devnull)
     pick = module.get_function("pick")
     for _ in range(2):
@@ -203,7 +203,7 @@ def test_an_undefined_symbol(capfd: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_interpreter_runs_meanwhile() -> None:
-    """Calls wait in native code for what Python gives them only while they do: the others, and this, go on."""
+    """Wait in native code for data that Python writes during the call: other threads of Python continue."""
     text = """
     llvm.func @read(i32, !llvm.ptr, i64) -> i64
     func.func @take_impl(%file: i64, %m: memref<i8>) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tvm-ffi without torch: a package of that name notes when it is imported, in processes of their own."""
+"""tvm-ffi without torch: a package of that name records its import, in separate processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import relax_mlir.runtime
 import relax_mlir as rx
 from relax_mlir import relax
 
-# What tvm-ffi asks of torch while it is imported, and of a stream.
+# Attributes of torch that tvm-ffi reads when it is imported and for a stream.
 TORCH = """
 import types
 class Tensor:
@@ -61,7 +61,7 @@ def program():
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """x + x, and the stand-in in a folder of its own next to it."""
+    """Save x + x, with the stand-in in a folder next to it."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor(("n", 2))}) as f:
         f.returns(relax.add(*f, *f))
@@ -74,7 +74,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(saved: Path, code: str) -> None:
-    """In a process that finds the stand-in. What fails there fails here."""
+    """Run code in a process that finds the stand-in. A failure there fails the test."""
     path = os.pathsep.join([str(saved.parent / "with"), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-c", PRELUDE + textwrap.dedent(code), str(saved)]
     variables = {**os.environ, "PYTHONPATH": path, "TVM_FFI_DISABLE_TORCH_C_DLPACK": "1"}
@@ -190,7 +190,7 @@ def test_another_thread_imports_torch_meanwhile(saved: Path) -> None:
 
 
 def test_one_file_imports_tvm_ffi() -> None:
-    """Others have it from there, or torch would be imported by whichever comes first."""
+    """Import tvm-ffi in one file only, because the first import would otherwise import torch."""
     runtime = Path(relax_mlir.runtime.__file__).parent.resolve()
     files = [
         path for path in runtime.rglob("*.py") if any(map(_imports_tvm_ffi, ast.walk(ast.parse(path.read_text()))))
@@ -205,10 +205,10 @@ def _imports_tvm_ffi(node: Any) -> bool:
 
 
 def test_sign_of_views(saved: Path) -> None:
-    """DLPack has no word for views that torch negates: no array of another framework is asked."""
+    """Ignore the sign of other frameworks' arrays: DLPack cannot describe torch's negated views."""
 
     class Negated:
-        """As torch has it."""
+        """Array with torch's methods for negated views."""
 
         def __init__(self, values: Any, is_negated: bool = True) -> None:
             self.values, self._is_negated = numpy.asarray(values, numpy.float32), is_negated

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions as Python calls them: what is taken, copied or refused by name, and what kind of arrays comes back."""
+"""Functions called from Python: accepted, copied and refused arguments, and the type of the results."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def double(dtype: str, shape: tuple[Any, ...] = ("n", 4)) -> Any:
 
 @pytest.fixture(scope="module")
 def total() -> Any:
-    """x + y, and the sum of all of it."""
+    """Return x + y, and the sum of all of its elements."""
     rows = rx.tensor(("n", 4))
     return compiled({"x": rows, "y": rows}, lambda x, y: (relax.add(x, y), relax.sum(relax.add(x, y))))
 
@@ -76,7 +76,7 @@ def in_place() -> Any:
     return rx.compile(rx.Module.parse(IN_PLACE).copy())["main"]
 
 
-# ---- what comes back ----
+# ---- results ----
 
 
 def test_numpy_in_numpy_out(total: Any) -> None:
@@ -150,7 +150,7 @@ def test_what_a_framework_lacks_is_reported(monkeypatch: pytest.MonkeyPatch) -> 
         double("float32")(fake_framework.Array(numpy.ones((2, 4), numpy.float32)))
 
 
-# ---- what is taken ----
+# ---- arguments ----
 
 
 def test_arguments_by_name(total: Any) -> None:
@@ -292,7 +292,7 @@ def test_what_is_no_tensor_is_refused_by_name(dtype: str, value: Any, text: str)
 
 
 class Damaged(fake_framework.Array):
-    """Its DLPack structure says what the test wants."""
+    """Array with one changed field in its DLPack structure."""
 
     def __init__(self, offset: int, kind: Any, value: int) -> None:
         super().__init__(numpy.ones((2, 4), numpy.float32))
@@ -355,7 +355,7 @@ def test_objects_that_export_nothing(total: Any, answer: Any, text: str) -> None
         total(good, Odd(good))
 
 
-# ---- what a call writes to ----
+# ---- arguments that a call writes to ----
 
 
 def test_inputs_that_are_written_to(in_place: Any) -> None:
@@ -385,7 +385,7 @@ def test_writes_that_would_not_be_seen_are_refused(in_place: Any, change: Callab
     assert (x == 1).all()
 
 
-# ---- what is not done twice, and what it looks like ----
+# ---- caching and representation ----
 
 
 def test_a_program_that_fails_runs_once() -> None:
@@ -474,7 +474,7 @@ def test_help_and_signatures(total: Any) -> None:
 
 
 def test_calls_with_many_types_of_arguments(total: Any) -> None:
-    """What is remembered of types stays small."""
+    """Check that the cache of argument types stays small."""
     x = numpy.ones((2, 4), numpy.float32)
     for index in range(200):
         kind = type(f"Array{index}", (numpy.ndarray,), {"__module__": "numpy"})

@@ -29,7 +29,7 @@ ROWS = [("joiner.concat", is_op("relax.concat"))]
 
 
 def joined(first: Any, second: Any, result: Any) -> CallList:
-    """A concatenation of vectors."""
+    """Return a list of calls that concatenates vectors."""
     size = 4 * first.shape[0]
     return CallList(
         [
@@ -40,7 +40,7 @@ def joined(first: Any, second: Any, result: Any) -> CallList:
 
 
 class Joiner(rx.Codegen):
-    """Its lists are those that `make` gives."""
+    """Codegen that returns the lists of `make`."""
 
     make: Callable[..., CallList | None] = staticmethod(joined)
     most_idle = native_calls.MOST_IDLE
@@ -55,14 +55,14 @@ class Joiner(rx.Codegen):
 
 @pytest.fixture(params=["by the program", "from Python"])
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Programs that lack the function for lists have them made from Python."""
+    """Make lists from Python for programs without the native function for them."""
     if request.param == "from Python":
         monkeypatch.setattr(executable, "_NATIVE_FUNCTION", "__relax_of_another_backend")
     return str(request.param)
 
 
 def program(*shapes: Any) -> Any:
-    """One concatenation, by the codegen."""
+    """Compile a single concatenation with the codegen."""
     module = built(lambda *xs: relax.concat(xs, axis=0), *(shapes or [(3,), (4,)]))
     return rx.compile(module, partition=["joiner"], strict_partition=True)
 
@@ -76,7 +76,7 @@ def check(function: Any, *sizes: int) -> None:
 
 
 def noting(asked: list[Any], make: Callable[..., Any] = joined) -> Any:
-    """`make`, which takes down for what it was asked."""
+    """Return `make` with a record of its calls."""
 
     def noted(*tensors: Any) -> Any:
         asked.append(tuple(each.shape[0] for each in tensors))
@@ -122,7 +122,7 @@ def test_lists_that_are_forgotten_are_given_back() -> None:
 
 
 def test_threads_have_lists_of_their_own(way: str) -> None:
-    """As many calls at once as there are threads: each waits for the others, in the middle of its list."""
+    """Call from several threads at once: each waits for the others in the middle of its list."""
     count, asked = 4, []
     barrier = threading.Barrier(count, timeout=60)
     waits = ctypes.CFUNCTYPE(None)(lambda: barrier.wait() and None)
@@ -146,7 +146,7 @@ def test_threads_have_lists_of_their_own(way: str) -> None:
 
 
 def test_a_list_is_not_shared_while_it_is_in_use(way: str) -> None:
-    """Its calls call the same program again, which has another one, and both are there again afterwards."""
+    """Call the same program inside of its list: the inner call has another list, and both are reused afterwards."""
     inner: list[Any] = []
 
     def make(*tensors: Any) -> CallList:
@@ -170,7 +170,7 @@ def test_a_list_is_not_shared_while_it_is_in_use(way: str) -> None:
 
 
 def test_what_a_call_gives_is_read_by_a_later_one(way: str) -> None:
-    """As a number of threads is that is asked for, changed, and set again."""
+    """Restore a value that an earlier call of the list returned, like the number of threads."""
 
     def make(*tensors: Any) -> CallList:
         copied = joined(*tensors).calls
@@ -183,7 +183,7 @@ def test_what_a_call_gives_is_read_by_a_later_one(way: str) -> None:
 
 
 def test_words_and_floats_have_places_of_their_own(way: str) -> None:
-    """A function of 24 integers and 8 floats of both kinds, in any order."""
+    """Pass 24 integers and 8 floats of both kinds, in any order."""
     kinds = [ctypes.c_double, ctypes.c_float, ctypes.c_int64] * 4 + [ctypes.c_int64] * 20
     seen: list[Any] = []
     function = ctypes.CFUNCTYPE(None, *kinds)(lambda *given: seen.append(given))
@@ -196,7 +196,7 @@ def test_words_and_floats_have_places_of_their_own(way: str) -> None:
 
 
 def test_pointers_are_written_before_the_calls(way: str) -> None:
-    """A function that takes an array of pointers."""
+    """Pass an array of pointers."""
     seen: list[Any] = []
     pointers = (ctypes.POINTER(ctypes.c_float) * 2)()
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(lambda at: seen.append([each[1] for each in pointers]))
@@ -271,7 +271,7 @@ def test_the_number_of_tensors() -> None:
 
 
 def native(function: NativeFunction, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """As a program calls it, but with any tensors."""
+    """Yield a function as a program calls it, but for any tensors."""
     found: list[Any] = []
     bound = NativeFunction.bound
     monkeypatch.setattr(NativeFunction, "bound", lambda *given: found.append(bound(*given)) or found[-1])
@@ -281,7 +281,7 @@ def native(function: NativeFunction, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_tensors_that_lie_in_other_ways(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Strides and offsets are the list's to know: each way of lying has one of its own."""
+    """Make a list for each layout of strides and offsets."""
     asked: list[Any] = []
 
     def make(*tensors: Any) -> CallList:
@@ -349,7 +349,7 @@ def test_what_a_program_exports_for_lists_is_checked() -> None:
 
 
 def test_the_workspace_is_the_last_argument(way: str) -> None:
-    """The second vector comes by way of it."""
+    """Copy the second vector by way of the workspace."""
 
     def make(first: Any, second: Any, result: Any, workspace: Any) -> CallList:
         assert workspace.shape[0] == 64
@@ -381,7 +381,7 @@ def test_a_profile_has_the_part() -> None:
 
 
 def test_tensors_without_strides(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What hands over DLPack's structure itself may leave them out where there are no gaps."""
+    """Pass DLPack structures without strides, which are optional for contiguous tensors."""
     asked: list[Any] = []
     holder, function = native(NativeFunction(noting(asked).__func__, 3), monkeypatch)
     arrays = [*of(3, 4), numpy.zeros(7, "float32")]

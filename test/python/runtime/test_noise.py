@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Notes on measured times: only where there is something to tell."""
+"""Notes on measured times, only if there is a reason."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_notes_on_kernels(profiled: float, calls: int, kernels: Any, expected: l
 
 
 def test_a_difference_that_no_clock_makes_is_reported_as_noise() -> None:
-    """On a machine that does other things: "the clocks take 41789 ns" blames what takes some twenty."""
+    """Attribute "the clocks take 41789 ns" to other load on the machine: the clocks take about 20 ns."""
     (note,) = note_on_kernels(9.43e-4, 1.05e-4, 20, [("k", 1e-6)])
     assert note.startswith("calls take longer with the clocks on than off, 0.943 ms against 0.105 ms, which clocks do")
     assert "something else runs on this machine" in note and " ns" not in note

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that come with a program: it calls its own, next to others with the same symbols, and registered ones."""
+"""Functions that belong to a program, next to others with the same symbols, and registered functions."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def times(factor: float) -> Callable[[Any, Any], None]:
 
 
 def negative(x: Any, out: Any) -> None:
-    """Has a name, so that it can be pickled."""
+    """Negate an array. The function has a name, so that it can be pickled."""
     numpy.from_dlpack(out)[...] = -numpy.from_dlpack(x)
 
 
@@ -41,7 +41,7 @@ def _registered() -> None:
 
 
 def compiled(functions: dict[str, Any] | None = None) -> rx.runtime.Executable:
-    """g(f(x))"""
+    """Compile g(f(x))."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor(("n",))}) as f:
         (x,) = f

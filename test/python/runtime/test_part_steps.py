@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Steps that parts report: what is taken, what is left out and why, and that a part runs on whatever it reports."""
+"""Steps that parts report: accepted and ignored reports with reasons. The part continues after any report."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from relax_mlir import relax
 from relax_mlir.patterns import is_op
 
 X = numpy.arange(4, dtype="float32")
-#: What the part of these tests does behind its work: it is given what reports.
+#: Report of the part in these tests after its work. The argument is the reporting function.
 _told: Callable[[Any], None] = lambda report: None  # noqa: E731
 
 
@@ -33,7 +33,7 @@ def run(x: Any, out: Any) -> None:
 
 
 def compiled(load: Callable[[str], Any], node: str = "the_exp") -> Executable:
-    """exp, tanh: the first by a part."""
+    """Compile exp and tanh, with the former in a part."""
 
     def names(self: Any, data: Any) -> dict[str, Any]:
         return {name: load(name) for name in bytes(data).decode().split()}
@@ -209,7 +209,7 @@ def test_names_are_shown_on_one_line() -> None:
 
 
 def test_a_step_a_little_outside_is_cut() -> None:
-    """Clocks of devices are converted."""
+    """Cut steps slightly outside of the call, since devices' clocks are converted."""
     call = PartCall("a part")
     call.end = call.begin + 10_000
     call.report("early", [], (call.begin - 500) * 1e-9, 2e-6)

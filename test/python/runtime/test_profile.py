@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Profiles: which kernels are in them, how often they were called, and that profiling changes nothing else."""
+"""Profiles: their kernels and numbers of calls, and that profiling changes nothing else."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_calls_in_loops_branches_and_functions(program: Executable) -> None:
 
 
 def test_numbers_that_runs_become() -> None:
-    """The slowest and the fastest quarter of the runs count for nothing but the spread."""
+    """Ignore the slowest and the fastest quarter of the runs, except for the spread."""
     timed = [0.5, 0.1, 0.2, 0.3, 0.25, 9.0, 0.28, 0.26]
     seconds = [[0.02, 0.01, 0.05, 0.06, 0.03, 8.0, 0.04, 0.02], [0.3, 0.05, 0.09, 0.1, 0.08, 0.9, 0.12, 0.11]]
     calls = [[1, 1, 1, 2, 2, 7, 3, 3], [4] * 8]
@@ -126,7 +126,7 @@ def test_numbers_that_runs_become() -> None:
 
 
 def test_a_mean_lies_within_its_spread() -> None:
-    """Also where all runs took the same time: sums of seconds are rounded, and a third of three of them differs."""
+    """Keep the mean within its spread, also for equal times: sums are rounded, and a third of three times differs."""
     site = Site(0, "small", (), (), ("relax.small",), "relax.small", (), (), 64)
     for nanoseconds in range(1, 300):
         for repeat in (3, 5, 20):
@@ -200,7 +200,7 @@ def test_functions_without_kernels(program: Executable) -> None:
 
 
 def test_after_an_exception(program: Executable, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The clocks are off, and the next profile is as good as any."""
+    """Turn the clocks off after an exception, so that the next profile is right."""
     calls = []
 
     def fail() -> None:
@@ -219,7 +219,7 @@ def test_after_an_exception(program: Executable, monkeypatch: pytest.MonkeyPatch
 
 
 def numbers(program: Executable) -> bytes:
-    """What the clocks have measured last."""
+    """Return the last measurements of the clocks."""
     import ctypes
 
     return ctypes.string_at(program._module.get_function(SWITCH)(0), 8 * 13)
@@ -249,7 +249,7 @@ def test_one_profile_at_a_time(program: Executable, monkeypatch: pytest.MonkeyPa
 
 
 def test_calls_within_calls(program: Executable, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a kernel calls in turn counts there, and not twice."""
+    """Count calls inside of a kernel once, as part of that kernel."""
     depth: list[int] = []
 
     def again() -> None:
@@ -297,7 +297,7 @@ def test_bad_requests(program: Executable) -> None:
 
 
 def test_tables(program: Executable) -> None:
-    """Shortened to a width, which numbers and the least of names may exceed; whole else."""
+    """Shorten tables to a width, which numbers and a minimum of each name may exceed."""
     profile = program.profile("loops", ONES, 4, True, repeat=1)
     long = tuple(f"/model/layers.{index}/" + "x" * 200 + "end" for index in range(3))
     kernels = (dataclasses.replace(profile.kernels[0], nodes=long, kernel="k" * 70), *profile.kernels[1:])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs are refused unless they are the ones that are meant, or signed by whom they must be."""
+"""Programs are refused unless their digest or signature is right."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_signed(program: Path, keys: tuple[Path, Path]) -> None:
     assert works(runtime.load(program, verify_key=public, sha256=digest(program)))
     with pytest.raises(ArtifactError, match="SHA-256"):
         runtime.load(program, verify_key=public, sha256="1" * 64)
-    # By the library itself: what the signature says, and that another program would have another one.
+    # Check with the library itself that the signature covers this program, and that another program differs.
     mark, encoded = signature.read_text().split()
     signed = b"relax-mlir program, SHA-256: " + bytes.fromhex(digest(program))
     assert mark == "relax-mlir-ed25519" and base64.b64decode(encoded) == ed25519.Ed25519PrivateKey.from_private_bytes(
@@ -133,7 +133,7 @@ def test_somebody_elses_signature(program: Path, keys: tuple[Path, Path], tmp_pa
 def test_nothing_is_believed_before_the_check(
     program: Path, keys: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neither the manifest nor the code: a file that would run with a wrong signature is not even parsed."""
+    """Refuse a file with a wrong signature without parsing its manifest or code."""
 
     def parsed(*arguments: Any) -> Any:
         raise AssertionError("the file was read as a program")
@@ -148,7 +148,7 @@ def test_nothing_is_believed_before_the_check(
 
 
 def test_what_was_checked_is_what_runs(program: Path, keys: tuple[Path, Path]) -> None:
-    """A checked file is not mapped: who writes into it later changes nothing."""
+    """Copy a checked file instead of mapping it, so that later writes have no effect."""
     sign(program, keys[0])
     executable = runtime.load(program, verify_key=keys[1])
     with program.open("r+b") as file:
@@ -193,7 +193,7 @@ def test_signing_what_is_not_there(keys: tuple[Path, Path], tmp_path: Path) -> N
 
 
 def test_the_tools_sign_and_check(program: Path, keys: tuple[Path, Path], tmp_path: Path) -> None:
-    """relax-compile --sign, relax-run --verify-key and --sha256."""
+    """Run relax-compile --sign, relax-run --verify-key and --sha256."""
     from relax_mlir.tools import relax_compile, relax_run
 
     def outcome(tool: Any, *arguments: Any) -> tuple[int, str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""numpy's arrays as tensors and back: no copies, every element type, and what is refused."""
+"""numpy's arrays as tensors and back: no copies, every element type, and refusals."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_there_and_back_without_a_copy(name: str) -> None:
     assert back.dtype == array.dtype and back.shape == array.shape
     assert numpy.shares_memory(back, array)
     assert back.tobytes() == array.tobytes()
-    # What is exported under another name does not change the tensor.
+    # An export under another name does not change the tensor.
     assert str(passed.dtype) == name
 
 
@@ -65,7 +65,7 @@ def test_strides_stay() -> None:
 
 
 class Memory(bytearray):
-    """One that can be seen to die."""
+    """Memory that supports weak references, so that a test can see its end."""
 
 
 @pytest.mark.parametrize("name", ["bfloat16", "float32", "int4"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops that threads share: the same results for any number of them, errors, many callers, forks, limits."""
+"""Parallel loops: the same results for any number of threads, errors, many callers, forks, limits."""
 
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ class Time(ctypes.Structure):
 
 
 def meet(executable: rx.Executable, patience: float, steps: int = 2) -> list[int]:
-    """What each step's waiting came to: 0 where it met the other one."""
+    """Return sem_timedwait's result for each step: 0 where the thread met the other one."""
     semaphores = (ctypes.c_uint64 * (8 * steps))()
     addresses = [ctypes.addressof(semaphores) + 64 * step for step in range(steps)]
     for address in addresses:
@@ -155,14 +155,14 @@ def test_threads_work_at_the_same_time() -> None:
 
 
 def test_each_thread_has_a_part_of_a_loop() -> None:
-    """The caller the first half: step by step it meets who works on the other one."""
+    """Meet the other thread at each step: the caller runs the first half."""
     meeting().threads = 2
     for _ in range(5):
         assert meet(meeting(), 60, 8) == [0] * 8
 
 
 def test_idle_threads_sleep() -> None:
-    """What they look for the next loop, they look for microseconds."""
+    """Check that idle threads sleep after a few microseconds of looking for the next loop."""
     layer().threads = 4
     called(layer(), random(256, 256), random(256, 384))
     time.sleep(0.1)
@@ -223,7 +223,7 @@ func.func private @check(%a: memref<4000xi64>, %b: memref<4000xi64>) attributes 
 
 
 def test_the_first_failure_is_reported() -> None:
-    """That which one thread would have met, whichever comes first in time."""
+    """Report the failure of the lowest step, whichever thread fails first."""
     numbered = rx.compile(rx.Module.parse(NUMBERED), TARGET)
     numbered.threads = 4
     generator = numpy.random.default_rng(1)
@@ -281,7 +281,7 @@ def run(tmp_path: Path, code: str, **environment: str) -> subprocess.CompletedPr
                           text=True, timeout=300, env={**os.environ, **environment})  # fmt: skip
 
 
-#: CPython warns of a fork while threads run from 3.12 on: that it goes well is what is tried.
+#: From 3.12 on CPython warns of a fork while threads run; the test checks that such a fork works.
 FORKS = {"PYTHONWARNINGS": "ignore::DeprecationWarning"}
 
 
@@ -300,7 +300,7 @@ def test_after_a_fork_the_child_has_threads_of_its_own(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("what", ["fails", "finds"])
 def test_a_child_does_what_others_did_at_the_fork(tmp_path: Path, what: str) -> None:
-    """What threads held then, the lock of errors or that of the loader, would not be given back in the child."""
+    """Fork while other threads hold locks of errors and of the loader: a child could not release them."""
     code = """
         import signal, threading
         from relax_mlir.runtime.threads import working_threads
@@ -343,7 +343,7 @@ def test_a_process_ends_while_threads_look_for_work(tmp_path: Path) -> None:
 
 
 def test_a_system_that_has_no_threads_to_give(tmp_path: Path) -> None:
-    """There is no room for a thread's stack: the calling thread does it all."""
+    """Run in the calling thread if there is no memory for a thread's stack."""
     done = run(tmp_path, """
         import resource
         from relax_mlir.runtime.threads import working_threads
@@ -390,7 +390,7 @@ def test_a_variable_that_is_no_number_is_named(tmp_path: Path, said: str, shown:
 
 
 def relax_run(tmp_path: Path, *options: str, limit: Callable[[], None] | None = None) -> tuple[int, str]:
-    """Its exit code and standard error, in a process that `limit` was called in."""
+    """Return the exit code and standard error of a process after a call of `limit`."""
     path = tmp_path / "layer.rxa"
     layer().save(path)
     command = [str(Path(sys.executable).with_name("relax-run")), str(path), "--shape=arg0:200,256", *options]
@@ -412,7 +412,7 @@ def test_more_threads_than_cores_are_noted(tmp_path: Path) -> None:
 
 
 def test_a_system_without_threads_to_give_is_noted(tmp_path: Path) -> None:
-    """A thread's stack is as large as a process's may be, and there is no room for it."""
+    """Note that there is no memory for a thread's stack, which is as large as the process's limit."""
 
     def little_room() -> None:
         resource.setrlimit(resource.RLIMIT_STACK, (64 << 30, resource.RLIM_INFINITY))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Traces: what is in them and when, in whose row, and that they are what Perfetto reads."""
+"""Traces: their contents, times and rows, and that Perfetto reads them."""
 
 from __future__ import annotations
 
@@ -101,14 +101,14 @@ def test_a_program_without_kernels(program: Executable) -> None:
 
 
 def test_a_call_that_takes_no_times_is_as_before(program: Executable) -> None:
-    """Clocks and log are off after a trace, and a profile is as good as any."""
+    """Turn clocks and log off after a trace, so that a profile is right."""
     program.trace("main", ONES, 2)
     profile = program.profile("main", ONES, 2, repeat=1)
     assert {each.nodes[0]: each.calls for each in profile.kernels} == {"hook": 1, "in loop": 2}
 
 
 def test_calls_within_calls(program: Executable, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A kernel that calls the program: its calls are inside of it. One of them fails, which its caller takes."""
+    """Trace a kernel that calls the program, with a nested call that fails and is handled."""
     depth: list[int] = []
 
     def again() -> None:
@@ -174,7 +174,7 @@ def test_bad_requests(program: Executable) -> None:
 
 
 def test_code_of_an_older_release(program: Executable, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its switch takes any number but 0 for 1, and writes to no log."""
+    """Refuse an older program, whose switch treats any number but 0 as 1 and writes no log."""
     monkeypatch.setattr(EventLog, "address", 1)
     with pytest.raises(ArtifactError, match="keeps no log of its calls: it was compiled by an older release"):
         program.trace("main", ONES, 1)
@@ -190,7 +190,7 @@ def test_files(program: Executable, tmp_path: Path) -> None:
 
 
 def test_ranges_of_threads() -> None:
-    """Each of a shared loop is inside of its kernel, in the row of its thread."""
+    """Place each range of a parallel loop inside of its kernel, in the row of its thread."""
     module = rx.Module()
     with module.function("main", [rx.tensor((512, 512))]) as f:
         (x,) = f
@@ -211,7 +211,10 @@ def test_ranges_of_threads() -> None:
 
 
 def test_loops_that_run_at_the_same_time() -> None:
-    """Each is one range, or both where one thread is there first; kernels are in those that the caller runs."""
+    """Trace concurrent loops as one range each, or as one range if a single thread runs both.
+
+    Kernels are in the caller's loops.
+    """
     helper, random = onnx.helper, numpy.random.default_rng(0)
     weights = [
         onnx.numpy_helper.from_array(random.normal(size=size).astype("float32"), name)
@@ -232,7 +235,7 @@ def test_loops_that_run_at_the_same_time() -> None:
 
 
 def test_two_programs_at_the_same_time() -> None:
-    """Each has its own log, and its own thread."""
+    """Trace two programs with separate logs and threads."""
     programs = [rx.compile(rx.Module.parse(PROGRAM), opt_level=0) for _ in range(2)]
     barrier, found = threading.Barrier(2), {}
 
@@ -250,7 +253,7 @@ def test_two_programs_at_the_same_time() -> None:
     assert [len(found[number].events) for number in range(2)] == [3, 4]
 
 
-# ---- what becomes of records ----
+# ---- conversion of records ----
 
 
 def log_of(*records: tuple[int, int, int, int], room: int = 16) -> EventLog:
@@ -263,7 +266,7 @@ def log_of(*records: tuple[int, int, int, int], room: int = 16) -> EventLog:
 
 
 def test_ends_find_their_beginnings() -> None:
-    """What has begun and has not ended, since it failed, is forgotten with the one around it."""
+    """Drop spans that failed before their end, together with the surrounding span."""
     log = log_of(
         (BEGIN, 10, 100, 100), (BEGIN, 11, 110, 110), (KERNEL | 7 << 8, 10, 150, 150), (BEGIN, 12, 160, 160),
         (RANGE, 5, 161, 162), (KERNEL | 3 << 8, 12, 170, 170), (KERNEL | 3 << 8, 99, 180, 180),
@@ -287,7 +290,7 @@ def test_a_log_that_is_full(program: Executable, monkeypatch: pytest.MonkeyPatch
 
 
 def rows(*steps: tuple[int, int]) -> list[TraceEvent]:
-    """A part from 0 to 100 with steps."""
+    """Return the rows of a part from 0 to 100 with steps."""
     span = log_of((BEGIN, 1, 0, 0), (KERNEL, 1, 100, 100)).spans()
     made = _TraceRows([Site(0, "npu.f", ("n",), (), (), "", (), ())], {"npu.f": "npu"}, "")
     found = [(0, TimedStep(f"s{number}", (), *each)) for number, each in enumerate(steps)]
@@ -311,7 +314,7 @@ def test_no_events_of_a_row_overlap(steps: list[tuple[int, int]]) -> None:
 
 
 def test_rows_of_a_device() -> None:
-    """What rounding makes overlap is apart; launches are the caller's, copies too."""
+    """Separate events that overlap by rounding. Launches and copies are in the caller's row."""
     device, launch = 4, 5
     log = log_of(
         (BEGIN, 1, 10, 10), (launch, 1, 20, 20), (BEGIN, 2, 30, 30), (launch | 1 << 8, 2, 40, 40),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions of parts are watched: what they leave unwritten, and what they write into that they were to read."""
+"""Watched functions of parts: unwritten outputs, and writes to inputs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def tensors(*arrays: Any) -> list[Any]:
 
 
 def array(shape: Any, dtype: str) -> Any:
-    """int4 in bytes, as the runtime has it."""
+    """Return an array of zeros, with int4 in bytes like in the runtime."""
     return numpy.zeros(shape, "int8" if dtype == "int4" else dtype)
 
 
@@ -41,16 +41,14 @@ def test_an_output_that_is_not_written(dtype: str) -> None:
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_elements_that_are_not_written(dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if array(1, dtype).itemsize == 1:
-        monkeypatch.setenv(
-            VARIABLE, "1"
-        )  # any byte may be a result: only who asks for it has them looked at one by one
+        monkeypatch.setenv(VARIABLE, "1")  # any byte may be a result, so single bytes are checked on request only
     x, out = tensors(array((3, 5), dtype), array((3, 5), dtype))
     with pytest.raises(rx.RelaxError, match="it has left output 0 unwritten, from element 7 on"):
         watched(lambda x, out: numpy.from_dlpack(out).reshape(-1)[:7].fill(1), 1)(x, out)
 
 
 def test_results_of_bytes_are_computed_once() -> None:
-    """They hold any byte, those that outputs are filled with as well: that is no reason to call again."""
+    """Call once if a result has all bytes, including the fill value: this is no reason to call again."""
     calls = []
 
     def write(out: Any) -> None:
@@ -69,7 +67,7 @@ def test_halves_are_bits() -> None:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_whatever_is_written_is_written(dtype: str) -> None:
-    """All bits that there are, those that outputs are filled with before the call among them."""
+    """Write all bits, including the fill value of the outputs."""
     bits = numpy.frombuffer(b"\xf5\xff" * 8 + b"\x0a\x00" * 8 + bytes(range(256)), array(1, dtype).dtype)
     (out,) = tensors(numpy.zeros_like(bits))
     watched(lambda out: numpy.copyto(numpy.from_dlpack(out), bits), 0)(out)
@@ -77,7 +75,7 @@ def test_whatever_is_written_is_written(dtype: str) -> None:
 
 
 def test_what_has_no_elements_and_memory_to_work_in() -> None:
-    """Bytes behind other outputs may be memory that a function works in."""
+    """Ignore bytes after other outputs, which may be a workspace."""
     watched(lambda x, out: None, 1)(*tensors(numpy.zeros(0, "float32"), numpy.zeros((2, 0), "float32")))
     out, room = tensors(numpy.zeros(2, "float32"), numpy.zeros(64, "uint8"))
     watched(lambda out, room: numpy.from_dlpack(out).fill(1), 0)(out, room)
@@ -98,7 +96,7 @@ def program_of(function: Callable[..., Any]) -> Any:
 
 
 def test_later_calls_where_somebody_asks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An error names codegen, part, output and where the function is."""
+    """Name codegen, part, output and the function's location in the error."""
     a, calls = numpy.ones((4, 4), "float32"), []
 
     def late(x: Any, out: Any) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arguments of wrong types of functions that users call: an error that names the argument."""
+"""Arguments of wrong types in users' calls: the error names the argument."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "to_onnx: 'module'": rx.to_onnx,
     "passes run on a Module|grad: 'module'": lambda wrong: rx.grad(wrong, "main", wrt=["x"]),
     "grad: 'function'": lambda wrong: rx.grad(program(), wrong, wrt=["x"]),
-    "a schedule is of a Module or a PrimFunc": rx.Schedule,
+    "expected a Module or a PrimFunc for a schedule": rx.Schedule,
     "Schedule: 'trace'": lambda wrong: rx.Schedule(kernel(), trace=wrong),
     "there is no PrimFunc": lambda wrong: rx.Schedule(kernel()).show(wrong),
     "passes run on a Module": lambda wrong: rx.Pipeline("cse").run(wrong),
@@ -70,7 +70,7 @@ CALLS: dict[str, Callable[[Any], Any]] = {
     "runtime.load|load: 'path'": rx.runtime.load,
     "Conversion: 'max_rounds'|must be 1 or more": lambda wrong: rx.Conversion("c", max_rounds=wrong),
     "is no dialect name": rx.Dialect,
-    "codegens= is a list": lambda wrong: rx.Partition(codegens=wrong),
+    "codegens= expects a list": lambda wrong: rx.Partition(codegens=wrong),
 }
 
 
@@ -83,7 +83,7 @@ def test_an_argument_of_a_wrong_type_is_named(named: str, wrong: Any) -> None:
         CALLS[named](wrong)
 
 
-#: Bytes are what is parsed, numbers have an order.
+#: Bytes are a valid module to parse, and numbers are ordered.
 ALLOWED = {
     ("Module.function: 'inputs'|a function's name|an argument's type", bytes),
     ("Module.parse: 'source'", bytes),

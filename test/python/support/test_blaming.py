@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What functions of users raise: a RelaxError that says what was called, for which operator, at which line."""
+"""Exceptions in functions of users: a RelaxError names the function, the operator and the line."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _forgotten() -> Iterator[None]:
 
 
 def nosuch(thing: Any, *others: Any) -> Any:
-    """What users write by mistake."""
+    """Make a user's mistake: access a missing attribute."""
     return thing.nosuch
 
 
@@ -148,7 +148,7 @@ def conversion() -> None:
 
 @dataclass(frozen=True)
 class Failing(rx.Pass):
-    """Fails."""
+    """Pass that fails."""
 
     name: ClassVar[str] = "blamed-pass"
 
@@ -172,7 +172,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "gradient": (gradient, _PLACE + "the rule for the derivative of 'blamed.same': "),
     "late gradient": (late_gradient, _PLACE + "the rule for the derivative of 'blamed.same': "),
     "decomposition": (decomposition, _PLACE + "the decomposition of 'blamed.same': "),
-    "layout": (layout, _PLACE + "the rule of layouts of 'blamed.same': "),
+    "layout": (layout, _PLACE + "the layout rule of 'blamed.same': "),
     "schedule": (schedule, _PLACE + "schedule 'nosuch' of @exp: "),
     "converter": (converter, r"(?s).*blamed.Op .* the converter 'nosuch': "),
     "check": (check, _PLACE + r"pattern relax.exp\(\*\).*: nosuch: "),
@@ -204,7 +204,7 @@ def test_what_operators_say_in_a_rule_names_the_rule() -> None:
 
 
 def test_a_bug_of_ours_stays_what_it_is() -> None:
-    """A function of this project that raises is not its caller's fault."""
+    """Report an exception in this project's function as a bug, not as the caller's error."""
 
     def ours() -> None:
         raise KeyError("ours")

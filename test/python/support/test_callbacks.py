@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exceptions, and signals whose handlers raise, while MLIR calls Python: they come out as they are, and all goes on."""
+"""Exceptions, also from signal handlers, while MLIR calls Python: they are raised unchanged, and all else keeps
+working."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ VALID = """func.func @f(%a: tensor<2xf32>) -> tensor<2xf32> {
 }"""
 
 failing = rx.Dialect("failing")
-#: What the verifier of failing.call does.
+#: Actions of the verifier of failing.call.
 on_verify: list[Callable[[], None]] = []
 
 
@@ -45,7 +46,7 @@ failing.op("many", "*x", infer=lambda call: call.x[0])
 
 @pytest.fixture(autouse=True)
 def _raising_interrupts() -> Iterator[None]:
-    """Where tests run in the background, SIGINT is ignored."""
+    """Restore SIGINT, which is ignored where tests run in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     on_verify.clear()
@@ -54,7 +55,7 @@ def _raising_interrupts() -> Iterator[None]:
 
 
 def module_of_one() -> rx.Module:
-    """A module whose verification asks the operators, whatever was verified before."""
+    """Return a module with operators that verification visits, whatever was verified before."""
     module = rx.Module.parse(VALID)
     drop(id(module.context))
     return module
@@ -161,7 +162,7 @@ def test_what_a_walk_calls_may_raise(error: BaseException) -> None:
 
 
 class Full:
-    """A file on a full disk."""
+    """File on a full disk."""
 
     def write(self, data: Any) -> int:
         raise OSError(28, "No space left on device")

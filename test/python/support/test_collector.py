@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""When garbage is looked for after work that makes many objects."""
+"""Time of garbage collection after work that makes many objects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_mlir.support.collector import uncollected
 
 @contextmanager
 def looks() -> Iterator[list[str]]:
-    """The collector's looks inside."""
+    """Yield the list of the collector's runs inside of the context."""
     seen: list[str] = []
 
     def note(phase: str, info: dict[str, int]) -> None:
@@ -26,7 +26,7 @@ def looks() -> Iterator[list[str]]:
 
 
 def test_nothing_is_collected_inside_and_what_is_there_is_looked_at_behind() -> None:
-    """Garbage that large things hang on is not kept for as long as what stays."""
+    """Check that garbage that refers to large objects does not live as long as permanent objects."""
     gc.collect()
     with looks() as seen:
         with uncollected():

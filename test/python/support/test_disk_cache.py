@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The cache on disk: what is kept comes back, what is damaged does not, and it never grows over its limit."""
+"""Cache on disk: entries come back, damaged entries do not, and the size never exceeds the limit."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MEGABYTE = 1 << 20
 
 
 def entries(cache: DiskCache) -> list[Path]:
-    """All files that are kept, the oldest first."""
+    """Return all cached files, the oldest first."""
     files = [path for path in Path(cache.folder).rglob("*") if path.is_file() and path.name != "written"]
     return sorted(files, key=lambda path: path.stat().st_mtime_ns)
 
@@ -208,7 +208,10 @@ def test_the_folder_is_the_users_alone(tmp_path: Path) -> None:
 
 
 def test_a_user_without_a_home_has_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in containers: `~` would be a folder of that name, wherever the program is started."""
+    """Check that a user without a home has no cache, as in containers.
+
+    `~` would be a folder of that name in the current folder.
+    """
     for name in ("RELAX_MLIR_CACHE", "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os.path, "expanduser", lambda path: path)
@@ -260,7 +263,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pyte
     tmp_path.chmod(0o755)
     owner = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
-    if owner != 0:  # whose files are everybody's to trust
+    if owner != 0:  # everybody may trust the files of root
         with pytest.raises(RelaxError, match=rf"belongs to another user \({owner}\), and code from there is run"):
             DiskCache(tmp_path)
     found = os.stat
@@ -271,7 +274,7 @@ def test_a_folder_of_somebody_else_is_not_used(tmp_path: Path, monkeypatch: pyte
 
 
 def test_what_the_umask_gave_others_is_taken_back(tmp_path: Path) -> None:
-    """Folders of before, whose insides were private."""
+    """Restrict folders of earlier versions, in which only the files were private."""
     folder = tmp_path / "cache"
     DiskCache(folder).put("things", KEY, b"data")
     assert [stat.S_IMODE(each.stat().st_mode) for each in (folder, folder / disk_cache.FORMAT)] == [0o700, 0o700]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Daemon threads that still call or compile at the interpreter's end are refused; the exit status is the program's."""
+"""Daemon threads that still call or compile at the interpreter's end are refused. The exit status is the program's."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_thread_that_goes_on_asking_holds_nothing_up() -> None:
 
 @pytest.mark.slow
 def test_a_thread_that_is_refused_ends_with_its_error() -> None:
-    """As of any error, and not in the midst of it."""
+    """End with the error like after any other error, not in the middle of a call."""
     done = ended("""
 def go():
     while True:
@@ -92,7 +92,7 @@ while not rounds[0]:
 
 @pytest.mark.slow
 def test_the_program_itself_may_call_at_its_end() -> None:
-    """Threads have given their locks back, and the main thread's own exit functions still compute."""
+    """Call at the program's end: threads have released their locks, and exit functions still compute."""
     done = ended("""
 lock = threading.Lock()
 def work():

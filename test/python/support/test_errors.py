@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What exceptions say."""
+"""Text of exceptions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_other_exceptions_are_reported_with_their_kind() -> None:
     ],
 )
 def test_an_altered_error_is_of_the_same_kind(error: RelaxError) -> None:
-    """Also where the kind's constructor takes something else."""
+    """Alter an error whose constructor has other parameters."""
     other = error.altered(f"npu: {error.message}", location="npu.py:1")
     assert type(other) is type(error) and other.args == (f"npu: {error.message}",)
     assert str(other) == str(error).replace(f"{error.location}: " if error.location else "", "").replace(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What codegens hand to their runtimes: comes back as it was, and damaged bytes are refused in words."""
+"""Data from codegens to their runtimes: it comes back unchanged, and damaged bytes end in an error message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy
 import pytest
-from relax_mlir.support.external_bytes import Data, Function, packed, unpacked
+from relax_mlir.support.external_bytes import Data, PartFunction, packed, unpacked
 
 import relax_mlir as rx
 
@@ -24,7 +24,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Part:
-    functions: Mapping[str, Function[Step]]
+    functions: Mapping[str, PartFunction[Step]]
     blob: Data
     names: Sequence[str] = ()
 
@@ -32,7 +32,7 @@ class Part:
 def sample() -> Part:
     constants: Mapping[int, Any] = {1: numpy.arange(12, dtype="float32").reshape(3, 4), 2: numpy.zeros((0, 4), "int8")}
     steps = [Step("gemm", (3, 4), 2), Step("relu", ())]
-    return Part({"f": Function([0], constants, steps, [3])}, b"code", ["a", "b"])
+    return Part({"f": PartFunction([0], constants, steps, [3])}, b"code", ["a", "b"])
 
 
 def test_a_part_comes_back_as_it_was() -> None:
@@ -47,7 +47,7 @@ def test_a_part_comes_back_as_it_was() -> None:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_damaged_bytes_are_refused_in_words(seed: int) -> None:
-    """Nothing else is raised, whatever a byte of the text becomes, a type's name or a place included."""
+    """Check that no other exception is raised for any damaged byte of the text, including type names and offsets."""
     random, data = Random(seed), packed("npu", sample())
     text = data.rindex(b"}") + 1
     refused = 0

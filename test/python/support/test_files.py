@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files that are there whole or not at all, after a crash of the machine too."""
+"""Files that exist whole or not at all, also after a crash of the machine."""
 
 from __future__ import annotations
 

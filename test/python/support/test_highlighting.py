@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scripts in colours: every character is there once, as itself; what has a colour is what the colour is for."""
+"""Scripts in colours: every character appears once and unchanged, and colours mark the right kinds of words."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_marks_tell_the_pieces() -> None:
 def test_a_text_that_is_no_python_to_its_end_is_whole(end: str) -> None:
     text = f"# begun\nreturn R.exp(1)\n{end}"
     assert text_of(highlighted(text)) == text
-    # Python 3.12 looks at a text as a whole, and says what is wrong before it gives a part.
+    # Python 3.12 tokenizes the whole text, and raises an error before it yields the first token.
     assert coloured(text)[:2] in ([("comment", "# begun"), ("keyword", "return")], [])
 
 
@@ -82,7 +82,7 @@ def test_colours_can_be_read(background: str) -> None:
 
 
 def luminance(colour: str) -> float:
-    """As WCAG defines it."""
+    """Return the luminance that WCAG defines."""
     parts = [int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5)]
     red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules that one thread imports while other threads ask for what is in them."""
+"""Modules that one thread imports while other threads request their contents."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ LATER = 42
 
 @pytest.fixture
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """A package of this project whose module `slow` waits in its middle, and a registry of its functions."""
+    """Yield a package of this project with a module `slow` that waits in its middle, and a registry of its
+    functions."""
     package = "families_of_a_test"
     (tmp_path / package).mkdir()
     (tmp_path / package / "__init__.py").write_text("")
@@ -166,7 +167,7 @@ def test_a_python_without_the_lock_is_refused(name: str) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=PATIENCE)
     last = done.stderr.splitlines()[-1]
     assert last.startswith("ImportError: relax_mlir needs the global interpreter lock, and this free-threaded Python")
-    assert "use an ordinary build of Python" in last
+    assert "use a standard build of Python" in last
 
 
 def test_a_free_threaded_python_with_the_lock_is_not_refused() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""New names are those that are wanted, or the first free ones like them."""
+"""Fresh names: the requested name, or the first free one like it."""
 
 from __future__ import annotations
 

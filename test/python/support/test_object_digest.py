@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Hashes of what functions and objects do: whatever changes what a rule makes changes its hash."""
+"""Hashes of functions and objects: every change of a rule's results changes its hash."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plug-ins in this process: what they are called, and that each is imported once."""
+"""Plug-ins in this process: their names, and a single import of each."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Worker processes: what they make comes back, what kills them is reported, and none outlives its parent."""
+"""Worker processes: their results come back, crashes are reported, and no worker outlives its parent."""
 
 from __future__ import annotations
 
@@ -84,10 +84,10 @@ def run(pool: Pool, jobs: int, *calls: PoolCall) -> list[bytes]:
 
 
 def children() -> set[int]:
-    """The processes that this one has started."""
+    """Return the child processes of this one."""
     found = set[int]()
     for thread in Path("/proc/self/task").iterdir():
-        with contextlib.suppress(FileNotFoundError):  # it has ended since
+        with contextlib.suppress(FileNotFoundError):  # the process has ended since
             found |= set(map(int, (thread / "children").read_text().split()))
     return found
 
@@ -130,7 +130,7 @@ def test_early_starts(pool: Pool) -> None:
 
 
 def test_calls_that_begin_early(pool: Pool, tmp_path: Path) -> None:
-    """What a run wants of them is not done twice, whether it is done or under way; the rest is forgotten."""
+    """Reuse early calls that a run wants, finished or not, and forget the others."""
     begun = [tmp_path / name for name in ("wanted", "forgotten")]
     calls = [call("once", str(path).encode()) for path in begun]
     pool.prepare(2, "functions_of_test", calls)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Logs that are held back: of one thread and one package, at all of its loggers."""
+"""Delayed logs of one thread and one package, at all of its loggers."""
 
 from __future__ import annotations
 

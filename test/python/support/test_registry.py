@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The one registry: its order, what it refuses with both places, and its table."""
+"""Registry: its order, its refusals with both locations, and its table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Did-you-mean."""
+"""Did-you-mean suggestions."""
 
 from __future__ import annotations
 

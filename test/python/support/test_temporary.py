@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A full disk, a missing folder for temporary files, a limit of files' sizes: one exception, nothing is left over."""
+"""Full disk, missing folder for temporary files, limit of file sizes: one exception, and nothing is left over."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ except rx.RelaxError as error:
 
 
 def ran(limit: int, jobs: int, temporary_folder: Path, folder: Path) -> str:
-    """What the program prints, in a folder where it leaves nothing."""
+    """Return the output of the program, run in a folder that must stay empty."""
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(limit), str(jobs)],
         cwd=folder, capture_output=True, text=True, timeout=600,
@@ -49,14 +49,14 @@ def ran(limit: int, jobs: int, temporary_folder: Path, folder: Path) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_folder_that_is_missing(tmp_path: Path, jobs: int) -> None:
-    """Objects are made in memory."""
+    """Make objects in memory without a folder."""
     assert ran(0, jobs, tmp_path / "none", tmp_path) == "sums to 3.0\n"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_files_whose_size_is_limited(tmp_path: Path, jobs: int) -> None:
-    """LLVM ends the process in which it cannot write: that is another one then."""
+    """Compile in another process, since LLVM ends the process if it cannot write."""
     assert ran(1 << 20, jobs, tmp_path, tmp_path) == "sums to 3.0\n"
     output = ran(4096, jobs, tmp_path, tmp_path)
     assert output.startswith("refused: ") and "the process that made its code" in output

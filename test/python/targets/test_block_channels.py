@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is between convolutions works on their blocks of channels, and gives what onnxruntime gives."""
+"""Operators between convolutions work on blocks of channels, with onnxruntime's results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _norm(x: Any) -> Any:
     return relax.nn.instance_norm(x, relax.const(_SCALE), relax.const(_SHIFT), channel_axis=1, axes=[2, 3])
 
 
-#: By name what we do between two convolutions, and what onnxruntime does.
+#: Operators between two convolutions, by name: this project's and onnxruntime's.
 _BETWEEN: dict[str, tuple[Any, Any]] = {
     "max pool": (lambda x: relax.nn.max_pool2d(x, **_WINDOWS), lambda x: run_onnx("MaxPool", x, **_ONNX_WINDOWS)),
     "mean pool": (lambda x: relax.nn.avg_pool2d(x, **_WINDOWS), lambda x: run_onnx("AveragePool", x, **_ONNX_WINDOWS)),

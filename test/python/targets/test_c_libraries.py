@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""C functions that tensor programs call: how buffers are passed, and the libraries that targets and programs name."""
+"""C functions that tensor programs call: passing of buffers, and libraries of targets and programs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def folder() -> Path:
 
 
 def library(name: str, place: Path, source: str = SOURCE) -> Path:
-    """A library in a folder."""
+    """Compile a library in a folder."""
     assert COMPILER is not None
     (place / f"{name}.c").write_text(source)
     command = [COMPILER, "-O1", "-fPIC", "-shared", "-o", name, f"{name}.c"]
@@ -86,7 +86,7 @@ rx.register_tensor_intrin("acme.prim_func", tile, tile_in_c)
 
 @functools.cache
 def target(intrin: str, *libraries: str) -> str:
-    """One whose products are the intrinsic's."""
+    """Register a target with products by the intrinsic, and return its name."""
     name = f"acme{abs(hash((intrin, *libraries)))}"
     rx.register_target(rx.Target(name, parents=("llvm",), libraries=libraries, doc="A CPU with a library."))
 
@@ -119,13 +119,13 @@ def operands(rows: int) -> tuple[Any, Any]:
     return random.normal(size=(rows, 32)).astype("float32"), random.normal(size=(32, 48)).astype("float32")
 
 
-# ---- what C is given ----
+# ---- arguments of C functions ----
 
 
 @pytest.mark.parametrize("intrin", ["acme.emitted", "acme.prim_func"])
 @pytest.mark.parametrize("rows", [64, "n"])
 def test_an_intrinsic_that_calls_a_function(intrin: str, rows: Any) -> None:
-    """Of parts of larger buffers: with their strides."""
+    """Pass parts of larger buffers, with their strides."""
     main = rx.compile(product(rows), target(intrin, str(folder() / "libacme.so")))["main"]
     counter = ctypes.CDLL(str(folder() / "libacme.so")).acme_count
     for count in (64,) if rows == 64 else (64, 37):
@@ -136,7 +136,7 @@ def test_an_intrinsic_that_calls_a_function(intrin: str, rows: Any) -> None:
 
 
 def called(function: str, shape: Any, dtype: str, call: str) -> Any:
-    """A program that calls a function of the library, by a PrimFunc with one input."""
+    """Return a program that calls a function of the library from a PrimFunc with one input."""
     script = f"""
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -155,7 +155,7 @@ class Module:
 
 
 def test_how_buffers_are_passed() -> None:
-    """A pointer, and the strides of all dimensions but the last; .data is a pointer alone; numbers as they are."""
+    """Pass a pointer and the strides of all dimensions but the last, .data as a plain pointer, and numbers directly."""
     x = numpy.random.default_rng(3).normal(size=(2, 3, 4)).astype("float32")
     numpy.testing.assert_array_equal(called("acme_scale", x.shape, "float32", "X, T.float64(0.5), Y")(x), x / 2)
     numbers = numpy.arange(-4, 4, dtype="int8")
@@ -168,7 +168,7 @@ def test_how_buffers_are_passed() -> None:
 
 
 def test_elements_that_lie_apart_are_refused() -> None:
-    """C is given no stride between neighbours."""
+    """Refuse elements that are not contiguous: C receives no stride for the last dimension."""
     text = """
 func.func private @f(%x: memref<4x4xf32>, %y: memref<4xf32>) attributes {tir.prim_func} {
   %c = memref.subview %x[0, 1] [4, 1] [1, 1] : memref<4x4xf32> to memref<4xf32, strided<[4], offset: 1>>
@@ -222,7 +222,7 @@ def test_implementations_are_loops_with_their_schedules(steps: str) -> None:
 
 
 def run_elsewhere(program: Path, more: str = "", *, first: str = "", expect: int = 0) -> str:
-    """What a process that has loaded nothing yet says of a saved program."""
+    """Return the output of a saved program in a process that has loaded nothing yet."""
     code = f"""
 import numpy, relax_mlir.runtime as runtime
 {first}
@@ -242,7 +242,7 @@ def saved(place: Path, *libraries: str) -> Path:
 
 
 def test_next_to_the_programs_file(tmp_path: Path) -> None:
-    """However it was named; a pickled program finds it there, too."""
+    """Find a library next to the program under any name, also for a pickled program."""
     for name in ("libacme_here.so", str(folder() / "gone" / "libacme_here.so"), "./lib/libacme_here.so"):
         program = saved(tmp_path, name)
         assert read_artifact(program).libraries == ((name,), ("acme_mm16",))
@@ -281,7 +281,7 @@ def test_what_is_no_library_and_functions_that_it_lacks(tmp_path: Path) -> None:
 
 
 def test_functions_of_another_library_are_not_called_by_mistake(tmp_path: Path) -> None:
-    """The process finds the first one of a name."""
+    """Report a function of another library with the same name, which the process finds first."""
     program = saved(tmp_path, "libacme_here.so")
     library("libacme_here.so", tmp_path)
     library("libother.so", tmp_path)

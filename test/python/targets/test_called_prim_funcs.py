@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs that rules and ONNX converters call as scripts and tensor expressions give them."""
+"""PrimFuncs, as scripts or tensor expressions, that rules and ONNX converters call."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def tripled(a: T.handle, b: T.handle):
 
 @T.prim_func
 def running_sum(a: T.handle, b: T.handle):
-    """Loops over memory: each element is of the one before."""
+    """Compute a running sum by loops over memory: each element depends on the one before."""
     n = T.int64()
     A = T.match_buffer(a, (n, 16), "float32")
     B = T.match_buffer(b, (n, 16), "float32")
@@ -60,7 +60,7 @@ def squared() -> rx.Module:
 
 
 def operator(name: str, kernel: Any, operands: str = "x", results: int = 1) -> Any:
-    """An operator whose rule calls a kernel."""
+    """Declare an operator with a rule that calls a kernel."""
     infer = (lambda call: call.x) if results == 1 else (lambda call: [call.x] * results)
     listed = " ".join(f"y{number}" for number in range(results))
     made = DIALECT.op(name, operands, infer=infer, doc="A test's.", **({"results": listed} if results > 1 else {}))
@@ -96,7 +96,7 @@ def numbers(*shape: int) -> Any:
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("rows", [5, "n"])
 def test_rules_call_them(name: str, rows: Any) -> None:
-    """Twice: the module has it once."""
+    """Call the operator twice: the module has the kernel once."""
     module = program(lambda x: OPERATORS[name](OPERATORS[name](x)), rx.tensor((rows, 16)))
     main, expected = rx.compile(module)["main"], CASES[name][1]
     for count in (5,) if rows == 5 else (5, 0, 1):
@@ -114,7 +114,7 @@ def test_several_results_of_small_floats() -> None:
 
 
 def test_names_that_are_taken() -> None:
-    """A PrimFunc of the same name, and the graph's own."""
+    """Rename a PrimFunc if another one, or one of the graph, has the name."""
     x = te.placeholder((4, 16), name="X")
     other = operator("other", te.create_prim_func([x, te.compute((4, 16), lambda i, j: x[i, j] + 1.0, name="tripled")]))
     main = rx.compile(program(lambda x: other(OPERATORS["tripled"](x)), rx.tensor((4, 16))))["main"]
@@ -122,7 +122,7 @@ def test_names_that_are_taken() -> None:
 
 
 def converted(kernel: Any) -> Any:
-    """A model with one node, of which a converter makes a call."""
+    """Return a model of one node whose converter calls the kernel."""
 
     def convert(node: Any) -> Any:
         return node.call_tir(kernel, [node.tensor(0)], node.value(0).info)
@@ -157,7 +157,7 @@ func.func private @table(%x: tensor<8x2xf32>, %y: tensor<8x2xf32>) -> tensor<8x2
 
 
 def test_constants_come_along() -> None:
-    """They are not in the text of a function, but next to it."""
+    """Copy constants, which are next to a function's text, not in it."""
     table = numbers(8, 2)
     resources = f'{{-# dialect_resources: {{ builtin: {{ held: "0x40000000{table.tobytes().hex()}" }} }} #-}}'
     added = operator("added", rx.Module.parse(TEXT + resources))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory that kernels take: each allocation of every operator's kernels fails once, and nothing crashes or is lost."""
+"""Memory of kernels: each allocation of every operator's kernels fails once, without a crash or a leak."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ import corpus  # of the fuzzer: the operations in the lit tests
 _NAMES = {short: long for long, short in DTYPE_BY_NAME.items()} | {"i1": "bool"}
 _SIZE = 3  # of every symbol
 _SQUARE = rx.tensor((3, 4))
-#: What the lit tests have for tensors of unknown rank and for shapes as arguments only.
+#: Operators that the lit tests have only with tensors of unknown rank or with shapes as arguments.
 _MORE: dict[str, tuple[list[Any], Callable[..., Any]]] = {
     "relax.broadcast_to": ([rx.tensor((4,))], lambda x: relax.broadcast_to(x, (3, 4))),
     "relax.collapse_sum_to": ([_SQUARE], lambda x: relax.collapse_sum_to(x, (4,))),
@@ -53,7 +53,7 @@ def no_stack(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @functools.cache
 def samples() -> dict[str, list[Any]]:
-    """Operations by name, as the lit tests have them."""
+    """Return operations of the lit tests by name."""
     found: dict[str, list[Any]] = {}
     for sample in corpus.load().operations:
         found.setdefault(sample.name, []).append(sample)
@@ -61,7 +61,7 @@ def samples() -> dict[str, list[Any]]:
 
 
 def modules(name: str) -> list[rx.Module]:
-    """Functions that return an operator's results; those that have arguments for `arrays_for`."""
+    """Return functions that return an operator's results and whose arguments `arrays_for` supports."""
     if name in _MORE:
         infos, body = _MORE[name]
         return [module_with(infos, body)]
@@ -84,7 +84,7 @@ def module_of(sample: Any) -> rx.Module:
 
 
 def arrays_for(module: rx.Module) -> list[Any] | None:
-    """Arguments of `main`: floats at random, integers that any size has room for. None where numpy has no such."""
+    """Return arguments of `main`: random floats, small integers. Return None if numpy lacks a type."""
     function = next(op for op in operations_in(module.owner.operation) if op.name == "func.func")
     infos: list[Any] = [decode(argument.type) for argument in function.regions[0].blocks[0].arguments]
     arrays: list[Any] = []
@@ -103,13 +103,13 @@ def arrays_for(module: rx.Module) -> list[Any] | None:
 
 
 def _size(dim: Any) -> int:
-    """A size with the same number for each of its symbols, and for one without a name."""
+    """Return a size with the same number for each symbol and for unknown sizes."""
     text = re.sub(r"[A-Za-z_?]\w*", lambda word: word[0] if word[0] in ("min", "max") else str(_SIZE), str(dim or "?"))
     return int(eval(text))
 
 
 def takes_memory(module: rx.Module) -> bool:
-    """Whether a kernel of the module allocates."""
+    """Check whether a kernel of the module allocates memory."""
     copy = module.copy()
     try:
         rx.stages("llvm").until("bufferize").run(copy, "llvm")
@@ -126,7 +126,7 @@ _OPERATORS = sorted({rule.op for rule in rx.all_rules("llvm") if rule.op.startsw
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _OPERATORS)
 def test_no_memory_for_an_operator(name: str, no_stack: None) -> None:
-    """Each allocation fails once: it is a MemoryError or the right result, and all memory is given back."""
+    """Fail each allocation once: the result is a MemoryError or right, without a leak."""
     found = modules(name)
     assert found, f"{name}: no lit test has it with arguments that can be made here, and _MORE has none"
     for module in filter(takes_memory, found):
@@ -234,7 +234,7 @@ def test_what_is_too_large_for_the_stack_and_leaves_its_block_is_refused() -> No
         rx.compile(by_hand(body))
 
 
-# ---- PrimFuncs on tensors, whose memory upstream's bufferization makes ----
+# ---- PrimFuncs on tensors, with memory from upstream's bufferization ----
 
 _GENERIC = """linalg.generic {{indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
       iterator_types = ["parallel"]}} ins({0} : TYPE) outs({1} : TYPE) {{
@@ -246,7 +246,7 @@ _EMPTY = {"tensor<4xf32>": "tensor.empty() : tensor<4xf32>", "tensor<?xf32>": "t
 
 
 def carrying(type_: str, yielded: str) -> rx.Module:
-    """A kernel with a loop that carries two tensors on; each round makes another one."""
+    """Return a kernel with a loop that carries two tensors, and makes another one in each iteration."""
     doubled = _GENERIC.format("%p", "%e").replace("TYPE", type_)
     summed = _GENERIC.format("%r#0", "%o").replace("TYPE", type_)
     shown = type_.replace(">", ', #relax.sym<["n"]>>') if "?" in type_ else type_
@@ -291,7 +291,7 @@ def test_no_memory_for_what_a_loop_carries_on(type_: str, yielded: str, no_stack
 
 
 def test_no_memory_for_what_loops_of_a_graph_carry_on() -> None:
-    """What is made for a block to own is given back where the rest of it cannot be made."""
+    """Release the memory that a block owns if another allocation of the block fails."""
     module = rx.Module.parse(
         f"""
 func.func @main(%x: {VECTOR}, %k: i64) -> ({VECTOR}, {VECTOR}) {{
@@ -328,7 +328,7 @@ func.func @main(%x: {VECTOR}, %k: i64) -> ({VECTOR}, {VECTOR}) {{
 
 @pytest.mark.parametrize(("rows", "dtype"), [(2**40, "float32"), (2**60, "float32"), (2**62, "int8")])
 def test_rows_without_elements(rows: int, dtype: str) -> None:
-    """As much for a row's results as no memory holds, and as wraps around as a number of bytes."""
+    """Request more memory for a row's results than exists, with a number of bytes that wraps around."""
     body = relax.nn.softmax if dtype == "float32" else lambda x: relax.argsort(x, axis=0)
     executable = built([rx.tensor(("n", "m"), dtype)], body)
     with pytest.raises((MemoryError, ValueError), match=r"no room for a temporary of \d+ bytes|are too large"):
@@ -337,7 +337,7 @@ def test_rows_without_elements(rows: int, dtype: str) -> None:
 
 
 def test_a_temporary_whose_bytes_wrap_around() -> None:
-    """2^61 x 8 elements of 4 bytes are 0 bytes in 64 bits."""
+    """Allocate 2^61 x 8 elements of 4 bytes, which are 0 bytes in 64 bits."""
     body = """
   %long = arith.constant 2305843009213693952 : index
   %r = arith.muli %n, %long : index

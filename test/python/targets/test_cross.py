@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code for other CPUs: lesser ones of this machine's kind give right results, those of other kinds good objects."""
+"""Code for other CPUs: right results for older CPUs of this machine's kind, and good objects for other kinds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from relax_mlir.targets.llvm.objects.cpus import architectures, llvm_version
 import relax_mlir as rx
 from relax_mlir import relax
 
-# What the process that loads an object supplies: the C library, its mathematics, tvm-ffi.
+# Symbols of the process that loads an object: the C library, its mathematics, tvm-ffi.
 SUPPLIED = set(
     "malloc calloc aligned_alloc free memcpy memmove memset memcmp bcmp strlen snprintf abort madvise clock_gettime "
     "pthread_self pthread_mutex_lock pthread_mutex_unlock "
@@ -46,7 +46,7 @@ LESSER = ["generic", "x86-64-v2", "haswell"]
 
 
 def lesser(cpu: str) -> str:
-    """The target of an x86 CPU that this machine is at least as good as; else the test is skipped."""
+    """Return the target of an x86 CPU with no more features than this machine, or skip the test."""
     target = f"llvm{{cpu={cpu}}}"
     if not host_triple().startswith("x86_64") or not set(code_target(parse_target(target)).required) <= host_features():
         pytest.skip(f"this machine cannot run code for {cpu}")
@@ -67,7 +67,8 @@ def perceptron() -> rx.Module:
 
 
 def everything() -> rx.Module:
-    """Of each kind of operation something: narrow floats, functions, integers, conversions, sizes of the data."""
+    """Return a module with every kind of operation: narrow floats, functions, integers, conversions, data-dependent
+    sizes."""
     module = rx.Module()
     types = ("float16", "bfloat16", "float32", "float64", "int8", "uint64")
     with module.function("main", [rx.tensor(("n", 12), dtype) for dtype in types]) as f:
@@ -88,7 +89,7 @@ BITS = {"f16": (16, "half"), "bf16": (16, "bfloat"), "f32": (32, "float"), "f64"
 
 
 def special_bits(bits: int, mantissa: int) -> list[int]:
-    """Zeros, the smallest and largest numbers of each kind, infinities, NaNs of both kinds with payloads."""
+    """Return zeros, the smallest and largest numbers of each kind, infinities, and both kinds of NaN with payloads."""
     infinity = ((1 << (bits - 1 - mantissa)) - 1) << mantissa
     quiet = 1 << (mantissa - 1)
     one = (infinity >> 1) & infinity
@@ -98,7 +99,7 @@ def special_bits(bits: int, mantissa: int) -> list[int]:
 
 
 def object_with(type_: str, values: list[int]) -> bytes:
-    """An object that has these bits as a constant array of an element type, through both texts."""
+    """Return an object with these bits as a constant array of an element type, through both texts."""
     listed = ", ".join(f"0x{value:0{BITS[type_][0] // 4}X}" for value in values)
     count = len(values)
     text = f"llvm.mlir.global constant @g(dense<[{listed}]> : tensor<{count}x{type_}>) : !llvm.array<{count} x {type_}>"
@@ -181,7 +182,7 @@ def test_a_lesser_cpu_does_without_this_ones_instructions() -> None:
 
 
 def compiled_object(target: str, module: rx.Module | None = None, **options: Any) -> Any:
-    """What all object files of a program define together, and what they lack."""
+    """Return the symbols that all object files of a program define together, and those that they lack."""
     found = [read_object(code) for code in code_of(rx.compile(module or perceptron(), target, **options))]
     defined = frozenset[str]().union(*(each.defined for each in found))
     undefined = frozenset[str]().union(*(each.undefined for each in found))
@@ -213,7 +214,7 @@ def test_every_half(cpu: str) -> None:
 
 @pytest.mark.parametrize("source", ["float32", "float64"])
 def test_rounding_to_half(source: str) -> None:
-    """Every number that is one half, between two, or next to that, and what is too large or small."""
+    """Round every half, every tie and their neighbours, and values out of range."""
     halves = numpy.arange(0x7C00, dtype="uint16").view("float16").astype(source)
     ties = (halves[:-1] + halves[1:]) / 2
     limits = [65519.99, 65520, 65536, 1e30, numpy.inf, numpy.nan]
@@ -298,7 +299,7 @@ def test_the_same_code_at_each_level() -> None:
 
 @pytest.mark.parametrize("architecture", ["x86_64", "aarch64", "riscv64"])
 def test_llvm_knows_every_name(architecture: str, capfd: pytest.CaptureFixture[str]) -> None:
-    """It complains on standard error about others."""
+    """Check that LLVM knows every name: it writes unknown ones to standard error."""
     assert ".".join(map(str, llvm.llvm_version_info)) == llvm_version()
     llvm.initialize_all_targets()
     target = llvm.Target.from_triple(f"{architecture}-unknown-linux-gnu")

@@ -25,7 +25,7 @@ RANDOM = numpy.random.default_rng(11)
 
 
 class Cpu(NamedTuple):
-    """What code is made for, and what qemu calls a CPU that has it."""
+    """Target of the code, and qemu's name of a CPU that can run it."""
 
     target: str
     kind: str
@@ -55,7 +55,7 @@ def floats(*shape: int) -> Any:
 
 
 def module_of(make: Callable[..., Any], *given: Any) -> rx.Module:
-    """Of a function on tensors like these, whose first size is dynamic."""
+    """Return a module of a function on such tensors, with a dynamic first size."""
     module = rx.Module()
     types = [rx.tensor(("n", *each.shape[1:]), str(each.dtype)) for each in given]
     with module.function("main", types) as f:
@@ -69,7 +69,7 @@ def perceptron(x: Any) -> Any:
 
 
 def picture(x: Any) -> Any:
-    """Convolutions: over all channels, one row of pixels, each channel by itself; a norm and pools behind."""
+    """Return full, row-wise and depthwise convolutions, a norm and pools."""
     y = relax.nn.relu(relax.nn.conv2d(x, relax.const(floats(24, 6, 3, 3)), padding=(1, 1)))
     y = relax.nn.conv2d(y, relax.const(floats(24, 1, 3, 3)), padding=(1, 1), strides=(2, 2), groups=24)
     y = relax.nn.conv2d(y, relax.const(floats(16, 24, 1, 1)))
@@ -93,7 +93,7 @@ def products(dtype: str, sums: str) -> Callable[[Any], Any]:
 
 
 def mixed(x: Any) -> Any:
-    """Unsigned bytes by signed ones, as quantized models have them, and what rounds to bytes again."""
+    """Multiply unsigned by signed bytes like quantized models, and quantize the result."""
     total = relax.matmul(x, relax.const(narrow("int8", 40, 35)), out_dtype="int32")
     return relax.quantize(relax.astype(total, "float32"), relax.const(numpy.float32(3)), relax.const(numpy.int8(2)))
 
@@ -119,7 +119,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Any]] = {
 
 
 def built(module: rx.Module, cpu: Cpu, folder: Path) -> Path:
-    """A program for the CPU, with all that it needs in it."""
+    """Build a static program for the CPU."""
     (folder / "model.mlir").write_text(str(module))
     compile_ = [sys.executable, "-m", "relax_mlir.tools.relax_compile", "model.mlir", "--emit=obj", "-o", "model.o"]
     link = [
@@ -140,7 +140,7 @@ def built(module: rx.Module, cpu: Cpu, folder: Path) -> Path:
 
 
 def run(program: Path, cpu: Cpu, given: Any, like: Any) -> Any:
-    """What the program makes of an array; the result has the type of another one."""
+    """Run the program on an array. The result has the type of `like`."""
     code = {"i": 0, "u": 1, "f": 2}.get(given.dtype.kind, 4)
     head = numpy.array([code, given.itemsize * 8, given.ndim, *given.shape], "int64")
     (program.parent / "given").write_bytes(head.tobytes() + given.tobytes())

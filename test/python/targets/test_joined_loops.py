@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops over several unknown sizes become one: a batch of few rows each is as good as many rows."""
+"""Loops over several unknown sizes become one: a batch of few rows each is as fast as many rows."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_joined_once_and_not_copied() -> None:
     text = _bufferized()
     kernel = text[text.index("func.func private @fused_matmul_add") :]
     assert kernel.count("memref.collapse_shape %arg0 [[0, 1], [2]]") == 1
-    # The result is written where it belongs: nothing as large as it is allocated or copied.
+    # The result is written in its final place: nothing of its size is allocated or copied.
     assert "memref.copy" not in kernel
     assert "linalg.generic" not in kernel
     assert "memref.alloc(%" not in kernel

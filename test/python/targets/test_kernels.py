@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which functions of a program are kernels, and what goes with them."""
+"""Kernels of a program, and the functions that belong to them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ llvm.func @main() {{
 def test_the_ranges_of_a_kernels_loops_are_in_its_unit(
     also: str, kernels_taken: dict[str, bool], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Where no other codegen knows them; each kernel, and whether it has more functions with it."""
+    """Return each kernel, and whether it has further functions, which no other unit uses."""
     monkeypatch.setattr(kernels, "_LEAST_OPERATIONS", 1)
     with new_context(("llvm",)), ir.Location.unknown():
         _, *found = units.units_of(ir.Module.parse(RANGES.format(also)))

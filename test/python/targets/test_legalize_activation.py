@@ -66,7 +66,7 @@ def test_softplus_with_other_attributes() -> None:
 
 
 def test_softplus_below_a_high_threshold() -> None:
-    """exp of 89 and more is infinite in f32."""
+    """Compute softplus for 89 and more, where exp is infinite in f32."""
     x = numpy.float32([-120, -1, 0, 60, 88, 89, 110, 130])
     actual = run_op("relax.nn.softplus", x, threshold=120.0)
     numpy.testing.assert_allclose(actual, softplus(x.astype("float64"), threshold=120.0), rtol=1e-6, atol=1e-44)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """relax.astype between all element types, compiled and run, against numpy and ml_dtypes.
 
-Types of up to 16 bits are tried with every element they have; wider ones around everything that rounds or overflows.
+Types of up to 16 bits are tested with all of their elements, and wider types with values near roundings and overflows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def bits(name: str) -> int:
     return ml_dtypes.finfo(numpy_type(name)).bits if is_float(name) else ml_dtypes.iinfo(numpy_type(name)).bits
 
 
-# ---- what goes in ----
+# ---- inputs ----
 
 
 def every_element(name: str) -> Any:
@@ -51,19 +51,19 @@ def every_element(name: str) -> Any:
 
 @functools.cache
 def roundings() -> Any:
-    """Every number of each type of up to 16 bits and what is half-way between two, in f64."""
+    """Return all numbers of the types of up to 16 bits, and the ties between them, in f64."""
     values = [numpy.array([], "float64")]
     for name in ["float16", "bfloat16", *SMALL_FLOATS]:
         found = every_element(name).astype("float64")
         found = numpy.unique(found[numpy.isfinite(found)])
-        largest = found[-1] + (found[-1] - found[-2])  # what would come next
+        largest = found[-1] + (found[-1] - found[-2])  # the next number after the largest
         found = numpy.append(found, largest)
         values += [found, (found[1:] + found[:-1]) / 2]
     return numpy.unique(numpy.concatenate(values))
 
 
 def floats(name: str) -> Any:
-    """Numbers where something is rounded or overflows, and their neighbours; random bits."""
+    """Return numbers at roundings and overflows, their neighbours, and random bits."""
     powers = 2.0 ** numpy.arange(65)
     limits = numpy.concatenate([powers + delta for delta in (-1, -0.5, 0, 0.5, 1)])
     centre = numpy.concatenate([roundings(), limits, -limits]).astype(name)
@@ -95,11 +95,11 @@ def inputs(name: str) -> Any:
     return floats(name) if is_float(name) else integers(name)
 
 
-# ---- what is to come out ----
+# ---- expected results ----
 
 
 def as_odd_f32(exact: Any) -> Any:
-    """f32 that rounds further as the exact number (in longdouble) does: not the nearest one, but the odd neighbour."""
+    """Round exact numbers (in longdouble) to odd f32, so that a second rounding is right."""
     nearest = exact.astype("float32")
     cut = numpy.where(numpy.abs(nearest.astype("longdouble")) > numpy.abs(exact), numpy.nextafter(nearest, 0), nearest)
     cut = cut.astype("float32")
@@ -125,7 +125,7 @@ def expected_float(values: Any, source: str, target: str) -> Any:
 
 
 def expected_integer(values: Any, target: str) -> Any:
-    """Towards zero, limited; NaN is 0."""
+    """Truncate and saturate. NaN is 0."""
     limits = ml_dtypes.iinfo(numpy_type(target))
     exact = numpy.trunc(numpy.nan_to_num(values.astype("float64").astype("longdouble"), nan=0))
     limited = numpy.clip(exact, numpy.longdouble(int(limits.min)), numpy.longdouble(int(limits.max)))
@@ -161,12 +161,12 @@ def check(actual: Any, wanted: Any, values: Any) -> None:
     assert not len(where), f"of {values[where]}: {actual[where]} instead of {wanted[where]}"
 
 
-# Vectorized and optimized are some of them: that is what would make use of anything undefined.
+# Some types are compiled with vectors and optimization, which would exploit undefined behaviour.
 OPTIMIZED = ("bool", "int4", "int64", "bfloat16", "float32", "float64", "float8_e4m3fn")
 
 
 def converted(values: Any, source: str, targets: list[str]) -> list[Any]:
-    """The values as each of the types."""
+    """Return the values converted to each of the types."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n",), source)]) as f:
         (x,) = f
@@ -187,7 +187,7 @@ def test_every_type(source: str) -> None:
 
 
 def test_one_rounding_from_f64_and_integers() -> None:
-    """What would be rounded otherwise if f32 came in between."""
+    """Convert values that would be rounded otherwise by way of f32."""
     values = numpy.array([1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-8 - 2.0**-40, 1 + 2.0**-4 + 2.0**-40])
     bf16, f8 = converted(values, "float64", ["bfloat16", "float8_e4m3fn"])
     numpy.testing.assert_array_equal(bf16.astype(float), [1 + 2.0**-7, 1, 1 + 2.0**-4])
@@ -250,7 +250,7 @@ def test_bits_as_those_of_every_type_of_the_size(size: int) -> None:
 
 
 def test_bits_join_what_is_around_them() -> None:
-    """The sign of a float by its bits, in one loop with arithmetic before and behind."""
+    """Return the sign of a float by its bits, in one loop with arithmetic before and after."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n",), "f32")]) as f:
         negated = rx.relax.bitcast(rx.relax.negative(*f), dtype="uint32")

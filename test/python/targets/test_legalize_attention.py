@@ -28,7 +28,7 @@ def ran(name: str, *arguments: Any, **options: Any) -> Any:
 
 
 def of_onnx(query: Any, key: Any, value: Any, bias: Any = None, scale: float | None = None, **masked: Any) -> Any:
-    """onnxruntime has the heads before the lengths, and a head of key and value for the same heads of query."""
+    """Return onnxruntime's result, which has heads before lengths, and the same heads for keys and queries."""
     heads = query.shape[2]
     key, value = (numpy.repeat(each, heads // each.shape[2], 2) for each in (key, value))
     arrays = [numpy.ascontiguousarray(each.transpose(0, 2, 1, 3), "float32") for each in (query, key, value)]
@@ -88,7 +88,7 @@ SYMBOLS = (("b", "q", "h", "d"), ("b", "k", "g", "d"), ("b", "k", "f", "e"))
 @draws(40)
 @given(st.integers(1, 2), st.integers(1, 6), st.integers(0, 6), st.sampled_from(HEADS), st.integers(1, 5))
 def test_symbolic_sizes(batch: int, queries: int, extra: int, heads: Any, size: int) -> None:
-    """One kernel for all."""
+    """Run one kernel for all sizes."""
     arrays = operands(batch, queries, queries + extra, heads, size, 3, "float32")
     options = {"causal_mask": "BottomRight", "window_size": 3}
     close(ran("attention", *arrays, symbols=SYMBOLS, **options), of_onnx(*arrays, **options))
@@ -247,14 +247,14 @@ def test_several_blocks(lengths: tuple[int, int], options: Any, symbols: Any) ->
 
 @pytest.mark.parametrize("shape", [(2, 2, 130, 300), (1, 1, 130, 300), (2, 1, 1, 300)], ids=str)
 def test_bias_of_several_blocks(shape: Any) -> None:
-    """Some keys are hidden, and all of a block of them."""
+    """Mask some keys, and all of a block of them."""
     arrays, bias = operands(2, 130, 300, (2, 1, 1), 4, 3, "float32"), 3 * normal(*shape, seed=9)
     bias[..., 128:256] = bias[..., ::7] = -numpy.inf
     close(ran("attention_bias", *arrays, bias), in_doubles(*arrays, bias))
 
 
 def test_larger_scores_come_later() -> None:
-    """What has been added up is scaled down again and again."""
+    """Rescale the sums repeatedly, since later scores are larger."""
     query, key, value = operands(1, 70, 600, (1, 1, 1), 4, 3, "float32")
     key *= numpy.linspace(0, 60, 600, dtype="float32")[:, None, None]
     actual = ran("attention", query, key, value)
@@ -275,7 +275,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
 
 @pytest.mark.slow
 def test_blind_queries_give_nan_where_softmax_does() -> None:
-    """In one piece, in blocks, one by one; not where there are no keys: a product of nothing is zeros."""
+    """Give NaN in one piece, in blocks and one by one, but zeros without keys: an empty sum is zero."""
     for queries, keys, symbols in ((5, 3, ()), (70, 40, ()), (300, 280, ()), (70, 40, SYMBOLS), (5, 3, SYMBOLS)):
         query, key, value = operands(1, queries, keys, (2, 2, 2), 4, 4, "float32")
         options = {"causal_mask": "BottomRight", "blind": "nan", "symbols": symbols}
@@ -292,7 +292,7 @@ KEPT = (("b", "q", "h", "d"), ("b", "g", "rows", "d"), ("b", "f", "rows", "e"))
 
 
 def kept(batch: int, queries: int, rows: int, heads: Any, size: int = 8, width: int = 6) -> list[Any]:
-    """Heads before rows, as caches have them; what is behind the rows that count is never read."""
+    """Return operands with heads before rows, as in caches. Rows beyond the valid ones are never read."""
     query, key, value = operands(batch, queries, rows, heads, size, width, "float32")
     return [query, *(numpy.ascontiguousarray(each.transpose(0, 2, 1, 3)) for each in (key, value))]
 
@@ -314,7 +314,7 @@ def of_rows(query: Any, key: Any, value: Any, length: int, *bias: Any, **options
     ids=str,
 )
 def test_first_rows_of_a_cache(queries: int, options: Any, heads: Any) -> None:
-    """Of several lengths, by a program for each number of queries and one for any."""
+    """Read the first rows of caches, by a program for each number of queries and one for any."""
     arrays = kept(2, queries, 310, heads)
     for each in arrays[1:]:
         each[:, :, 300:] = numpy.nan
@@ -392,7 +392,7 @@ def body_of_attention(length: int) -> str:
 
 
 def test_attention_is_two_contractions() -> None:
-    # What few queries have so far is made smaller where a larger score comes.
+    # A few queries rescale their sums when a larger score comes.
     for text, powers in ((body_of_attention(7), 2), (body_of_attention(8), 1)):
         assert text.count('["parallel", "parallel", "reduction"]') == 2
         assert text.count("tir.exp") == powers and "tensor.extract " not in text and "tir.assert" not in text

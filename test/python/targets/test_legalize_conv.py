@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions and transposed ones, legalized by the default rules, compiled for llvm and run, against onnxruntime."""
+"""Direct and transposed convolutions, legalized by default rules and compiled for llvm, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def normal(*shape: int, dtype: Any = "float32", seed: int = 3) -> Any:
 
 
 def of_onnx(name: str, data: Any, weight: Any, **attributes: Any) -> Any:
-    """onnxruntime's result for a relax operator's attributes, in the default layouts."""
+    """Return onnxruntime's result for a relax operator's attributes, in the default layouts."""
     rank = data.ndim - 2
     padding = attributes.get("padding", (0,))
     renamed = {
@@ -109,7 +109,7 @@ def moved(array: Any, source: str, target: str) -> Any:
 
 
 def blocked(array: Any, axis: int, block: int) -> Any:
-    """The array with a dimension in blocks, which become the last dimension; zeros fill up the last one."""
+    """Return the array with a dimension in blocks, which become the last dimension. Zeros fill the last block."""
     missing = -array.shape[axis] % block
     full = numpy.pad(array, [(0, missing if each == axis else 0) for each in range(array.ndim)])
     split = full.reshape(*full.shape[:axis], -1, block, *full.shape[axis + 1 :])
@@ -180,7 +180,7 @@ def test_integers(dtype: str, weight_dtype: str, out_dtype: Any) -> None:
 @pytest.mark.parametrize("out_dtype", [None, "float32", "float16"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 def test_floats_are_summed_wide(dtype: str, out_dtype: Any) -> None:
-    """Thousands of terms: in narrow floats the sum would stop growing."""
+    """Sum thousands of terms, for which narrow sums would stop growing."""
     kind = getattr(ml_dtypes, dtype, dtype)
     data, weight = positive(1, 300, 3, 4).astype(kind), positive(2, 300, 3, 3).astype(kind)
     expected = of_onnx("conv2d", data.astype("float32"), weight.astype("float32"))
@@ -190,7 +190,7 @@ def test_floats_are_summed_wide(dtype: str, out_dtype: Any) -> None:
 
 
 def positive(*shape: int) -> Any:
-    """Numbers whose sums lose no digits to each other."""
+    """Return positive numbers, so that sums have no cancellation."""
     return numpy.abs(normal(*shape)) + 0.5
 
 
@@ -223,7 +223,7 @@ sizes = st.integers(1, 7)
 @draws(40)
 @given(st.integers(0, 2), sizes, sizes, sizes, sizes, st.integers(1, 4), st.integers(1, 3))
 def test_symbolic_sizes(batch: int, inner: int, outer: int, height: int, width: int, kh: int, kw: int) -> None:
-    """One kernel for all."""
+    """Run one kernel for all sizes."""
     height, width = height + 2 * kh, width + kw
     data, weight = normal(batch, inner, height, width), normal(outer, inner, kh, kw, seed=4)
     actual = ran("conv2d", data, weight, symbols=DYNAMIC, strides=(1, 2), padding=(2, 1, 0, 1), dilation=(2, 1))
@@ -232,7 +232,7 @@ def test_symbolic_sizes(batch: int, inner: int, outer: int, height: int, width: 
 
 
 def scipy_conv(data: Any, weight: Any, padding: Any, strides: Any, dilation: Any) -> Any:
-    """For sizes that onnxruntime does not take, such as no batch."""
+    """Return scipy's result, for sizes that onnxruntime refuses, such as an empty batch."""
     kernel = numpy.zeros(
         [*weight.shape[:2], *((k - 1) * d + 1 for k, d in zip(weight.shape[2:], dilation, strict=True))]
     )
@@ -266,7 +266,7 @@ class Case(NamedTuple):
 
 @st.composite
 def padded_cases(draw: Any) -> Case:
-    """Windows that lie in the padding mostly, or may do so."""
+    """Draw windows that lie mostly in the padding, or may do so."""
     rank, groups = draw(st.integers(1, 3)), draw(st.sampled_from([1, 1, 2, 3]))
     along = [
         (
@@ -351,7 +351,7 @@ def test_nothing_in_the_padding() -> None:
 
 @pytest.mark.parametrize("size", [(4, 6), ("h", "w")], ids=str)
 def test_memory_does_not_grow_with_the_padding(size: Any) -> None:
-    """Nor does the work: what a tap meets is at most the data."""
+    """Check that neither memory nor work grows with the padding: each tap reads at most the data."""
     module = rx.Module()
     with module.function("main", [rx.tensor((1, 32, *size)), rx.tensor((8, 32, 3, 3))]) as f:
         f.returns(rx.relax.nn.conv2d(*f, padding=500, dilation=500))
@@ -365,7 +365,7 @@ def test_memory_does_not_grow_with_the_padding(size: Any) -> None:
 
 @st.composite
 def short_rows(draw: Any) -> Case:
-    """Rows that fill vectors badly, and enough products to sum."""
+    """Draw rows that fill vectors badly, with enough products to sum."""
     rank, groups = draw(st.sampled_from([2, 2, 3])), draw(st.sampled_from([1, 1, 3]))
     along = [(draw(st.integers(2, 3)), 2, 1, 1, 0)] * (rank - 2)
     along.append((draw(st.integers(2, 6)), draw(st.integers(1, 3)), draw(st.integers(1, 2)), *draw(_BORDER)))
@@ -401,7 +401,7 @@ def reads_of(*shapes: tuple[int | str, ...], **attributes: Any) -> str:
 def test_where_rows_are_joined() -> None:
     joined = "(d0, d3, d2 + d4 * 19 + d5)"
     assert joined in reads_of((1, 64, 17, 17), (8, 64, 3, 3), padding=1)
-    # Few products, rows that are whole vectors, strides, dynamic sizes: as they are.
+    # A few products, rows of whole vectors, strides and dynamic sizes stay unchanged.
     assert joined not in reads_of((1, 4, 17, 17), (8, 4, 3, 3), padding=1)
     for width, others in ((16, {}), (62, {}), (17, {"strides": 2})):
         text = reads_of((1, 64, 17, width), (8, 64, 3, 3), padding=1, **others)

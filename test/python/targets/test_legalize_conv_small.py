@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions of batches of small pictures, compiled for llvm and run, against onnxruntime.
+"""Convolutions of batches of small images, compiled for llvm and run, against onnxruntime.
 
-Steps go over several rows and pictures, and taps that meet padding alone are left out.
+Steps cover several rows and images, and taps that meet only padding are skipped.
 """
 
 from __future__ import annotations
@@ -52,7 +52,10 @@ def cases(draw: Any) -> Case:
 @given(cases(), st.booleans(), st.sampled_from(["llvm", "llvm{vector-bytes=16 caches=1K,4K}"]))
 @draws(40)
 def test_small_pictures(case: Case, is_open: bool, target: str) -> None:
-    """In blocks of channels where these are vectors; small caches hold no weights, so that pictures come later."""
+    """Compute in blocks of channels if these are vectors.
+
+    Weights exceed small caches, so that images are the inner loop.
+    """
     (inputs, outputs), batch = case.channels, case.batch
     data, weight = normal(batch, inputs, *case.places), normal(outputs, inputs // case.groups, *case.taps, seed=4)
     module = rx.Module()
@@ -76,7 +79,7 @@ def test_small_pictures(case: Case, is_open: bool, target: str) -> None:
     ],
 )
 def test_taps_that_meet_padding_alone_are_not_multiplied(size: int, options: dict[str, Any], met: Any) -> None:
-    """An infinity among them would make NaN of zeros."""
+    """Skip taps in the padding: an infinite weight would turn their zeros into NaN."""
     first, last = met
     data, weight = normal(2, 3, size, size), numpy.full((4, 3, 3, 3), numpy.inf, "float32")
     weight[:, :, first : last + 1, first : last + 1] = normal(4, 3, last - first + 1, last - first + 1, seed=4)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions by strides that no vector is read with, compiled for llvm and run, against onnxruntime."""
+"""Convolutions with strides for which no vector loads exist, compiled for llvm and run, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def normal(*shape: int, seed: int = 3) -> Any:
 @pytest.mark.parametrize(("taps", "stride"), [(10, 5), (5, 5), (15, 6), (4, 8), (3, 3), (7, 4)])
 @pytest.mark.parametrize("shape", [(2, 3, 41), (1, 2, 3, 33)])
 def test_long_strides(taps: int, stride: int, shape: tuple[int, ...]) -> None:
-    """Rows by phases, where a divisor of taps and stride leaves a stride of 1 or 2; padded, or of open sizes."""
+    """Split rows by phases if a divisor of taps and stride leaves a stride of 1 or 2; padded, or of dynamic sizes."""
     others = (1,) * (len(shape) - 3)
     data, weight = normal(*shape), normal(5, shape[1], *others, taps, seed=4)
     name, strides = f"relax.nn.conv{len(shape) - 2}d", (*others, stride)

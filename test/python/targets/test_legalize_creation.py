@@ -36,7 +36,7 @@ def ran(name: str, *arguments: Any, **options: Any) -> Any:
 
 @functools.lru_cache(maxsize=64)
 def with_scalars(name: str, dtypes: tuple[Any, ...], attributes: tuple[tuple[str, Any], ...]) -> Any:
-    """The operator as a function of scalars, and of arrays where a shape stands instead of an element type."""
+    """Return the operator as a function of scalars, and of arrays where a shape is given instead of an element type."""
     infos = [ScalarInfo(dtype) if isinstance(dtype, str) else dtype for dtype in dtypes]
     module = rx.Module()
     with module.function("main", infos) as f:
@@ -55,7 +55,7 @@ def with_run_time_scalars(name: str, *scalars: Any, **attributes: Any) -> Any:
 
 @pytest.mark.parametrize("value", [7, -2.5, True])
 def test_a_scalar_as_a_tensor(value: Any) -> None:
-    """Known when the program is compiled, and when it runs."""
+    """Pass a scalar at compile time and at run time."""
     for result in (ran("scalar_to_tensor", value), with_run_time_scalars("scalar_to_tensor", value)):
         numpy.testing.assert_array_equal(result, numpy.array(value), strict=True)
 

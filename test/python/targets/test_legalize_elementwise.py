@@ -36,7 +36,7 @@ def integers(dtype: str) -> Any:
 
 
 def pairs(values: Any) -> tuple[Any, Any]:
-    """Every value against every other of the first 16, and the rest at random."""
+    """Return all pairs of the first 16 values, and random pairs of the rest."""
     left, right = numpy.meshgrid(values[:16], values[:16])
     rest = values[16:]
     return numpy.concatenate([left.ravel(), rest]), numpy.concatenate([right.ravel(), rest[::-1]])
@@ -77,7 +77,7 @@ def test_one_float(name: str, dtype: str) -> None:
 
 
 def divided(left: Any, right: Any) -> Any:
-    """Towards zero; by zero it is zero, and the lowest number by -1 wraps around."""
+    """Divide with truncation: by zero gives zero, and the lowest number by -1 wraps around."""
     safe = numpy.where(right == 0, 1, right)
     quotient = [
         int(abs(int(a)) // abs(int(b))) * (-1 if (a < 0) != (b < 0) else 1) for a, b in zip(left, safe, strict=True)
@@ -118,7 +118,7 @@ def test_two_floats(name: str, dtype: str) -> None:
     ],
 )
 def test_quotients_are_rounded_down_alone(dtype: str, left: float, right: float, expected: float) -> None:
-    """65.98, 11.97, 2499.9999 and 9.9999 would be rounded up to the type first."""
+    """Floor exact quotients such as 65.98 and 2499.9999, which would be rounded up to the type first."""
     x, y = (numpy.array([number], numpy_type(dtype)) for number in (left, right))
     assert numpy.floor(x / y)[0] == expected + 1
     assert ran("floor_divide", x, y)[0] == expected
@@ -214,7 +214,7 @@ def test_power_atan2_and_fma() -> None:
 @pytest.mark.parametrize("exponent", (2.0, 3.0, 0.5, -0.5, -1.0, 1.5))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_power_of_a_known_exponent(exponent: float, dtype: str) -> None:
-    """Which may be a product or a root; numpy's are of arrays, or -0 and -infinity would be taken for others'."""
+    """Compute powers as products or roots. numpy's power gets arrays, because of other results for -0 and -infinity."""
     values = floats(dtype)
     wide = values.astype("float64")
     module = rx.Module()
@@ -230,7 +230,7 @@ def test_power_of_a_known_exponent(exponent: float, dtype: str) -> None:
 
 @pytest.mark.parametrize("length", (1, 15, 16, 64, 67, 200))
 def test_truth_values_in_vectors(length: int) -> None:
-    """Of whole vectors and parts of one, by rows, columns and steps of two, of sizes known and open."""
+    """Compute in whole and partial vectors, by rows, columns and steps of two, for known and dynamic sizes."""
     random = numpy.random.default_rng(length)
     x, y = random.normal(size=(2, 5, length)).astype("float32")
     x[0, 0] = numpy.nan
@@ -257,7 +257,7 @@ def test_sign(dtype: str) -> None:
 
 
 def test_sign_of_a_type_without_zero() -> None:
-    """The smallest number of f8E8M0FNU is what 0.0 is rounded to."""
+    """Round 0.0 to the smallest number of f8E8M0FNU."""
     values = numpy.array([0, 1, 127, 254, 255], "uint8").view(numpy_type("float8_e8m0fnu"))
     assert ran("sign", values).view("uint8").tolist() == [127, 127, 127, 127, 255]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes known to be 0: slices and borders of nothing begin where the tensor ends, which MLIR refuses to read."""
+"""Sizes known to be 0: slices and borders of empty tensors begin at the tensor's end, where MLIR refuses reads."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CASES: list[tuple[str, list[Shape], Callable[..., Any], Shape]] = [
     ("name", "shapes", "body", "expected"), CASES, ids=lambda each: None if callable(each) else str(each)[:40]
 )
 def test_known_to_be_empty(name: str, shapes: list[Shape], body: Callable[..., Any], expected: Shape) -> None:
-    """As where the sizes turn out to be 0 only when the program runs."""
+    """Compare with sizes that are 0 only at run time."""
     inputs = [numpy.ones(shape, "float32") for shape in shapes]
     result = array(built([rx.tensor(shape) for shape in shapes], body)["main"](*inputs))
     assert result.shape == expected, name

@@ -50,7 +50,7 @@ def random(shape: Sequence[int], dtype: str = "float32", seed: int = 0) -> Any:
 
 # ---- resize ----
 def resized(x: Any, size: Sequence[int], **options: Any) -> Any:
-    """onnxruntime's, of f32."""
+    """Return onnxruntime's result in f32."""
     names = {"method": "mode", "rounding_method": "nearest_mode", "cubic_alpha": "cubic_coeff_a",
              "cubic_exclude": "exclude_outside"}  # fmt: skip
     roi = options.pop("roi", None)
@@ -98,7 +98,7 @@ def test_cropping(method: str, roi: Any) -> None:
 
 
 def coordinate(mode: str, x: int, size: int, count: int) -> Fraction:
-    """ONNX's definitions."""
+    """Return the coordinate by ONNX's definitions."""
     scale = Fraction(count, size)
     if mode == "align_corners":
         return Fraction(x * (size - 1), count - 1) if count > 1 else Fraction(0)
@@ -145,7 +145,7 @@ def test_nearest_is_exact(mode: str, rounding: str) -> None:
 @pytest.mark.parametrize("rounding", ["", *ROUNDINGS])
 @pytest.mark.parametrize("mode", [mode for mode in MODES if mode != "tf_crop_and_resize"])
 def test_several_times_as_large(mode: str, rounding: str) -> None:
-    """Of known sizes: each element comes several times in its place, or where the rounding has it."""
+    """Resize images of known sizes: each element is repeated in its place, or as the rounding says."""
     options = {"method": "nearest_neighbor", "coordinate_transformation_mode": mode, "rounding_method": rounding}
     x = numpy.arange(2 * 3 * 5 * 4, dtype="int32").reshape(2, 3, 5, 4)
     for height, width in [(10, 12), (5, 8), (15, 4)]:
@@ -164,7 +164,7 @@ def test_copies_are_converted_and_keep_their_layout() -> None:
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "float64"])
 @pytest.mark.parametrize("width", [24, 22, 9])
 def test_copies_side_by_side(width: int, dtype: str) -> None:
-    """Vectors of copies, of which rows are whole numbers or not."""
+    """Copy elements side by side, with rows of whole and partial vectors."""
     x = (random((2, 3, 4, width)) * 99).astype(dtype)
     options = {"coordinate_transformation_mode": "asymmetric", "rounding_method": "floor"}
     for times in (2, 3, 4):
@@ -290,7 +290,7 @@ def test_regions_that_are_nowhere(bound: float, method: str) -> None:
 
 # ---- grid_sample ----
 def sampled(x: Any, grid: Any, method: str, padding_mode: str, align_corners: bool) -> Any:
-    """onnxruntime's; its grid has the coordinates last."""
+    """Return onnxruntime's result, for which the grid has the coordinates last."""
     mode = {"bilinear": "linear", "bicubic": "cubic"}.get(method, method)
     last = numpy.moveaxis(grid, 1, -1).copy()
     options = {"mode": mode, "padding_mode": padding_mode, "align_corners": int(align_corners)}
@@ -342,7 +342,7 @@ def test_sampling_other_floats(dtype: str) -> None:
 
 @pytest.mark.parametrize(("method", "padding", "align"), SAMPLINGS)
 def test_positions_that_are_nowhere(method: str, padding: str, align: bool) -> None:
-    """Nothing outside of the image is read, and padding is what it is however far away."""
+    """Read nothing outside of the image, and pad alike at any distance."""
     x = numpy.full((1, 1, 3, 4), 2, "float32")
     far = [numpy.nan, numpy.inf, -numpy.inf, 1e30, -1e30, 3e38, 1e10]
     grid = numpy.array([far, far[::-1]], "float32").reshape(1, 2, 1, -1)

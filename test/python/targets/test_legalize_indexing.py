@@ -38,7 +38,7 @@ def ran(name: str, *arrays: Any, **options: Any) -> Any:
 
 
 def indices_below(data: Any, size: int, shape: Any, dtype: Any = "int64") -> Any:
-    """Drawn indices of an axis, from both ends; none where it is empty."""
+    """Draw indices of an axis from both ends, or none for an empty axis."""
     if size == 0 or 0 in shape:
         return numpy.zeros([0 if size == 0 else each for each in shape], dtype)
     count = int(numpy.prod(shape))
@@ -201,7 +201,7 @@ EXPRESSIONS = [
 @pytest.mark.parametrize("stride", [1, 2, -1, -3])
 @pytest.mark.parametrize("bounds", EXPRESSIONS, ids=str)
 def test_strided_slices_with_expressions_as_bounds(bounds: Any, stride: int) -> None:
-    """What the type states of the result's size, and what only the run does."""
+    """Slice with sizes that the result's type states, and with sizes that are known at run time only."""
     cut = built(
         [rx.tensor(("n", 3)), rx.tensor(("k",))],
         lambda x, _: relax.strided_slice(x, axes=[0], begin=[bounds[0]], end=[bounds[1]], strides=[stride]),

@@ -89,7 +89,7 @@ def test_operands_of_two_types() -> None:
 @pytest.mark.parametrize("out_dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "float8_e4m3fn"])
 def test_floats_are_summed_wide(dtype: str, out_dtype: str) -> None:
-    """A thousand equal terms: in f16 the sum would stop growing at 2048, in bf16 at 256."""
+    """Sum thousands of equal terms: in f16 the sum would stop growing at 2048, in bf16 at 256."""
     kind = getattr(ml_dtypes, dtype, dtype)
     x, y = numpy.full((2, 3000), 1.25, kind), numpy.full((3000, 2), 1.0, kind)
     y[0] = -1.0
@@ -112,7 +112,7 @@ sizes = st.integers(0, 6)
 @draws(40)
 @given(sizes, sizes, sizes, st.sampled_from([(1, 1), (1, 3), (3, 1), (2, 2), (0, 1), (0, 0)]))
 def test_symbolic_sizes(rows: int, length: int, columns: int, batch: tuple[int, int]) -> None:
-    """One kernel for all: the batches broadcast at run time, so that no type states the result's."""
+    """Run one kernel for all sizes: batches broadcast at run time, so that no type states the result's."""
     x, y = normal((batch[0], rows, length)), normal((batch[1], length, columns), seed=4)
     close(ran("matmul", x, y, symbols=(("a", "m", "k"), ("b", "k", "n"))), x @ y)
 
@@ -205,7 +205,7 @@ def test_einsum_of_any_equation(data: Any) -> None:
 @draws(30)
 @given(st.lists(st.integers(0, 4), min_size=4, max_size=4), st.booleans(), st.booleans())
 def test_einsum_with_symbols(lengths: list[int], first: bool, second: bool) -> None:
-    """Diagonals are of one size, the others broadcast."""
+    """Use equal sizes for diagonals, and broadcasting for the other dimensions."""
     i, j, k, batch = lengths
     x = normal((1 if first else batch, i, i, j))
     y = normal((1 if second else batch, j, k), seed=4)
@@ -251,7 +251,7 @@ def test_moved_elements_are_injective() -> None:
 
 @pytest.mark.parametrize("shapes", [((5, 7), (7, 1)), (("m", "k"), ("k", 1)), ((1, 5, 7), (4, 7, 1))])
 def test_a_column_is_multiplied_as_a_vector(shapes: Any) -> None:
-    """With a last dimension of size 1 its elements would be fetched one by one."""
+    """Multiply a column as a vector: with a last dimension of size 1 its elements would be loaded one by one."""
     module = rx.Module()
     with module.function("main", [rx.tensor(shape) for shape in shapes]) as f:
         f.returns(relax.matmul(*f))

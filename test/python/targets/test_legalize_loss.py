@@ -45,7 +45,7 @@ def labels(shape: Any, classes: int, ignored: int | None = None, dtype: str = "i
 
 
 def nll(predictions: Any, targets: Any, weights: Any, reduction: str, ignored: int = IGNORED) -> Any:
-    """onnxruntime's, which has no default for the target to ignore."""
+    """Return onnxruntime's loss, which has no default for the ignored target."""
     given_weights = () if weights is None else (weights,)
     return run_onnx(
         "NegativeLogLikelihoodLoss", predictions, targets, *given_weights, reduction=reduction, ignore_index=ignored

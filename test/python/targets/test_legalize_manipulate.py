@@ -30,7 +30,7 @@ FAMILIES = ("legalize_manipulate", "legalize_reshape", "legalize_joining", "lega
 
 
 def bits(*shape: int, dtype: Any = "float32", seed: int = 0) -> Any:
-    """Elements of all kinds, NaN with its payload too: what is moved must not change in a bit."""
+    """Return elements with random bits, including NaN payloads: moved elements must keep all bits."""
     random = numpy.random.default_rng([seed, *shape])
     if numpy.dtype(dtype) == bool:
         return random.integers(0, 2, shape).astype(bool)
@@ -181,7 +181,7 @@ def test_sizes_that_do_not_fit() -> None:
             ran("reshape", x, symbols=symbols, shape=shape, default_rules=True)
     same_bits(ran("reshape", x, symbols=[("n", "m")], shape=(6, 2), default_rules=True), x.reshape(6, 2))
     same_bits(ran("reshape", bits(1, 1), symbols=[("n", "m")], shape=(), default_rules=True), bits(1, 1).reshape(()))
-    with pytest.raises(ValueError, match=r"dimension 1, which is to go: sizes 4 and 1 differ"):
+    with pytest.raises(ValueError, match=r"squeezed dimension 1: sizes 4 and 1 differ"):
         ran("squeeze", x, symbols=[("n", "m")], axis=(1,), default_rules=True)
     same_bits(ran("squeeze", bits(3, 1), symbols=[("n", "m")], axis=(1,), default_rules=True), bits(3, 1)[:, 0])
     with pytest.raises(ValueError, match=r"do not broadcast: sizes 3 and 4 differ"):
@@ -258,7 +258,7 @@ def test_many_tensors_of_unknown_sizes_are_joined_in_groups() -> None:
         f.returns(rx.relax.concat(list(f.args), axis=0))
     rx.Pipeline("relax-legalize-ops").run(module)
     text = str(module)
-    # 17 groups; 16 of those, and what that gives with the last.
+    # 17 groups; 16 of them, and their result with the last one.
     assert text.count('"relax.call_tir"(') == 17 + 1 + 1
     assert max(line.count("%") for line in text.splitlines() if '"relax.call_tir"(' in line) == 1 + 16
 
@@ -292,7 +292,7 @@ def test_sizes_that_do_not_agree() -> None:
 
 
 def numpys_split(x: Any, sections: Any, axis: int) -> list[Any]:
-    """Sections are rounded up here; numpy's differ by one at most."""
+    """Split by rounding sections up. numpy's differ by at most one."""
     if isinstance(sections, int):
         length = -(-x.shape[axis] // sections)
         sections = [length * index for index in range(1, sections)]
@@ -422,7 +422,7 @@ def test_unknown_ranks_are_declined() -> None:
     for name, attributes in [("flip", {"axis": 0}), ("permute_dims", {}), ("tile", {"repeats": (2,)})]:
         with pytest.raises(rx.RelaxError, match=r"the rank of an operand .* is not known"):
             legalized(name, rx.tensor(None), **attributes)
-    with pytest.raises(rx.RelaxError, match="leave the rank open: name the axes"):
+    with pytest.raises(rx.RelaxError, match="leave the rank unknown: state the axes"):
         legalized("squeeze", rx.tensor(("n", 1)))
 
 

@@ -18,7 +18,7 @@ def ran(*arrays: Any, **options: Any) -> Any:
 
 
 def expected(prob: Any, uniform: Any, rows: Any) -> Any:
-    """The first place where the sum is above the sample."""
+    """Return the first place where the running sum exceeds the sample."""
     wide = prob.astype("float64" if prob.dtype == "float64" else "float32")
     sums = numpy.cumsum(wide, axis=1)
     found = [numpy.searchsorted(sums[row], u, side="right") for u, row in zip(uniform[:, 0], rows[:, 0], strict=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax.matmul_nbits, compiled and run, with known weights (panels) and with weights that come with the call."""
+"""relax.matmul_nbits, compiled and run, with known weights (panels) and with weights as arguments."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from relax_mlir import relax
 
 
 class Weights:
-    """Of a number of columns and steps, with the matrix that they stand for, in f64."""
+    """Weights of a number of columns and steps, with the matrix that they represent in f64."""
 
     def __init__(self, columns: int, depth: int, bits: int, block: int, zeros: str = "", dtype: str = "float32"):
         random = numpy.random.default_rng([columns, depth, bits, block])
@@ -34,12 +34,12 @@ class Weights:
 
     @property
     def matrix(self) -> Any:
-        """[depth, columns]."""
+        """Return the matrix as [depth, columns]."""
         return self._real(lambda numbers, middle: numbers - middle, self.scale)
 
     @property
     def magnitude(self) -> Any:
-        """Of what is added and subtracted for it."""
+        """Return the sum of the magnitudes that are added and subtracted for each weight."""
         return self._real(lambda numbers, middle: numbers + abs(middle), abs(self.scale))
 
     def _real(self, combine: Any, scale: Any) -> Any:
@@ -57,7 +57,7 @@ class Weights:
 
 
 def program(weights: Weights, shape: Any, dtype: str = "float32", bias: bool = False, **options: Any) -> Any:
-    """The product of an input by known weights."""
+    """Compile the product of an input by known weights."""
     module = rx.Module()
     with module.function("main", [rx.tensor(shape, dtype)]) as f:
         (x,) = f
@@ -71,7 +71,7 @@ def random(*shape: int, dtype: str = "float32") -> Any:
 
 
 def check(actual: Any, weights: Weights, x: Any, bias: bool = False, tolerance: float = 1e-6) -> None:
-    """As far from the exact sums as those of f32 are."""
+    """Check that the error is at most that of sums in f32."""
     expected = weights.expected(x, bias)
     assert actual.shape == expected.shape
     assert actual.dtype == x.dtype
@@ -80,7 +80,7 @@ def check(actual: Any, weights: Weights, x: Any, bias: bool = False, tolerance: 
     assert error < tolerance, error
 
 
-#: Few rows, those that tiles leave, and many; columns of less than a panel, of several, with some left.
+#: A few rows, remainders of tiles, and many rows; columns of less than a panel, of several panels, with a remainder.
 ROWS = (1, 2, 3, 7, 32, 33, 47)
 
 
@@ -138,7 +138,7 @@ def test_half_precision_of_x_or_scales(dtype: str) -> None:
 
 @pytest.mark.parametrize("bits", [2, 4, 8])
 def test_weights_of_the_call(bits: int) -> None:
-    """They are unpacked in each call."""
+    """Unpack weights that are arguments in each call."""
     weights, x = Weights(10, 40, bits, 16, "codes"), random(3, 40)
     arrays = [x, *weights.held(True)]
     module = rx.Module()
@@ -168,7 +168,7 @@ def test_codes_are_not_numbers_in_the_program(tmp_path: Any) -> None:
 
 @pytest.mark.parametrize("cpu", ["haswell", "x86-64", "triple=aarch64-linux-gnu", "triple=riscv64-linux-gnu"])
 def test_code_for_other_machines(cpu: str) -> None:
-    """Is made of the same loops, in their vectors."""
+    """Make code of the same loops with another machine's vectors."""
     pytest.importorskip("llvmlite", reason="what makes code for other CPUs is not installed")
     option = cpu if "=" in cpu else f"cpu={cpu}"
     module = rx.Module()

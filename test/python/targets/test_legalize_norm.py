@@ -31,13 +31,13 @@ def drawn(dtype: Any, *shape: int, seed: int = 7) -> Any:
 
 
 def normalized(x: Any, axes: tuple[int, ...], epsilon: float) -> Any:
-    """In f64, which numpy has two passes for."""
+    """Normalize in f64, for which numpy uses two passes."""
     x = x.astype("float64")
     return (x - x.mean(axes, keepdims=True)) / numpy.sqrt(x.var(axes, keepdims=True) + epsilon)
 
 
 def along(parameter: Any, axes: tuple[int, ...], rank: int) -> Any:
-    """A parameter with the given axes as an array of the data's rank."""
+    """Return a parameter along the axes as an array of the data's rank."""
     order = numpy.argsort([axis % rank for axis in axes])
     sizes = [1] * rank
     for axis, size in zip(axes, parameter.shape, strict=True):
@@ -65,7 +65,7 @@ def test_layer_norm(dtype: Any) -> None:
 @draws(25)
 @given(st.data())
 def test_layer_norm_along_any_axes(data: Any) -> None:
-    """The parameters' dimensions are in the order of `axes`, which need not ascend."""
+    """Order the parameters' dimensions by `axes`, which need not ascend."""
     shape = tuple(data.draw(st.lists(st.integers(1, 5), min_size=1, max_size=4), label="shape"))
     rank = len(shape)
     places = data.draw(st.lists(st.sampled_from(range(rank)), unique=True, min_size=1), label="axes")
@@ -128,7 +128,7 @@ def test_group_norm(dtype: Any, symbols: Any) -> None:
 
 
 def test_group_norm_channels_last() -> None:
-    """One group is all channels; as many groups as channels is instance norm."""
+    """Normalize with a single group of all channels, and with one group per channel, which is instance norm."""
     x, gamma, beta = drawn("float64", 2, 3, 4), drawn("float64", 4), drawn("float64", 4, seed=2)
     for groups, axes, view in ((1, (1,), (2, 3, 1, 4)), (4, (1,), (2, 3, 4, 1)), (2, (0, -2), (2, 3, 2, 2))):
         over = tuple(axis % 3 for axis in axes)
@@ -161,7 +161,7 @@ def test_rms_norm(dtype: Any) -> None:
 
 # ---- batch norm ----
 def parameters(dtype: Any, channels: int) -> list[Any]:
-    """gamma, beta, moving mean and variance."""
+    """Return gamma, beta, moving mean and variance."""
     drawn_ = [drawn(dtype, channels, seed=seed) for seed in range(4)]
     return [*drawn_[:3], numpy.abs(drawn_[3]) + numpy.asarray(0.5, dtype)]
 
@@ -193,7 +193,7 @@ def test_batch_norm_in_training(dtype: Any, symbols: str) -> None:
 
 @pytest.mark.parametrize("training", [False, True])
 def test_batch_norm_as_onnxruntime_does(training: bool) -> None:
-    """Its momentum is the weight of the old values."""
+    """Compare with onnxruntime, whose momentum is the weight of the old values."""
     x, given_ = drawn("float32", 4, 3, 16, 16), parameters("float32", 3)
     expected = run_onnx(
         "BatchNormalization", x, *given_,
@@ -212,7 +212,7 @@ def test_batch_norm_without_gamma_and_beta() -> None:
 # ---- all ----
 @pytest.mark.parametrize("name", ["layer_norm", "instance_norm", "group_norm", "batch_norm"])
 def test_large_means_lose_nothing(name: str) -> None:
-    """The mean of squares less the squared mean would be noise here."""
+    """Subtract the mean first: the mean of squares minus the squared mean would be noise."""
     x = (numpy.random.default_rng(1).normal(size=(1, 2, 20000)) + 1000).astype("float32")
     attributes = {
         "layer_norm": {"axes": (0, 2)},

@@ -42,7 +42,7 @@ def random(shape: Sequence[int], dtype: str = "float32") -> Any:
 
 
 def windows(data: Any, spatial: int, counts: Sequence[int], fill: Any, **attributes: Any) -> Any:
-    """[..., positions, taps] of numpy's sliding windows over the last dimensions, padded so that all fit."""
+    """Return [..., positions, taps] of numpy's sliding windows over the last dimensions, padded so that all fit."""
     taps, strides, dilation = (attributes.get(key, (1,) * spatial) for key in ("pool_size", "strides", "dilation"))
     padding = attributes.get("padding", (0,) * spatial * 2)
     reach = [(tap - 1) * gap + 1 for tap, gap in zip(taps, dilation, strict=True)]
@@ -60,7 +60,7 @@ def windows(data: Any, spatial: int, counts: Sequence[int], fill: Any, **attribu
 
 
 def mean_of_windows(data: Any, spatial: int, counts: Sequence[int], includes: bool, **attributes: Any) -> Any:
-    """Sums over numbers of taps: those in the data, or those in the padding that is asked for too."""
+    """Divide sums by the number of taps in the data, or in the data and the requested padding."""
     axes = tuple(range(-spatial, 0))
     padding = attributes.get("padding", (0,) * spatial * 2)
     sizes = data.shape[-spatial:]
@@ -101,7 +101,7 @@ def as_onnx(attributes: dict[str, Any]) -> dict[str, Any]:
     {"pool_size": (9, 5), "dilation": (1, 2), "strides": (2, 1)},
 ], ids=str)  # fmt: skip
 def test_large_maxima(options: dict[str, Any], dtype: str) -> None:
-    """Along one dimension after the other, of sizes known and open, also in blocks of channels."""
+    """Pool one dimension after the other, for known and dynamic sizes, also in blocks of channels."""
     x = random((2, 4, 15, 19), dtype)
     if dtype != "int8":
         x[0, 0, 4, 5], x[1, 1, 9, 9] = numpy.nan, numpy.inf
@@ -250,7 +250,7 @@ def test_floats_of_eight_bits() -> None:
 
 
 def means(x: Any, sizes: Sequence[int]) -> Any:
-    """PyTorch's definition of adaptive pooling, with numpy's mean."""
+    """Compute PyTorch's adaptive pooling with numpy's mean."""
     result = numpy.empty((*x.shape[: -len(sizes)], *sizes), x.dtype)
     for at in numpy.ndindex(*sizes):
         bounds = zip(at, sizes, x.shape[-len(sizes) :], strict=True)

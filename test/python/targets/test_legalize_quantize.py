@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax.quantize and relax.dequantize, compiled and run, against onnxruntime, and numpy where that lacks types."""
+"""relax.quantize and relax.dequantize, compiled and run, against onnxruntime, or numpy if it lacks the types."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def quiet() -> Any:
 
 
 def reals(name: str, count: int = 600) -> Any:
-    """Random ones, halves, what is out of every range, and what is no number."""
+    """Return random numbers, ties, numbers out of every range, infinities and NaN."""
     special = [0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 6e4, -6e4, 1e-7]
     halves = numpy.arange(-20, 20) + 0.5
     random = numpy.random.default_rng(5).normal(size=count) * 10.0 ** numpy.random.default_rng(6).integers(-3, 5, count)
@@ -47,7 +47,7 @@ def run(op: str, *arrays: Any, shapes: Sequence[Any] = (), **attributes: Any) ->
 
 
 def quantized(x: Any, scale: Any, zero_point: Any, target: str) -> Any:
-    """The formula; scale and zero point broadcast to x."""
+    """Quantize by the formula. Scale and zero point broadcast to x."""
     quotient = x.astype("float32") / scale.astype("float32")
     dtype = numpy_type(target)
     if target in SMALL_FLOATS:
@@ -73,7 +73,7 @@ def same(actual: Any, expected: Any) -> None:
 
 
 def zero_points(name: str) -> list[int]:
-    """Some that the type has, limits among them."""
+    """Return some zero points of the type, with its limits."""
     if name in SMALL_FLOATS:
         return [1] if name == "float8_e8m0fnu" else [0, 1]
     limits = ml_dtypes.iinfo(numpy_type(name))
@@ -143,7 +143,7 @@ def test_zero_points_of_32_bits(zero_point: int) -> None:
 @draws(40)
 @given(st.data())
 def test_along_axes(data: Any) -> None:
-    """One function takes all shapes of a rank."""
+    """Quantize all shapes of a rank with one function."""
     shape = data.draw(st.lists(st.integers(0, 4), min_size=1, max_size=3), label="shape")
     axis = data.draw(st.integers(-len(shape), len(shape) - 1), label="axis")
     sizes = [data.draw(st.sampled_from([1, shape[axis]]), label=name) for name in ("scale", "zero point")]

@@ -27,7 +27,7 @@ REFERENCES = {
 }  # fmt: skip
 MOMENTS = ("mean", "std", "variance")
 POSITIONS = ("argmax", "argmin")
-#: Relative errors: one rounding of what is computed wide, or a few of what is not.
+#: Relative errors: one rounding of a wide result, or a few of a narrow one.
 TOLERANCES = {"float16": 1e-3, BF16: 8e-3, "float32": 1e-6, "float64": 3e-15}
 
 
@@ -70,7 +70,7 @@ def test_floats_of_symbolic_sizes(name: str, dtype: Any) -> None:
 @pytest.mark.parametrize("dtype", INTS)
 @pytest.mark.parametrize("name", ["sum", "prod", "max", "min", *POSITIONS])
 def test_integers_wrap_around(name: str, dtype: str) -> None:
-    """Each result is of the operand's type, as numpy's with dtype= is."""
+    """Wrap around in the operand's type, like numpy with dtype=."""
     options = {"dtype": dtype} if name in ("sum", "prod") else {}
     for shape in ((3, 5, 2), (2, 0, 2) if name in ("sum", "prod") else (4, 1, 1)):
         x = integers(dtype, shape)
@@ -136,7 +136,7 @@ SPECIAL = [
 @pytest.mark.parametrize("name", sorted(REFERENCES))
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_special_values(name: str, dtype: Any) -> None:
-    """NaN goes through, the first one is the extreme element; of equal elements the first one counts."""
+    """Propagate NaN, take the first NaN as the extreme element, and the first of equal elements."""
     x = numpy.array(SPECIAL, dtype)
     actual = ran(name, x, axis=1 if name in POSITIONS else (1,))
     expected = REFERENCES[name](x.astype("float64"), axis=1)
@@ -146,7 +146,7 @@ def test_special_values(name: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize("name", sorted(REFERENCES))
 def test_of_nothing(name: str) -> None:
-    """What combining starts with, 0 / 0 for means, and no position."""
+    """Return the identity element for sums and products, 0 / 0 for means, and no position."""
     expected = {"sum": 0, "prod": 1, "max": -numpy.inf, "min": numpy.inf, "argmax": -1, "argmin": -1}
     for dtype in ("float32", "int8"):
         if dtype == "int8":
@@ -160,7 +160,8 @@ def test_of_nothing(name: str) -> None:
 @pytest.mark.parametrize("symbols", [(), [("n",)]], ids=["static", "symbolic"])
 @pytest.mark.parametrize("name", ["sum", *MOMENTS])
 def test_long_sums_keep_their_digits(name: str, symbols: Any) -> None:
-    """One by one in f32, the sum of a million tenths is wrong in the third digit. numpy's is exact to the sixth."""
+    """Check long sums: added one by one in f32, the sum of a million tenths is wrong in the third digit. numpy's is
+    exact to the sixth."""
     x = numpy.full(1_000_000, 0.1, "float32") + numpy.arange(1_000_000, dtype="float32") % 7
     expected = REFERENCES[name](x.astype("float64"))
     numpy.testing.assert_allclose(ran(name, x, symbols=symbols), expected, rtol=2e-7)
@@ -214,7 +215,7 @@ def test_median_of_special_values(dtype: Any) -> None:
 
 @pytest.mark.parametrize("axes", [(0,), (1,), (2,), (0, 2), (1, 2)], ids=str)
 def test_median_of_symbolic_sizes_over_any_axes(axes: tuple[int, ...]) -> None:
-    """Through all stages: where loops over several kept dimensions are joined, the keys still stay in one place."""
+    """Keep median's keys in one place in all stages, also if loops over kept dimensions are collapsed."""
     median = built([rx.tensor(("a", "b", "c"))], lambda x: relax.median(x, axis=axes))
     for shape in ((3, 5, 7), (2, 8, 33), (1, 1, 1), (4, 0, 2)):
         x = floats("float32", shape)
@@ -232,7 +233,7 @@ def test_median_of_nothing() -> None:
     assert numpy.isnan(values).all() and (places == -1).all()
 
 
-# ---- what takes more than one PrimFunc ----
+# ---- operators of more than one PrimFunc ----
 @pytest.mark.parametrize("name", ["variance", "std"])
 @pytest.mark.parametrize("dtype", ["int8", "uint16", "int64"])
 def test_spread_of_integers(name: str, dtype: str) -> None:

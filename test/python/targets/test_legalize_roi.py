@@ -23,7 +23,7 @@ def ran(name: str, data: Any, rois: Any, **options: Any) -> Any:
 
 
 def regions(random: Any, count: int, images: int, size: float) -> Any:
-    """Regions that lie in the data, reach over its border or have no area."""
+    """Return regions inside of the data, across its border, and without an area."""
     first = random.uniform(-0.2 * size, size, (count, 2))
     second = first + random.uniform(-0.1 * size, 0.8 * size, (count, 2))
     return numpy.concatenate([random.integers(0, images, (count, 1)), first, second], 1).astype("float32")
@@ -52,7 +52,7 @@ def test_means(seed: int, height: int, width: int) -> None:
 
 
 def interpolated(image: Any, y: float, x: float, mode: str) -> Any:
-    """The image at a position, for all channels; or, not added up, the largest of the shares in it."""
+    """Return the interpolated image for all channels, or in max mode the largest weighted pixel."""
     _, height, width = image.shape
     if y < -1 or x < -1 or y > height or x > width:
         return numpy.zeros(len(image))
@@ -69,7 +69,7 @@ def interpolated(image: Any, y: float, x: float, mode: str) -> Any:
 
 
 def sampled(data: Any, rois: Any, pooled: tuple[int, int], samples: int, *, is_aligned: bool, mode: str) -> Any:
-    """As TOPI defines it, in f64."""
+    """Sample by TOPI's definition, in f64."""
     result = numpy.zeros((len(rois), data.shape[1], *pooled))
     for region, (image, x1, y1, x2, y2) in enumerate(rois.astype("float64")):
         starts = (y1 * SCALE, x1 * SCALE)
@@ -130,7 +130,7 @@ def test_maxima(seed: int, height: int, width: int) -> None:
     random = numpy.random.default_rng(seed)
     data = random.normal(size=(2, 3, height, width)).astype("float32")
     rois = regions(random, 6, 2, 14.0)
-    # onnxruntime rounds halves away from zero, which is the same for what is not negative.
+    # onnxruntime rounds halves away from zero, which differs only for negative numbers.
     rois[:, 1:] = numpy.where(rois[:, 1:] < 0, numpy.floor(rois[:, 1:]) - 0.25, rois[:, 1:])
     actual = ran("roi_pool", data, rois, pooled_size=(2, 3), spatial_scale=SCALE, symbols=SYMBOLS)
     (expected,) = run_onnx("MaxRoiPool", data, rois, pooled_shape=[2, 3], spatial_scale=SCALE)

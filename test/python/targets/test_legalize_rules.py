@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules per target: who may register what, which rule is taken, what a rule may return."""
+"""Rules per target: registration, the choice of a rule, and valid results of a rule."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_rule_of_the_form_before_is_taken_with_a_warning() -> None:
         assert builder.call.operands["x"] == builder.info(operands[0]) and op.definition.name == "tanh"
         return builder.elementwise(lambda x: x * factor)
 
-    said = r"targets/test_legalize_rules.py:\d+: a rule is rule\(call\): .* is taken until 0.2"
+    said = r"targets/test_legalize_rules.py:\d+: rules have the form rule\(call\), .* is accepted until 0.2"
     with pytest.warns(DeprecationWarning, match=said) as found:
         rx.register_legalize("relax.tanh", target="test_npu")(doubled)
     assert found[0].filename == __file__
@@ -159,7 +159,7 @@ def test_what_changes_nothing_makes_no_prim_func(name: str, dtype: str) -> None:
 
 
 def test_a_rule_is_given_the_target_with_its_options() -> None:
-    """What computes an operator may depend on the machine; functions of another target are for the usual one."""
+    """Pass the target with its options to a rule. Functions with another target get that target's defaults."""
     seen: list[str] = []
     places = ("here", ""), ("there", 'attributes {relax.target = "llvm"}')
     body = '%y = "relax.exp"(%x) : (tensor<4xf32>) -> tensor<4xf32> return %y : tensor<4xf32>'
@@ -189,7 +189,7 @@ def test_rules_of_a_run_are_no_option_of_the_pass_s_text() -> None:
     [("fast", 4, "opaque"), ("clip", 4, "injective"), ("clip", "n", "opaque"), ("nan", "n", "injective")],
 )
 def test_what_can_raise_is_opaque(mode: str, size: int | str, pattern: str) -> None:
-    """An empty axis has nothing to clip indices to."""
+    """Treat clipping on an empty axis as opaque, since it may raise."""
     module = rx.Module()
     with module.function("main", [rx.tensor((size, 3)), rx.tensor((2,), "int64")]) as f:
         f.returns(relax.take(*f, axis=0, mode=mode))
@@ -200,7 +200,7 @@ def test_what_can_raise_is_opaque(mode: str, size: int | str, pattern: str) -> N
 
 @pytest.mark.parametrize(("size", "raises"), [(4, False), (5, True)])
 def test_sizes_that_do_not_fit_are_found_at_run_time_at_the_latest(size: int, raises: bool) -> None:
-    """Inference refuses such operands; what it overlooks must not be read behind its end."""
+    """Find sizes that inference has overlooked at run time, so that nothing is read out of bounds."""
 
     def checked(call: Any) -> Any:
         def body(x: Any, output: Any) -> Any:

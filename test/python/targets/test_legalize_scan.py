@@ -25,7 +25,7 @@ def ran(name: str, x: Any, **options: Any) -> Any:
 
 
 def exclusive(name: str, inclusive: Any, axis: int) -> Any:
-    """Shifted by one, with what an empty sum or product is in front."""
+    """Shift the totals by one, with the empty sum or product in front."""
     size = inclusive.shape[axis]
     start = numpy.full_like(inclusive.take([0], axis) if size else inclusive, name == "cumprod")
     return numpy.concatenate([start, inclusive], axis).take(range(size), axis)
@@ -87,7 +87,7 @@ def test_elements_are_converted_first(name: str, source: str, target: str) -> No
 
 @pytest.mark.parametrize("symbols", [(), [("n", "m", "k")]], ids=["static", "symbolic"])
 def test_columns_go_together(symbols: Any) -> None:
-    """In chunks, the last of which may be smaller; in each of the matrices anew."""
+    """Scan columns in chunks with a smaller last one, separately for each matrix."""
     for shape in ((3, 5, 700), (2, 3, 256), (1, 40, 1), (2, 3, 0)):
         x = numpy.random.default_rng(5).normal(size=shape)
         x[..., 1::7] = numpy.nan
@@ -106,6 +106,6 @@ def test_nan_and_infinity_go_on() -> None:
 
 
 def test_narrow_totals_are_carried_wide() -> None:
-    """Carried in f16, a total of 2048 would not grow by ones any more."""
+    """Carry totals in a wider type: in f16 a total of 2048 would not grow by ones any more."""
     ones = numpy.ones(4096, "float16")
     numpy.testing.assert_array_equal(ran("cumsum", ones, axis=0)[[2047, 2049, 4095]], [2048, 2050, 4096])

@@ -22,7 +22,7 @@ FLOATS = ("float16", "float32", "float64")
 NARROW = (ml_dtypes.bfloat16, ml_dtypes.float8_e5m2)
 AS_DRAWN = draws(30)
 
-#: What numpy does at places one after the other; updates alone replace.
+#: numpy's functions for places one after the other; an update replaces.
 AT = {
     "add": numpy.add, "mul": numpy.multiply, "max": numpy.maximum, "min": numpy.minimum,
 }  # fmt: skip
@@ -38,7 +38,7 @@ def ran(name: str, *arguments: Any, **options: Any) -> Any:
 
 
 def changed(data: Any, places: Any, updates: Any, reduction: str) -> Any:
-    """numpy's result; narrow floats are summed in f32."""
+    """Return numpy's result, with narrow floats summed in f32."""
     if reduction == "update":
         result = data.copy()
         result[places] = updates

@@ -119,5 +119,5 @@ def test_clip_to_bounds_known_at_run_time(dtype: str) -> None:
 
 
 def test_bounds_that_are_no_integers_are_declined_for_integers() -> None:
-    with pytest.raises(Exception, match="a bound is NaN, which no integer is"):
+    with pytest.raises(Exception, match="a bound is NaN, which integers cannot represent"):
         ran("clip", numpy.arange(3), min=numpy.nan, max=2)

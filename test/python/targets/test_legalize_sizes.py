@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes of 0, and sizes that only one operand's type states: each operator of the lit tests is legalized with them, or
-declined by its rule. What comes out is valid IR."""
+"""Sizes of 0, and sizes that only one operand's type states.
+
+Each operator of the lit tests is legalized with them, or its rule declines. The result is valid IR.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from relax_mlir.passes.legalize.known_sizes import by_name
 import relax_mlir as rx
 
 FILES = sorted((Path(__file__).parents[2] / "dialects" / "relax").glob("*.mlir"))
-#: What is not legalized, or takes no tensors.
+#: Files of operators that are not legalized, or have no tensor operands.
 OTHERS = ("calls", "constants", "effects")
 SAMPLES = [file for file in FILES if not file.stem.endswith("-invalid") and file.stem not in OTHERS]
 #: How a rule says that it cannot, and how the compiler says that a size is unknown.
@@ -29,7 +31,7 @@ ANSWERS = ("declined", "nothing defines", "no pattern is registered")
 
 
 def sampled(file: Path) -> Iterator[Any]:
-    """The file's operators whose operands can be had at will, with the modules that hold them."""
+    """Yield the file's operators with operands that can be replaced, and their modules."""
     for chunk in file.read_text().split("// -----"):
         if '"relax.' not in chunk:
             continue
@@ -49,7 +51,7 @@ def can_be_made(value: Any) -> bool:
 
 
 def variants(infos: list[Any]) -> Iterator[list[Any]]:
-    """One dimension, alone or with all of its size, becomes 0 or a symbol that no other has."""
+    """Yield types in which one dimension, or all dimensions of its size, become 0 or a new symbol."""
     tensors = [(at, info) for at, info in enumerate(infos) if isinstance(info, TensorInfo)]
     for at, info in tensors:
         for axis, size in enumerate(info.shape or ()):
@@ -68,7 +70,7 @@ def resized(info: Any, axes: set[int], size: Dim) -> Any:
 
 
 def built(module: rx.Module, op: Any, infos: list[Any]) -> rx.Module | None:
-    """A module with the operator on operands of these types; None where its inference refuses them."""
+    """Return a module with the operator on these types, or None if inference refuses them."""
     definition, attributes = find_op(op.name), call_of(find_op(op.name), op).attributes
     with module.context, ir.Location.unknown():
         made = rx.Module(ir.Module.create())
@@ -87,7 +89,7 @@ def built(module: rx.Module, op: Any, infos: list[Any]) -> rx.Module | None:
 
 
 def again(value: Any) -> Any:
-    """The constant or the shape that makes an operand, once more."""
+    """Return the constant or the shape of an operand, recreated."""
     info = decode(value.type)
     if isinstance(info, ShapeInfo):
         return [3 if size is None else size for size in info.dims or ()]
@@ -95,7 +97,7 @@ def again(value: Any) -> Any:
 
 
 def unanswered(module: rx.Module) -> str:
-    """Empty where the module is legalized, or declined; else what was said."""
+    """Return an unexpected error of legalization, or an empty text."""
     try:
         rx.LegalizeOps(target="llvm")(module)
         module.verify()

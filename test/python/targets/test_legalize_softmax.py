@@ -67,7 +67,7 @@ def test_numbers_whose_exponentials_overflow(name: str, dtype: Any) -> None:
 @pytest.mark.parametrize("name", REFERENCES)
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_infinities_and_nan(name: str, dtype: Any) -> None:
-    """Masked elements have no share; a row of nothing else, an infinite one or a NaN makes NaNs."""
+    """Give masked elements no share, and NaNs for rows of masked elements, infinities or NaN."""
     low, nan = -numpy.inf, numpy.nan
     x = numpy.array([[low, 1, 2], [low, low, 5], [nan, 1, 2], [low, low, low]], dtype)
     check(name, ran(name, x), x, -1)
@@ -76,7 +76,7 @@ def test_infinities_and_nan(name: str, dtype: Any) -> None:
 
 @pytest.mark.parametrize("name", REFERENCES)
 def test_a_nan_anywhere_takes_its_row(name: str) -> None:
-    """The largest element is looked for as if it were not there."""
+    """Ignore NaN in the search for the largest element."""
     x = numpy.random.default_rng(4).normal(size=(70, 70)).astype("float32") * 30
     numpy.fill_diagonal(x, numpy.nan)
     x[7], x[9, 3], x[11, 4] = numpy.nan, -numpy.inf, numpy.inf
@@ -88,7 +88,7 @@ def test_a_nan_anywhere_takes_its_row(name: str) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 @pytest.mark.parametrize("name", REFERENCES)
 def test_long_rows(name: str, dtype: str) -> None:
-    """A vocabulary: the sum of as many shares is as exact as one."""
+    """Sum a vocabulary's shares as exactly as a short row's."""
     x = (numpy.random.default_rng(1).normal(size=(2, 50257)) * 2).astype(dtype)
     actual = ran(name, x)
     check(name, actual, x, -1)
@@ -97,6 +97,6 @@ def test_long_rows(name: str, dtype: str) -> None:
 
 
 def test_f32_is_as_exact_as_its_exp() -> None:
-    """On an H100 ex2.approx is off a little more than on the emulator: 4.004e-7."""
+    """Compare with exp's error: on an H100 ex2.approx has a slightly larger one than on the emulator, 4.004e-7."""
     x = numpy.random.default_rng(2).normal(size=(20, 500)).astype("float32")
     check("softmax", ran("softmax", x), x, -1, tolerance=4.1e-7)

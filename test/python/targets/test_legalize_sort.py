@@ -31,14 +31,14 @@ def ran(name: str, data: Any, **options: Any) -> Any:
 
 
 def ranks(data: Any) -> Any:
-    """Integers that are ordered as the elements are; NaN is the largest."""
+    """Return integers in the order of the elements. NaN is the largest."""
     wide = data.astype("float64") if data.dtype.kind not in "iub" else data
     _, inverse = numpy.unique(wide, return_inverse=True)
     return inverse.reshape(data.shape)
 
 
 def order(data: Any, axis: int, *, descending: bool) -> Any:
-    """The positions in order: ascending ones are numpy's; descending ones too, but for NaN, which is last as well."""
+    """Return the positions in order: ascending ones as in numpy, descending ones with NaN last as well."""
     keys = ranks(data)
     if descending:
         is_nan = data != data
@@ -113,7 +113,7 @@ def test_topk_of_every_type(dtype: Any, largest: bool) -> None:
 @pytest.mark.parametrize("largest", [False, True])
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_topk_of_a_large_part_of_every_type(dtype: Any, largest: bool) -> None:
-    """What is many is found in another way than what is few: both, with known sizes and others."""
+    """Select small and large parts, which have different algorithms, with known and dynamic sizes."""
     for shape, k, symbols in (
         ((3, 90, 2), 25, [("n", "m", "k")]),
         ((3, 90, 2), 90, [("n", "m", "k")]),
@@ -131,7 +131,7 @@ def test_topk_of_a_large_part_of_every_type(dtype: Any, largest: bool) -> None:
 @draws(12)
 @given(st.integers(25, 60), st.sampled_from([60, 61, 200, 257]), st.sampled_from(["float32", "int64"]), st.booleans())
 def test_topk_of_many_numbers(k: int, size: int, dtype: str, largest: bool) -> None:
-    """Hardly any equal ones, then hardly any others, and what is in order already."""
+    """Select from nearly distinct elements, from nearly equal elements, and from sorted ones."""
     random = numpy.random.default_rng([k, size])
     data = numpy.concatenate(
         [
@@ -162,7 +162,7 @@ def test_topk_of_every_k(size: int, k: int, largest: bool) -> None:
 @pytest.mark.parametrize("largest", [False, True])
 @pytest.mark.parametrize("k", [1, 2, 7, 15, 40])
 def test_topk_of_long_rows(k: int, largest: bool) -> None:
-    """Many equal elements, what is in order already, in the opposite one, and with what is found in the last place."""
+    """Select from equal elements, from rows in ascending and in descending order, and a result in the last place."""
     random = numpy.random.default_rng(k)
     for size in (40, 47, 48, 49, 100, 257):
         few = random.choice(numpy.array([-1.5, 0, 2, numpy.nan, numpy.inf], "float32"), (3, size))
@@ -193,7 +193,7 @@ def test_one_result_of_topk() -> None:
 
 
 def test_k_that_only_the_program_knows() -> None:
-    """All are sorted, few and many by one program, and the first ones are taken."""
+    """Sort all elements, few and many by one program, and take the first k."""
     model = onnx.parser.parse_model("""
         <ir_version: 8, opset_import: ["" : 17]>
         test (float[n, m] x, int64[1] k) => (float[n, k] values, int64[n, k] indices) {
@@ -211,7 +211,7 @@ def test_k_that_only_the_program_knows() -> None:
 
 
 def test_how_long_it_takes_does_not_depend_on_the_order() -> None:
-    """No branch of what takes the time is decided by the data."""
+    """Check that the data decide no branch in the expensive loops."""
     rising = numpy.arange(6400, dtype="int32")
     mixed = numpy.random.default_rng(0).permutation(rising)
 

@@ -27,7 +27,7 @@ def ran(data: Any, **options: Any) -> tuple[Any, ...]:
 
 
 def reference(data: Any, axis: int | None = None, *, is_sorted: bool = True) -> tuple[Any, ...]:
-    """numpy's four results; its sorted groups reordered by where they are first."""
+    """Return numpy's four results, with groups reordered by their first occurrence unless sorted."""
     keys = data.astype("float32") if data.dtype == ml_dtypes.bfloat16 else data
     values, first, inverse, counts = numpy.unique(keys, True, True, True, axis=axis)
     inverse = inverse.ravel()
@@ -109,7 +109,7 @@ def test_every_size(numbers: list[int], is_sorted: bool) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "int64", "uint16"])
 @pytest.mark.parametrize("distinct", [511, 512, 513])
 def test_as_many_as_a_table_has_and_more(distinct: int, dtype: str, is_sorted: bool) -> None:
-    """Up to 512 distinct elements are found by a hash table, more by sorting: alike with NaN and both zeros."""
+    """Find up to 512 distinct elements by a hash table, and more by sorting, with NaN and both zeros."""
     random = numpy.random.default_rng(distinct)
     data = numpy.concatenate([numpy.arange(distinct), random.integers(0, distinct, 1500)])
     random.shuffle(data)

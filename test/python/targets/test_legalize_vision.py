@@ -20,7 +20,7 @@ def ran(name: str, *arrays: Any, **options: Any) -> Any:
 
 
 def boxes(random: Any, *sizes: int) -> Any:
-    """Boxes of which many overlap; corners are in any order."""
+    """Return boxes that often overlap, with corners in any order."""
     first = random.random((*sizes, 2))
     second = first + random.uniform(-0.4, 0.4, (*sizes, 2))
     return numpy.concatenate([first, second], -1).astype("float32")
@@ -111,7 +111,7 @@ def overlap(one: Any, other: Any) -> Any:
 
 
 def suppressed(data: Any, valid: int, **options: Any) -> list[tuple[int, int, float]]:
-    """As TOPI goes about it: (place in order, box, score) of those that stay."""
+    """Return (place in order, box, score) of the remaining boxes by TOPI's algorithm."""
     threshold = numpy.float32(options.get("iou_threshold", 0.5))
     most, top = options.get("max_output_size", -1), options.get("top_k", -1)
     id_index, force = options.get("id_index", 0), options.get("force_suppress", False)

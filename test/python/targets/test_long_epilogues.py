@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Long epilogues go over what registers held in a loop: the same results for all sizes, and little code."""
+"""Long epilogues are loops over values from registers: the same results for all sizes, and little code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def operation_count(module: rx.Module) -> int:
 
 @pytest.mark.parametrize("columns", [48, 33, 7])
 def test_rows_of_any_number(columns: int) -> None:
-    """Whole tiles, the shorter ones behind them, and none."""
+    """Run whole tiles, shorter tiles after them, and no tile."""
     module = module_of([("n", 40), (40, columns)], lambda x, w: relax.nn.silu(relax.matmul(x, w)))
     program, random = rx.compile(module), np.random.default_rng(3)
     w = random.normal(size=(40, columns)).astype(np.float32)
@@ -53,7 +53,7 @@ def test_rows_of_any_number(columns: int) -> None:
 
 
 def test_with_a_panel_and_threads() -> None:
-    """The columns of a large product lie in a panel, which goes through the loops behind what is kept."""
+    """Copy the columns of a large product to a panel, and apply the epilogue's loops afterwards."""
     module = module_of([("n", 512), (512, 700)], lambda x, w: relax.nn.gelu(relax.matmul(x, w)))
     program, random = rx.compile(module), np.random.default_rng(4)
     w = random.normal(size=(512, 700)).astype(np.float32) / 16
@@ -63,7 +63,7 @@ def test_with_a_panel_and_threads() -> None:
 
 
 def test_what_is_written_over_an_input() -> None:
-    """The input that is added dies there: its memory is the result's."""
+    """Reuse the memory of the added input, whose lifetime ends there."""
     module = module_of([("n", 64), (64, 64)], lambda x, w: relax.add(relax.nn.silu(relax.matmul(x, w)), relax.exp(x)))
     program, random = rx.compile(module), np.random.default_rng(5)
     x, w = (random.normal(size=shape).astype(np.float32) / 4 for shape in ((29, 64), (64, 64)))
@@ -94,7 +94,7 @@ def test_convolutions_of_dynamic_images(sizes: tuple[int, int, int]) -> None:
 
 @pytest.mark.parametrize("shape", [(1, 32, 40, 40), ("n", 32, "h", "w")])
 def test_a_long_epilogue_makes_little_more_code_than_a_short_one(shape: Shape) -> None:
-    """It is not written for each vector of each tile."""
+    """Check that the epilogue's code is not repeated for each vector of each tile."""
     weights = np.ones((32, 32, 3, 3), np.float32)
 
     def counted(activation: Callable[[Any], Any]) -> int:
@@ -105,7 +105,7 @@ def test_a_long_epilogue_makes_little_more_code_than_a_short_one(shape: Shape) -
 
 
 def test_parts_of_a_loop_of_whole_tiles_are_whole_tiles() -> None:
-    """Threads share 16 blocks of channels, of which a step takes two: none needs code for one."""
+    """Share 16 blocks of channels with steps of two: no thread needs code for one block."""
     weights = np.ones((256, 256, 1, 1), np.float32)
     module = module_of([("n", 256, "h", "w")], lambda x: relax.nn.conv2d(x, relax.const(weights)))
     assert "tile 4: 1, 3: 14, 1: 2; parallel 1: by work" in text_after("plan", module)

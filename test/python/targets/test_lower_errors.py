@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""host-lower-errors on functions that hold much memory and fail at many places: what that costs."""
+"""Cost of host-lower-errors for functions with much live memory and many failure sites."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import relax_mlir as rx
 
 
 def failing(count: int) -> rx.Module:
-    """A function that fails as often as it takes memory; all of it is given back at its end, the last one first."""
+    """Return a function with as many failure sites as allocations, all of which are released at the end in reverse."""
     begin = "\n".join(
         f'%t{i} = memref.alloc(%n) : memref<?xf32>\n"tir.assert"(%ok) {{message = "no"}} : (i1) -> ()'
         for i in range(count)
@@ -21,7 +21,7 @@ def failing(count: int) -> rx.Module:
 
 
 def lowered(count: int) -> tuple[float, int]:
-    """The seconds that the pass takes, and the operations that it leaves."""
+    """Return the seconds of the pass, and the number of operations after it."""
     module = failing(count)
     start = time.thread_time()
     rx.Pipeline(["host-lower-errors"]).run(module)
@@ -29,7 +29,7 @@ def lowered(count: int) -> tuple[float, int]:
 
 
 def test_four_times_as_many_failures_take_four_times_as_long() -> None:
-    """A ratio of times in this run; quadratic would be 16, cubic 64."""
+    """Compare times within this run: quadratic time would be a factor of 16, cubic 64."""
     few, more = (min(lowered(count)[0] for _ in range(3)) for count in (60, 240))
     assert more < 9 * few, f"{more / few:.1f} times as long for 4 times as many"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The machine that plans are made for: one description, whether code is for this CPU or for another."""
+"""Machine description for plans: the same for this CPU and for another one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from compiling import module_with
 from relax_mlir.runtime.cpu import caches_of, host_caches, host_cores
-from relax_mlir.targets.core.backend import ORDINARY_CACHES, Machine
+from relax_mlir.targets.core.machine import ORDINARY_CACHES, Machine
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.llvm.objects import code_target
 
@@ -94,7 +94,7 @@ def test_a_target_without_code_is_no_machine() -> None:
 
 
 def described(folder: Path, *caches: tuple[str, str, str]) -> tuple[int, ...]:
-    """What is read where Linux describes these caches: level, type, size; an empty text is a file that is not there."""
+    """Return the caches that Linux describes: level, type, size. An empty text is a missing file."""
     for index, texts in enumerate(caches):
         place = folder / f"index{index}"
         place.mkdir(parents=True)
@@ -119,7 +119,7 @@ KIB = 1024
         ((L1, L1I, L2, L3), (48 * KIB, 2048 * KIB, 65536 * KIB)),
         ((L3, L2, L1), (48 * KIB, 2048 * KIB, 65536 * KIB)),
         ((L1,), (48 * KIB,)),
-        ((L1, L3), (48 * KIB,)),  # what is behind an unknown level is not the second
+        ((L1, L3), (48 * KIB,)),  # a cache after an unknown level is not the second level
         ((L2, L3), ()),
         ((L1I,), ()),
         ((("1", "Data", ""), L2), ()),  # an old kernel on Arm
@@ -176,5 +176,5 @@ def test_panels_have_room_in_a_cores_own_cache() -> None:
     assert panels("cpu=haswell", "caches=32K,256K") == ["512"]
     assert panels("cpu=skylake-avx512", "caches=32K,256K") == ["256"]
     assert panels("cpu=skylake-avx512", "caches=32K") == ["32"]
-    assert panels("cpu=skylake-avx512", "caches=1") == ["32"]  # shorter ones are overhead
+    assert panels("cpu=skylake-avx512", "caches=1") == ["32"]  # shorter panels would be overhead
     assert Machine("npu", frozenset(), 16, 8, ()).own_cache == 0

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
+from relax_mlir.runtime import cpu
 
 import relax_mlir as rx
 
@@ -41,7 +43,7 @@ def test_masks_and_reductions_of_several_dimensions() -> None:
 
 
 class _Branches(rx.Instrument):
-    """Number of branches when the passes run that fail on control flow of many blocks."""
+    """Number of branches before the passes that fail on control flow of many blocks."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
@@ -71,3 +73,10 @@ def test_masks_are_lowered_before_control_flow_has_blocks() -> None:
     for stage in rx.stages("llvm"):
         stage.run(module, "llvm", [branches])
     assert branches.counts == {"lower-vector-mask": 0, "lower-vector-multi-reduction": 0}
+
+
+@pytest.mark.skipif("avx512f" not in cpu.host_features(), reason="this CPU has no AVX-512")
+def test_one_narrowed_element_is_left() -> None:
+    """Store only the element: LLVM would store a number of the wider type. The results end at a page without access."""
+    report = rx.testing.check("llvm{cpu=x86-64-v4}", only=["relax.astype i64 to i32"], jobs=1)
+    assert report.is_right and report.verdicts

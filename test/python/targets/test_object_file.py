@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Object files: the same for the same module, position-independent, with what is declared left to the loader."""
+"""Object files: reproducible, position-independent, with declared functions left to the loader."""
 
 from __future__ import annotations
 
@@ -66,7 +66,8 @@ def test_declared_functions_stay_open(capfd: pytest.CaptureFixture[str]) -> None
 
 @pytest.mark.parametrize("attributes", ["", 'attributes {passthrough = ["cold"]}'])
 def test_code_is_there_once(attributes: str) -> None:
-    """MLIR's engine adds callers of exported functions, into which small ones would be copied."""
+    """Check that exported functions have their code once: MLIR's engine adds callers, into which small functions would
+    be inlined."""
     number = 0x0123456789ABCDEF
     text = f"llvm.func @f(%x: i64) -> i64 {attributes} {{ %0 = llvm.mlir.constant({number} : i64) : i64\n"
     with new_context(("llvm",)), ir.Location.unknown():

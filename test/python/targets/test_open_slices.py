@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts of tensors with open sizes are read and written where they are, in as few loops as those of known sizes."""
+"""Parts of tensors with dynamic sizes are read and written in place, in as few loops as for known sizes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_values(name: str) -> None:
 
 @pytest.mark.parametrize("name", _CASES)
 def test_nothing_else_is_copied(name: str) -> None:
-    """Joined axes of a slice would need a copy of it, and one back where it is written."""
+    """Avoid copies: collapsed axes of a slice would need a copy, and one back after a write."""
     module = rx.Module()
     with module.function("main", [_IMAGE]) as f:
         f.returns(_CASES[name][0](*f))
@@ -81,7 +81,7 @@ def test_nothing_else_is_copied(name: str) -> None:
 
 
 def test_channels_in_one_run() -> None:
-    """Of a batch, channels that lie together are one loop, as where all sizes are known."""
+    """Collapse contiguous channels of a batch into one loop, as for known sizes."""
     for name, shape in itertools.product(("concat", "slice", "split"), (_IMAGE, rx.tensor((4, 6, 20, 30)))):
         module = rx.Module()
         with module.function("main", [shape]) as f:
@@ -91,7 +91,7 @@ def test_channels_in_one_run() -> None:
 
 
 def test_transposed_convolutions_have_blocks() -> None:
-    """Their weights, turned round when the program is compiled, are known to the pass that chooses layouts."""
+    """Know transposed weights, computed at compile time, when layouts are chosen."""
     module = rx.Module()
     weight = floats(16, 32, 4, 4)
     with module.function("main", [rx.tensor((1, 16, "height", "width"))]) as f:
@@ -102,7 +102,8 @@ def test_transposed_convolutions_have_blocks() -> None:
 
 
 def test_a_part_at_the_start_of_a_result_has_its_own_size() -> None:
-    """One dimension of an unknown size is of one type with any other: who makes the part would go on behind it."""
+    """Pass the part's own size: a dimension of unknown size has the same type as any other, and the writer would
+    overrun the part."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n",)), rx.tensor((1,))]) as f:
         x, last = f

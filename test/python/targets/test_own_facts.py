@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the row of another package's operator says holds in every pass: views, writes, shapes, effects."""
+"""All passes respect an external operator's row: views, writes, shapes, effects."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def call_bump(op: Any, rewriter: Any) -> Any:
 
 
 class CallBump(rx.Pass):
-    """Behind fusion: what writes is still the package's own operator there."""
+    """Pass after fusion, where the writing operator is still the package's own."""
 
     name = "ownfacts-call-bump"
     dependent_dialects = ()
@@ -88,7 +88,7 @@ def run(build: Any, *, target: str = "ownfacts") -> Any:
 
 
 def kernels(module: rx.Module, rules: dict[str, Any] | None = None) -> list[str]:
-    """The PrimFuncs that are left of legalization and fusion."""
+    """Return the PrimFuncs after legalization and fusion."""
     rx.LegalizeOps(target="ownfacts", customize_legalize_map=rules or {})(module)
     rx.Pipeline("relax-fuse-ops,tir-fuse").run(module)
     return sorted(op.attributes["sym_name"].value for op in module.body.operations if "tir.prim_func" in op.attributes)
@@ -109,7 +109,7 @@ def test_a_size_that_a_view_leaves_open_follows_from_the_others():
 
 
 def test_what_a_view_shows_lives_as_long_as_the_view():
-    """The product's memory would be free for the next one when its view is made."""
+    """Extend the product's lifetime to that of its view."""
     matrix = numpy.arange(16, dtype="float32").reshape(4, 4)
 
     def build(x: Any) -> Any:
@@ -124,7 +124,7 @@ def test_what_a_view_shows_lives_as_long_as_the_view():
 
 
 def test_nothing_that_reads_is_moved_behind_what_writes():
-    """The sum is read before the effect; fused with what reads it later it would see what came after."""
+    """Read the sum before the effect. Fused with a later user it would read the new values."""
 
     def build(x: Any) -> Any:
         memory = relax.exp(x)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a package brings for operators of its own: rules, hand-written PrimFuncs, stages; and what it gets."""
+"""A package's own operators: rules, hand-written PrimFuncs, stages, and the services of this project."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def test_what_is_no_stages_is_refused_by_its_target():
 
 
 def test_a_stage_of_the_target_lowers_what_the_target_takes():
-    """An intrinsic that is legal on a target is there until its own stage lowers it."""
+    """Lower an intrinsic that is legal on a target in the target's own stage."""
 
     def expand(op: Any, rewriter: Any) -> Any:
         return (rx.number(op.x) + 1.0).value

@@ -29,7 +29,7 @@ SIGNATURE = signature("f", [("value", ObjectInfo())], [tensor((), "float64")])
 
 
 class OwnError(Exception):
-    """An exception class of the user's."""
+    """Exception class of a user."""
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def register(callback: Any) -> None:
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds."""
+    """Return the resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096
 
 
@@ -87,7 +87,7 @@ def test_a_missing_function_is_an_error_until_it_is_there() -> None:
 
 
 def test_threads_overlap_and_do_not_mix(function: Any) -> None:
-    """Each of four callbacks waits for the others: only calls that run at the same time get through."""
+    """Let four callbacks wait for each other, which only concurrent calls survive."""
     meeting = threading.Barrier(4, timeout=600)
 
     def callback(value: int) -> float:
@@ -124,7 +124,7 @@ def test_errors_belong_to_their_thread(function: Any) -> None:
 
 
 def test_nothing_leaks(function: Any) -> None:
-    """Arguments, results, errors: a leak of one tensor of 16 KiB a call would be 64 MiB."""
+    """Check arguments, results and errors: a leak of a tensor of 16 KiB per call would be 64 MiB."""
     register(lambda value: 1.0)
     several = executable(*_two_results())["two"].packed
     x = numpy.zeros(4096, numpy.float32)
@@ -182,7 +182,7 @@ func.func @g_impl(%x: memref<?xf32>, %y: memref<?xf32>) {{
 
 
 def lending() -> Any:
-    """A new executable: one keeps the function that it found first."""
+    """Return a new executable, since an executable keeps the function that it found first."""
     rows = tensor(("n",))
     return executable(DPS, signature("g", [("x", rows)], [rows]))["g"]
 
@@ -213,7 +213,7 @@ def test_a_function_that_fails_or_keeps_what_it_was_lent() -> None:
 
 
 def test_objects_are_returned() -> None:
-    """The kernel's object results are what the function gave: one as it is, several next to a tensor in an array."""
+    """Return the function's objects: a single one directly, several next to a tensor in an array."""
     call = f'"tir.packed"(%any) {{func = "{NAME}", tir.dtypes = ["object"], tir.types = [!relax.object]}}'
     text = f"""
     func.func @one_impl(%any: !llvm.ptr, %result: !llvm.ptr) {{

@@ -42,7 +42,7 @@ ROWS = tensor(("n", 4))
 
 
 def single(inputs: list[tuple[str, Any]], outputs: list[TensorInfo] | None = None, **options: Any) -> Any:
-    """A function that checks its arguments and does nothing."""
+    """Return a function that only checks its arguments."""
     return executable(ignoring("f", inputs, outputs or []), signature("f", inputs, outputs or []), **options)[
         "f"
     ].packed
@@ -54,7 +54,7 @@ def add() -> Any:
 
 
 class OnlyDLPack:
-    """An object of no framework."""
+    """Object of no framework."""
 
     def __init__(self, array: Any) -> None:
         self.array = array
@@ -67,7 +67,7 @@ class OnlyDLPack:
 
 
 class _Managed(ctypes.Structure):
-    """DLPack's DLManagedTensor."""
+    """DLManagedTensor of DLPack."""
 
     _fields_ = (
         ("data", ctypes.c_void_p), ("device", ctypes.c_int32), ("device_id", ctypes.c_int32),
@@ -78,7 +78,7 @@ class _Managed(ctypes.Structure):
 
 
 class FromParts:
-    """A float32 tensor (2, 4) made by hand: the device, offset and sizes as given, strides null."""
+    """Handmade float32 tensor (2, 4) with this device, offset and sizes, and null strides."""
 
     def __init__(self, device: int, byte_offset: int, sizes: tuple[int, ...] = (2, 4), null: bool = False) -> None:
         self.memory = (ctypes.c_float * 16)(*range(16))
@@ -275,7 +275,7 @@ def test_malformed_tensors_are_refused(add: Any) -> None:
         unnamed(FromParts(1, 0, (-3, 4)))
 
 
-# Where a DLTensor, behind its object's header of 24 bytes, has what.
+# Offsets of the fields of a DLTensor, which follows the object's header of 24 bytes.
 _FIELDS: dict[str, tuple[int, Any]] = {
     "data": (0, ctypes.c_uint64), "device": (8, ctypes.c_int32), "rank": (16, ctypes.c_int32),
     "lanes": (22, ctypes.c_uint16), "shape": (24, ctypes.c_uint64), "strides": (32, ctypes.c_uint64),
@@ -285,7 +285,7 @@ _FIELDS: dict[str, tuple[int, Any]] = {
 
 @contextmanager
 def forged(**fields: int) -> Iterator[Any]:
-    """A tensor (2, 4) of float32 whose structure says something else meanwhile: what only broken C code passes."""
+    """Yield a tensor (2, 4) of float32 with a changed structure, as only broken C code would pass it."""
     passed = tvm_ffi.from_dlpack(numpy.ones((2, 4), numpy.float32))
     start = passed.__chandle__() + 24
     before = ctypes.string_at(start, 48)
@@ -390,7 +390,7 @@ _DTYPES = ["bool", "int8", "uint16", "int64", "float16", "float32", "float64"]
     st.booleans(),
 )
 def test_accepted_exactly_when_it_fits(dims: list[Any], wanted: str, given_dtype: str, transposed: bool) -> None:
-    """One tensor against a model of the rules in Python."""
+    """Compare the checks of one tensor with a model of the rules in Python."""
     info = tensor([size for size, _ in dims], wanted)
     shape = tuple(actual for _, actual in dims)
     array = numpy.zeros(shape, given_dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions whose callers pass and get lists and optionals: what the attributes on a graph function say."""
+"""Functions with lists and optionals as arguments and results, described by attributes of a graph function."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_tensors_that_a_function_has_joined() -> None:
     "row", [(9, 3, 3), (4, 2, 3), (-2, -2, 1), (0, -1, 0), (2**62, 2**31, 2**31), (0, 2**32, 2**32)]
 )
 def test_rows_that_do_not_tell_the_elements(row: Any) -> None:
-    """Nothing outside of the elements is read."""
+    """Check that nothing is read outside of the elements."""
     with pytest.raises((ValueError, MemoryError)):
         compiled(_JOINED)["main"](floats(2), floats(8), _rows((1, 1, 1), row), numpy.array(True))
 

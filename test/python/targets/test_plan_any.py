@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plans as no rule would choose them: each is refused with a reason, or the loops compute the same."""
+"""Plans that no rule would choose: each is refused with a reason, or the loops compute the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PRODUCTS = "%p = arith.mulf %a, %b : f32\n %s = arith.addf %o, %p : f32\n linalg
 
 
 class Case(NamedTuple):
-    """A linalg.generic over loops named by letters, and what it computes; upper case loops reduce."""
+    """linalg.generic over loops named by letters, and its results. Loops in upper case reduce."""
 
     loops: str
     inputs: tuple[str, ...]
@@ -58,7 +58,7 @@ def halved(row: Any) -> Any:
 
 
 def loop_plan(draw: Any, loops: str) -> str:
-    """The text of a plan whose numbers are right, and nothing else has to be."""
+    """Draw the text of a plan with valid numbers. Nothing else has to be right."""
     order = draw(st.permutations(range(len(loops))))
     if draw(st.integers(0, 3)):
         order = sorted(order, key=lambda dim: loops[dim].isupper())

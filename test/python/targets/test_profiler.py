@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The clocks around kernels: branches in place where there are few, calls where these would be most of the code."""
+"""Clocks around kernels: inline branches if there are few, calls if they would be most of the code."""
 
 from __future__ import annotations
 

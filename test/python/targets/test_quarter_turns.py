@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sines and cosines of numbers of every size: whole turns are taken away, however many there are."""
+"""Sines and cosines of numbers of any magnitude: any number of whole turns is subtracted."""
 
 from __future__ import annotations
 

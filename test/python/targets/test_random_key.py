@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax.random_key: each use of a loaded program gets another number, on every target, from many threads too."""
+"""relax.random_key: each use of a loaded program gets another number, on every target, also from many threads."""
 
 from __future__ import annotations
 

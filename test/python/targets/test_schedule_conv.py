@@ -15,7 +15,7 @@ from relax_mlir.bindings.context import new_context
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.emit.structured import analyze, structured_ops
 from relax_mlir.passes.schedule.plan import Plan
-from relax_mlir.targets.core.backend import Machine
+from relax_mlir.targets.core.machine import Machine
 from relax_mlir.targets.llvm.plans.conv import plan_conv
 from scheduled import AVX512, Shaped, prim_func, random_array, run, scheduled_text
 
@@ -26,14 +26,14 @@ IMAGES, BLOCKS, TALL, WIDE, LANES = range(5)
 
 
 def convolution(x: Shaped, w: Shaped, out: Shaped, stride: int, dilation: int) -> str:
-    """x (n, c, h, w), w (oc, c, kh, kw), without padding."""
+    """Return a convolution of x (n, c, h, w) and w (oc, c, kh, kw), without padding."""
     dims = "n, oc, oh, ow, ic, kh, kw"
     rows, columns = (f"o{axis} * {stride} + k{axis} * {dilation}" for axis in "hw")
     return generic(dims, [f"n, ic, {rows}, {columns}", "oc, ic, kh, kw", "n, oc, oh, ow"], 3, x, w, out)
 
 
 def depthwise(x: Shaped, w: Shaped, out: Shaped, stride: int) -> str:
-    """x (n, c, h, w), w (c, kh, kw)."""
+    """Return a depthwise convolution of x (n, c, h, w) and w (c, kh, kw)."""
     rows, columns = (f"o{axis} * {stride} + k{axis}" for axis in "hw")
     maps = [f"n, c, {rows}, {columns}", "c, kh, kw", "n, c, oh, ow"]
     return generic("n, c, oh, ow, kh, kw", maps, 2, x, w, out)
@@ -82,7 +82,7 @@ def test_two_dimensions(case: Any, is_dynamic: bool, vector_bytes: int) -> None:
     x = Shaped(("n", inputs, "h", "w") if is_dynamic else (batch, inputs, *spatial), "f32")
     w = Shaped((outputs, inputs, *kernel), "f32")
     image, weights = random_array((batch, inputs, *spatial), "f4", 1), random_array(w.shape, "f4", 2)
-    # What a graph says of a dynamic result: sizes as expressions of the input's.
+    # A graph's sizes of a dynamic result: expressions of the input's sizes.
     rows, columns = (
         f"(({name} - {(k - 1) * dilation + 1}) // {stride}) + 1" for name, k in zip("hw", kernel, strict=True)
     )
@@ -116,7 +116,7 @@ def test_loops_hold_tiles_of_vectors_and_nothing_scalar_is_left(stride: int) -> 
 
 
 def planned(x: Shaped, w: Shaped, out: Shaped, filters: str) -> Plan:
-    """The plan for a convolution whose filter has its dimensions in this order."""
+    """Return the plan for a convolution with the filter's dimensions in this order."""
     maps = ["n, ic, oh + kh, ow + kw", filters, "n, oc, oh, ow"]
     contraction = generic("n, oc, oh, ow, ic, kh, kw", maps, 3, x, w, out)
     return plan_of(prim_func([x, w], [out], contraction, "out_ewise_fusable"), AVX512)
@@ -130,16 +130,17 @@ def plan_of(text: str, machine: Machine) -> Plan:
         return plan_conv(analyze(operation), machine)
 
 
-def test_a_filter_is_read_in_the_order_in_which_it_lies() -> None:
+def test_taps_come_before_channels() -> None:
+    """Order the sum in one way for all layouts of the filter, so that its bits are the same."""
     x, out = Shaped((1, 8, 30, 30), "f32"), Shaped((1, 16, 28, 28), "f32")
-    assert planned(x, Shaped((16, 8, 3, 3), "f32"), out, "oc, ic, kh, kw").order[-3:] == (4, 5, 6)
+    assert planned(x, Shaped((16, 8, 3, 3), "f32"), out, "oc, ic, kh, kw").order[-3:] == (5, 6, 4)
     assert planned(x, Shaped((3, 3, 16, 8), "f32"), out, "kh, kw, oc, ic").order[-3:] == (5, 6, 4)
     # With a filter of size 1 there is less to order.
     assert set(planned(x, Shaped((16, 8, 1, 1), "f32"), out, "oc, ic, kh, kw").order[-3:]) == {4, 5, 6}
 
 
 def test_rows_of_any_length_leave_registers_for_channels() -> None:
-    """Their last vectors are taken one by one: twelve sums at a time keep the adders busy then too."""
+    """Tile rows of any length with twelve sums, which keep the adders busy for the last vectors, too."""
     w, channels, columns = Shaped((24, 8, 3, 3), "f32"), 1, 3
     x, out = Shaped((1, 8, "h", "w"), "f32"), Shaped((1, 24, "a", "b"), "f32")
     assert planned(x, w, out, "oc, ic, kh, kw").tile == {columns: 2, channels: 12}
@@ -148,7 +149,7 @@ def test_rows_of_any_length_leave_registers_for_channels() -> None:
 
 
 def planned_in_blocks(batch: int | str, blocks: int, side: int) -> Plan:
-    """The plan for 3x3 taps on pictures whose channels, as many before and after, are in blocks of 16."""
+    """Return the plan for 3x3 taps on images with equally many input and output channels, in blocks of 16."""
     maps = ["n, ic, oh + kh, ow + kw, i", "oc, ic, kh, kw, i, o", "n, oc, oh, ow, o"]
     x = Shaped((batch, blocks, side + 2, side + 2, 16), "f32")
     w = Shaped((blocks, blocks, 3, 3, 16, 16), "f32")
@@ -166,7 +167,8 @@ def planned_in_blocks(batch: int | str, blocks: int, side: int) -> Plan:
         (8, 1, {IMAGES: 8}),
         (1, 2, {WIDE: 2, TALL: 2}),
         ("n", 2, {WIDE: 2, TALL: 2, IMAGES: 3}),
-        # A row that fills them alone.
+        (1, 7, {WIDE: 7, TALL: 2}),
+        # A single row fills the vectors.
         (8, 14, {WIDE: 14}),
     ],
 )
@@ -178,11 +180,11 @@ def test_steps_go_over_short_rows_and_over_pictures(batch: int | str, side: int,
 def test_large_weights_are_read_once_for_all_pictures(batch: int | str) -> None:
     first = lambda *case: planned_in_blocks(*case).order[:2]  # noqa: E731
     assert first(batch, 32, 2) == (BLOCKS, IMAGES)
-    # Those that a core's own cache has room for, and less than pictures take that would be read again for each block.
+    # Weights that fit a core's own cache, and take less memory than the images that each block would read again.
     assert first(batch, 4, 2) == (IMAGES, BLOCKS)
     assert first(batch, 32, 32) == (IMAGES, BLOCKS)
 
 
 def test_one_place_has_sums_of_several_blocks_at_once() -> None:
-    """One sum alone would wait for each addition."""
+    """Keep several sums: a single one would wait for each addition."""
     assert planned_in_blocks(1, 16, 1).tile == {LANES: 1, BLOCKS: 8}

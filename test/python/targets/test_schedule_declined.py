@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations that a schedule declines, each with its reason; what is just inside of the same bound is planned."""
+"""Operations that a schedule declines, each with its reason, and operations just inside of each limit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ NEGATIVE = "%s = arith.negf %a : f32\n linalg.yield %s : f32"
 
 
 def generic(inputs: dict[str, str], output: tuple[str, str], iterators: str, body: str) -> str:
-    """Inputs and the output by their index (of d0, d1, ...) with their types; the body has %a, %b and the output %c."""
+    """Return an operation.
+
+    Operands have an index (of d0, d1, ...) and a type; the body has %a, %b and the output %c.
+    """
     types = [*inputs.values(), output[1]]
     dims = ", ".join(f"d{index}" for index in range(len(iterators)))
     maps = ", ".join(f"affine_map<({dims}) -> ({index})>" for index in (*inputs, output[0]))
@@ -52,7 +55,7 @@ def matmul(body: str = PRODUCTS, iterators: str = "ppr", right: str = "d2, d1") 
 
 
 def reason(text: str, act: Callable[[Any], Any]) -> str:
-    """Why it is declined; nothing where it is not."""
+    """Return the reason of a decline, or an empty text."""
     with new_context(("arith", "builtin", "func", "linalg", "math", "tensor")), ir.Location.unknown():
         module = ir.Module.parse(text)
         (operation,) = structured_ops(module.body.operations[0])
@@ -77,7 +80,7 @@ NOTHING = ""
         (plan_matmul, matmul(), NOTHING),
         (plan_matmul, matmul(SUM), "it is no sum of products"),
         (plan_matmul, matmul(PRODUCTS.replace("addf", "maximumf")), "it is no sum"),
-        (plan_matmul, matmul("%p = arith.mulf %a, %b : f32\n linalg.yield %p : f32"), "an output is not what its elem"),
+        (plan_matmul, matmul("%p = arith.mulf %a, %b : f32\n linalg.yield %p : f32"), "an output is not combined with"),
         (plan_matmul, matmul(PRODUCTS.replace("%c", "%b").replace("%p = arith.mulf %a, %b", "%p = arith.mulf %a, %c")),
          "output #0 depends on what was reduced before in more than one way"),
         (plan_matmul, matmul(PRODUCTS.replace("addf", "subf")), "output #0 is not reduced by a known operation"),

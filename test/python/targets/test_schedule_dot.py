@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sums of products of narrow numbers by the instructions that CPUs have for them: numpy's sums in f64, to the bit."""
+"""Sums of products of narrow numbers by the CPUs' instructions for them: numpy's sums in f64, to the bit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SIZES = st.sampled_from((1, 2, 3, 4, 5, 7, 16, 17, 33, 70, 131))
 
 
 def narrow(shape: tuple[int, ...], dtype: str, seed: int) -> Any:
-    """All that a byte can be; bfloats whose sums are exact."""
+    """Return all values of a byte, or bfloats with exact sums."""
     random = numpy.random.default_rng(seed)
     if dtype == "bfloat16":
         return random.integers(-8, 9, shape).astype(ml_dtypes.bfloat16)
@@ -40,7 +40,7 @@ def narrow(shape: tuple[int, ...], dtype: str, seed: int) -> Any:
 def product(
     x: Any, y: Any, sums: str, *, names: tuple[Any, ...] = (), is_known: bool = False, is_transposed: bool = False
 ) -> rx.Module:
-    """x times y, whose sizes may have names, and which may be a constant."""
+    """Return the product of x and y. Sizes may have names, and y may be a constant."""
     module = rx.Module()
     *batch, m, k = names or x.shape
     second = (*batch, *((y.shape[-2], k) if is_transposed else (k, y.shape[-1])))
@@ -81,7 +81,7 @@ def test_open_sizes(types: Any) -> None:
 
 @pytest.mark.parametrize("types", TYPES, ids="-".join)
 def test_long_sums_in_blocks(types: Any) -> None:
-    """Panels of a small cache are shorter than the sum, and the last one has no whole group."""
+    """Sum in panels for a small cache, which are shorter than the sum and end with a partial group."""
     first, second, sums = types
     x, y = narrow((20, 1031), first, 1), narrow((1031, 70), second, 2)
     for is_known in (False, True):
@@ -143,7 +143,7 @@ def planned(module: rx.Module, target: str) -> str:
     ],
 )
 def test_the_instructions_of_a_cpu(target: str, instructions: list[str]) -> None:
-    """They are in its code, and no others of the kind."""
+    """Check that the code has these instructions, and no others of the kind."""
     backend = rx.find_backend("llvm")
     for (first, second, sums), instruction in zip((TYPES[0], TYPES[1], TYPES[3]), instructions, strict=True):
         module = rx.lower(product(narrow((20, 16), first, 1), narrow((16, 40), second, 2), sums), target)
@@ -165,7 +165,7 @@ def test_constants_lie_in_groups() -> None:
 
 @pytest.mark.parametrize(("first", "second", "sums"), [TYPES[0], TYPES[3]])
 def test_another_plan_takes_groups_apart(first: str, second: str, sums: str) -> None:
-    """A module with packed weights, and a plan that somebody has changed."""
+    """Compile a module with packed weights after a change of its plan."""
     x, y = narrow((40, 67), first, 1), narrow((67, 70), second, 2)
     target = "llvm{cpu=znver4 cores=1}"
     text = planned(product(x, y, sums, is_known=True), target)
@@ -180,7 +180,7 @@ def test_another_plan_takes_groups_apart(first: str, second: str, sums: str) -> 
 
 
 def convolution(x: Any, w: Any, stride: int, padding: int) -> Any:
-    """numpy's, in f64."""
+    """Return numpy's convolution in f64."""
     padded = numpy.pad(x.astype("f8"), ((0, 0), (0, 0), (padding, padding), (padding, padding)))
     windows = numpy.lib.stride_tricks.sliding_window_view(padded, w.shape[2:], (2, 3))[:, :, ::stride, ::stride]
     return numpy.einsum("nchwrs,kcrs->nkhw", windows, w.astype("f8"))
@@ -200,7 +200,7 @@ def test_convolutions(types: Any, channels: int, outputs: int, taps: int, stride
         f.returns(relax.nn.conv2d(*f, relax.const(w), **how))
     got = to_numpy(rx.compile(module)["main"](x))
     numpy.testing.assert_array_equal(got, convolution(x, w, stride, padding))
-    # Three channels make no block, but rows of their windows groups; numpy cannot read small constants of bf16, which
-    # stay as they are.
+    # Three channels make no block, but rows of their windows make groups. Small constants of bf16, which numpy cannot
+    # read, stay unchanged.
     is_packed = w.nbytes > (1024 if second == "bfloat16" else 0)
     assert ("packed; rule dot" in planned(module, "llvm{cpu=znver4 cores=1}")) == is_packed

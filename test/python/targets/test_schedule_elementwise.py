@@ -21,7 +21,7 @@ NUMPY = {
 
 
 def generic(inputs: list[tuple[Shaped, str]], output: Shaped, body: str) -> str:
-    """A linalg.generic over the output's dimensions d0, d1, ...; inputs with their maps' results."""
+    """Return a linalg.generic over the output's dimensions d0, d1, ..., with results of the inputs' maps."""
     rank = len(output.shape)
     dims = ", ".join(f"d{index}" for index in range(rank))
     maps = [f"affine_map<({dims}) -> ({places})>" for places in (*(places for _, places in inputs), dims)]
@@ -44,7 +44,7 @@ def sum_body(dtype: str) -> str:
 
 @st.composite
 def additions(draw: Any) -> Any:
-    """Shapes of an output and two inputs, with what each dimension of an input is read at."""
+    """Draw shapes of an output and two inputs, with the index of each dimension of an input."""
     shape = draw(st.lists(st.sampled_from(SIZES), max_size=4))
     rank = len(shape)
     operands = []
@@ -81,7 +81,7 @@ def test_addition_with_broadcast_and_transposed_inputs(
 
 
 def as_output(array: Any, places: Any, rank: int) -> Any:
-    """The input with the output's dimensions in order, of size 1 where it has none."""
+    """Return the input with the output's dimensions in order, and size 1 for missing ones."""
     kept = [position for position, axis in enumerate(places) if axis is not None]
     squeezed = array.reshape([array.shape[position] for position in kept])
     axes = [places[position] for position in kept]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is done with each result of a reduction happens while the result is in registers, where that is possible."""
+"""Epilogues run on a reduction's results in registers where possible."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAPS = {
 
 
 def product(a: Shaped, b: Shaped, sums: Shaped, out: str, second: str = "kn") -> str:
-    """%p, the product of %0 and %1, whose memory is %out."""
+    """Return the code of %p, the product of %0 and %1, in the memory of %out."""
     widen = [f"%w{x} = arith.extf %{x} : {a.dtype} to f32" for x in "xy"] if a.dtype != "f32" else []
     x, y = ("%wx", "%wy") if widen else ("%x", "%y")
     maps = ", ".join(f"affine_map<{MAPS[each]}>" for each in ("mk", second, "mn"))

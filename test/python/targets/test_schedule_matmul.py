@@ -23,7 +23,7 @@ TYPES = {
 
 
 def product(a: Shaped, b: Shaped, out: Shaped, *, is_transposed: bool) -> str:
-    """(batch..., m, k) times (batch..., k, n), or (batch..., n, k)."""
+    """Return (batch..., m, k) times (batch..., k, n), or (batch..., n, k)."""
     rank = len(out.shape) + 1
     dims = [f"d{axis}" for axis in range(rank)]
     batch, (m, n, k) = dims[:-3], dims[-3:]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scheduled import Shaped, executable, prim_func, random_array, run, scheduled_text
 
 SIZES = (0, 1, 2, 15, 16, 17, 70)
-# The operation, what the output is filled with, numpy's function.
+# The operation, the initial value of the output, numpy's function.
 KINDS = {
     "sum": ("addf", "0.0", numpy.add), "maximum": ("maximumf", "0xFF800000", numpy.maximum),
     "minimum": ("minimumf", "0x7F800000", numpy.minimum), "product": ("mulf", "1.0", numpy.multiply),
@@ -109,7 +109,7 @@ def test_a_sum_of_negative_zeros_keeps_the_sign_of_what_it_starts_from() -> None
 
 
 def chosen(combine: str, x: Shaped, out: Shaped, predicate: str = "ogt") -> str:
-    """The text of a reduction that chooses by a comparison."""
+    """Return a reduction that chooses by a comparison."""
     choice = f"arith.cmpf {predicate}, %x, %sofar : f32\n      %z = arith.select %y, %x, %sofar : f32"
     body = reduction(x, out, [1], "addf", combine).replace("arith.addf %x, %sofar : f32", choice)
     return prim_func([x], [out], body.replace("linalg.yield %y", "linalg.yield %z"), "comm_reduce")
@@ -128,15 +128,15 @@ def test_the_larger_one_is_chosen_among_numbers(rows: int, size: int) -> None:
 
 def test_other_choices_are_no_reductions_in_vectors() -> None:
     x, out = Shaped((3, 70), "f32"), Shaped((3,), "f32")
-    assert "vector.reduction" in scheduled_text(chosen("0xFF800000", x, out))
-    assert "vector.reduction" not in scheduled_text(chosen("0xFF800000", x, out, "olt"))
+    assert "vector.shuffle" in scheduled_text(chosen("0xFF800000", x, out))
+    assert "vector.shuffle" not in scheduled_text(chosen("0xFF800000", x, out, "olt"))
     turned = chosen("0xFF800000", x, out).replace("select %y, %x, %sofar", "select %y, %sofar, %x")
-    assert "vector.reduction" not in scheduled_text(turned)
+    assert "vector.shuffle" not in scheduled_text(turned)
 
 
 @pytest.mark.parametrize("axis", [0, 1])
 def test_two_outputs_that_depend_on_each_other(axis: int) -> None:
-    """The largest element and where it is first: no order is free, but neighbours are independent."""
+    """Reduce to the largest element and its first position: the order is fixed, but lanes are independent."""
     x = Shaped((21, 35), "f32")
     size = (35, 21)[axis]
     best, place = Shaped((size,), "f32"), Shaped((size,), "i64")
@@ -206,4 +206,4 @@ def test_loops_are_vectors_and_nothing_scalar_is_left(axis: int, shape: tuple[in
     x, out = Shaped(shape, "f32"), Shaped((shape[1 - axis],), "f32")
     text = scheduled_text(prim_func([x], [out], reduction(x, out, [axis], "addf", "0.0"), "comm_reduce"))
     assert "linalg." not in text and "arith.addf" in text and "tensor.extract" not in text
-    assert ("vector.reduction" in text) == (axis == 1)
+    assert ("vector.shuffle" in text) == (axis == 1) and "vector.reduction" not in text

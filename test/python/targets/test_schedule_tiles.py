@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products by tiles (AMX): whole kernels whose instructions are emulated give numpy's sums, to the bit where those are
-exact; what is compiled has the instructions that the CPU knows, and asks for them."""
+"""Products by tiles (AMX): whole kernels on emulated instructions.
+
+Results equal numpy's sums, to the bit where these are exact. Compiled code has the CPU's instructions, and requests
+their use.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,7 @@ SECOND = ("known", "given", "transposed")
 
 
 def narrow(shape: tuple[int, ...], dtype: str, seed: int) -> Any:
-    """All that a byte can be; floats whose sums are exact."""
+    """Return all values of a byte, or floats with exact sums."""
     random = numpy.random.default_rng(seed)
     if "float" in dtype:
         return random.integers(-8, 9, shape).astype(ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype)
@@ -42,7 +45,7 @@ def narrow(shape: tuple[int, ...], dtype: str, seed: int) -> Any:
 
 
 def product(x: Any, y: Any, sums: str, second: str, names: tuple[tuple[Any, ...], ...] = ()) -> rx.Module:
-    """x times y, whose sizes may have names."""
+    """Return the product of x and y. Sizes may have names."""
     module = rx.Module()
     shapes = names or (x.shape, y.shape)
     types = [rx.tensor(shape, str(array.dtype)) for shape, array in zip(shapes, (x, y), strict=True)]
@@ -78,7 +81,7 @@ def test_known_sizes(m: int, k: int, n: int, types: Any, second: str) -> None:
 @pytest.mark.parametrize("types", SOME, ids="-".join)
 @pytest.mark.parametrize("second", SECOND)
 def test_open_sizes(types: Any, second: str) -> None:
-    """Of rows, of columns where they are not known, of batches where both factors have them."""
+    """Multiply with dynamic rows, dynamic columns of unknown weights, and dynamic batches of both factors."""
     first, other, sums, instruction = types
     batch, n = ((), 40) if second == "known" else (("b",), "n")
     m = 40 if second == "transposed" else "m"
@@ -96,7 +99,7 @@ def test_open_sizes(types: Any, second: str) -> None:
 
 @pytest.mark.parametrize(("m", "is_tiled"), [(40, True), (20, False), ("m", False)])
 def test_columns_across_rows_are_copied_for_many_rows(m: Any, is_tiled: bool) -> None:
-    """Known or not: a matrix that is read otherwise as well, and stays in its layout, is no one's panels."""
+    """Copy columns of a matrix that keeps its layout because of another reader."""
     x, y = narrow((20 if m == "m" else m, 64), "bfloat16", 1), narrow((48, 64), "bfloat16", 2)
     module = rx.Module()
     with module.function("main", [rx.tensor((m, 64), "bfloat16"), rx.tensor((48, 64), "bfloat16")]) as f:
@@ -111,7 +114,7 @@ def test_columns_across_rows_are_copied_for_many_rows(m: Any, is_tiled: bool) ->
 
 @pytest.mark.parametrize("second", SECOND)
 def test_blocks_of_columns_and_threads(second: str) -> None:
-    """A small cache holds some of the columns at a time; whoever shares the loops has memory of his own."""
+    """Copy blocks of columns to a small cache, with separate memory for each thread."""
     x, y = narrow((490, 300), "bfloat16", 1), narrow(second_shape(second, k=300, n=270), "bfloat16", 2)
     module = product(x, y, "float32", second)
     text = planned(module, "llvm{triple=x86_64-linux-gnu cpu=sapphirerapids cores=4 caches=32K,128K}")
@@ -140,7 +143,7 @@ def test_threads_share_products_of_a_batch() -> None:
 
 
 def test_what_follows_a_product_works_on_its_tiles() -> None:
-    """A bias, an activation, a residual, rounding: rows of sums from the tiles."""
+    """Apply a bias, an activation, a residual and a rounding to rows of sums from the tiles."""
     random = numpy.random.default_rng(5)
     x, w, more = (random.normal(size=size).astype("f4") for size in ((45, 70), (70, 50), (45, 50)))
     bias = random.normal(size=50).astype("f4")
@@ -159,7 +162,7 @@ def test_what_follows_a_product_works_on_its_tiles() -> None:
 
 
 def test_sums_go_on_from_what_is_there() -> None:
-    """A plan's own start, and one that is read."""
+    """Continue sums from a plan's own initial value, and from one that is read."""
     text = """
       func.func private @f(%a: tensor<20x40xi8>, %b: tensor<40x24xi8>, %c: tensor<20x24xi32>) -> tensor<20x24xi32>
           attributes {tir.prim_func} {
@@ -191,7 +194,7 @@ def test_sums_go_on_from_what_is_there() -> None:
 
 
 def picture(types: Any, channels: int, outputs: int, taps: int, stride: int) -> tuple[rx.Module, Any, Any]:
-    """A convolution of two pictures, its data and what numpy makes of them."""
+    """Return a convolution of two images, its data and numpy's result."""
     first, other, sums, _ = types
     x, w = narrow((2, channels, 9, 20), first, 1), narrow((outputs, channels, taps, taps), other, 2)
     pad = taps // 2
@@ -216,7 +219,7 @@ def test_convolutions(types: Any, channels: int, outputs: int, taps: int, stride
 
 
 def test_weights_that_are_packed_at_each_call() -> None:
-    """Those that no constant is, as they are not packed before: a plan does not know."""
+    """Pack weights at each call if they are not packed before: a plan does not know."""
     module, x, expected = picture(TYPES[0], 64, 48, 3, 1)
     target = "llvm{triple=x86_64-linux-gnu cpu=graniterapids cores=1}"
     stages = rx.stages(target)
@@ -227,7 +230,7 @@ def test_weights_that_are_packed_at_each_call() -> None:
     numpy.testing.assert_array_equal(to_numpy(program["main"](x)), expected)
 
 
-# ---- what is compiled ----
+# ---- compiled code ----
 
 
 def planned(module: rx.Module, target: str) -> str:
@@ -246,7 +249,7 @@ def planned(module: rx.Module, target: str) -> str:
     ],
 )
 def test_the_instructions_of_a_cpu(name: str, known: set[str]) -> None:
-    """In its code, configured, loaded and stored where they lie, the sums of a step in registers all the while."""
+    """Check that code configures, loads and stores tiles in place, with a step's sums in registers throughout."""
     target = f"llvm{{triple=x86_64-linux-gnu cpu={name}}}"
     found = set()
     for first, second, sums, _ in TYPES[:3]:

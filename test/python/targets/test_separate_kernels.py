@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels that are compiled apart from their program: the same code as in it, found again by their PrimFuncs."""
+"""Separately compiled kernels: the same code as in the program, found again by their PrimFuncs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def split(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def lowered(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """Return the names of the kernels that are lowered apart, as they are."""
+    """Yield the list of kernels that are lowered separately."""
     names: list[str] = []
     made = separate_kernels._Separation._lower_batch
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops over rows and regions that threads share: the same bits whatever their number, by memory of their own."""
+"""Parallel loops over rows and regions: the same bits for any number of threads, with memory for each thread."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def some(*shape: int) -> Any:
 
 
 def running_total(x: Any) -> Any:
-    """One addition after the other."""
+    """Add one element after the other."""
     return numpy.add.accumulate(x, axis=1, dtype="f4")
 
 

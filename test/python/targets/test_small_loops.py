@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops over a few numbers compute without calls and allocations, and give what they gave before."""
+"""Loops over a few numbers compute without calls and allocations, with the same results."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_loop_over_a_few_numbers_calls_and_allocates_nothing(text: str) -> Non
 
 
 def test_a_row_of_a_large_tensor_is_updated_in_place() -> None:
-    """The kernels of a large tensor are called, and nothing is allocated for the next value."""
+    """Call the kernels of a large tensor without an allocation for the next value."""
     inside = _in_loops(_BRANCHES.format(n=5000))
     assert not {"memref.alloc", "memref.dealloc", "memref.copy"}.intersection(inside)
 

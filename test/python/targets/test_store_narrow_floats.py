@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels that move bf16 call nothing of compiler-rt, whatever the CPU has; against numpy."""
+"""Kernels that move bf16 call nothing of compiler-rt on any CPU; against numpy."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ BOUNDS = numpy.array([10, 20, 30, 70], ml_dtypes.bfloat16)
 
 
 def shuffled(x: Any) -> Any:
-    """Squares of vectors that change places."""
+    """Transpose squares of vectors."""
     return relax.einsum([x], subscripts="abc->cab")
 
 
 def gathered(x: Any) -> Any:
-    """Elements that are no neighbours, put into vectors one by one."""
+    """Gather elements that are not adjacent into vectors one by one."""
     return relax.strided_slice(x, axes=[0], begin=[1], end=[2**63 - 1], strides=[3])
 
 
 def kept(x: Any) -> Any:
-    """One element, compared in the blocks of a loop."""
+    """Compare one element with the boundaries in a loop."""
     return relax.bucketize(x, relax.const(BOUNDS))
 
 
@@ -44,7 +44,7 @@ def kept(x: Any) -> Any:
 def test_bf16_of_symbolic_sizes(
     body: Callable[..., Any], reference: Callable[..., Any], shape: tuple[int, ...], level: int
 ) -> None:
-    """What is only moved stays as it is, NaNs that signal too: nothing is widened on the way."""
+    """Move elements unchanged, including signalling NaNs: nothing is widened on the way."""
     compiled = built([rx.tensor(("a", "b", "c")[: len(shape)], "bf16")], body, opt_level=level, cache=False)
     x = numpy.random.default_rng(5).integers(0, 100, shape).astype(ml_dtypes.bfloat16)
     if body is gathered:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The functions that are the same in every program: compiled once, next to each program and not in it."""
+"""Functions that all programs share: compiled once, next to each program and not in it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def program(size: int, **options: Any) -> rx.Executable:
 
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
-    """The units that are compiled from here on, by a process that has made none before."""
+    """Return the units that a fresh process would compile from here on."""
     compiled: list[bytes] = []
     original = unit_compiler.unit_object
 
@@ -65,13 +65,13 @@ def test_another_process_finds_it_in_the_cache(
 
 
 def types(module: Any) -> dict[str, str]:
-    """The types of the functions of a module."""
+    """Return the types of a module's functions."""
     functions = [view.operation for view in module.body if view.operation.name == "llvm.func"]
     return {ir.StringAttr(op.attributes["sym_name"]).value: str(op.attributes["function_type"]) for op in functions}
 
 
 def test_what_is_declared_is_what_the_unit_defines() -> None:
-    """Calls declare functions by what the file's text says of their types."""
+    """Check that calls declare functions with the types of the file's text."""
     with create_context() as context, ir.Location.unknown():
         load_dialects(context, ("llvm",))
         defined = {name: each for text in unit_texts() for name, each in types(parsed_unit(text)).items()}
@@ -89,7 +89,7 @@ def test_what_is_declared_is_what_the_unit_defines() -> None:
 
 
 def test_files_need_those_before_them_and_declare_what_these_define() -> None:
-    """Each is a unit of its own: a declaration of another type would be found by a crash alone."""
+    """Check each file as a unit: a declaration of a wrong type would only show as a crash."""
     with new_context(("llvm",)), ir.Location.unknown():
         modules = [parsed_unit(text) for text in unit_texts()]
         seen: dict[str, str] = {}
@@ -112,7 +112,7 @@ def test_each_unit_becomes_code_by_itself(text: str) -> None:
 
 
 def test_units_fit_into_one_module() -> None:
-    """Where a module defines what it needs of several, a name means the same in all of them."""
+    """Check that a name means the same in all units that one module may contain."""
     seen: dict[str, str] = {}
     with new_context(("llvm",)), ir.Location.unknown():
         for text in unit_texts():

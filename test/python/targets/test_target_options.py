@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Targets with options: what is asked for, what that means for the stages, and what is refused."""
+"""Targets with options: their effect on the stages, and refusals."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_options(text: str, options: dict[str, str]) -> None:
             "llvm{cpus=haswell}",
             "target 'llvm' has no option 'cpus'; did you mean 'cpu'? (it has cpu, features, triple,",
         ),
-        ("llvm{cpus=haswell}", "note: vector-bytes: the vectors"),
+        ("llvm{cpus=haswell}", "note: vector-bytes: bytes of the vectors"),
         ("default{cpu=haswell}", "target 'default' has no option 'cpu' (it has none)"),
         ("llvm{cpu=haswell", "expected '}' at the end"),
         ("llvm{cpu}", "option 'cpu' needs a value"),
@@ -165,7 +165,7 @@ def test_every_cpu_has_the_baseline(architecture: str) -> None:
 
 def test_children_take_their_parents_options() -> None:
     rx.register_target(rx.Target("options-child", parents=("llvm",)))
-    names = ["cpu", "features", "triple", "vector-bytes", "caches", "cores", "winograd"]
+    names = ["cpu", "features", "triple", "vector-bytes", "caches", "cores", "numerics", "winograd", "denormals"]
     assert [option.name for option in options_of("options-child")] == names
     stages = rx.stages("options-child{vector-bytes=16}")
     assert "tir-plan{target=@target{vector-bytes=16}}" in map(str, stages["plan"].passes)

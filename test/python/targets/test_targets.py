@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a target says: whose rules, whose schedules, whose host, how code is made; and what of that is refused."""
+"""Definitions of targets: rules, schedules, host and code generation; refusals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from relax_mlir import relax
 
 
 class Marking(rx.Backend):
-    """llvm's code, and a mark of its own."""
+    """Backend with llvm's code and an additional mark."""
 
     def machine(self, target: Any) -> Any:
         return rx.find_backend("llvm").machine(target)
@@ -95,7 +95,7 @@ def test_options_stages_and_what_is_legal_are_the_hosts() -> None:
 
 
 def test_stages_of_c_and_cuda_do_not_follow_llvms(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nor the processor that compiles: code for another machine is the same everywhere."""
+    """Check that stages depend neither on llvm's nor on the compiling processor."""
     before = {target: list(rx.stages(target, opt_level=3)) for target in ("c", "cuda")}
     monkeypatch.setattr(type(rx.find_backend("llvm")), "stages", lambda *_: ())
     assert {target: list(rx.stages(target, opt_level=3)) for target in before} == before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs in pieces: what they compute, that jobs and caches change nothing, that equal kernels are made once."""
+"""Programs in pieces: results, independence of jobs and caches, and a single compilation of equal kernels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from relax_mlir.runtime import Executable
 from relax_mlir.support.disk_cache import DiskCache
 from relax_mlir.support.processes import pool as pools
 from relax_mlir.support.processes.pool import Pool
-from relax_mlir.targets.core.code import code_options
+from relax_mlir.targets.core.code_options import code_options
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.host.units import unit_texts
 from relax_mlir.targets.llvm.objects import kernels, native_code, unit_compiler, units
@@ -51,7 +51,8 @@ def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
 
 
 def network(scale: float = 0.5, first: str = "tanh") -> rx.Module:
-    """Kernels with constants of their own and shared ones, one that can fail, one twice, a packed function, a loop."""
+    """Return a network with own and shared constants, a kernel that can fail, one that occurs twice, a packed function
+    and a loop."""
     module = rx.Module()
     weights = numpy.random.default_rng(3).normal(size=(8, 8)).astype("float32")
     with module.function("main", [rx.tensor(("n", 8)), rx.tensor(("k",), "int64")]) as f:
@@ -73,7 +74,7 @@ class Watching(rx.Instrument):
         self.pieces.append((kernel, done, count))
 
 
-#: A program that is not cut: what it has of its own, and what it shares with others (checks, what is kept, lists).
+#: Object files of an undivided program: its own code, and shared code (checks, caches, lists).
 WHOLE = 4
 
 
@@ -139,7 +140,7 @@ def test_the_same_bytes_whatever_makes_them(elsewhere: Pool, tmp_path: Path) -> 
 def test_what_all_programs_share_begins_early(elsewhere: Pool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(native_code, "_fixed", {})
     common, kept, *rare = native_code.lowered(text.encode() for text in unit_texts())
-    level = 1  # at the usual one, what is drawn says how much LLVM does
+    level = 1  # the drawn number decides about LLVM's optimization at the usual level
     first = objects(compiled(opt_level=level))
     native_code._fixed.clear()
     begun: list[bytes] = []
@@ -154,7 +155,7 @@ def test_what_all_programs_share_begins_early(elsewhere: Pool, monkeypatch: pyte
     begun.clear()
     native_code.prepare(target, code_options(level, 2, tmp_path))
     assert common not in begun, "what is in the cache was made again"
-    compiled(opt_level=level, jobs=2, cache=tmp_path)  # waits for what nothing wants
+    compiled(opt_level=level, jobs=2, cache=tmp_path)  # waits for calls whose results nothing uses
 
 
 def test_code_for_another_cpu_is_made_elsewhere_as_well(elsewhere: Pool) -> None:
@@ -244,7 +245,7 @@ def text_of(unit: units.Unit) -> str:
 
 
 def test_what_changes_is_there_once() -> None:
-    """A copy of a constant in each unit that cannot be distinguished; a variable they share."""
+    """Copy a constant into each unit, but share a variable."""
     graph, kernel = (text_of(unit) for unit in units_from())
     assert "@count(0 : i64)" in graph, "the variable has left the graph's unit"
     assert "@count(0 : i64)" not in kernel and "@count" in kernel, "the kernel has a variable of its own"
@@ -360,7 +361,7 @@ def test_locations_are_not_in_the_key(tmp_path: Path) -> None:
     cache = DiskCache(tmp_path)
     for name in ("here", "there"):
         rx.compile(rx.Module.parse(text.replace("{0}", name)), jobs=1, cache=tmp_path)
-    assert kernels_in(cache) <= 8  # the graph's functions may name places; what all programs share has none
+    assert kernels_in(cache) <= 8  # the graph's functions may name locations; shared code has none
 
 
 def test_a_cache_that_keeps_nothing(tmp_path: Path) -> None:
@@ -450,7 +451,7 @@ def test_without_processes_it_is_compiled_here(elsewhere: Pool, monkeypatch: pyt
 
 
 def test_four_times_as_many_kernels_take_four_times_as_long() -> None:
-    """A ratio of times in this run; quadratic would be 16."""
+    """Compare times within this run: quadratic time would be a factor of 16."""
 
     def seconds(count: int) -> float:
         kernels = "\n".join(

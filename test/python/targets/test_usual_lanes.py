@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How wide vectors are where a body computes in f32 and sums in f64, and tiles of loops whose length is open."""
+"""Vector widths of bodies in f32 with sums in f64, and tiles of loops of dynamic length."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TARGET = "llvm{cpu=skylake-avx512 vector-bytes=64}"
 
 @pytest.mark.parametrize(("operator", "lanes"), [(relax.nn.log_softmax, 16), (relax.sum, 8)])
 def test_a_sum_in_f64_has_the_lanes_of_what_it_sums(operator: Any, lanes: int) -> None:
-    """Where much is computed for each element; a mere sum would not gain by it."""
+    """Widen vectors for much computation per element; a plain sum would not gain."""
     module = rx.Module()
     with module.function("main", [rx.tensor((4, 1000))]) as f:
         f.returns(operator(*f, axis=-1))

@@ -20,12 +20,12 @@ from relax_mlir import relax
 
 #: Short vectors, so that few channels make blocks.
 TARGET = "llvm{{winograd={} vector-bytes=16 cores=1}}"
-#: Of the largest number that is met, times what a kernel's taps sum up to, so much is lost: up to 0.6 was seen.
+#: Error relative to the largest number times the sum of a kernel's taps: up to 0.6 of this was measured.
 ERRORS = {2: 4e-8, 4: 1.6e-7}
 
 
 class Case(NamedTuple):
-    """A convolution, and what is done with its result."""
+    """Convolution with its epilogue."""
 
     channels: int
     outputs: int
@@ -44,7 +44,7 @@ class Case(NamedTuple):
         return taps.astype("float32"), random.normal(size=self.outputs).astype("float32")
 
     def expected(self, data: Any, weight: Any, bias: Any, residual: Any) -> Any:
-        """In f64."""
+        """Compute in f64."""
         result = convolved(data, weight, self.padding)
         if self.bias:
             result = result + bias[:, None, None]
@@ -53,7 +53,7 @@ class Case(NamedTuple):
         return numpy.maximum(result, 0) if self.relu else result
 
     def module(self, weight: Any, bias: Any, *shape: Any) -> rx.Module:
-        """main(data, residual?)."""
+        """Return a module with main(data, residual?)."""
         batch, height, width = shape
         top, left, bottom, right = self.padding
         places = [f"{size} + {sum(sides) - 2}" if isinstance(size, str) else size + sum(sides) - 2
@@ -81,7 +81,7 @@ def convolved(data: Any, weight: Any, padding: tuple[int, int, int, int]) -> Any
 
 
 def compiled(module: rx.Module, step: int) -> Any:
-    """The program, of which each convolution is one by tiles of that many results a side."""
+    """Compile a program with each convolution by tiles of `step` results per side."""
     target = TARGET.format(step)
     lowered = rx.lower(module, target, pipeline=rx.stages(target).until("layouts"))
     found = set(re.findall(r'"(relax\.nn\.conv2d\w*)"', str(lowered)))
@@ -90,7 +90,7 @@ def compiled(module: rx.Module, step: int) -> Any:
 
 
 def lost(actual: Any, expected: Any, data: Any, weight: Any) -> float:
-    """The largest error, of the largest number times what the taps sum up to."""
+    """Return the largest error, relative to the largest number times the sum of the taps."""
     return abs(actual - expected).max(initial=0) / (abs(data).max() * abs(weight).sum(axis=(1, 2, 3)).max())
 
 
@@ -102,7 +102,7 @@ def check(case: Case, step: int, main: Any, *shape: int) -> None:
     expected = case.expected(data, weight, bias, residual)
     assert actual.shape == expected.shape
     assert actual.dtype == "float32"
-    # What is added is rounded too.
+    # The added tensor is rounded, too.
     assert lost(actual, expected, data, weight) < ERRORS[step] if actual.size else True
 
 
@@ -163,7 +163,7 @@ def test_as_onnxruntime_has_it() -> None:
 
 @pytest.mark.parametrize("step", [2, 4])
 def test_large_numbers_are_lost_in_their_tile_alone(step: int) -> None:
-    """Sums next to a large number lose what they would lose by it; others are as exact as without; so with NaN."""
+    """Check that a large number or NaN affects only sums in its tile. Other sums are as exact as without it."""
     case = Case(32, 32)
     data, weight, bias = case.arrays(1, 20, 20)
     main = compiled(case.module(weight, bias, 1, 20, 20), step)["main"]
@@ -180,7 +180,7 @@ def test_large_numbers_are_lost_in_their_tile_alone(step: int) -> None:
 
 
 def test_threads_share_it() -> None:
-    """By blocks of tiles, and, where these are few, by what is done with one; with the same bits."""
+    """Share work among threads by blocks of tiles, or within a tile if there are few, with the same bits."""
     for shape in ((1, 14, 14), (4, 40, 40), ("n", "h", "w")):
         case = Case(64, 64)
         weight, bias = case.weights(numpy.random.default_rng(0))
@@ -212,7 +212,7 @@ def test_no_results_are_refused_as_ever() -> None:
 
 
 def test_other_cpus_have_it() -> None:
-    """What is written is no AVX-512."""
+    """Compile for other CPUs: the source has no AVX-512."""
     case = Case(64, 64, relu=True)
     weight, bias = case.weights(numpy.random.default_rng(0))
     module = case.module(weight, bias, 1, 20, 20)

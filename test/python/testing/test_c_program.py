@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs in C that the kit calls: run-time sizes, results next to forbidden pages, what an assertion says."""
+"""C programs that the kit calls: run-time sizes, results next to forbidden pages, messages of assertions."""
 
 from __future__ import annotations
 

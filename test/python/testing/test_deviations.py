@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a codegen declares of NaN is told apart from what is wrong; anything else that is wrong is."""
+"""A codegen's declared deviations for NaN differ from errors. Every other wrong result is an error."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy
 import pytest
-from relax_mlir.interpreter.machine import Machine
+from relax_mlir.interpreter.execution import Machine
 from relax_mlir.testing import Report
 from relax_mlir.testing.noise import Noise
 
@@ -20,7 +20,7 @@ REASON = "its table has no entry for NaN"
 
 @rx.codegens.register_codegen("forgetful")
 class Forgetful(rx.codegens.Codegen):
-    """Functions whose results are never NaN; sinh is wrong for all numbers."""
+    """Functions whose results are never NaN. sinh is wrong for all numbers."""
 
     patterns = tuple((f"forgetful.{name}", is_op(f"relax.{name}")) for name in ("tanh", "exp", "sinh"))
     deviations = {"relax.tanh": REASON, "relax.sinh": REASON}  # noqa: RUF012  # as users write it
@@ -46,7 +46,7 @@ def _function(composite: str) -> Any:
 
 
 def check(name: str) -> Report:
-    """With this seed there is a NaN among the special numbers."""
+    """Check a function. With this seed the special numbers include a NaN."""
     return rx.testing.check("forgetful", only=[f"{name} f32", f"{name} f32 special"], seed=5, jobs=1)
 
 

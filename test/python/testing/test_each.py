@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What each kernel and part of a program gives, beside the reference."""
+"""Results of each kernel and part of a program, against the reference."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def built(body: Any, *shapes: tuple[Any, ...]) -> rx.Module:
 
 
 class Choosy(rx.codegens.Codegen):
-    """numpy's softmax and tanh; of the first part it declines to make code, the second one works in a workspace."""
+    """Codegen on numpy for softmax and tanh: it declines the first part, and the second one uses a workspace."""
 
     name = "choosy"
     patterns = (
@@ -56,7 +56,7 @@ rx.codegens.register_codegen("choosy")(Choosy)
 
 @pytest.mark.filterwarnings("ignore:.*no softmax today")
 def test_a_part_that_its_codegen_declines_and_a_workspace() -> None:
-    """What is declined is the target's: a kernel then. What nothing reads is no value."""
+    """Decline a part, which becomes a kernel of the target. An unused result is no value."""
     module = built(lambda x: relax.tanh(relax.exp(relax.nn.softmax(x))), ("n", 8))
     found = each(module, [X], partition=["choosy"])
     assert first_wrong(found) is None, found
@@ -66,7 +66,7 @@ def test_a_part_that_its_codegen_declines_and_a_workspace() -> None:
 
 
 def test_sizes_that_no_input_of_a_kernel_has() -> None:
-    """2 * n + 1 does not tell what n is: the kernel is told."""
+    """Pass n to the kernel, since 2 * n + 1 does not reveal it."""
     module = built(lambda x, y: relax.nn.softmax(relax.concat([x, x, y], axis=0)), ("n", 8), (1, 8))
     *_, last = each(module, [X, X[:1]])
     assert last.isolated is not None and not last.problem
@@ -112,7 +112,10 @@ def test_lists_and_numbers_as_arguments() -> None:
 
 
 def test_operators_of_one_line() -> None:
-    """They have one name: that a value is none of theirs is an error only where results differ, too."""
+    """Run several operators with one name.
+
+    A value that matches none of them is an error only if results differ, too.
+    """
     module = built(lambda x: relax.nn.softmax(relax.add(relax.add(x, relax.const(1.0)), relax.const(2.0))), ("n", 8))
     assert first_wrong(each(module, [X])) is None
 
@@ -127,7 +130,7 @@ def test_operators_of_one_line() -> None:
 
 
 class SwapOperands(rx.Pass):
-    """Swaps the operands of differences: a rewrite that is wrong."""
+    """Wrong rewrite that swaps the operands of differences."""
 
     name = "test-each-swap"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Faults that are put into an outside codegen, into a kernel and into a pass are found, and named."""
+"""Faults in an external codegen, in a kernel and in a pass are found and named."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def const(*shape: int) -> Any:
 
 
 def model() -> tuple[rx.Module, list[Any]]:
-    """A layer, tanh, a difference with the constant first, and quantization."""
+    """Return a layer, tanh, a difference with the constant first, and quantization."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((6, 8))}) as f:
         y = relax.nn.relu(relax.matmul(*f, const(8, 16)))
@@ -90,7 +90,7 @@ def wrong_tanh(call: Any) -> Any:
 @rx.register_pass
 @dataclass(frozen=True)
 class SwapOperands(rx.Pass):
-    """Swaps the operands of differences: a rewrite that is wrong."""
+    """Wrong rewrite that swaps the operands of differences."""
 
     name: ClassVar[str] = "test-swap-operands"
 
@@ -129,6 +129,46 @@ def test_a_wrong_rewrite_is_found_by_its_pass() -> None:
     assert (culprit.kind, culprit.name) == ("pass", "test-swap-operands (stage swap)")
 
 
+@rx.register_pass
+@dataclass(frozen=True)
+class SwapDifferences(rx.Pass):
+    """Wrong rewrite of lowered code that swaps the operands of differences."""
+
+    name: ClassVar[str] = "test-swap-differences"
+
+    def run(self, op: Any) -> None:
+        for operation in operations_in(op):
+            if operation.name == "arith.subf":
+                first, second = operation.operands
+                operation.operands[0], operation.operands[1] = second, first
+
+
+#: Stages of llvm that a wrong pass follows.
+LOWERED = ("legalize", "fuse", "intrinsics", "plan", "apply", "bufferize", "small-types", "constants", "parallel")
+
+for _stage in LOWERED:
+    rx.register_target(
+        rx.Target(
+            f"wrong-{_stage}",
+            parents=("llvm",),
+            stages=lambda stages, after=_stage: stages.insert_after(after, "swap", "test-swap-differences"),
+            doc="Of this test.",
+        )
+    )
+
+
+@pytest.mark.parametrize("stage", LOWERED)
+def test_a_wrong_pass_is_found_behind_each_stage(stage: str) -> None:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor(("n", 8)), "y": rx.tensor(("n", 8))}) as f:
+        x, y = f
+        f.returns(relax.matmul(relax.subtract(x, y), const(8, 16)))
+    arguments = [numpy.random.default_rng(seed).normal(size=(6, 8)).astype("float32") for seed in (0, 1)]
+    culprit = bisect(module, arguments, target=f"wrong-{stage}")
+    assert culprit is not None
+    assert (culprit.kind, culprit.name) == ("pass", "test-swap-differences (stage swap)")
+
+
 def test_threads_that_race_are_found() -> None:
     report = rx.testing.check("faulty{fault=race}", only=["tanh f32 many"], jobs=1)
     assert {each.verdict for each in report.faults} <= {"wrong", "unsteady"}
@@ -136,7 +176,7 @@ def test_threads_that_race_are_found() -> None:
 
 
 def test_what_has_no_result_is_right_where_it_is_refused() -> None:
-    """While compiling, or by the program: the reference has no result either."""
+    """Accept refusals during compilation or at run time if the reference has no result either."""
     report = rx.testing.check("llvm", only=["image.resize2d f32 empty w"], jobs=1)
     assert report.is_right and "the image is empty" in report.verdicts[0].reason, str(report)
     report = rx.testing.check("llvm", only=["multinomial_from_uniform f32 empty m"], jobs=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases of faults are kept as files, and run again from them."""
+"""Faulty cases as files, and runs from the files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from relax_mlir.patterns import is_op, wildcard
 
 @rx.codegens.register_codegen("halving")
 class _Halving(rx.codegens.Codegen):
-    """A codegen whose relu is wrong beyond 2, and whose exp ends the process."""
+    """Codegen with a wrong relu for inputs above 2, and an exp that ends the process."""
 
     patterns = (
         ("halving.relu", is_op("relax.nn.relu")(wildcard())),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small models as cases: each is a valid module, its calls fit it, some of them run; what is wrong in use is found."""
+"""Small models as cases: valid modules with fitting calls, some of which run, and errors in their use."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_there_are_models_of_known_and_of_dynamic_sizes() -> None:
 
 @pytest.mark.parametrize("model", all_models(), ids=lambda each: each.name)
 def test_a_model_is_valid_and_its_calls_fit(model: Model) -> None:
-    module, calls = model.made(0)
+    module, calls, *_ = model.made(0)
     module.verify()
     results = [rx.reference(module)["main"](*arguments) for arguments in calls]
     assert str(module) == str(model.made(0).module) != str(model.made(1).module)

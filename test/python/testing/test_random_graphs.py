@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random graphs: the same of the same seed, with several operators and results."""
+"""Random graphs: reproducible by the seed, with several operators and results."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cases of operators: each operator has some, each row gives some, and what is drawn of them is right."""
+"""Cases of operators: each operator has cases, each row gives one, and drawn elements follow the row."""
 
 from __future__ import annotations
 

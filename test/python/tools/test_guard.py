@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The guard: whatever the work does, it ends with 0 or 1 and at most one line of its own."""
+"""Guard of the tools: the work ends with 0 or 1 and at most one line of the guard, whatever happens."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FOREVER = "[None for _ in iter(int, 1)]"
 
 
 def guarded(body: str, folder: Path) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error of a guarded function with this body."""
+    """Return the exit code, standard output and standard error of a guarded function with this body."""
     code = PRELUDE.replace("{body}", textwrap.indent(textwrap.dedent(body), "    ").strip())
     done = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, timeout=600)
     return done.returncode, done.stdout, done.stderr
@@ -42,12 +42,12 @@ def guarded(body: str, folder: Path) -> tuple[int, str, str]:
         ("print('done')", 0, "done\n", ""),
         ("return 1", 1, "", ""),
         ("return 77", 1, "", ""),
-        ("os._exit(77)", 1, "", "tool: error: what it called ended the process by exit(77)\n"),
+        ("os._exit(77)", 1, "", "tool: error: a library ended the process by exit(77)\n"),
         (
             "announce('compiling x'); os._exit(0)",
             1,
             "",
-            "tool: error: what it called ended the process by exit(0) while compiling x\n",
+            "tool: error: a library ended the process by exit(0) while compiling x\n",
         ),
         ("raise KeyboardInterrupt", 130, "", "tool: error: interrupted\n"),
         ("os.kill(os.getpid(), signal.SIGSEGV)", 1, "", "tool: error: MLIR crashed (SIGSEGV)\n"),
@@ -58,7 +58,7 @@ def guarded(body: str, folder: Path) -> tuple[int, str, str]:
             "os.kill(os.getpid(), signal.SIGBUS)",
             1,
             "",
-            "tool: error: a file that it read became shorter meanwhile (SIGBUS)\n",
+            "tool: error: an input file was truncated while it was read (SIGBUS)\n",
         ),
         ("os.kill(os.getpid(), signal.SIGKILL)", 1, "", "tool: error: was killed (out of memory?)\n"),
         (

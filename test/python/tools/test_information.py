@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Completion of the tools' options, as the shells themselves complete with the scripts that the tools print."""
+"""Completion of the tools' options by the shells, with the scripts that the tools print."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from relax_mlir.tools.check.options import OPTIONS as CHECK_OPTIONS
 from relax_mlir.tools.common.command_line import SHELLS
 from relax_mlir.tools.compile.options import OPTIONS as COMPILE_OPTIONS
 from relax_mlir.tools.opt.options import OPTIONS as OPT_OPTIONS
+from relax_mlir.tools.quantize.options import OPTIONS as QUANTIZE_OPTIONS
 from relax_mlir.tools.reduce.options import OPTIONS as REDUCE_OPTIONS
 from relax_mlir.tools.relax_lsp import OPTIONS as LSP_OPTIONS
 from relax_mlir.tools.run.options import OPTIONS as RUN_OPTIONS
@@ -26,9 +27,10 @@ TOOLS = {
     "relax-reduce": REDUCE_OPTIONS,
     "relax-lsp": LSP_OPTIONS,
     "relax-check": CHECK_OPTIONS,
+    "relax-quantize": QUANTIZE_OPTIONS,
 }
 
-# The words are what bash makes of a line: `--a=b` is three.
+# The words into which bash splits a line: `--a=b` is three words.
 BASH = """
 eval "$({tool} --print-completion=bash)"
 COMP_WORDS=({words}) COMP_CWORD={last}
@@ -39,7 +41,7 @@ printf '%s\\n' "${{COMPREPLY[@]}}"
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """One where the tools are commands."""
+    """Return an environment with the tools as commands."""
     folder = tmp_path_factory.mktemp("bin")
     for tool in TOOLS:
         module = f"relax_mlir.tools.{tool.replace('-', '_')}"
@@ -94,6 +96,8 @@ def test_bash_completes_passes_and_values(environment: dict[str, str], tmp_path:
     ]
     assert in_bash(environment, "relax-opt", "--verify-diagnostics", "=") == ["all", "only-expected"]
     assert in_bash(environment, "relax-compile", "--emit", "=", "a") == ["asm", "artifact"]
+    assert "llvm" in in_bash(environment, "relax-quantize", "--for", "=", "ll")
+    assert in_bash(environment, "relax-quantize", "--calibrate", "=", "m") == ["minmax", "mse"]
     (tmp_path / "model.onnx").touch()
     assert in_bash(environment, "relax-compile", "mod", folder=tmp_path) == ["model.onnx"]
     assert in_bash(environment, "relax-compile", "--report", "=", "mod", folder=tmp_path) == ["model.onnx"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An upstream opt tool that knows nothing of this project reads its IR, by the text of --dump-irdl alone."""
+"""An upstream opt tool without this project reads its IR, with the text of --dump-irdl only."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ OPT = next(wheel_folder().glob("_mlir_libs/*-opt"))
 
 
 def operators_in(module: rx.Module) -> set[str]:
-    """The full names of the operators defined in Python that a module holds."""
+    """Return the full names of a module's operators that are defined in Python."""
     known = {op.full_name for dialect in rx.registered_dialects().values() for op in dialect.ops.values()}
     found: set[str] = set()
 
@@ -41,7 +41,7 @@ def operators_in(module: rx.Module) -> set[str]:
 
 @functools.cache
 def parsed(path: Path) -> rx.Module | None:
-    """None for a file that is no single module."""
+    """Return the module of a file, or None if the file is not a single module."""
     try:
         return rx.Module.parse(path.read_text(), str(path), allow_unregistered=True)
     except rx.RelaxError:
@@ -63,7 +63,7 @@ def run_upstream(text: str, folder: Path, *arguments: str) -> subprocess.Complet
 
 
 def upstream(text: str, folder: Path, *arguments: str) -> str:
-    """The text after upstream's opt."""
+    """Return the text after upstream's opt."""
     done = run_upstream(text, folder, *arguments)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
@@ -87,7 +87,7 @@ def test_every_file_goes_through_upstream(path: Path, tmp_path: Path) -> None:
     text = str(module)
     as_text = as_irdl(rx.Module.parse(text, allow_unregistered=True))
     assert str(read_back(upstream(as_text, tmp_path))) == text
-    # Upstream knows of no operator's purity, so it removes none of them; what else it does is no more than we do.
+    # Upstream does not know that operators are pure, so it removes none. It does no more than this project's passes.
     again = read_back(upstream(as_text, tmp_path, "--pass-pipeline=any(func.func(cse,canonicalize))"))
     assert operators_in(again) == operators_in(module)
     assert simplified(again) == simplified(rx.Module.parse(text, allow_unregistered=True))

@@ -15,7 +15,7 @@ from relax_mlir import targets  # noqa: F401  # whose passes are among them
 
 
 def test_every_option_of_our_passes_is_explained() -> None:
-    """In --help and --help-list, with its default."""
+    """Check --help and --help-list, with the options' defaults."""
     found = {
         (name, key): (option_doc(cls, field), field)
         for name, cls in all_passes().items()
@@ -37,7 +37,7 @@ def test_every_option_of_our_passes_is_explained() -> None:
 def test_the_docs_of_options_of_others() -> None:
     @dataclass(frozen=True)
     class Base(Pass):
-        """Does nothing."""
+        """Pass without an effect."""
 
         #: Of the base:
         #: in two lines.
@@ -45,7 +45,7 @@ def test_the_docs_of_options_of_others() -> None:
 
     @dataclass(frozen=True)
     class Own(Base):
-        """Neither."""
+        """Pass that adds options to those of its base."""
 
         two: int = field(default=2, metadata={"help": "Told by metadata."})
         three: int = 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""No tool writes over what it reads, whatever name or link leads there, and says which option was at fault."""
+"""Tools never overwrite their inputs, through any name or link, and the error names the option."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Tool = Callable[..., int]
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model with its data in a second file, a module, a program, an input."""
+    """Return a folder with a model with external data, a module, a program, and an input."""
     folder = tmp_path_factory.mktemp("made")
     weights = onnx.numpy_helper.from_array(numpy.ones((64, 64), "float32"), "w")
     value = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [2, 64]) for name in "xy"]
@@ -104,7 +104,7 @@ def test_what_is_read_is_not_written(here: Path, tool: Any, arguments: str, opti
 
 
 def test_from_the_cache(here: Path) -> None:
-    """A program that is found again is not written over the model or its data either."""
+    """Refuse to overwrite the model or its data with a cached program."""
     assert run(relax_compile, "m.onnx", "-o", "new.rxa") == (0, "")
     before = content(here)
     for output in ("m.data", "hard.m.data", "symbolic.m.onnx"):
@@ -114,7 +114,7 @@ def test_from_the_cache(here: Path) -> None:
 
 
 def test_what_loses_nothing(here: Path) -> None:
-    """Outputs over older outputs, devices, and a program saved over the file that it was loaded from."""
+    """Overwrite older outputs, devices, and the file that a program was loaded from."""
     for _ in range(2):
         assert run(relax_compile, "m.onnx", "-o", "new.rxa") == (0, "")
         assert run(relax_opt, "m.mlir", "-o", "new.mlir") == (0, "")

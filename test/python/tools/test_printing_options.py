@@ -73,7 +73,7 @@ def test_value_users_are_upstreams(tmp_path: Path) -> None:
     code, ours, _ = run("--mlir-print-value-users")
     theirs = upstream("--mlir-print-value-users", tmp_path)
     assert code == 0
-    # Upstream gives one number to several operations, so that names alone cannot be compared.
+    # Upstream gives one number to several operations, so names are not compared.
     without = [
         [re.sub(r"[%#][\w#]+", "_", line.rstrip()) for line in text.strip().split("\n")] for text in (ours, theirs)
     ]

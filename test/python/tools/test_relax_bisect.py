@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-bisect on the command line: the culprit, its module and inputs, what each kernel gives."""
+"""relax-bisect on the command line: the culprit, its module and inputs, and the results of each kernel."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-check on the command line: what it prints and writes, its exit codes, what it refuses."""
+"""relax-check on the command line: output, files, exit codes, refusals."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_target_of_a_codegens_name_is_checked() -> None:
         (["llvm", "--groups=operator"], "no group 'operator' of cases; did you mean 'operators'?"),
         (["llvm", "--baseline=/nowhere.json"], "cannot read the baseline '/nowhere.json'"),
         (["llvm", "--limit=0"], "option --limit expects more than 0"),
-        (["faulty", "--target=c"], "target 'c' makes source files, which no codegen takes parts of"),
+        (["faulty", "--target=c"], "target 'c' generates source files, which codegens do not support"),
         ([], "expected one codegen or target, got none"),
     ],
 )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-compile: what it makes, what it refuses, that nothing half-made is left."""
+"""relax-compile: outputs, refusals, and no partial files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ func.func @main(%x: tensor<?x4xf32, #relax.sym<["n", 4]>> {relax.name = "x"}) ->
 
 
 def model(path: Path, *operators: str, domain: str = "") -> Path:
-    """y = operators(x + w), z = y * y; x has n rows of 4."""
+    """Write a model of y = operators(x + w), z = y * y, where x has n rows of 4."""
     helper, float32 = onnx.helper, onnx.TensorProto.FLOAT
     values = ["h0", *(f"h{index + 1}" for index in range(len(operators)))]
     nodes = [helper.make_node("Add", ["x", "w"], ["h0"], "plus")]
@@ -49,7 +49,7 @@ def model(path: Path, *operators: str, domain: str = "") -> Path:
 
 
 def outcome(*arguments: str | Path, text: str = "") -> tuple[int, str, str]:
-    """Exit code, standard output and standard error."""
+    """Return the exit code, standard output and standard error."""
     stdin, stdout, stderr = io.StringIO(text), io.StringIO(), io.StringIO()
     code = run([str(argument) for argument in arguments], stdin, stdout, stderr)
     return code, stdout.getvalue(), stderr.getvalue()
@@ -62,7 +62,7 @@ def made(*arguments: str | Path, text: str = "") -> str:
 
 
 def refused(*arguments: str | Path, text: str = "") -> str:
-    """The one error of a run that must fail."""
+    """Return the single error of a run that must fail."""
     code, out, errors = outcome(*arguments, text=text)
     assert (code, out) == (1, "")
     assert errors.startswith("relax-compile: error: ")
@@ -102,7 +102,7 @@ def test_modules_from_files_and_from_standard_input(tmp_path: Path) -> None:
     path.write_text(MODULE)
     path.with_suffix(".mlirbc").write_bytes(rx.Module.parse(MODULE).bytecode())
     x = numpy.linspace(-2, 2, 12, dtype="float32").reshape(3, 4)
-    # The code is not the same: what errors and profiles name are places in a file.
+    # The code is not the same, because errors and profiles name locations in a file.
     for source, text in ((path, ""), ("-", MODULE), (path.with_suffix(".mlirbc"), "")):
         made(source, "-o", out, text=text)
         numpy.testing.assert_allclose(rx.runtime.load(out)["main"](x), numpy.tanh(x), rtol=1e-6)
@@ -136,7 +136,8 @@ def test_a_size_that_can_only_be_one_number_is_a_warning(tmp_path: Path) -> None
 
 
 def test_libraries_print_nothing(tmp_path: Path) -> None:
-    """Neither numpy, of constants that are infinite or no numbers, nor what is underneath, from any process."""
+    """Check that libraries print nothing in any process: neither numpy about infinite or NaN constants, nor its
+    libraries."""
     helper, number = onnx.helper, onnx.numpy_helper.from_array
     numbers = {"zero": 0.0, "one": 1.0, "big": 1e38, "minus": -2.0, "half": 0.5}
     made_of = [
@@ -198,7 +199,7 @@ def products(function, context):
 
 
 def test_schedules_are_explained(tanh: Path, tmp_path: Path) -> None:
-    """Also where the program is found in the cache."""
+    """Explain schedules, also for a cached program."""
     (tmp_path / "explained.py").write_text(DECLINING)
     options = ("-o", tmp_path / "out.rxa", "--target=explained", f"--load-plugin={tmp_path / 'explained.py'}")
     for _ in range(2):
@@ -299,7 +300,7 @@ def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "expected one input file, model.onnx, model.pt2, model.tflite or module.mlir, got none"),
+        ([], "expected one input file, model.onnx, model.pt2 or module.mlir, got none"),
         (["a.onnx", "b.onnx"], "got a.onnx, b.onnx"),
         (["M", "-o", "x", "--opt-levl=2"], "unknown option '--opt-levl=2'; did you mean '-O2'?"),
         (["M", "-o", "x", "--opt_level", "3"], "unknown option '--opt_level'; did you mean '-O'?"),
@@ -329,7 +330,7 @@ def test_what_cannot_be_imported(tanh: Path, tmp_path: Path) -> None:
         (["none.onnx", "-o", "x"], "cannot read none.onnx: No such file or directory"),
         (["none.mlir", "-o", "x"], "cannot read none.mlir: No such file or directory"),
         (["none.txt", "-o", "x"], "cannot tell what 'none.txt' is by its name"),
-        (["junk.onnx", "-o", "x"], "no ONNX model: its protobuf is malformed, or cut short"),
+        (["junk.onnx", "-o", "x"], "not an ONNX model: its protobuf is malformed or truncated"),
         (["model.rxa"], "model.rxa is a compiled program: relax-run runs it"),
         (["-", "-o", "x", "--shape=x:1"], "--shape is for ONNX models"),
         (["-", "--check"], "--check is for models: what a module holds needs no import"),
@@ -465,16 +466,16 @@ def test_the_operators_that_are_known() -> None:
     assert any(row[0] == "com.microsoft.MatMulNBits" for row in rows)
     names = {row[0] for row in rows}
     schemas = {each.name for each in onnx.defs.get_all_schemas() if each.domain == "" and not each.has_function}
-    # Strings, pictures and what only other domains' operators may do.
+    # Strings, images, and attributes of operators of other domains.
     assert len(schemas - names) < 0.1 * len(schemas), sorted(schemas - names)
 
 
 def test_limits_of_what_a_model_may_become(tmp_path: Path) -> None:
     path = model(tmp_path / "model.onnx", "Exp", "Neg")
     code, _, errors = outcome(path, "--emit", "relax", "--most-nodes", "3")
-    assert code == 1 and "the model becomes 4 nodes" in errors and "--most-nodes raise the limit" in errors
+    assert code == 1 and "the model has 4 nodes" in errors and "--most-nodes raise the limit" in errors
     code, _, errors = outcome(path, "--check", "--most-nodes", "3")
-    assert code == 1 and "the model becomes 4 nodes" in errors
+    assert code == 1 and "the model has 4 nodes" in errors
     assert "relax.exp" in made(path, "--emit", "relax", "--most-nodes", "4", "--most-growth", "1")
     code, _, errors = outcome(path, "--emit", "relax", "--most-growth", "0")
-    assert code == 1 and "most_growth must be a whole number, 1 or more, got 0" in errors
+    assert code == 1 and "most_growth must be an integer of at least 1, got 0" in errors

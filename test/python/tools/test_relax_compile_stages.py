@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-compile's stages: those of rx.compile; --stop and --start, and plans that are edited between them."""
+"""relax-compile's stages: those of rx.compile, --stop and --start, and edited plans."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def refused(*arguments: str | Path) -> str:
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """softmax(relu(x @ w + b)), with weights that leave the code; x has n rows of 40."""
+    """Write a model of softmax(relu(x @ w + b)) with external weights, where x has n rows of 40."""
     helper, float32 = onnx.helper, onnx.TensorProto.FLOAT
     weights = [onnx.numpy_helper.from_array(array, name) for array, name in ((WEIGHT, "w"), (BIAS, "b"))]
     nodes = [
@@ -77,7 +77,7 @@ def whole(model: Path) -> bytes:
 
 
 def program(text: str, folder: Path) -> Any:
-    """What a module that stopped after `plan` becomes, as an executable and as bytes."""
+    """Compile a module that stopped after `plan`. Return the executable and its bytes."""
     (folder / "planned.mlir").write_text(text)
     made(folder / "planned.mlir", "--start=apply", "-o", folder / "edited.rxa")
     return rx.runtime.load(folder / "edited.rxa"), (folder / "edited.rxa").read_bytes()
@@ -172,8 +172,8 @@ def test_any_plan_that_is_taken_computes_the_same(
 @pytest.mark.parametrize(
     ("edited", "reason"),
     [
-        ("vector 1 x 8", "8 lanes of 32 bits are more than a vector of 16 bytes has room for"),
-        ("vector 3 x 4", "loop 3 of 'vector' is none of the order (0, 1, 2)"),
+        ("vector 1 x 8", "8 lanes of 32 bits do not fit in a vector of 16 bytes"),
+        ("vector 3 x 4", "loop 3 of 'vector' is not in the order (0, 1, 2)"),
         ("vektor 1 x 4", "expected one of order, carried, vector,"),
     ],
 )

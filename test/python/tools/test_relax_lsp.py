@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-lsp as an editor meets it: a process that is spoken with on its standard streams."""
+"""relax-lsp as an editor uses it: a process with requests on its standard streams."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ func.func private @two(%x: index) -> (index, tensor<4xf32>)
 
 
 class Editor:
-    """The client's side of the protocol."""
+    """Client of the protocol."""
 
     def __init__(self, *options: str) -> None:
         self.process = subprocess.Popen([*COMMAND, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -70,7 +70,7 @@ class Editor:
         )
 
     def diagnostics(self, version: int | None) -> list[dict[str, Any]]:
-        """Those that are published for a version of the text."""
+        """Return the diagnostics that are published for a version of the text."""
         while not self.published or self.published[-1].get("version") != version:
             self._note(self._receive())
         return self.published[-1]["diagnostics"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-new-codegen: the package that it writes passes its own tests, as pip would have installed it."""
+"""relax-new-codegen: its package passes its own tests as pip would install it."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.slow
 def test_it_is_made_and_tested_in_a_fresh_environment_by_one_command(tmp_path: Path) -> None:
-    """What it needs is of this environment, so that nothing is downloaded; relax-mlir is its wheel."""
+    """Install requirements from this environment, so that nothing is downloaded, and relax-mlir from its wheel."""
     (tmp_path / "source").mkdir()
     wheel = build_wheel(tmp_path / "source", tmp_path / "wheels")
     venv = tmp_path / "venv"
@@ -122,9 +122,9 @@ def test_what_was_not_asked_for_is_not_there(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ([], "expected the codegen's name, got none"),
-        (["My-Npu"], "a codegen's name is a word of Python in small letters, as mynpu, not 'My-Npu'"),
-        (["class"], "not 'class'"),
-        (["dnnl"], "there is a codegen 'dnnl' already"),
+        (["My-Npu"], "a codegen's name must be a Python identifier in lower case, such as mynpu, got 'My-Npu'"),
+        (["class"], "got 'class'"),
+        (["example_npu"], "there is a codegen 'example_npu' already"),
     ],
 )
 def test_refusals(arguments: list[str], message: str) -> None:

@@ -53,7 +53,7 @@ def run(*arguments: str, data: bytes = TEXT.encode(), **options: object) -> subp
 
 
 def in_shell(command: str, folder: Path) -> tuple[int, str]:
-    """Exit code and standard error; `relax-opt` is the tool."""
+    """Return the exit code and standard error of a command with `relax-opt`."""
     done = subprocess.run(
         ["bash", "-c", command.replace("relax-opt", shlex.join(COMMAND))], cwd=folder, capture_output=True, timeout=600
     )
@@ -61,7 +61,7 @@ def in_shell(command: str, folder: Path) -> tuple[int, str]:
 
 
 def refused(*arguments: str, data: bytes = TEXT.encode()) -> str:
-    """What is reported of a run that must fail: one error, exit code 1, nothing on standard output."""
+    """Return the error of a run that must fail: one error, exit code 1, nothing on standard output."""
     done = run(*arguments, data=data)
     errors = done.stderr.decode("utf-8", "replace")
     assert (done.returncode, done.stdout) == (1, b""), errors
@@ -130,7 +130,7 @@ def test_junk_is_one_error_or_nothing(data: bytes) -> None:
 
 
 def test_a_crash_of_mlir_is_one_error() -> None:
-    # Each alias stands in the next: nested, but without a bracket in another.
+    # Each alias is nested in the next one, without brackets inside of brackets.
     aliases = "".join(f"#a{index} = [#a{index - 1}]\n" for index in range(1, 100_000))
     text = f"#a0 = [1]\n{aliases}module attributes {{x.y = #a99999}} {{}}"
     assert "error: MLIR crashed (SIGSEGV) while parsing <stdin>" in refused(data=text.encode())
@@ -347,7 +347,7 @@ def test_other_text_without_a_name_is_mlirs(text: str) -> None:
 
 
 def test_options_of_other_tools_are_there() -> None:
-    """relax-opt names the tool that has an option, such as --emit."""
+    """Name the tool of an unknown option, such as --emit."""
     tools = {"relax-compile": of_compile.OPTIONS, "relax-run": of_run.OPTIONS}
     assert options.tool_with("emit") == "relax-compile" and options.tool_with("benchmark") == "relax-run"
     for name, tool in options._ELSEWHERE.items():

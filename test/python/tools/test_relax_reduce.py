@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-reduce: failures that were put into modules come out at their known minimum, whatever the command does."""
+"""relax-reduce: planted failures are reduced to their known minimum, for any command."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ func.func @other(%x: {F}) -> {F} {{
 
 
 def fails_with(*words: str) -> str:
-    """A command that fails for files with all of these words."""
+    """Return a command that fails for files with all of these words."""
     return " && ".join([*(f"grep -q -e {shlex.quote(word)} %s" for word in words), "exit 3"])
 
 
@@ -50,7 +50,7 @@ def outcome(path: Path, *arguments: str) -> tuple[int, str, str]:
 
 
 def reduced(text: str, folder: Path, test: str, *options: str) -> str:
-    """What is left of a module, without the module around."""
+    """Return the reduced module, without the lines of the module itself."""
     path = folder / "input.mlir"
     path.write_text(text)
     code, out, errors = outcome(path, f"--test={test}", *options)
@@ -75,7 +75,7 @@ def reduced(text: str, folder: Path, test: str, *options: str) -> str:
               return
             }""",
         ),
-        # What the failure needs is left: a use, an attribute, a size, a region.
+        # The reduced module still has the cause of the failure: a use, an attribute, a size, a region.
         (
             CHAIN,
             ["%0 = .relax.exp", "relax.tanh.*%0"],

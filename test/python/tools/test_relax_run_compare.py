@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-run --compare: whole results beside the reference, LiteRT and a module's interpretation."""
+"""relax-run --compare: whole results beside the reference and a module's interpretation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,6 @@ func.func @main(%x: {ROWS} {{relax.name = "x"}}, %w: tensor<4xf32> {{relax.name 
   return %0 : {ROWS}
 }}
 """
-MODEL = Path(__file__).parents[1] / "frontends/tflite/models/transformer.tflite"
 
 
 def outcome(*arguments: str | Path) -> tuple[int, str, str]:
@@ -32,7 +31,7 @@ def outcome(*arguments: str | Path) -> tuple[int, str, str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a module, one that computes something else, and a program of the first one."""
+    """Return a folder with a module, a module with other results, and a program of the first one."""
     folder = tmp_path_factory.mktemp("compare")
     (folder / "add.mlir").write_text(TEXT)
     (folder / "subtract.mlir").write_text(TEXT.replace("relax.add", "relax.subtract"))
@@ -57,24 +56,9 @@ def test_the_reference_needs_what_the_program_was_made_of(folder: Path) -> None:
     assert "of the reference's time" in out
 
 
-def test_tflite_is_run_by_litert(folder: Path) -> None:
-    pytest.importorskip("ai_edge_litert")
-    program = folder / "model.rxa"
-    rx.compile(rx.from_tflite(MODEL)).save(program)
-    code, out, errors = outcome(program, "--shape=rows:2,6,16", "--compare", MODEL)
-    assert (code, errors) == (0, "") and out.count("close") == 1
-    code, _, errors = outcome(folder / "add.rxa", "--shape=x:3,4", "--compare", MODEL)
-    assert code == 1 and "the program has 2 inputs, " in errors and errors.endswith("transformer.tflite' 1\n")
-    other = folder / "broken.tflite"
-    other.write_bytes(b"none")
-    code, _, errors = outcome(program, "--shape=rows:2,6,16", "--compare", other)
-    assert code == 1 and "LiteRT cannot run" in errors
-
-
 @pytest.mark.parametrize(
     ("module", "model", "message"),
     [
-        ("ai_edge_litert.interpreter", "x.tflite", "needs LiteRT: pip install ai-edge-litert"),
         ("torch", "x.pt2", "pip install relax-mlir[torch]"),
         ("onnxruntime", "x.onnx", "needs onnxruntime: pip install onnxruntime"),
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-run --each: the values of saved programs beside the reference, other programs, and onnxruntime."""
+"""relax-run --each: values of saved programs beside the reference, other programs, and onnxruntime."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def convert_cube(node: Any) -> Any:
 
 
 def save(path: Path, nodes: list[Any], inputs: dict[str, list[Any]] | None = None) -> Path:
-    """A model of nodes from its inputs to y."""
+    """Write a model of nodes from its inputs to y."""
     shapes = inputs or {"x": ["n", 4]}
     taken = [onnx.helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in shapes.items()]
     result = [onnx.helper.make_tensor_value_info("y", FLOAT, ["n", 4])]
@@ -80,7 +80,7 @@ def each(program: Path, other: str | Path, *options: str) -> tuple[int, str]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """With model.onnx, a right program of it, a.rxa, and one with a wrong part, wrong.rxa."""
+    """Return a folder with model.onnx, its right program a.rxa, and wrong.rxa, a program with a wrong part."""
     path = tmp_path_factory.mktemp("each")
     model = save(path / "model.onnx", CHAIN)
     compiled(model, "a.rxa", "--observe")
@@ -119,7 +119,7 @@ def test_the_wrong_part_is_named_and_its_inputs_are_written(folder: Path, tmp_pa
 
 
 def test_two_programs(folder: Path) -> None:
-    """Of other options: of one are values that the other has not."""
+    """Compare two programs with different options. Each has values that the other one lacks."""
     other = compiled(folder / "model.onnx", "b.rxa", "--observe", "-O0")
     code, out = each(folder / "wrong.rxa", other, SHAPE)
     assert code == 1
@@ -127,7 +127,7 @@ def test_two_programs(folder: Path) -> None:
     assert out.endswith(f"3 values of both, 0 of this program alone, 0 of {other} alone\n")
     code, out = each(folder / "a.rxa", folder / "wrong.rxa", SHAPE)
     assert code == 1
-    said = "wrong.rxa gives another value than what this is defined as\n"
+    said = "wrong.rxa gives another value than the definition\n"
     assert "first wrong: difference: " in out and said in out
     assert each(folder / "a.rxa", other, SHAPE)[0] == 0
 
@@ -152,7 +152,7 @@ def test_onnxruntime(folder: Path) -> None:
 
 
 def test_a_wrong_kernel_of_an_operator_of_ones_own(tmp_path: Path) -> None:
-    """From an ONNX domain of one's own; a rule that is wrong is no error of the kernel, but of what it is made of."""
+    """Run an operator of a custom ONNX domain. A wrong rule is an error of the operator, not of the kernel."""
     rx.register_target(rx.Target("test-each", parents=("llvm",), doc="Of these tests."))
 
     @rx.rules.register_legalize("test_each.cube", target="test-each")
@@ -260,12 +260,12 @@ def test_a_function_of_that_name(tmp_path: Path) -> None:
     for name in ("main", "main_observed"):
         with module.function(name, {"x": rx.tensor((4,))}) as f:
             f.returns(rx.relax.exp(*f))
-    with pytest.raises(rx.RelaxError, match="there is a function @main_observed: what is observed of a function has"):
+    with pytest.raises(rx.RelaxError, match="there is a function @main_observed already: the pass needs this name"):
         rx.compile(module, observe=True)
 
 
 def test_operators_that_nothing_registers(tmp_path: Path) -> None:
-    """What runs a program need not know them; what says what it should give has to."""
+    """Run a program with unregistered operators. Only the computation of expected results needs their registration."""
     plugin, model = tmp_path / "own.py", tmp_path / "model.mlir"
     plugin.write_text(
         """import relax_mlir as rx

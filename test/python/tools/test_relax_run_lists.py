@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-compile and relax-run with models that take and give sequences and optionals."""
+"""relax-compile and relax-run with models that have sequences and optionals as inputs and outputs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ main (seq(float[n, 3]) xs, optional(float[m]) o, float[k, 3] y)
 
 
 def outcome(tool: Any, *arguments: str | Path) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error."""
+    """Return the exit code, standard output and standard error."""
     stdout, stderr = io.StringIO(), io.StringIO()
     code = tool.run([str(argument) for argument in arguments], io.StringIO(), stdout, stderr)
     return code, stdout.getvalue(), stderr.getvalue()
@@ -88,13 +88,13 @@ def test_empty_lists(program: Path) -> None:
 def test_what_compile_refuses(model: Path, tmp_path: Path) -> None:
     for shapes, message in [
         ([], "--shape 'xs:[(2,3),(?,3)]')"),
-        (["xs:[?]"], "input 'o' is an optional: tell whether it is passed, by its shape or None"),
+        (["xs:[?]"], "input 'o' is an optional: state whether it is passed, by its shape or None"),
         (["xs:[(2,3)"], "expected a list of shapes as xs:[(2,3),(?,3)], got 'xs:[(2,3)'"),
         (["xs:[2,3]"], "expected a list of shapes as xs:[(2,3),(?,3)], got 'xs:[2,3]'"),
         (["xs:[(2,-3)]"], "'-3' in 'xs:[(2,-3)]' is no size"),
         (["xs:2,3"], "input 'xs' is a sequence: expected a list of shapes"),
         (["xs:-"], "input 'xs' is a sequence: expected a list of shapes"),
-        (["xs:[]", "o:-", "y:-"], "input 'y' is no optional: it cannot be left out"),
+        (["xs:[]", "o:-", "y:-"], "input 'y' is not an optional: it cannot be left out"),
     ]:
         options = [f"--shape={shape}" for shape in shapes]
         assert message in refused(relax_compile, model, "-o", tmp_path / "x.rxa", *options), shapes

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""relax-run --poison: what is left unwritten, read before it is written, and changed."""
+"""relax-run --poison: elements that are unwritten, read before they are written, or changed."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ func.func @right(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 
 def outcome(*arguments: str | Path) -> tuple[int, str]:
-    """Exit code and standard output."""
+    """Return the exit code and standard output."""
     stdout = io.StringIO()
     return run(list(map(str, arguments)), io.StringIO(), stdout, io.StringIO()), stdout.getvalue()
 

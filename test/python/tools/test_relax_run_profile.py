@@ -54,14 +54,14 @@ _calls: list[int] = []
 
 @tvm_ffi.register_global_func("test_relax_run_profile.fail", override=True)
 def fail(x: Any, y: Any) -> None:
-    """The third call fails: the one that prints comes first."""
+    """Fail in the third call, after the printing one."""
     _calls.append(1)
     if len(_calls) == 3:
         raise OSError("no more")
 
 
 def outcome(*arguments: str | Path) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error."""
+    """Return the exit code, standard output and standard error."""
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([str(argument) for argument in arguments], io.StringIO(), stdout, stderr)
     return code, stdout.getvalue(), without_noise(stderr.getvalue())
@@ -85,7 +85,7 @@ def profiled(program: Path, folder: Path, *more: str) -> dict[str, Any]:
 
 
 def test_nodes_of_a_model(program: Path, tmp_path: Path) -> None:
-    """A fused kernel has all nodes' names; what a function of ONNX's computes has that of its node."""
+    """Check that a fused kernel has the names of all nodes. Kernels of an ONNX function have the name of its node."""
     numpy.save(tmp_path / "yes.npy", numpy.array(True))
     found = profiled(program, tmp_path, f"--input=c={tmp_path / 'yes.npy'}", "--repeat=3", "--warmup=0")
     assert found["repeat"] == 3

@@ -30,7 +30,7 @@ main (float[n,3,8,8] x) => (float[n,4,4,4] y) {
 
 
 def outcome(*arguments: str | Path) -> tuple[int, str, str]:
-    """Exit code, standard output and standard error."""
+    """Return the exit code, standard output and standard error."""
     stdout, stderr = io.StringIO(), io.StringIO()
     code = run([str(argument) for argument in arguments], io.StringIO(), stdout, stderr)
     return code, stdout.getvalue(), without_noise(stderr.getvalue())
@@ -90,7 +90,8 @@ def test_where_it_cannot_be_written_nothing_runs(
 
 
 def test_a_program_that_cannot_run_here(tmp_path: Path) -> None:
-    """The machine lacks what a part needs: told as without a trace, and there is no file."""
+    """Trace a program for which the machine lacks a part: the error is the same as without a trace, and no file
+    appears."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((4,))}) as f:
         f.returns(rx.relax.exp(*f))
@@ -102,7 +103,7 @@ def test_a_program_that_cannot_run_here(tmp_path: Path) -> None:
 
 
 def test_code_of_an_older_release(tmp_path: Path) -> None:
-    """The artifact that is kept of contract 1.0 has clocks, and no log."""
+    """Refuse the artifact of contract 1.0, which has clocks but no log."""
     here = Path(__file__).resolve().parents[1]
     plugin = f"--load-plugin={here / 'contract_1_codegen.py'}"
     kept = here / "runtime" / "contract-1.rxa"

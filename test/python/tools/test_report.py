@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The page of relax-compile --report: what is in it is complete and hangs together, and it needs nothing else."""
+"""Page of relax-compile --report: its data are complete and consistent, and it needs no other files."""
 
 from __future__ import annotations
 
@@ -213,7 +213,8 @@ def test_the_roofline_is_the_bound_that_is_reached_first() -> None:
 
 
 def test_no_call_is_above_the_roofline() -> None:
-    """What small programs reach on a busy machine is not the most: what a call has reached is."""
+    """Raise the machine's limits to the rates of actual calls: small programs on a busy machine do not reach the
+    maximum."""
     machine = Roofline(100.0, {64: 40.0, 256: 10.0})
     calls = [(300, 10, 2.0), (10, 60, 0.5), (None, 200, 4.0), (5, None, 1.0)]
     assert max(share for call in calls if (share := machine.share(*call)) is not None) == 5.0
@@ -324,7 +325,7 @@ def test_a_program_that_fails_with_random_inputs(tmp_path: Path) -> None:
 
 
 class Checker(html.parser.HTMLParser):
-    """Elements that are closed in order, what they refer to, the names of all elements."""
+    """Parser of a page that checks the order of closing tags and collects references and names of elements."""
 
     def __init__(self) -> None:
         super().__init__()

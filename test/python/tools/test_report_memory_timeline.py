@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memory over time in reports: which calls a buffer is there for, where it is, and what is in use at each call."""
+"""Memory over time in reports: the calls during which a buffer lives, its position, and the bytes in use at each
+call."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from relax_mlir.tools.report.memory_timeline import memory_of
 
 
 class Facts:
-    """Of a journal those of one kind."""
+    """Journal with the facts of one kind."""
 
     def __init__(self, *facts: Any):
         self._facts = facts
@@ -28,7 +29,7 @@ def buffer(number: int, first: int, last: int, bytes_: int | str, **kind: Any) -
     return {"number": number, "first": first, "last": last, "bytes": bytes_, **placed}
 
 
-#: Positions between calls are those of operations that do nothing, and of views.
+#: Positions between calls belong to views and to operations without work.
 CALLS = [
     call(2, outputs=[0]),
     call(3, outputs=[7], function="other"),
@@ -60,7 +61,7 @@ def test_calls_that_a_buffer_is_there_for() -> None:
 
 
 def test_slots_of_sizes_that_the_run_tells() -> None:
-    """One behind the other, each from a multiple of 64 bytes."""
+    """Place slots one after the other, each at a multiple of 64 bytes."""
     buffers = [
         buffer(0, 2, 5, "4*n", slot=0),
         buffer(1, 2, 5, "m*n", slot=1, shift="8*m"),

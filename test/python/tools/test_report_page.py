@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the report's page looks like: windows of a telephone up to a desk's, and parts of codegens."""
+"""Appearance of the report's page: windows from a telephone's to a desktop's size, and parts of codegens."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def report(folder: Path) -> Path:
     return compiled(model(folder / "small.onnx", 8))[1].resolve()
 
 
-#: What does not fit into the page at a width, as a script in a page around it sees it.
+#: Elements that do not fit into the page at a width, as a script in a surrounding page sees them.
 MEASURE = """<iframe id="page" src="{page}" style="width: {width}px; height: 3000px"></iframe><pre id="measured"></pre><script>
 addEventListener("load", () => setTimeout(() => {{
   const page = document.getElementById("page").contentDocument, found = [];
@@ -61,7 +61,7 @@ def test_the_page_fits_into_windows(width: int, tmp_path: Path) -> None:
 
 
 def test_the_page_has_rules_for_narrow_windows(tmp_path: Path) -> None:
-    """What the browser's test sees where there is a browser: that the rules are in the page."""
+    """Check that the page has the rules that the browser's test relies on."""
     style = re.search(r"<style>(.*?)</style>", report(tmp_path).read_text(encoding="utf-8"), re.S)
     assert style is not None
     narrow = style[1][style[1].index("@media (max-width: 640px)") :]
@@ -70,7 +70,7 @@ def test_the_page_has_rules_for_narrow_windows(tmp_path: Path) -> None:
 
 
 def test_parts_of_codegens_are_distinguished(tmp_path: Path) -> None:
-    """Nodes, operators and kernels that went to one, in the graph in the codegen's colour."""
+    """Mark nodes, operators and kernels of a codegen, in the graph by its colour."""
     path = model(tmp_path / "small.onnx", 8)
     journal = rx.Journal()
     with journal.recording(), codegen([("npu.add", is_op("relax.add"))]) as npu:
@@ -103,7 +103,7 @@ def test_several_parts_are_numbered(tmp_path: Path) -> None:
 
 
 def test_a_part_whose_operators_have_no_node_is_named_by_its_patterns() -> None:
-    """A program that is built in Python has no nodes: what the codegen's patterns matched is what is known."""
+    """Name a part after the codegen's patterns: a program that is built in Python has no nodes."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((4,))}) as f:
         (x,) = f
@@ -117,7 +117,7 @@ def test_a_part_whose_operators_have_no_node_is_named_by_its_patterns() -> None:
 
 
 def npu_report(folder: Path) -> dict[str, Any]:
-    """Of a small model with a part that tells its steps."""
+    """Return the report of a small model with a part that reports its steps."""
     _, report = compiled(model(folder / "small.onnx", 8), "--partition=example_npu")
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', report.read_text("utf-8"), re.S)
     assert found is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reproducers: the pipeline comes out as it went in, and the text without it is the IR."""
+"""Reproducers: the pipeline is preserved, and the text without it is the IR."""
 
 from __future__ import annotations
 

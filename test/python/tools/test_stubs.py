@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Type checkers know operators' builders and schedules' steps: those of this package by the stubs that
-tools/dev/gen_stubs.py writes, those of others by what tools/stubs.py writes.
+"""Type checkers know the operators' builders and the schedules' steps.
+
+Stubs of this package are from tools/dev/gen_stubs.py, and stubs of other packages from tools/stubs.py.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ OWN_ERRORS = [
 
 @pytest.fixture
 def package(tmp_path: Path) -> Path:
-    """A folder with the package in it, put together as pyproject.toml says."""
+    """Return a folder with the package as pyproject.toml composes it."""
     (tmp_path / "relax_mlir").mkdir()
     for name, place in PACKAGE_DIR.items():
         for each in (REPOSITORY / place).glob("*.py*") if name == "relax_mlir" else [REPOSITORY / place]:
@@ -155,7 +156,7 @@ def package(tmp_path: Path) -> Path:
 
 
 def found(folder: Path, text: str) -> list[tuple[int, str]]:
-    """The lines and texts of mypy's errors in a program."""
+    """Return the lines and texts of mypy's errors in a program."""
     (folder / "program.py").write_text(text)
     options = ["--no-error-summary", "--hide-error-codes", "--follow-imports=silent", "--ignore-missing-imports"]
     command = [sys.executable, "-m", "mypy", *options, "program.py"]
@@ -173,7 +174,7 @@ def test_mypy_knows_operators_operations_and_steps(package: Path) -> None:
 
 
 def write_stubs(folder: Path, *modules: str) -> subprocess.CompletedProcess[str]:
-    """What the tool does in a folder with the package `acme`."""
+    """Run the tool in a folder with the package `acme`."""
     (folder / "acme").mkdir()
     (folder / "acme" / "__init__.py").write_text("")
     (folder / "acme" / "ops.py").write_text(OWN)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""--verify-diagnostics: which diagnostics meet which comments, and what is said where they do not."""
+"""--verify-diagnostics: matching of diagnostics and comments, and the messages about mismatches."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_line_of_an_expectation(text, line):
 
 @given(st.lists(st.sampled_from(["op", "below", "above"]), min_size=1, max_size=12))
 def test_below_and_above_skip_expectations(kinds):
-    """The oracle goes by positions, not line by line."""
+    """Compare with an oracle by positions, not line by line."""
     lines = ["op" if kind == "op" else f"// expected-error @{kind} {{{{x}}}}" for kind in kinds]
     ops = [number for number, kind in enumerate(kinds, 1) if kind == "op"]
     wanted = [

@@ -27,7 +27,7 @@ def test_heads_that_are_shared() -> None:
 
 
 def test_queries_that_see_nothing() -> None:
-    """They give zeros."""
+    """Return zeros for queries that see no key."""
     mask = torch.rand(5, 7) > 0.4
     mask[1] = False
     added = torch.zeros(5, 7).masked_fill(~mask, -INF)
@@ -51,7 +51,7 @@ def test_other_numbers_of_dimensions() -> None:
 
 @pytest.mark.slow
 def test_fused_forms() -> None:
-    """With the logarithms of the sums."""
+    """Return the logarithms of the sums, too."""
     fused = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu
     q, k, v = (torch.randn(2, 4, 6, 8) for _ in range(3))
     check(lambda q, k, v: fused(q, k, v, 0.0, True), q, k, v)
@@ -63,7 +63,7 @@ def test_fused_forms() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("norm_first", [False, True])
 def test_layers(norm_first: bool) -> None:
-    """torch has one operator for all of a layer where it is only used; it is taken apart."""
+    """Decompose torch's operator for a whole layer in inference."""
     layer = torch.nn.TransformerEncoderLayer(16, 2, 32, batch_first=True, norm_first=norm_first)
     layer.eval().requires_grad_(False)
     check(lambda x: layer(x), torch.randn(2, 5, 16))

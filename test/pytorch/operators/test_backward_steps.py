@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Backward steps that torch has as operators of their own: the gradients are those of eager torch."""
+"""Backward steps that are operators in torch: their gradients equal eager torch's."""
 
 from __future__ import annotations
 
@@ -93,6 +93,51 @@ def test_gradients_are_those_of_torch(name: str) -> None:
     torch.testing.assert_close(found, gradients(function, tensors), rtol=1e-4, atol=1e-5)
 
 
+_LEARNED = {
+    "tensor": lambda x, s, z: torch._fake_quantize_learnable_per_tensor_affine(x, s[:1], z[:1], -8, 7, 0.5),
+    "channel": lambda x, s, z: torch._fake_quantize_learnable_per_channel_affine(x, s, z, 1, -8, 7, 0.5),
+}
+
+
+@pytest.mark.parametrize("name", _LEARNED)
+def test_gradients_of_learned_scales(name: str) -> None:
+    torch._dynamo.reset()
+    tensors = [torch.linspace(-3, 3, 480).reshape(8, 3, 20), torch.tensor([0.1, 0.2, 0.3]), torch.tensor([2.2, 0, 1])]
+    options = {"fallback": "error"}
+    found = gradients(torch.compile(_LEARNED[name], backend=torch_backend, fullgraph=True, options=options), tensors)
+    torch.testing.assert_close(found, gradients(_LEARNED[name], tensors), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("by_row", [False, True])
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("flags", [(1, 1), (1, 0), (0, 1)])
+def test_observed_scales(by_row: bool, symmetric: bool, flags: tuple[int, int]) -> None:
+    """Compare fake quantization that also updates ranges, scales and zero points, in two steps."""
+    torch.manual_seed(0)
+    batches = [torch.randn(8, 20) + 0.3, 2 * torch.randn(8, 20)]
+
+    def run(function: Callable[..., Any]) -> list[torch.Tensor]:
+        torch._dynamo.reset()
+        count = 8 if by_row else 1
+        least, most = torch.full((count,), float("inf")), torch.full((count,), -float("inf"))
+        if not flags[0]:
+            least, most = -torch.ones(count), torch.ones(count)
+        state = [least, most, torch.ones(count), torch.zeros(count, dtype=torch.int32)]
+        made = []
+        for batch in batches:
+            given = batch.clone().requires_grad_()
+            result = function(given, *(torch.tensor([flag]) for flag in flags), *state)
+            made += [result, *torch.autograd.grad(result, given, batch), *(each.clone() for each in state)]
+        return made
+
+    def step(x: torch.Tensor, *rest: torch.Tensor) -> torch.Tensor:
+        return torch.fused_moving_avg_obs_fake_quant(x, *rest, 0.1, -8, 7, 0, by_row, symmetric)
+
+    options = {"fallback": "error"}
+    found = run(torch.compile(step, backend=torch_backend, fullgraph=True, options=options))
+    torch.testing.assert_close(found, run(step), rtol=1e-4, atol=1e-5)
+
+
 def test_slopes_that_are_drawn_are_those_of_the_gradient() -> None:
     torch._dynamo.reset()
     x = torch.tensor([-2.0, -1, 0, 3]).requires_grad_()
@@ -105,7 +150,7 @@ def test_slopes_that_are_drawn_are_those_of_the_gradient() -> None:
 
 
 def test_a_matrix_that_has_no_inverse_is_an_error() -> None:
-    """The step that checks it is called with a token in place of a tensor."""
+    """Call the checking step, which has a token in place of a tensor."""
     torch._dynamo.reset()
     function = torch.compile(lambda x: torch.linalg.inv(x), backend=torch_backend, fullgraph=True)
     x = torch.zeros(3, 3).requires_grad_()
@@ -115,8 +160,9 @@ def test_a_matrix_that_has_no_inverse_is_an_error() -> None:
 
 @pytest.mark.parametrize(("mode", "scaled"), [("sum", False), ("sum", True), ("mean", False), ("max", False)])
 def test_gradients_of_bags(mode: str, scaled: bool) -> None:
-    """The last bag is empty, and nothing arrives at its maximum. What is read several times has the greatest index: of
-    others torch takes wrong frequencies on CPUs.
+    """Differentiate bags with an empty last bag, whose maximum gets no gradient.
+
+    The repeated element has the greatest index, since torch computes wrong frequencies for others on CPUs.
     """
     torch._dynamo.reset()
     places, offsets = torch.tensor([1, 5, 5, 2, 0]), torch.tensor([0, 3, 5])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Comparisons, limits and questions about numbers, compared with torch."""
+"""Comparisons, limits and predicates of numbers, compared with torch."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Complex numbers inside of models: as pairs of real ones."""
+"""Complex numbers inside of models, as pairs of real numbers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_parts() -> None:
 
 
 def test_large_numbers() -> None:
-    """Whose squares overflow."""
+    """Compute with numbers whose squares overflow."""
     x = torch.tensor([[3e30, 4e30], [1e-30, 1e-30], [0.0, 0.0]])
     check(lambda x: torch.view_as_complex(x).abs(), x)
     check(lambda x: _pairs(torch.view_as_complex(x) / (3e30 + 4e30j)), x)
@@ -49,7 +49,7 @@ def test_large_numbers() -> None:
 
 @pytest.mark.parametrize("join", [torch.add, torch.sub, torch.mul, torch.div])
 def test_arithmetic(join: Callable[..., torch.Tensor]) -> None:
-    """Of complex numbers with each other, with real ones and with constants; of shapes that broadcast."""
+    """Combine complex numbers with each other, with real numbers and with constants, of shapes that broadcast."""
     x, y = _numbers(3, 4, 2), _numbers(4, 2, seed=1)
     check(lambda x, y: _pairs(join(torch.view_as_complex(x), torch.view_as_complex(y))), x, y, dynamic=True)
     check(lambda x, y: _pairs(join(torch.view_as_complex(y), x)), _numbers(3, 4), y)
@@ -81,7 +81,7 @@ def test_made() -> None:
 
 
 class _Rotary(torch.nn.Module):
-    """As Llama's authors wrote it."""
+    """Rotary embedding in the form of Llama's authors."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ def test_refused() -> None:
 
 
 def test_conversions_of_element_types() -> None:
-    """torch.export asserts the element type of a tensor that `to` converts, if autocast may have changed it."""
+    """Accept torch.export's assertion of an element type after `to`, which autocast may have changed."""
 
     def rotated(x: torch.Tensor, angles: torch.Tensor) -> torch.Tensor:
         turns = torch.polar(torch.ones_like(angles), angles).to(torch.complex64)

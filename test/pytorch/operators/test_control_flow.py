@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Branches, loops and scans, of complex numbers too; graphs among settings; what is no graph."""
+"""Branches, loops and scans, also of complex numbers; graphs among options; objects that are no graph."""
 
 from __future__ import annotations
 

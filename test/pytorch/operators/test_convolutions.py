@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions and transposed ones, compared with torch."""
+"""Convolutions and transposed convolutions, compared with torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from imported import check
 
 @pytest.mark.parametrize("padding", ["same", "valid", 1])
 def test_paddings(padding: str | int) -> None:
-    """Of an even kernel "same" has the odd element behind."""
+    """Pad the odd element at the end for an even kernel with "same"."""
     check(lambda x, w, b: F.conv2d(x, w, b, padding=padding, dilation=(1, 2), groups=2),
           torch.randn(2, 4, 7, 8), torch.randn(6, 2, 4, 3), torch.randn(6))  # fmt: skip
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors that are made of nothing, numbers that are read from tensors, and assertions, compared with torch."""
+"""Creation of tensors, numbers that are read from tensors, and assertions, compared with torch."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Effects, and the tokens that say their order."""
+"""Effects, and the tokens that define their order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators on each element, compared with torch: element types, special values, symbolic sizes."""
+"""Elementwise operators, compared with torch: element types, special values, symbolic sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_special_values() -> None:
 
 
 def test_logarithms_of_powers_are_exact() -> None:
-    """So that floor(log2(x)) is what users mean."""
+    """Compute logarithms of powers exactly, so that users get the expected floor(log2(x))."""
     x = torch.tensor([2.0**n for n in range(-20, 60)], dtype=torch.float64)
     check(lambda x: (x.log2().floor(), x.log2().long()), x)
 

@@ -21,7 +21,7 @@ def _numbers(*shape: int) -> torch.Tensor:
 
 
 def _of(heads: int = 4, batches: int = 2) -> list[torch.Tensor]:
-    """Queries, keys and values."""
+    """Return queries, keys and values."""
     return [_numbers(2, 4, 12, 8), _numbers(batches, heads, 16, 8), _numbers(batches, heads, 16, 4)]
 
 
@@ -38,7 +38,7 @@ def causal(batch: Any, head: Any, query: Any, key: Any) -> Any:
 
 
 def windowed(batch: Any, head: Any, query: Any, key: Any) -> Any:
-    """Of two queries that see nothing, too."""
+    """Leave queries that see no key in the mask."""
     return (query - key).abs() < torch.where(query < 10, 3 + head, 0)
 
 

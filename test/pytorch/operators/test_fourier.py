@@ -57,7 +57,7 @@ def test_of_frames() -> None:
 
 
 class _Spectral(torch.nn.Module):
-    """As Fourier neural operators have it: some frequencies are mixed by weights."""
+    """Fourier neural operator: weights mix some frequencies."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -115,10 +115,10 @@ def _counted(node: Any) -> Any:
     [
         (
             unknown,
-            r"no converter of relax_mlir_changing::unknown.default(.|\n)*# what x becomes, with relax's operators",
+            r"no converter of relax_mlir_changing::unknown.default(.|\n)*# the new value of x, with relax's operators",
         ),
-        (lambda x: counted(x, 1), "counted.default must give what 'x' becomes: it gives 2 values"),
-        (lambda x: counted(x, 0), r"must give what 'x' becomes, f32 \[2\]: it gives f64 \[2\]"),
+        (lambda x: counted(x, 1), "counted.default must return the new value of 'x': it returns 2 values"),
+        (lambda x: counted(x, 0), r"must return the new value of 'x', f32 \[2\]: it returns f64 \[2\]"),
     ],
     ids=["no converter", "number", "type"],
 )

@@ -15,7 +15,7 @@ def test_histograms() -> None:
 
 
 def test_histograms_of_points() -> None:
-    """Points outside, on an edge, and with NaN."""
+    """Count points outside, on an edge, and with NaN."""
     x = torch.tensor([[0.1, 2.0], [1.0, 1.0], [0.5, -3.0], [0.0, float("nan")], [0.7, 0.0]], dtype=torch.float64)
     weight = torch.arange(5.0, dtype=torch.float64)
     check(lambda x, w: torch.histogramdd(x, (2, 3), range=[0.0, 1.0, -1.0, 2.0], weight=w, density=True), x, weight)

@@ -14,7 +14,7 @@ X = torch.randn(2, 3, 7, 9)
 @pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
 @pytest.mark.parametrize("size", [(14, 27), (5, 20), (123, 61)])
 def test_nearest(mode: str, size: tuple[int, int]) -> None:
-    """Which element is nearest torch finds in f32: of 41 that become 123 another one than whole numbers say."""
+    """Find the nearest element in f32 like torch: for 41 resized to 123 the result differs from integer arithmetic."""
     check(lambda x: F.interpolate(x, size, mode=mode), torch.arange(41.0 * 9).reshape(1, 1, 41, 9))
 
 
@@ -41,7 +41,7 @@ def test_antialiasing(mode: str, aligned: bool) -> None:
 
 
 def test_bytes() -> None:
-    """Those between others are rounded after each dimension: up here, where torch's weights are exact."""
+    """Round ties of interpolated bytes up after each dimension: torch's weights are exact for this scale."""
     check(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"), torch.randint(0, 255, (1, 3, 8, 8)).byte())
     check(lambda x: F.interpolate(x, (14, 5)), torch.randint(0, 255, (1, 3, 7, 9), dtype=torch.uint8))
 

@@ -40,7 +40,7 @@ def test_blocks_without_a_batch() -> None:
 
 
 def test_blocks_added_up() -> None:
-    """Rows that no block reaches are zeros."""
+    """Leave zeros in rows that no block reaches."""
     check(lambda x: F.fold(x, (8, 9), (3, 2), dilation=(1, 2), padding=(2, 1), stride=(2, 2)), torch.randn(2, 18, 25))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reading and writing at indices, compared with torch: where the indexed dimensions go, masks, values that meet."""
+"""Reading and writing at indices, compared with torch: places of the indexed dimensions, masks, repeated indices."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ X = torch.randn(3, 4, 5)
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_reading(dynamic: bool) -> None:
-    """Adjacent index tensors stay where they are, others come first."""
+    """Keep dimensions of adjacent index tensors in place, and move those of others to the front."""
     check(
         lambda x, i, j: (x[i], x[:, j], x[i, j], x[:, i, j], x[i, :, j], x[..., j], x[i, 1:, 2]),
         X, PLACES, J, dynamic=dynamic,

@@ -23,7 +23,7 @@ def _positive(*shape: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("upper", [False, True])
 def test_cholesky(upper: bool) -> None:
-    """What is on the other side of the diagonal does not count."""
+    """Ignore the elements on the other side of the diagonal."""
     a = _positive(2, 5, 5) + torch.triu(torch.full((5, 5), 3.0, dtype=torch.float64), 1) * (not upper)
     check(lambda a: torch.linalg.cholesky(a, upper=upper), a, dynamic=True)
     check(lambda a, b: torch.cholesky_solve(b, a, upper=upper), a, _matrices(2, 5, 3))
@@ -67,7 +67,7 @@ def test_triangular_systems(unit: bool) -> None:
 
 
 def test_systems() -> None:
-    """A batch of matrices with one of vectors; a right side that all matrices share; from the right."""
+    """Solve a batch with one vector each, with a shared right side, and from the right."""
     a = _positive(3, 4, 4)
     check(torch.linalg.solve, a, _matrices(3, 4), dynamic=True)
     check(torch.linalg.solve, a, _matrices(4, 2))
@@ -94,7 +94,7 @@ def test_singular_matrices(inverse: Callable[..., torch.Tensor]) -> None:
 @pytest.mark.parametrize("upper", ["L", "U"])
 @pytest.mark.parametrize("size", [1, 2, 7, 24])
 def test_eigenvalues(size: int, upper: str) -> None:
-    """Vectors are defined up to their signs: what they are put together to is compared."""
+    """Compare the reconstructed matrix: vectors are defined only up to their signs."""
 
     def rebuilt(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
         values, vectors = torch.linalg.eigh(a, UPLO=upper)
@@ -106,7 +106,7 @@ def test_eigenvalues(size: int, upper: str) -> None:
 
 @pytest.mark.parametrize("make", [torch.zeros, torch.ones])
 def test_eigenvalues_that_are_equal(make: Callable[..., torch.Tensor]) -> None:
-    """Exact up to the rounding of the largest one, whose square may be no number any more."""
+    """Compute equal eigenvalues up to a rounding error of the largest one, whose square may overflow."""
     for scale in (1.0, 1e200):
         check(lambda a, scale=scale: torch.linalg.eigvalsh(a * scale) / scale, make(4, 4, dtype=torch.float64))
 
@@ -124,7 +124,7 @@ def test_singular_values(shape: tuple[int, ...], full: bool) -> None:
 
 
 def test_singular_values_that_are_zero() -> None:
-    """The vectors of such values are orthogonal to the others, too."""
+    """Check that vectors of zero singular values are orthogonal to the others."""
 
     def rebuilt(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
         u, s, vh = torch.linalg.svd(a)
@@ -148,14 +148,14 @@ def test_distances() -> None:
 
 
 def _symmetric(*shape: int) -> torch.Tensor:
-    """With pivots of one row and of two."""
+    """Return a matrix with pivots of one row and of two."""
     a = _matrices(*shape)
     return a + a.mT
 
 
 @pytest.mark.parametrize("shape", [(2, 9, 9), (0, 2, 2)])
 def test_ldl_factors(shape: tuple[int, ...]) -> None:
-    """What is above the diagonal does not count; pivots, and rows of zeros, are LAPACK's."""
+    """Ignore the elements above the diagonal. Pivots, and rows of zeros, are LAPACK's."""
     check(lambda a: tuple(torch.linalg.ldl_factor_ex(a.tril())), _symmetric(*shape), dynamic=0 not in shape)
     zeros = torch.zeros(3, 3, dtype=torch.float64)
     zeros[2, 2] = 1
@@ -170,7 +170,7 @@ def test_ldl_systems() -> None:
 
 
 def _distances_to_eigenvalues(a: torch.Tensor) -> tuple[torch.Tensor, ...]:
-    """Nothing, for eigenvectors; and their lengths."""
+    """Return the residuals, which are zero for eigenvectors, and the lengths."""
     values, vectors = torch.linalg.eig(a)
     wrong = a.to(vectors.dtype) @ vectors - vectors * values[..., None, :]
     return wrong.abs(), vectors.abs().square().sum(-2), torch.view_as_real(values)
@@ -183,7 +183,7 @@ def test_general_eigenvalues(size: int) -> None:
 
 
 def test_eigenvalues_of_special_matrices() -> None:
-    """A triangle, in another order too, is exact; a rotation, and what has all eigenvalues alike."""
+    """Compute a triangular matrix exactly, also permuted, a rotation, and a matrix with equal eigenvalues."""
     a, up = _matrices(5, 5).triu(), torch.tensor([3, 1, 4, 0, 2])
     skew = _matrices(5, 5)
     special = [a.T, a[up][:, up], torch.eye(5).double().roll(1, 0), skew - skew.T, torch.ones(5, 5).double().triu()]

@@ -45,7 +45,7 @@ def test_norms_of_rows_of_any_number() -> None:
 
 
 def trained(x: torch.Tensor, mean: torch.Tensor, variance: torch.Tensor) -> list[torch.Tensor]:
-    """With statistics of its own, which nothing but the norms update."""
+    """Train with separate statistics, which only the norms update."""
     statistics = [each.clone() for each in (mean, variance, mean, variance)]
     made = functional.batch_norm(x, *statistics[:2], training=True, momentum=0.5)
     return [made, functional.instance_norm(x, *statistics[2:], momentum=0.25), *statistics]

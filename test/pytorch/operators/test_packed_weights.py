@@ -18,7 +18,7 @@ def _codes(rows: int, depth: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("rows", [16, 64, 112])
 def test_four_bits(rows: int) -> None:
-    """Weights that were packed before are read in the order of this machine; zero scales are no trouble."""
+    """Read packed weights in this machine's order, also with zero scales."""
     torch.manual_seed(0)
     # Small scales: sums of 64 in another order differ by less than the tolerance.
     codes, around, x = _codes(rows, 64), 0.1 * torch.randn(2, rows, 2), torch.randn(3, 64)

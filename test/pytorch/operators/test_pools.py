@@ -17,7 +17,7 @@ INF, NAN = float("inf"), float("nan")
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_places_of_maxima(dynamic: bool) -> None:
-    """The last NaN of a window wins, and of windows of the lowest value the first place that is no padding."""
+    """Return the last NaN of a window, and the first place outside of the padding for minimal values."""
     x = torch.randn(2, 3, 7, 8)
     x[0, 0, 2, 3] = x[0, 0, 2, 4] = NAN
     x[1] = -INF
@@ -81,7 +81,7 @@ def test_inverse() -> None:
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_windows_at_random_distances(dynamic: bool) -> None:
-    """They are known from the numbers that are drawn."""
+    """Compute window positions from the drawn numbers."""
     x, numbers = torch.randn(2, 3, 9, 11), torch.rand(2, 3, 2)
     x[0, 0, 3, 2] = x[0, 0, 3, 3] = NAN
     flat, deep = F.fractional_max_pool2d_with_indices, F.fractional_max_pool3d_with_indices
@@ -104,5 +104,5 @@ def test_adaptive_pools_of_integers_are_refused_as_in_eager_mode(pool: Any) -> N
     x = torch.ones(1, 1, 4, 4, dtype=torch.int64)
     with pytest.raises(RuntimeError, match="not implemented"):
         pool(x, 2)
-    with pytest.raises(rx.RelaxError, match="floats only, got i64"):
+    with pytest.raises(rx.RelaxError, match="only for floats, got i64"):
         rx.from_torch(exported(lambda x: pool(x, 2), [x]))

@@ -39,7 +39,7 @@ def test_elementwise_of_two() -> None:
 
 
 def test_integers() -> None:
-    """Quotients are truncated, not floats as ATen's."""
+    """Truncate quotients instead of dividing floats like ATen."""
     names = "bitwise_and bitwise_or bitwise_xor div gcd shift_left shift_right_arithmetic".split()
     check(
         lambda x, y: tuple(getattr(PRIMS, name)(x, y) for name in names),

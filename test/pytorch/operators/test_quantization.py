@@ -19,7 +19,7 @@ SCALES, ZERO_POINTS = torch.rand(6) * 0.1 + 0.01, torch.randint(-5, 5, (6,))
      (torch.int32, -(2**31), 2**31 - 1)],
 )  # fmt: skip
 def test_one_scale(dtype: torch.dtype, low: int, high: int) -> None:
-    """The limits may be narrower than the type's."""
+    """Clamp to limits that may be narrower than the type's."""
 
     def both(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         quantized = Q.quantize_per_tensor(x, 0.05, 3, low, high, dtype)
@@ -53,7 +53,7 @@ def test_scales_of_groups() -> None:
 
 
 def test_scales_of_tokens() -> None:
-    """They are chosen while the model runs."""
+    """Choose scales while the model runs."""
 
     def both(x: torch.Tensor) -> torch.Tensor:
         s, z = Q.choose_qparams_per_token_asymmetric(x, torch.int8)

@@ -15,7 +15,7 @@ COUNT = 20_000
 
 
 def _drawn(function: Callable[..., object], x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Of two calls: what torch says of type and shape holds."""
+    """Return the results of two calls, after a check of type and shape against torch."""
     run = PEER.compiled(PEER.imported(exported(function, (x,))))
     (first,), (second,), (wanted,) = (tensors_of(each) for each in (run([x]), run([x]), function(x)))
     assert first.dtype == second.dtype == wanted.dtype
@@ -74,7 +74,7 @@ def test_whole_channels_are_dropped() -> None:
 
 
 def test_a_checkpoint_draws_the_same_again() -> None:
-    """What the step back draws is what the forward one did; other calls draw other numbers."""
+    """Repeat the forward step's draws in the backward step. Other calls draw other numbers."""
 
     def dropped(x: torch.Tensor) -> torch.Tensor:
         return torch.utils.checkpoint.checkpoint(lambda x: functional.dropout(torch.sin(x)), x, use_reentrant=False)
@@ -129,7 +129,7 @@ def test_the_generator_advances_and_its_state_is_kept() -> None:
 
 
 def test_numbers_are_the_same_when_compiled_again() -> None:
-    """For other sizes, with dynamic ones, and from the beginning."""
+    """Draw the same numbers after a compilation for other sizes, for dynamic sizes, and from scratch."""
     found = []
     for length in (100, 101):
         torch._dynamo.reset()
@@ -139,7 +139,7 @@ def test_numbers_are_the_same_when_compiled_again() -> None:
 
 
 def test_without_draws_the_generator_stays() -> None:
-    """Attention without dropout draws nothing, although its operator may."""
+    """Keep the generator's state: attention without dropout draws nothing, although its operator may."""
     torch._dynamo.reset()
     compiled, x = torch.compile(functional.scaled_dot_product_attention, backend="relax_mlir"), torch.randn(1, 2, 3, 4)
     compiled(x, x, x)

@@ -12,7 +12,7 @@ INF, NAN = float("inf"), float("nan")
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_sums(dynamic: bool) -> None:
-    """Of booleans and narrow integers the sum is of 64 bits."""
+    """Sum booleans and narrow integers in 64 bits."""
     check(
         lambda x, n, b: (x.sum(), x.sum((0, -1), keepdim=True), n.sum(1), b.sum(0), b.sum(dtype=torch.float64)),
         torch.randn(3, 4, 5),
@@ -24,7 +24,7 @@ def test_sums(dynamic: bool) -> None:
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_moments(dynamic: bool) -> None:
-    """With each correction, of narrow floats in f32."""
+    """Compute moments with each correction, in f32 for narrow floats."""
     check(
         lambda x, h: (
             x.mean(1), x.var(), x.var(1, unbiased=False), torch.var_mean(x, (0, 2), correction=2),
@@ -52,7 +52,7 @@ def test_extremes_where_nan_wins() -> None:
 
 
 def test_truth() -> None:
-    """Of bytes it is a byte."""
+    """Return a byte for bytes."""
     check(
         lambda x, b, u: (x.any(), x.all(1), b.any(0, keepdim=True), u.all(0), x.count_nonzero(1), b.amax(0), b.amin()),
         torch.tensor([[0.0, NAN], [0.0, 0.0]]),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Numbers and conditions that are made of sizes or of elements, and assertions about them."""
+"""Numbers and conditions that depend on sizes or elements, and assertions about them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class CheckAll(torch.nn.Module):
 
 
 class CheckNumber(torch.nn.Module):
-    """The assertion gives the number away: torch's own expression of the condition is `True`."""
+    """Module whose assertion determines the number: torch's own expression of the condition is `True`."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         number = x[0].to(torch.int64).item()
@@ -109,7 +109,7 @@ def test_numbers_of_sizes() -> None:
 
 
 def test_functions_of_sizes() -> None:
-    """torch.export refuses these."""
+    """Use functions of sizes that torch.export refuses."""
 
     def scaled(x: torch.Tensor) -> torch.Tensor:
         n = x.shape[0]
@@ -122,7 +122,7 @@ def test_functions_of_sizes() -> None:
 
 
 def test_numbers_of_elements() -> None:
-    """Nothing but the elements tells these: they are computed while the program runs."""
+    """Compute scalars that depend on elements while the program runs."""
 
     def scaled(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
         n = x.item()

@@ -23,7 +23,7 @@ def test_sums_and_products(dynamic: bool) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int64, torch.uint8, torch.bool])
 def test_extremes(dtype: torch.dtype) -> None:
-    """Of equal ones the last has its place given."""
+    """Return the position of the last of equal elements."""
     x = torch.tensor([[[3, 1], [3, 200]], [[5, 1], [0, 1]], [[5, 1], [0, 201]]]).to(dtype)
     check(lambda x: (x.cummax(0), x.cummin(1), x.cummax(-1)), x)
 

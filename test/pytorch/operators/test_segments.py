@@ -14,14 +14,14 @@ _REDUCTIONS = ["max", "min", "mean", "sum", "prod"]
 
 @pytest.mark.parametrize("reduce", _REDUCTIONS)
 def test_segments(reduce: str) -> None:
-    """An empty one gives what it starts from, or nothing."""
+    """Return the initial value, or the identity element, for an empty segment."""
     lengths = torch.tensor([0, 3, 2, 0])
     check(lambda x, n: torch.segment_reduce(x, reduce, lengths=n), _DATA, lengths, dynamic=True)
     check(lambda x, n: torch.segment_reduce(x, reduce, lengths=n, initial=2.0), _DATA, lengths)
 
 
 def test_segments_behind_a_batch() -> None:
-    """Offsets may leave elements out at both ends."""
+    """Reduce with offsets that skip elements at both ends."""
     offsets = torch.tensor([[0, 1, 3], [1, 1, 2]])
     check(lambda x, o: torch.segment_reduce(x, "sum", offsets=o, axis=1), _DATA[:2, :, None], offsets, dynamic=True)
 

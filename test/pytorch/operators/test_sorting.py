@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is found by the order of elements, compared with torch: NaN, equal elements, sizes that depend on data."""
+"""Results that depend on the order of elements, compared with torch: NaN, equal elements, data-dependent sizes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPECIAL = torch.tensor([[1.0, NAN, -0.0, 0.0, INF, -INF, NAN, 2.0], [3.0, 3.0, -
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float64])
 @pytest.mark.parametrize("descending", [False, True])
 def test_order(descending: bool, dtype: torch.dtype) -> None:
-    """NaN is the largest; equal elements stay in their order."""
+    """Sort NaN last, and equal elements stably."""
     check(lambda x: torch.sort(x, dim=1, descending=descending, stable=True), SPECIAL.to(dtype))
 
 
@@ -31,7 +31,7 @@ def test_first_ones(largest: bool) -> None:
 
 
 def test_one_by_its_rank() -> None:
-    """The median, that of numbers, the k-th smallest, what is there most often."""
+    """Return the median, also without NaN, the k-th smallest element, and the most frequent one."""
     x = torch.tensor([[1.0, 5.0, 2.0, 5.0], [NAN, 4.0, 3.0, 4.0], [NAN, NAN, NAN, NAN]])
     check(lambda x: (x.median(), x.median(1)[0], x.nanmedian(), x.nanmedian(1)[0], x.nanmedian(0, keepdim=True)[0]), x)
     check(lambda x: (x[:2].kthvalue(2, dim=1, keepdim=True), x.kthvalue(1, dim=0)[0], x[:1].mode()), x)
@@ -43,7 +43,7 @@ def test_most_frequent() -> None:
 
 
 def test_unique() -> None:
-    """Each NaN is one of its own."""
+    """Treat each NaN as distinct."""
     x = torch.tensor([[2.0, 1.0, NAN], [1.0, NAN, 5.0]])
     check(lambda x: torch.unique(x, return_inverse=True, return_counts=True), x)
     check(lambda x: (torch.unique(x), torch.unique(x, dim=1)), torch.tensor([[3, 3, 1], [3, 3, 0]]))

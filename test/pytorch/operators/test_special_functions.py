@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Special functions, compared with torch, and where torch rounds more than they do with mpmath."""
+"""Special functions, compared with torch, or with mpmath where torch's errors are larger."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_bessel_functions() -> None:
     ],
 )
 def test_waves(function: Callable[..., object], exact: Callable[[float], object], least: float) -> None:
-    """torch's have seven digits."""
+    """Compare with torch's functions, which have seven digits."""
     x = torch.linspace(least, 40, 23, dtype=torch.float64)
     wanted = torch.tensor([float(exact(float(each))) for each in x], dtype=torch.float64)  # type: ignore[arg-type]
     torch.testing.assert_close(function(x), wanted, rtol=1e-5, atol=1e-6)

@@ -107,7 +107,7 @@ def test_views_of_results(name: str, dynamic: bool) -> None:
 
 
 def test_a_view_of_memory_that_begins_elsewhere() -> None:
-    """The storage offset of an argument may differ from that of the first call."""
+    """Pass an argument with another storage offset than in the first call."""
     compiled = _compiled(lambda x: (x[1:], x + 1))
     memory = torch.arange(20.0)
     for start in (0, 4, 7):
@@ -165,7 +165,7 @@ def test_a_callers_write_reaches_the_other_output() -> None:
 
 @pytest.mark.parametrize("dynamic", [False, True])
 def test_a_step_of_training_with_views(dynamic: bool) -> None:
-    """Tensors saved for the backward step, and gradients, are views too."""
+    """Return views that are saved for the backward step, and views as gradients."""
 
     def step(function: Function) -> list[torch.Tensor]:
         x, w = (torch.arange(1.0, 13).view(3, 4).requires_grad_() for _ in range(2))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""torchvision's operators, compared with functions of torch that say the same: its library need not load."""
+"""Operators of torchvision, compared with equivalent functions of torch: its library need not load."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _nms(boxes: torch.Tensor, scores: torch.Tensor, threshold: float) -> torch.T
 def _roi_align(
     data: torch.Tensor, rois: torch.Tensor, scale: float, rows: int, columns: int, ratio: int, aligned: bool
 ) -> torch.Tensor:
-    """Of regions within the image."""
+    """Compute regions within the image."""
     made = []
     height, width = data.shape[2:]
     for image, *corners in rois.tolist():
@@ -58,7 +58,7 @@ def _roi_align(
 def _deform_conv2d(
     data: torch.Tensor, weight: torch.Tensor, offset: torch.Tensor, mask: torch.Tensor, bias: torch.Tensor, *rest: int
 ) -> torch.Tensor:
-    """Of one group, and one of offsets."""
+    """Compute a deformable convolution with one group and one group of offsets."""
     stride_h, stride_w, pad_h, pad_w, gap_h, gap_w, *_, use_mask = rest
     (height, width), (rows, columns), taps_w = data.shape[2:], offset.shape[2:], weight.shape[3]
     columns_of = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks of kinds that no library has in a small model."""
+"""Blocks of kinds for which no library has a small model."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ ZOO["diffusion block"] = lambda: Case(Diffusion(), (image(16), torch.tensor([3, 
 
 
 class Detector(nn.Module):
-    """A head that keeps what is above a threshold: sizes that depend on data."""
+    """Head that keeps boxes with scores above a threshold: sizes depend on data."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -153,7 +153,7 @@ class _Detector(nn.Module):
 
 
 def _spread_scores(model: nn.Module) -> None:
-    """Multiply the weights of scores: random ones give boxes equal scores, and rounding would decide their order."""
+    """Scale the weights of scores: random ones give boxes equal scores, and rounding would decide their order."""
     for name, parameter in model.named_parameters():
         if "cls_" in name or "classification_head" in name:
             parameter.data *= 8

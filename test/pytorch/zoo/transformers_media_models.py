@@ -141,7 +141,7 @@ def blip() -> Case:
 
 
 def _with_image(size: int, places: int) -> dict[str, Any]:
-    """Return the arguments of a language model whose prompt has places for an image, token 98."""
+    """Return the arguments of a language model with a prompt that has placeholders for an image, token 98."""
     ids = tokens(1, 4 + places, 90)
     ids[:, 2 : 2 + places] = 98
     return {"input_ids": ids, "pixel_values": image(size, batch=1), "use_cache": False}

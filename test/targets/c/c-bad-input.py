@@ -6,10 +6,10 @@
 # RUN: not relax-compile %s -o %t.llvm/ 2>&1 | FileCheck %s --check-prefix=LLVM
 # LLVM: error: target 'llvm' makes no source files: --emit=artifact, the default, makes a program
 # RUN: not relax-compile %s --target c -o %t.rxa 2>&1 | FileCheck %s --check-prefix=ARTIFACT
-# ARTIFACT: error: target 'c' makes source files, no program to load
+# ARTIFACT: error: target 'c' writes source files, not a program to load
 # ARTIFACT-NEXT: note: relax-compile --target c -o folder/ writes them
 # RUN: not relax-compile %s --target 'c{name=3net}' -o %t.folder/ 2>&1 | FileCheck %s --check-prefix=NAME
-# NAME: error: target 'c': name=3net: expected a name of C's
+# NAME: error: target 'c': name=3net: expected a C identifier
 # RUN: not relax-compile %s --target 'c{memory=haep}' -o %t.folder/ 2>&1 | FileCheck %s --check-prefix=MEMORY
 # MEMORY: error: target 'c': memory=haep: expected static or heap; did you mean 'heap'?
 # RUN: not relax-compile %s --target 'c{constants=incbim}' -o %t.folder/ 2>&1 | FileCheck %s --check-prefix=CONSTANTS
@@ -17,7 +17,7 @@
 
 # RUN: not relax-compile %s --target c -o %t.folder/ 2>&1 | FileCheck %s
 # CHECK: error: "s" at {{.*}}c-bad-input.py:{{[0-9]+:[0-9]+}}: target 'c' cannot write 'memref.alloc' op in @nn_softmax: its size has no bound
-# CHECK: note: tell what range symbolic sizes are from, bind={"n": "1..64"} or --bind n:1..64; or take memory from the system: c{memory=heap}
+# CHECK: note: state the range of symbolic sizes, bind={"n": "1..64"} or --bind n:1..64; or allocate memory with malloc: c{memory=heap}
 @I.ir_module(ssa=True)
 class Module:
     @R.function

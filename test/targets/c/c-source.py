@@ -15,7 +15,7 @@
 # DATA-NEXT:     0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f,
 # DATA-NEXT: };
 
-# A sum starts in a variable, and what is done to it is done there.
+# A sum starts in a variable, and its epilogue works on the variable.
 # CHECK:      #include "net.h"
 # CHECK:      extern const float net_constant_0[6];
 # CHECK:      /* relax.nn.conv2d + relax.nn.relu */

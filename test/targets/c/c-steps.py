@@ -4,8 +4,8 @@
 # RUN: relax-compile %s --target 'c{name=net loops=plain}' --bind n:1..99 -o %t.plain/
 # RUN: FileCheck %s --check-prefix=PLAIN < %t.plain/net.c
 
-# What is not the same for all columns is read once for all rows. Rows that only the run counts: eight at a time, then
-# one by one; 50 columns are 32 and 18.
+# A value that depends on the row only is read once per row. Dynamic rows: eight at a time, then one by one; 50 columns
+# are 32 and 18.
 # CHECK:      #pragma GCC optimize("no-loop-interchange")
 # CHECK:      /* relax.matmul + relax.nn.relu */
 # CHECK-NEXT: static void fused_matmul_nn_relu(const float *x1, int64_t x1_size0, const float *x2, float *out) {

@@ -56,7 +56,7 @@ module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = 
 
 // -----
 
-// The host can make a map only of what it knows.
+// The host can make a map only from values that it knows.
 module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["kernel"]} {
   llvm.mlir.global internal @__relax_device() : !llvm.ptr
   func.func @launched(%p: !llvm.ptr, %n: index) {

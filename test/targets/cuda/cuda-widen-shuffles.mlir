@@ -23,7 +23,7 @@ func.func @bytes(%x: i8, %lane: i32, %width: i32) -> i8 {
   return %0 : i8
 }
 
-// What upstream lowers stays.
+// Shuffles that upstream can lower stay unchanged.
 // CHECK-LABEL: func.func @wide
 // CHECK-NEXT: gpu.shuffle idx %{{.*}} : f32
 // CHECK-NEXT: gpu.shuffle up %{{.*}} : i64

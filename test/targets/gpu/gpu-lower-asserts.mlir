@@ -38,7 +38,7 @@ func.func @checked(%x: memref<?xi64>, %y: memref<?xf32>, %z: memref<?xf32>, %n: 
 // CHECK: ^[[FIRST]]:
 // CHECK: %[[BEHIND:.*]] = llvm.getelementptr %[[FLAG]][8]
 // CHECK: %[[HOST:.*]] = llvm.load %[[BEHIND]] : !llvm.ptr -> !llvm.ptr
-// What was reported before, by a kernel with another flag, stays.
+// Reports of an earlier kernel with another flag stay.
 // CHECK: %[[STATED:.*]] = llvm.load %[[HOST]] : !llvm.ptr -> i32
 // CHECK: %[[IS_FREE:.*]] = arith.cmpi eq, %[[STATED]]
 // CHECK: cf.cond_br %[[IS_FREE]], ^[[TELLS:bb[0-9]+]], ^[[END]]

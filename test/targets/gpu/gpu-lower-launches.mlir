@@ -32,7 +32,7 @@ module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = 
     %0 = memref.load %x[%i, %i] : memref<?x?xf32>
     return %0 : f32
   }
-  // What a kernel needs of shared memory beyond what is declared, its launch asks for.
+  // The launch requests shared memory beyond the declared amount.
   // CHECK-LABEL: func.func @asking
   // CHECK: %[[SHARED:.*]] = arith.constant 65536 : i64
   // CHECK: llvm.call @__relax_device_launch(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[SHARED]], %{{.*}})
@@ -41,7 +41,7 @@ module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = 
     gpu.launch_func @kernels::@other blocks in (%n, %c1, %c1) threads in (%n, %c1, %c1) args(%p : !llvm.ptr)
     return
   }
-  // A parameter that is passed by its bytes is what its pointer points to, another one the pointer itself.
+  // A parameter passed by its bytes is the data behind its pointer; another parameter is the pointer itself.
   // CHECK-LABEL: func.func @by_value
   // CHECK: llvm.store %arg0, %[[VALUES:.*]] : !llvm.ptr, !llvm.ptr
   // CHECK: %[[FIRST:.*]] = llvm.getelementptr %[[VALUES]][0]

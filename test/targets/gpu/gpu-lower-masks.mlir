@@ -34,7 +34,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // How many is known: nobody asks.
+  // With a known number of lanes, no conditions are needed.
   // CHECK-LABEL: gpu.func @known
   // CHECK-NOT: scf.if
   // CHECK-COUNT-3: memref.store

@@ -33,7 +33,7 @@ func.func @of_threads(%x: memref<?x3xf32>, %y: memref<3xf32>) {
   return
 }
 
-// Neither is worth it of little, nor where there are many results.
+// Small reductions are not split, nor are reductions with many results.
 // CHECK-LABEL: func.func @at_once
 // CHECK-COUNT-2: gpu.launch_func
 // CHECK-NOT: gpu.launch_func
@@ -54,7 +54,7 @@ func.func @at_once(%x: memref<8000xf32>, %y: memref<f32>, %z: memref<200x9000xf3
   return
 }
 
-// What a reduction starts from, and what is done to its result, goes with what puts the parts together.
+// A reduction's initial value and its epilogue move to the kernel that combines the parts.
 // CHECK-LABEL: func.func @of_fill_and_epilogue
 // CHECK: memref.alloc() : memref<f32>
 // CHECK-NOT: memref.alloc() : memref<f32>

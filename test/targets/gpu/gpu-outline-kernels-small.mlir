@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --gpu-outline-kernels="device=vulkan threads=128 shared=16384" | FileCheck %s
 // RUN: relax-opt %s --gpu-outline-kernels="device=vulkan threads=128 shared=16384" --gpu-share-threads --gpu-place-shared=most=16384 | FileCheck %s --check-prefix=SHARED
 
-// Of a device whose blocks have few threads and little memory no kernel has more.
+// Kernels respect the limits of a device with few threads per block and little memory.
 
 // CHECK-LABEL: func.func @points
 // CHECK: gpu.launch_func @kernels::@points {{.*}} threads in (%c128
@@ -52,7 +52,7 @@ func.func @turned(%x: memref<512x512xf32>, %y: memref<512x512xf32>) {
   return
 }
 
-// What a block has no room for the host allocates, for all blocks.
+// The host allocates, for all blocks, buffers that do not fit into a block.
 // CHECK-LABEL: func.func @scratch
 // CHECK: memref.alloc({{.*}} : memref<?x5000xf32>
 // CHECK: gpu.launch_func @kernels::@scratch

@@ -50,7 +50,7 @@ func.func @known(%a: memref<16x2050xf16>, %b: memref<2050x64xf16>, %bias: memref
 // THREADS: scf.for %{{.*}} = %c0 to %c8 {{.*}}iter_args({{.*}} = %cst
 // THREADS-LABEL: gpu.func @open(
 
-// Of sizes that are not known the host says how many parts, and whether there is more than one.
+// With dynamic sizes the host computes the number of parts, and whether there is more than one.
 // CHECK-LABEL: func.func @open
 // CHECK: %[[BLOCKS:.*]] = arith.maxsi %{{.*}}, %c1
 // CHECK: %[[WANTED:.*]] = arith.divui %c216, %[[BLOCKS]]

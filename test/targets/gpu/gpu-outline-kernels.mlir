@@ -171,7 +171,7 @@ func.func @mean(%x: memref<8x40xf32>, %y: memref<8xf32>) {
   return
 }
 
-// What somebody else reads, too, stays in memory.
+// A value with another reader stays in memory.
 // CHECK-LABEL: func.func @two_readers
 // CHECK: memref.alloc
 // CHECK: gpu.launch_func @kernels::@two_readers

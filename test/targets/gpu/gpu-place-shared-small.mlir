@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --gpu-place-shared=most=16384 --verify-diagnostics
 
-// A device may have less than what others give without being asked.
+// A device may have less shared memory than other devices offer without a request.
 gpu.module @kernels {
   memref.global "private" @large_shared : memref<5000xf32, 3> = uninitialized {alignment = 16 : i64}
   // expected-error @+1 {{kernel 'large' needs 20000 bytes of shared memory, a block may have 16384}}

@@ -47,7 +47,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   memref.global "private" @shared : memref<30000xf32, 3> = uninitialized {alignment = 16 : i64}
-  // expected-error @below {{kernel 'much' needs 120000 bytes of shared memory, a block may have 101376: smaller tiles take less, and fewer 'stages' of a plan}}
+  // expected-error @below {{kernel 'much' needs 120000 bytes of shared memory, a block may have 101376: use smaller tiles, or fewer 'stages' in the plan}}
   gpu.func @much(%i: index) kernel {
     %0 = memref.get_global @shared : memref<30000xf32, 3>
     %1 = memref.load %0[%i] : memref<30000xf32, 3>

@@ -231,7 +231,7 @@ func.func @blocks(%m: index, %x: memref<?x64xf32>) {
   return
 }
 
-// What one thread does in an order, it hands to the others.
+// A result that one thread computes in sequence is passed to the other threads.
 // CHECK-LABEL: gpu.func @ordered
 // CHECK: %[[IS_FIRST:.*]] = arith.cmpi eq, %{{.*}}, %c0
 // CHECK: scf.if %[[IS_FIRST]] {

@@ -11,7 +11,7 @@
 // OPENCL-NOT: graph
 // OPENCL: func.func @__tvm_ffi_fixed(
 // OPENCL-NOT: _graph_
-// The manifest says how many kernels a call launches, and what is copied around a graph.
+// The manifest gives the number of kernels that a call launches, and the copies around a graph.
 // CHECK: relax.entries = [{{.*}}graph\22: {\22bytes\22: 32, \22copies\22: 2, \22launches\22: 7, \22memory\22: 32, \22tensors\22: 2}, {{.*}}\22fixed\22
 module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["add"]} {
 llvm.mlir.global external @__relax_device() : !llvm.ptr
@@ -28,7 +28,7 @@ llvm.mlir.global external @__relax_device() : !llvm.ptr
 // CHECK: }
 // CHECK: %[[ENDED:.*]] = llvm.call @__relax_cuda_graph_end({{.*}}, %[[SCOPE]])
 // CHECK-NEXT: "tir.return_unless_ok"(%[[ENDED]])
-// Where no graph can be made that was not asked for, kernels are launched after all, on the caller's tensors.
+// Where a graph that was not requested cannot be made, kernels are launched on the caller's tensors.
 // CHECK: %[[AGAIN:.*]] = arith.cmpi ne, %{{.*}}, %{{.*}} : i64
 // CHECK: scf.if %[[AGAIN]] {
 // CHECK: func.call @fixed(
@@ -59,7 +59,7 @@ func.func @symbolic(%x: memref<?xf32>, %y: memref<?xf32>) attributes {relax.inpu
     relax.results = [tensor<?xf32, #relax.sym<["n"]>>], relax.input_names = ["x"]} {
   return
 }
-// What the host reads of the device, in a function that is called too.
+// Host code that reads from the device, in a function that is called too.
 // CHECK-LABEL: func.func @__tvm_ffi_reading(
 // CHECK-NOT: __relax_cuda_graph
 // CHECK: call @reading(

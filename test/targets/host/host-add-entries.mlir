@@ -30,7 +30,7 @@ func.func private @helper() attributes {relax.inputs = [], relax.results = [], r
 func.func @exp() {
   return
 }
-// What a call writes to is recorded by the input that it is.
+// A write to an input is recorded by the input's number.
 func.func @into(%a: memref<4xf32>, %b: memref<4xf32>, %y: memref<4xf32>) attributes {
     relax.inputs = [tensor<4xf32>, tensor<4xf32>, tensor<4xf32>], relax.results = [],
     relax.input_names = ["a", "b", "c"], relax.written = array<i64: 2>, relax.input_groups = [

@@ -47,7 +47,7 @@ func.func @known() {
   return
 }
 
-// What is small is on the stack, once for all rounds of a loop, as long as there is room for it there.
+// Small buffers are on the stack, once for all iterations of a loop, as long as the stack has room.
 // CHECK-LABEL: func.func @small(
 // CHECK-DAG: %[[ONE:.*]] = memref.alloca() : memref<128xf32>
 // CHECK-DAG: %[[TWO:.*]] = memref.alloca() {alignment = 64 : i64} : memref<i64>
@@ -76,7 +76,7 @@ func.func @small(%n: index, %v: f32, %i: i64) {
   return
 }
 
-// What leaves its block, or is given back as something else, does not lie on the stack.
+// Buffers that leave their block, or are freed by another name, do not lie on the stack.
 // CHECK-LABEL: func.func @leaving(
 // CHECK-NOT: memref.alloca
 // CHECK: scf.if

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --host-define-support | FileCheck %s
 
-// What programs share is declared in them; here it is defined, with all that it calls, and not visible outside.
+// Programs declare shared support functions; the pass defines them, with all that they call, as private.
 // CHECK-NOT: llvm.func hidden
 // CHECK-LABEL: llvm.func @main(
 // CHECK: llvm.call @__relax_give_object(

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --host-keep-arena | FileCheck %s
 
-// The arena is taken from what earlier calls have left, and left for later ones; other memory is not, unless it is large.
+// The arena is reused from earlier calls and kept for later ones; other memory is kept only if it is large.
 // CHECK-LABEL: func.func @f
 // CHECK: %[[ARENA:.*]] = llvm.call @__relax_take_block(%{{.*}}, %{{.*}}) : (i64, i64) -> !llvm.ptr
 // CHECK: %[[BYTES:.*]] = builtin.unrealized_conversion_cast {{.*}} to memref<?xi8>
@@ -18,7 +18,7 @@ func.func @f(%n: index) {
   return
 }
 
-// What a kernel needs for itself is in another block, and what it gives away in none.
+// A kernel's workspace is in another block; results that leave the kernel are in none.
 // CHECK-LABEL: func.func @kernel
 // CHECK: %[[SCRATCH:.*]] = arith.constant 1 : i64
 // CHECK: %[[BYTES:.*]] = arith.constant 1048576 : i64

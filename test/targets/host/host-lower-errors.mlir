@@ -37,7 +37,7 @@ func.func @main(%x: memref<?xf32>, %i: index)
   return
 }
 
-// What two failures give back alike is given back at one place.
+// Two failures with equal cleanup share one cleanup block.
 // CHECK-LABEL: func.func @twice(
 // CHECK-COUNT-2: memref.dealloc %alloc
 // CHECK-NOT: memref.dealloc
@@ -49,7 +49,7 @@ func.func @twice(%ok: i1, %fine: i1) {
   return
 }
 
-// What has been given back already is not given back again: the way out of the failure begins behind it.
+// Released memory is not released again: the failure's cleanup begins after it.
 // CHECK-LABEL: func.func @before(
 // CHECK: %[[T:[a-z_0-9]+]] = memref.alloc() : memref<4xf32>
 // CHECK: %[[U:[a-z_0-9]+]] = memref.alloc() : memref<8xf32>
@@ -68,7 +68,7 @@ func.func @before(%ok: i1) {
   return
 }
 
-// Nor is what one of two branches has given back: which one ran is unknown.
+// Memory that one of two branches has released is not released either, since it is unknown which one ran.
 // CHECK-LABEL: func.func @sometimes(
 // CHECK: memref.dealloc
 // CHECK-NOT: memref.dealloc
@@ -139,7 +139,7 @@ func.func @round(%ok: i1, %n: index) {
   return
 }
 
-// What cannot fail stays as it is.
+// Functions that cannot fail stay unchanged.
 // CHECK-LABEL: func.func @fine(%arg0: memref<4xf32>) {
 func.func @fine(%x: memref<4xf32>) {
   return

@@ -2,7 +2,7 @@
 
 // Arguments are described by constants, and lie as words on the stack: a tensor is its address and sizes. What comes back
 // is checked, copied, and given back.
-// The functions that are called have places in one table, which the loader fills with those that come with the program.
+// Called functions have slots in one table, which the loader fills with those that come with the program.
 // CHECK: module attributes {relax.calls = ["my.function", "my.other"]}
 // CHECK-LABEL: func.func @call(
 // CHECK: %[[ARRAY:.*]] = builtin.unrealized_conversion_cast %arg0 : memref<?xi8> to !llvm.struct

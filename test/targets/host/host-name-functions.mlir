@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --host-name-functions | FileCheck %s
 // RUN: relax-opt %s --host-name-functions --host-name-functions | FileCheck %s
 
-// What the module defines has names that nothing else has; what it only declares is found by its name.
+// Definitions in the module get unique names; declarations keep their names, since the linker looks them up.
 
 // CHECK: memref.global "private" constant @__relax_defined.free : memref<2xf32>
 memref.global "private" constant @free : memref<2xf32> = dense<1.0>

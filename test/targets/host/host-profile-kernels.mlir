@@ -35,7 +35,7 @@ func.func @main(%x: memref<4xf32>, %y: memref<4xf32>)
   return
 }
 
-// Who calls only this function sees only its kernels; the places have the same numbers.
+// A caller of only this function sees only its kernels; the call sites keep their numbers.
 // CHECK-LABEL: func.func private @__relax_defined.inner
 // CHECK-SAME: \22sites\22:[{\22bytes\22:32,\22inputs\22:[\22f32[4]\22],\22kernel\22:0,\22nodes\22:[\22conv2\22],\22outputs\22:[\22f32[4]\22],\22place\22:2}]}"
 // CHECK: %[[TWO:.*]] = arith.constant 2 : i64

@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --llvm-block-channels='target=llvm{cpu=skylake-avx512}' --print-script | FileCheck %s
 # RUN: relax-opt %s --llvm-block-channels='target=llvm{cpu=haswell}' --print-script | FileCheck %s --check-prefix=SHORT
-"""Convolutions of known weights work on blocks of channels as long as vectors, or on shorter ones that divide them; where
-vectors have no masks, by powers of two."""
+"""Convolutions of known weights on blocks of channels with a vector's length, or on shorter blocks that divide them.
+
+Where vectors have no masks, blocks are powers of two.
+"""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
 
 @I.ir_module(ssa=True)
 class Module:
-    # The first one reads pictures as they are; what is between two follows, and the end is as it was.
+    # The first convolution reads images directly, operators between two follow, and the end is unchanged.
     # CHECK-LABEL: def network(
     # CHECK: R.nn.conv2d(
     # CHECK-NEXT: x, {{.*}}, kernel_layout="OIHW16o", out_layout="NCHW16c",
     # CHECK: R.nn.relu({{.*}}
     # CHECK-NOT: layout_transform
     # CHECK: R.nn.conv2d(
-    # CHECK-NEXT: {{.*}}, data_layout="NCHW16c", kernel_layout="OIHW16i12o", out_layout="NCHW12c",
+    # CHECK-NEXT: {{.*}}, data_layout="NCHW16c", kernel_layout="OHWI16i12o", out_layout="NCHW12c",
     # CHECK: R.layout_transform(
     # CHECK: return
     # SHORT-LABEL: def network(
     # SHORT: kernel_layout="OIHW8o", out_layout="NCHW8c",
-    # SHORT: data_layout="NCHW8c", kernel_layout="OIHW8i8o",
+    # SHORT: data_layout="NCHW8c", kernel_layout="OHWI8i8o",
     @R.function
     def network(x: R.Tensor(("n", 3, 9, 9), "float32")) -> R.Tensor(("n", 24, 5, 5), "float32"):
         w = R.const(1.0, R.Tensor((32, 3, 3, 3), "float32"))

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --llvm-load-tiles | FileCheck %s
 
-// Vectors that become tiles are not loaded, tiles that become vectors not stored as those: in their place tiles are.
+// Tiles are loaded and stored directly, instead of as vectors that become tiles or tiles that become vectors.
 // CHECK-LABEL: llvm.func @through
 // CHECK-SAME: (%[[FROM:.*]]: !llvm.ptr, %[[TO:.*]]: !llvm.ptr)
 // CHECK-NOT: vector<
@@ -23,7 +23,7 @@ llvm.func @through(%from: !llvm.ptr, %to: !llvm.ptr) {
   llvm.return
 }
 
-// What else is done with the vector stays.
+// Other uses of the vector stay.
 // CHECK-LABEL: llvm.func @both
 // CHECK: llvm.call_intrinsic "llvm.x86.tileloadd64.internal"
 // CHECK: %[[VECTOR:.*]] = llvm.load %{{.*}} -> vector<256xi32>

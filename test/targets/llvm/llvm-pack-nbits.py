@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --llvm-pack-nbits='target=llvm{vector-bytes=64}' --print-script | FileCheck %s
 # RUN: relax-opt %s --llvm-pack-nbits='target=llvm{cpu=haswell}' --print-script | FileCheck %s --check-prefix=SHORT
-"""Known weights of few bits lie as vectors read them: a word of each column next to that of the next."""
+"""Known weights of few bits in the order of vector loads: words of adjacent columns alternate."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -20,7 +20,7 @@ class Module:
         y = R.matmul_nbits(x, w, s)
         return y
 
-    # Of two columns: the words of one, then those of the other, in turns; zeros behind them.
+    # Two columns: their words alternate, with zeros at the end.
     # CHECK-LABEL: def order(
     # CHECK: R.const({{\[\[\[}}1.0, 3.0, 0.0, {{.*}}], [2.0, 4.0, 0.0,
     # CHECK: R.const({{\[\[\[}}5, 7, 0, {{.*}}], [6, 8, 0,
@@ -41,7 +41,7 @@ class Module:
         y = R.matmul_nbits(x, w, s, z, b, bits=8, block_size=8)
         return y
 
-    # What only a call has would be packed in each.
+    # Weights that are arguments would be packed in each call.
     # CHECK-LABEL: def as_it_is(
     # CHECK: R.matmul_nbits(x, w, s)
     # CHECK: R.matmul_nbits(x, R.const(1, R.Tensor((100, 1, 16), "uint8")), s)

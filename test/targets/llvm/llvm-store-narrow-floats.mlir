@@ -41,7 +41,7 @@ llvm.func @keep(%p: !llvm.ptr, %c: i1) -> i16 {
   llvm.return %3 : i16
 }
 
-// A constant alone.
+// A constant by itself.
 // CHECK-LABEL: llvm.func @clear
 // CHECK: %[[BITS:.*]] = llvm.bitcast %{{.*}} : bf16 to i16
 // CHECK: llvm.store %[[BITS]], %arg0 : i16, !llvm.ptr

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --llvm-turn-weights='target=llvm{cpu=znver4}' --print-script | FileCheck %s
 # RUN: relax-opt %s --llvm-turn-weights='target=llvm{triple=aarch64-linux-gnu cpu=cortex-a53}' --print-script | FileCheck %s --check-prefix=WITHOUT
-"""Known weights that products read transposed are turned; narrow numbers where the CPU has dot products."""
+"""Known weights of products with transposed operands are transposed; narrow ones if the CPU has dot products."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -28,7 +28,7 @@ class Module:
         y = R.einsum((x, w), subscripts="ak,nk->an")
         return y
 
-    # Many rows are worth a second copy of what somebody else reads, few are not. There is one for all products.
+    # Many rows justify a second copy of weights with other readers, a few do not. All products share the copy.
     # CHECK-LABEL: def shared(
     # CHECK: {{^ *}}[[W:[a-z_0-9]+]] = I.const(
     # CHECK: R.einsum((x, [[W]]), subscripts="ak,kn->an")
@@ -44,7 +44,7 @@ class Module:
         c = R.einsum((z, w), subscripts="ak,nk->an")
         return a, b, c
 
-    # Narrow weights that are read twice, and those that lie right, stay.
+    # Narrow weights with two readers stay, and so do weights in the right layout.
     # CHECK-LABEL: def twice(
     # CHECK: subscripts="ak,nk->an"
     @R.function

@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --llvm-winograd='target=llvm{winograd=4 vector-bytes=64 caches=32K,1M cores=1}' --print-script | FileCheck %s
 # RUN: relax-opt %s --llvm-winograd='target=llvm{winograd=2 vector-bytes=64 caches=32K,1M cores=1}' --print-script | FileCheck %s --check-prefix=SMALL
 # RUN: relax-opt %s --llvm-winograd='target=llvm{vector-bytes=64}' --print-script | FileCheck %s --check-prefix=NONE
-"""Convolutions of 3x3 taps by tiles, where the target's option asks for it and that is faster."""
+"""Convolutions of 3x3 taps by tiles, if the target's option requests it and it is faster."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 
@@ -20,8 +20,8 @@ class Module:
     # SMALL-NEXT: x, {{.*}}, padding=(1, 1, 1, 1), rows=8, tiles=16,
     @R.function
     def plain(x: R.Tensor((1, 4, 56, 56, 16), "float32")) -> R.Tensor((1, 4, 56, 56, 16), "float32"):
-        w = R.const(0.0, R.Tensor((4, 4, 3, 3, 16, 16), "float32"))
-        y = R.nn.conv2d(x, w, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
+        w = R.const(0.0, R.Tensor((4, 3, 3, 4, 16, 16), "float32"))
+        y = R.nn.conv2d(x, w, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
         return y
 
     # A number for each channel, another tensor from either side, and a relu become part of it.
@@ -35,15 +35,15 @@ class Module:
     def with_more(
         x: R.Tensor((1, 4, 28, 29, 16), "float32"), other: R.Tensor((1, 4, 27, 28, 16), "float32")
     ) -> R.Tensor((1, 4, 27, 28, 16), "float32"):
-        w = R.const(0.0, R.Tensor((4, 4, 3, 3, 16, 16), "float32"))
+        w = R.const(0.0, R.Tensor((4, 3, 3, 4, 16, 16), "float32"))
         b = R.const(0.5, R.Tensor((1, 4, 1, 1, 16), "float32"))
-        y = R.nn.conv2d(x, w, padding=(1, 1, 0, 0), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
+        y = R.nn.conv2d(x, w, padding=(1, 1, 0, 0), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
         z = R.add(b, y)
         v = R.add(other, z)
         p = R.nn.relu(v)
         return p
 
-    # What somebody else reads too stays, as does what is behind it, and what is added to itself.
+    # A tensor with other readers stays, with its users, and so does a tensor that is added to itself.
     # CHECK-LABEL: def read_twice(
     # CHECK: [[W:w.*]] = I.const(I.resource(
     # CHECK: [[Y:y.*]]: {{.*}} = R.nn.conv2d_winograd(
@@ -55,11 +55,11 @@ class Module:
     # CHECK: R.add([[V]], [[V]])
     @R.function
     def read_twice(x: R.Tensor(("n", 4, "h", 14, 16), "float32")) -> R.Tensor(("n", 4, "h", 14, 16), "float32"):
-        w = R.const(0.0, R.Tensor((4, 4, 3, 3, 16, 16), "float32"))
-        y = R.nn.conv2d(x, w, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
+        w = R.const(0.0, R.Tensor((4, 3, 3, 4, 16, 16), "float32"))
+        y = R.nn.conv2d(x, w, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
         z = R.nn.relu(y)
         p = R.add(y, z)
-        y2 = R.nn.conv2d(p, w, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
+        y2 = R.nn.conv2d(p, w, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
         q = R.add(y2, y2)
         return q
 
@@ -73,9 +73,9 @@ class Module:
     def few_tiles(x: R.Tensor((1, 4, 7, 7, 16), "float32"), z: R.Tensor((1, 4, 3, 3, 16), "float32")) -> R.Tuple(
         R.Tensor((1, 4, 7, 7, 16), "float32"), R.Tensor((1, 4, 3, 3, 16), "float32")
     ):
-        w = R.const(0.0, R.Tensor((4, 4, 3, 3, 16, 16), "float32"))
-        y = R.nn.conv2d(x, w, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
-        v = R.nn.conv2d(z, w, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
+        w = R.const(0.0, R.Tensor((4, 3, 3, 4, 16, 16), "float32"))
+        y = R.nn.conv2d(x, w, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
+        v = R.nn.conv2d(z, w, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
         return (y, v)
 
     # Other steps, taps, gaps, paddings, element types, groups, layouts; a kernel that only a call has.
@@ -85,7 +85,7 @@ class Module:
     @R.function
     def as_they_are(
         x: R.Tensor((1, 4, 28, 28, 16), "float32"),
-        k: R.Tensor((4, 4, 3, 3, 16, 16), "float32"),
+        k: R.Tensor((4, 3, 3, 4, 16, 16), "float32"),
         half: R.Tensor((1, 4, 28, 28, 16), "bfloat16"),
         rows: R.Tensor((1, 64, 28, 28), "float32"),
     ) -> R.Tuple(
@@ -98,17 +98,17 @@ class Module:
         R.Tensor((1, 64, 28, 28), "float32"),
         R.Tensor((1, 4, 28, 28, 16), "float32"),
     ):
-        w = R.const(0.0, R.Tensor((4, 4, 3, 3, 16, 16), "float32"))
-        w5 = R.const(0.0, R.Tensor((4, 4, 5, 5, 16, 16), "float32"))
-        wh = R.const(0.0, R.Tensor((4, 4, 3, 3, 16, 16), "bfloat16"))
+        w = R.const(0.0, R.Tensor((4, 3, 3, 4, 16, 16), "float32"))
+        w5 = R.const(0.0, R.Tensor((4, 5, 5, 4, 16, 16), "float32"))
+        wh = R.const(0.0, R.Tensor((4, 3, 3, 4, 16, 16), "bfloat16"))
         wg = R.const(0.0, R.Tensor((4, 1, 3, 3, 16), "float32"))
         wr = R.const(0.0, R.Tensor((64, 64, 3, 3), "float32"))
-        a = R.nn.conv2d(x, w, strides=(2, 2), padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
-        b = R.nn.conv2d(x, w5, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
-        c = R.nn.conv2d(x, w, dilation=(2, 2), padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
-        d = R.nn.conv2d(x, w, padding=(2, 2, 2, 2), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
-        e = R.nn.conv2d(half, wh, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
+        a = R.nn.conv2d(x, w, strides=(2, 2), padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
+        b = R.nn.conv2d(x, w5, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
+        c = R.nn.conv2d(x, w, dilation=(2, 2), padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
+        d = R.nn.conv2d(x, w, padding=(2, 2, 2, 2), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
+        e = R.nn.conv2d(half, wh, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
         f = R.nn.conv2d(x, wg, padding=(1, 1, 1, 1), groups=64, data_layout="NCHW16c", kernel_layout="OIHW16o")
         g = R.nn.conv2d(rows, wr, padding=(1, 1, 1, 1))
-        h = R.nn.conv2d(x, k, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OIHW16i16o")
+        h = R.nn.conv2d(x, k, padding=(1, 1, 1, 1), data_layout="NCHW16c", kernel_layout="OHWI16i16o")
         return (a, b, c, d, e, f, g, h)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --pass-pipeline='relax-lower{stop=fuse opt-level=0}' --print-script | FileCheck %s
 # RUN: relax-opt %s --pass-pipeline='relax-lower{stop=fuse opt-level=2}' --print-script | FileCheck %s
-"""No code is made, at any level, of what nothing reads or calls; what others may call stays."""
+"""Unused functions and operations make no code at any level. Public functions stay."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

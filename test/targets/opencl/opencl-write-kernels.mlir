@@ -4,7 +4,7 @@
 // CHECK-SAME: #pragma OPENCL EXTENSION cl_khr_fp64 : enable\0A#pragma OPENCL FP_CONTRACT OFF
 // CHECK-SAME: __kernel __attribute__((reqd_work_group_size(64, 1, 1)))\0Avoid kernel_sums(ulong v0, ulong v1) {
 // CHECK-SAME: __local float shared_words[64];
-// Signs are those of operations.
+// Signedness comes from the operations.
 // CHECK-SAME: const ulong [[AT:v[0-9]+]] = get_local_id(0);
 // CHECK-SAME: as_ulong(min(as_long([[AT]]), as_long(v1)))
 // A vector where there is no place for one.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --reference-interpret | FileCheck %s
-"""Public functions become calls of the interpreter, others go: the program has them all as bytecode."""
+"""Public functions become calls of the interpreter, others are removed: the program has all of them as bytecode."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T
 

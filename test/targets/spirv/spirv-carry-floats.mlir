@@ -33,7 +33,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   gpu.func @kernel(%x: bf16) kernel {
-    // expected-error @+1 {{'arith.addf' op computes with bf16, which SPIR-V's devices do not}}
+    // expected-error @+1 {{'arith.addf' op computes with bf16, which SPIR-V devices do not support}}
     %0 = arith.addf %x, %x : bf16
     gpu.return
   }

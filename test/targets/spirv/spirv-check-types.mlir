@@ -2,11 +2,11 @@
 
 gpu.module @kernels {
   gpu.func @kernel(%x: memref<8xf32>, %i: index) kernel {
-    // What has lost its place is not blamed.
+    // Constants lose their locations, so the error does not name them.
     %c = arith.constant 1.0 : f64
     %0 = memref.load %x[%i] : memref<8xf32>
-    // expected-error @+2 {{kernel 'kernel': 'arith.extf' op works with f64, which target 'vulkan{lacks=f64+i8}' has not}}
-    // expected-note @+1 {{devices that have it say so: shaderFloat64}}
+    // expected-error @+2 {{kernel 'kernel': 'arith.extf' op uses f64, which target 'vulkan{lacks=f64+i8}' lacks}}
+    // expected-note @+1 {{devices that support it report shaderFloat64}}
     %1 = arith.extf %0 : f32 to f64
     gpu.return
   }
@@ -14,12 +14,12 @@ gpu.module @kernels {
 
 // -----
 
-// Truth values are bytes in memory alone.
+// Only in memory are truth values bytes.
 gpu.module @kernels {
   gpu.func @kernel(%x: memref<8xi1>, %i: index, %a: i32, %b: i32) kernel {
     %0 = arith.cmpi slt, %a, %b : i32
-    // expected-error @+2 {{kernel 'kernel': 'memref.store' op works with i8, which target 'vulkan{lacks=f64+i8}' has not}}
-    // expected-note @+1 {{devices that have it say so: shaderInt8 and storageBuffer8BitAccess}}
+    // expected-error @+2 {{kernel 'kernel': 'memref.store' op uses i8, which target 'vulkan{lacks=f64+i8}' lacks}}
+    // expected-note @+1 {{devices that support it report shaderInt8 and storageBuffer8BitAccess}}
     memref.store %0, %x[%i] : memref<8xi1>
     gpu.return
   }

@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --spirv-convert="api=opencl subgroup=16" | FileCheck %s
 
-// One module, of which programs are built; what shuffles says of how many threads.
+// One module from which programs are built. A kernel with shuffles declares its subgroup size.
 // CHECK: spirv.module @__spv__first Physical64 OpenCL
 // CHECK-NOT: no_contraction
 // CHECK: spirv.func @first(%{{.*}}: i64

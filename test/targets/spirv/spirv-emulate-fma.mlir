@@ -13,7 +13,7 @@ gpu.module @kernels {
     gpu.return %0 : f32
   }
 
-  // Of f64 it is the sum of two numbers; where that is a NaN, what the device gives.
+  // In f64 the result is the sum of two numbers; where that is NaN, it is the device's result.
   // CHECK-LABEL: gpu.func @double
   // CHECK: %[[P:.*]] = arith.mulf %arg0, %arg1 : f64
   // CHECK: %[[T:.*]] = arith.addf %[[P]], %arg2 : f64

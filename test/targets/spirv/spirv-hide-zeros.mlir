@@ -32,7 +32,7 @@ gpu.func @f(%x: f32, %v: vector<4xf64>, %h: f16) kernel {
   // CHECK: arith.truncf %{{.*}} : f32 to f16
   // CHECK: arith.addf
   %5 = arith.addf %h, %half : f16
-  // What is no arithmetic may know it.
+  // Operations that are no arithmetic may see the zero.
   // CHECK-NOT: gpu.block_id
   // CHECK: arith.maximumf
   %6 = arith.maximumf %2, %zero : f32

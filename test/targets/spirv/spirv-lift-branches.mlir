@@ -58,7 +58,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // What has no branches stays.
+  // Functions without branches stay unchanged.
   // CHECK-LABEL: gpu.func @straight
   // CHECK-NEXT: gpu.return
   gpu.func @straight() kernel {

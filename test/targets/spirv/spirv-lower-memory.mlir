@@ -80,7 +80,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // What asserts do.
+  // The lowering of asserts.
   // CHECK-LABEL: gpu.func @addresses
   // CHECK: %[[OLD:.*]] = spirv.AtomicCompareExchange <Device> <AcquireRelease|UniformMemory> <Acquire|UniformMemory> %{{.*}}, %[[ONE:.*]], %[[ZERO:.*]] : !spirv.ptr<i32, PhysicalStorageBuffer>
   // CHECK: arith.cmpi eq, %[[OLD]], %[[ZERO]] : i32
@@ -133,7 +133,7 @@ gpu.module @kernels {
     %f = arith.constant 0.0 : f32
     %0 = memref.alloca() : memref<2xf32>
     %1 = memref.alloca() : memref<2xf32>
-    // expected-error @+1 {{'scf.if' op gives memory that SPIR-V cannot reach}}
+    // expected-error @+1 {{'scf.if' op returns memory that SPIR-V cannot address}}
     %2 = scf.if %is -> (memref<2xf32>) {
       scf.yield %0 : memref<2xf32>
     } else {

@@ -35,7 +35,7 @@ gpu.module @kernels {
   gpu.func @kernel(%x: i32) kernel attributes {known_block_size = array<i32: 64, 1, 1>} {
     %c4 = arith.constant 4 : i32
     %c32 = arith.constant 32 : i32
-    // expected-error @+1 {{SPIR-V's targets have no shuffle of the mode up}}
+    // expected-error @+1 {{SPIR-V targets do not support shuffles of mode up}}
     %0, %1 = gpu.shuffle up %x, %c4, %c32 : i32
     gpu.return
   }
@@ -45,7 +45,7 @@ gpu.module @kernels {
 
 gpu.module @kernels {
   // expected-error @+2 {{kernel 'wide' has blocks of 256 threads, 128 at most}}
-  // expected-note @+1 {{the target's option says how many: threads}}
+  // expected-note @+1 {{the target's option 'threads' sets the maximum}}
   gpu.func @wide() kernel attributes {known_block_size = array<i32: 256, 1, 1>} {
     gpu.return
   }

@@ -52,7 +52,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   gpu.func @kernel(%x: memref<64xf32>, %y: vector<8xf32>) kernel {
     %c0 = arith.constant 0 : index
-    // expected-error @+1 {{'vector.shuffle' op works on vectors that SPIR-V does not have}}
+    // expected-error @+1 {{'vector.shuffle' op uses vectors that SPIR-V does not support}}
     %0 = vector.shuffle %y, %y [0, 1, 2, 3, 4, 5, 6, 8] : vector<8xf32>, vector<8xf32>
     vector.store %0, %x[%c0] : memref<64xf32>, vector<8xf32>
     gpu.return

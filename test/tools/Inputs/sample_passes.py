@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A plug-in as another package would have it: passes that do what well-behaved ones do not."""
+"""External plug-in with misbehaving passes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import relax_mlir as rx
 @rx.register_pass
 @dataclass(frozen=True)
 class Misbehave(rx.Pass):
-    """Does something bad."""
+    """Pass that misbehaves."""
 
     name: ClassVar[str] = "sample-misbehave"
     how: str = "nothing"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Scripts in parts, with what is reported of them in comments.
+# Scripts in parts, with the expected diagnostics in comments.
 # RUN: relax-opt %s --split-input-file --verify-diagnostics | FileCheck %s
 # RUN: relax-opt - --split-input-file --verify-diagnostics < %s | FileCheck %s
 # RUN: not relax-opt %s --split-input-file 2>&1 | FileCheck %s --check-prefix=ERRORS

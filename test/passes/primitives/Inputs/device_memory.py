@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A memory whose copies are calls, which go on until they are waited for, for the cases of cache_read and pipeline."""
+"""Memory with asynchronous copies as calls, for the cases of cache_read and pipeline."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an operator's arguments become: numbers as scalars of their type, None for an attribute."""
+"""Conversion of an operator's arguments: numbers become scalars of their type, None leaves out an attribute."""
 
 from __future__ import annotations
 

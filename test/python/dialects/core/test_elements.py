@@ -46,7 +46,7 @@ def _seconds(module: rx.Module) -> float:
 
 
 def _held_by(module: rx.Module):
-    """The last constant's value inside of lists and dictionaries, as stages hand constants on."""
+    """Return the last constant's value inside of lists and dictionaries, like stages pass constants."""
     from relax_mlir.bindings.mlir import ir
 
     *_, last = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Indices of loops that are divided: what is known of them, and other ways to write them."""
+"""Divided loop indices: their known properties, and other ways to write them."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""rx.tensor: what it takes, and what it refuses where it is written."""
+"""Arguments of rx.tensor: accepted values, and refusals at the line of the call."""
 
 from __future__ import annotations
 

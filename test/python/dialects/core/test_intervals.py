@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Intervals hold what arithmetic makes of the numbers in them, and are no wider than they need be."""
+"""Intervals contain the results of arithmetic on their numbers, and are no wider than necessary."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ numbers = st.integers(-12, 12) | st.sampled_from([-(1 << 2000), 1 << 2000])
 
 @st.composite
 def intervals(draw: Any) -> tuple[Bounds, int]:
-    """Bounds, and a number in them."""
+    """Draw bounds, and a number between them."""
     low, number, high = sorted(draw(st.tuples(numbers, numbers, numbers)))
     return (draw(st.sampled_from([low, None])), draw(st.sampled_from([high, None]))), number
 

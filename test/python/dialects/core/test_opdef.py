@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Definitions of dialects and operators, which are checked where they are declared, and the calls' arguments."""
+"""Definitions of dialects and operators, which are checked at their declaration, and arguments of calls."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def test_definitions() -> None:
     assert defined("x bias? *ys", explicit="types", results="*made").segmented
     assert defined("x bias?", explicit="types").parameters == ("x", "bias", "types")
     assert defined("x count:scalar", infer=same).value_dependent
-    # One that hands over to others takes what they have besides.
+    # An operator that redirects to others accepts their additional parameters.
     handing = defined("x", infer=same, signature="x axis", redirect=lambda arguments: plain)
     assert handing.parameters == ("x", "axis")
 
@@ -73,7 +73,7 @@ def test_names_of_dialects(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["_mine", "my__dialect"])
 def test_names_that_mlir_does_not_take(name: str) -> None:
-    """It would say so when the dialect is loaded: in every context from then on."""
+    """Refuse the name early: MLIR would report it when the dialect is loaded, in every later context."""
     with pytest.raises(RelaxError, match="is no dialect name: MLIR takes none with '_' in front"):
         Dialect(name)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What operators cost by their rows, against the loops of the kernels that they become."""
+"""Cost of operators by their rows, against the loops of their kernels."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CASES: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
 
 
 def built(build: Callable[..., Any], shapes: Any) -> tuple[rx.Module, Any]:
-    """A module, and what it returns first."""
+    """Return a module and its first result."""
     module = rx.Module()
     with module.function("main", [rx.tensor(shape) for shape in shapes]) as f:
         results = build(*f)
@@ -64,7 +64,7 @@ def sized(shape: Any) -> tuple[int, ...]:
 
 
 def counted(module: rx.Module, shapes: Any) -> int | None:
-    """Operations in the loops that a target makes, for kernels with parameters of these shapes."""
+    """Count the operations in the loops that a target makes, for kernels with parameters of these shapes."""
     journal = rx.Journal()
     with journal.recording():
         rx.compile(module, cache=False, opt_level=0, jobs=1)
@@ -98,7 +98,7 @@ def test_as_many_operations_as_loops_have(name: str, build: Any, shapes: Any, is
         (attributes(nn.group_norm, num_groups=2, channel_axis=1, axes=[2]), ((4, 8, 9), (8,), (8,)), 0.95),
         (attributes(nn.batch_norm, axis=1, training=False), ((4, 8, 9), *[(8,)] * 4), 0.95),
         (attributes(nn.batch_norm, axis=1, training=True), ((4, 8, 9), *[(8,)] * 4), 0.95),
-        # What the kernels add to the border, and what exp is made of.
+        # The kernels also compute the border, and exp is a sequence of operations.
         (nn.conv2d_transpose, ((1, 4, 9, 9), (4, 6, 3, 3)), 0.65),
         (attributes(nn.softmax, axis=1), ((4, 9),), 0.15),
         (attributes(relax.image.resize2d, size=(6, 6)), ((1, 2, 4, 4),), 0.4),

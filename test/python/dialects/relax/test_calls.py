@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Crossing levels: what the builders of calls make, and that a call fits the function it names."""
+"""Calls of PrimFuncs: the result of the builders, and agreement of a call with its function."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PRIM_FUNCS = """
 
 
 def parse_call(arguments: str, call: str) -> Any:
-    """A module with the PrimFuncs above and a function that makes the call; it has been verified."""
+    """Return a verified module with the PrimFuncs above and a function that makes the call."""
     text = f"module {{ func.func @main({arguments}) {{\n {call}\n return }} {PRIM_FUNCS} }}"
     with create_context():
         return ir.Module.parse(text)

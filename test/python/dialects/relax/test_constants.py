@@ -17,7 +17,7 @@ NAMES = sorted({"bool", "float16", "float32", "float64", "bfloat16", "float8_e4m
 
 
 def constant(*args: object) -> tuple[str, str]:
-    """The type of a constant and the text of its module, which has been verified and read back."""
+    """Return the type of a constant and the text of its module, after verification and a round trip."""
     module = rx.Module()
     with module.function("f") as f:
         value = relax.const(*args)
@@ -78,7 +78,7 @@ def test_what_is_no_constant_is_refused(value: object, dtype: str | None) -> Non
 
 
 def strided(kind: str, dtype: object, sizes: tuple[int, int]) -> numpy.ndarray:
-    """Elements that are not in memory in their order."""
+    """Return an array whose elements are not in order in memory."""
     rows, columns = sizes
     numbers = numpy.random.default_rng(rows).integers(0, 100, rows * columns).astype(dtype)
     return {
@@ -99,7 +99,7 @@ def strided(kind: str, dtype: object, sizes: tuple[int, int]) -> numpy.ndarray:
     ["transposed", "reversed", "every other", "last first", "in blocks", "repeated", "repeated along the last"],
 )
 def test_large_arrays_with_gaps_keep_their_elements(kind: str, dtype: str, sizes: tuple[int, int]) -> None:
-    """Passes give such; they are copied by a few columns at a time."""
+    """Copy arrays with gaps, which passes produce, a few columns at a time."""
     array = strided(kind, ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype, sizes)
     with rx.Module(), rx.ir.Location.unknown():
         attribute = elements_attribute(array, rx.ir.Type.parse(DTYPE_BY_NAME[dtype]))

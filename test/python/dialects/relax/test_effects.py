@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators with an effect and no result: what they take, and that they stay."""
+"""Operators with an effect and no result: their operands, and that they are not erased."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_a_format_is_accepted_where_python_can_apply_it(text, count):
 
 
 def _is_refused_for_its_fields(text: str, count: int) -> bool:
-    """Whether it fails already without conversions and format specifications, which depend on the value."""
+    """Check whether formatting fails without conversions and format specifications, which depend on the value."""
     if "!" in text or ":" in text:
         return False
     try:

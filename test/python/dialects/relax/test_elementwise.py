@@ -99,7 +99,7 @@ DIMS = st.sampled_from([0, 1, 2, 3, None, *map(parse, ["n", "m", "n+1", "n+2", "
 @draws(300)
 @given(DIMS, DIMS, st.integers(0, 4), st.integers(0, 4), SIZES, SIZES)
 def test_what_is_said_of_symbols_holds_for_every_value_of_them(one, other, n, m, unknown, unknown_too):
-    """Whenever numpy broadcasts the actual sizes, the inferred size allows numpy's answer."""
+    """Check that the inferred size allows numpy's result whenever numpy broadcasts the actual sizes."""
     values = {"n": n, "m": m}
 
     def actual(dim, size):

@@ -19,14 +19,14 @@ SPATIAL = st.sampled_from([2, 3])
 
 
 def laid_out(sizes, layout):
-    """The shape of a tensor [batch, channels, spatial...] in another layout."""
+    """Return the shape of a tensor [batch, channels, spatial...] in another layout."""
     plain = "NCDHW" if len(sizes) == 5 else "NCHW"
     return numpy.einsum(f"{plain}->{layout}", numpy.zeros(sizes)).shape
 
 
 @st.composite
 def images(draw, spatial=SPATIAL):
-    """The number of spatial dimensions, sizes [batch, channels, spatial...] and a layout."""
+    """Draw the number of spatial dimensions, sizes [batch, channels, spatial...] and a layout."""
     count = draw(spatial)
     letters = "NCDHW" if count == 3 else "NCHW"
     sizes = draw(st.tuples(*[SIZES] * (count + 2)))

@@ -46,7 +46,7 @@ def test_take(shape, indices, dtype, index_dtype, axis, mode, named):
 
 @st.composite
 def slices(draw):
-    """A shape with some of its axes, and bounds and strides for them."""
+    """Draw a shape, some of its axes, and bounds and strides for them."""
     shape = draw(st.lists(st.integers(0, 6), min_size=1, max_size=3).map(tuple))
     axes = draw(st.lists(st.integers(-len(shape), len(shape) - 1), max_size=3))
     lists = [draw(st.lists(kind, min_size=len(axes), max_size=len(axes))) for kind in (BOUND, BOUND, STRIDE)]
@@ -71,7 +71,7 @@ def test_strided_slice(drawn, dtype, named):
 
 
 def test_the_length_of_every_small_slice():
-    """Exhaustive, where hypothesis only samples: all bounds against all sizes, fixed and symbolic."""
+    """Check all small bounds against all sizes, fixed and symbolic, since hypothesis only samples."""
     n = sym("n")
     bounds = [*range(-5, 6), OPEN, -OPEN]
     for begin, end, stride in itertools.product(bounds, bounds, [-3, -2, -1, 1, 2, 3]):

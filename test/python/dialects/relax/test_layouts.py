@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layout strings: what they say, what is wrong with them, and shapes taken from one to another."""
+"""Layout strings: their meaning, their errors, and shapes in other layouts."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ SIZES = {"i": 2, "j": 3, "k": 4, "B": 2, "a": 3}
 
 
 def numpy_shape(function, *shapes):
-    """The shape of a numpy function's result on zeros; None where numpy refuses."""
+    """Return the shape of a numpy function's result on zeros, or None if numpy refuses."""
     try:
         return function(*map(numpy.zeros, shapes)).shape
     except ValueError:
@@ -28,7 +28,7 @@ def numpy_shape(function, *shapes):
 
 
 def inferred(name, *operands, **arguments):
-    """The only result; None where the builder refuses."""
+    """Return the single result, or None if the builder refuses."""
     try:
         (result,) = infer(name, *operands, **arguments)
     except RelaxError:
@@ -89,7 +89,7 @@ def test_outer():
 
 @st.composite
 def einsums(draw):
-    """Subscripts and shapes that mostly fit: labels with their sizes or 1, sometimes an ellipsis."""
+    """Draw subscripts and shapes that mostly fit: labels with their sizes or 1, sometimes an ellipsis."""
     batch = draw(mutually_broadcastable_shapes(num_shapes=3, max_dims=2, max_side=3)).input_shapes
     terms, shapes = [], []
     for extra in batch[: draw(st.integers(1, 3))]:

@@ -99,7 +99,7 @@ def test_flatten(shape, dtype, named):
 
 @st.composite
 def broadcasts(draw):
-    """A shape and one that it broadcasts to, most of the time."""
+    """Draw a shape and a target that it usually broadcasts to."""
     target = draw(SHAPE)
     source = [1 if draw(st.booleans()) else size for size in target[draw(st.integers(0, len(target))) :]]
     if source and draw(st.integers(0, 3)) == 0:
@@ -133,7 +133,7 @@ def test_collapse_sum(shapes, dtype, named):
 
 @st.composite
 def reshapes(draw):
-    """A shape without zeros, and another with the same number of elements most of the time, -1 included."""
+    """Draw a shape without zeros, and another one that usually has as many elements, including -1."""
     source = tuple(draw(st.lists(st.integers(1, 5), max_size=4)))
     target, rest = [], math.prod(source) + (draw(st.integers(0, 3)) == 0)
     while rest > 1 and len(target) < 3:
@@ -155,7 +155,7 @@ def test_reshape(shapes, dtype, named):
 
 @st.composite
 def joined_shapes(draw, similar: int):
-    """Shapes that are equal but for the axis `similar`, most of the time."""
+    """Draw shapes that are usually equal except for the axis `similar`."""
     shape = draw(SHAPE)
     shapes = [list(shape) for _ in range(draw(st.integers(1, 4)))]
     for other in shapes:
@@ -234,7 +234,7 @@ def test_split_at_indices(shape, dtype, indices, axis, named):
     NAMED,
 )
 def test_layout_transform(outer, blocks, named):
-    """Blocks of each dimension move to the end; sizes are multiples of the blocks, so that nothing is padded."""
+    """Move blocks of each dimension to the end. Sizes are multiples of the blocks, so that nothing is padded."""
     blocks = blocks[: len(outer)]
 
     def blocked(*indices):
@@ -351,7 +351,7 @@ def test_an_affine_map_of_the_bindings_is_an_index_map():
     assert "affine_map<(d0, d1) -> (d1, d0)>" in text
 
 
-# What only the builder can see; the rest of the refusals stands in test/dialects/relax/manipulate-invalid.mlir.
+# Refusals that only the builder can see. The others are in test/dialects/relax/manipulate-invalid.mlir.
 REFUSALS = [
     ("reshape", [tensor("n", 4), (-1, -1)], {}, "operand 'shape': only one size can be -1"),
     ("reshape", [tensor(2, 3), (-1, 4)], {}, "operand 'shape': -1 cannot be resolved, 4 does not divide 6 elements"),

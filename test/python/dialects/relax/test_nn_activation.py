@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Activations and dropout: which data they take, and what is refused."""
+"""Activations and dropout: accepted data, and refusals."""
 
 from __future__ import annotations
 

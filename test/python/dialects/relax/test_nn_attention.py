@@ -16,7 +16,7 @@ FLOATS = st.sampled_from(["f16", "bf16", "f32", "f64"])
 
 
 def numpy_attention(query, key, value, bias=0.0):
-    """The definition, with each head of key and value repeated for the queries' heads."""
+    """Compute attention by definition, with each head of key and value repeated for the queries' heads."""
     heads = query.shape[2]
     key = key.repeat(heads // key.shape[2], axis=2)
     value = value.repeat(heads // value.shape[2], axis=2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Convolutions: inferred types against brute force on arrays, and what is refused."""
+"""Convolutions: inferred types against brute force on arrays, and refusals."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def in_layout(letters: str, sizes: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def windows_that_fit(case: Case) -> tuple[int, ...]:
-    """The number of windows along each spatial dimension, counted on an array."""
+    """Return the number of windows along each spatial dimension, counted on an array."""
     padded = np.pad(np.zeros(case.sizes), case.pads)
     reach = [(tap - 1) * gap + 1 for tap, gap in zip(case.taps, case.dilation, strict=True)]
     every = tuple(slice(None, None, stride) for stride in case.strides)
@@ -35,7 +35,7 @@ def windows_that_fit(case: Case) -> tuple[int, ...]:
 
 
 def written_elements(case: Case, output_padding: tuple[int, ...]) -> tuple[int, ...]:
-    """The size of an array in which every element writes a window, without the padding."""
+    """Return the size of an array in which every element writes a window, without the padding."""
     sizes = []
     for size, tap, stride, gap, pad, extra in zip(
         case.sizes, case.taps, case.strides, case.dilation, case.pads, output_padding, strict=True
@@ -46,7 +46,7 @@ def written_elements(case: Case, output_padding: tuple[int, ...]) -> tuple[int, 
 
 
 class Case(NamedTuple):
-    """One convolution; spatial values are per dimension."""
+    """Convolution whose spatial values are per dimension."""
 
     rank: int
     sizes: tuple[int, ...]
@@ -146,7 +146,7 @@ def test_symbolic_sizes_are_the_fixed_ones_once_known(case: Case, transposed: bo
 @pytest.mark.parametrize(
     ("data", "weight", "attributes", "expected"),
     [
-        # One entry of an attribute stands for all dimensions.
+        # A single entry of an attribute applies to all dimensions.
         (
             tensor("n", 3, "h", "w"),
             tensor(16, 3, 3, 3),
@@ -171,7 +171,7 @@ def test_symbolic_sizes_are_the_fixed_ones_once_known(case: Case, transposed: bo
             tensor(1, 5, 5, 64),
         ),
         (tensor("n", 8, 7, 7), tensor(20, 8, 3, 3), {"out_layout": "NCHW16c"}, tensor("n", 2, 5, 5, 16)),
-        # What is not known stays unknown, and the rest is still inferred.
+        # Unknown sizes stay unknown; the other sizes are still inferred.
         (tensor(None, None, None, 9), tensor(4, 3, 3, 3), {}, tensor(None, 4, None, 7)),
         (unranked(), tensor(4, 3, 3, 3), {"out_layout": "NHWC"}, tensor(None, None, None, 4)),
         (tensor("n", 3, 9, 9), unranked(), {}, tensor("n", None, None, None)),

@@ -17,7 +17,7 @@ INTEGERS = st.sampled_from(["i8", "i32", "i64", "ui8", "ui64"])
 
 
 def numpy_nll_loss(predictions, targets, weights, reduction):
-    """The definition: minus the prediction of the target class, times that class's weight."""
+    """Compute the loss by definition: minus the prediction of the target class, times the class's weight."""
     classes = min(1, predictions.ndim - 1)
     picked = numpy.take_along_axis(predictions, numpy.expand_dims(targets, classes), classes).squeeze(classes)
     losses = -picked * weights[targets]

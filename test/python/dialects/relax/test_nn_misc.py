@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""batch_flatten, pad and pixel_shuffle: inferred types against numpy, and what is refused."""
+"""batch_flatten, pad and pixel_shuffle: inferred types against numpy, and refusals."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Normalizations: which parameters fit which data, and what is refused."""
+"""Normalizations: agreement of parameters with the data, and refusals."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ dtypes = st.sampled_from(["f16", "bf16", "f32", "f64"])
 
 @st.composite
 def shapes_and_axes(draw: st.DrawFn) -> tuple[tuple[int, ...], list[int]]:
-    """A shape and some of its axes, in any order, counted from either end."""
+    """Draw a shape and some of its axes, in any order, counted from either end."""
     shape = draw(shapes)
     axes = draw(st.permutations(range(len(shape))))[: draw(st.integers(1, len(shape)))]
     return shape, [draw(st.sampled_from([axis, axis - len(shape)])) for axis in axes]

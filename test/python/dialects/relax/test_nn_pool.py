@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pooling: inferred types against windows laid one by one, and what is refused."""
+"""Pooling: inferred types against an enumeration of the windows, and refusals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SPATIAL = {1: "W", 2: "HW", 3: "DHW"}
 
 
 def windows_laid(size: int, window: int, stride: int, before: int, after: int, ceil_mode: bool) -> int:
-    """Lays windows from the left until the padded data is covered, or the next would reach over its end."""
+    """Count windows from the left until they cover the padded data, or the next one would cross its end."""
     end = before + size + after
     starts = [0]
     while starts[-1] + window < end and (ceil_mode or starts[-1] + stride + window <= end):
@@ -229,7 +229,7 @@ def test_refused(name: str, data: TensorInfo, attributes: dict[str, Any], messag
 
 
 def test_averages_count_padding_by_default_as_relax_does() -> None:
-    """Relax's defaults differ by the number of dimensions: 1 and 3 count it, 2 does not."""
+    """Check Relax's defaults, which depend on the rank: 1 and 3 count padding, 2 does not."""
     for rank, default in ((1, True), (2, False), (3, True)):
         data = tensor(1, 3, *[9] * rank)
         spelled = build_function(f"relax.nn.avg_pool{rank}d", data, count_include_pad=default)

@@ -21,7 +21,7 @@ ZERO_POINTS = QUANTIZED | st.sampled_from(["i32", "f16"])
 
 @st.composite
 def parameters(draw):
-    """A shape, an axis of it, and the shapes of scale and zero point: one number, or one for each slice."""
+    """Draw a shape, one of its axes, and the shapes of scale and zero point: one number, or one for each slice."""
     shape = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
     axis = draw(st.integers(-len(shape), len(shape) - 1))
     several = st.sampled_from([(), (1,), (shape[axis],)])
@@ -29,7 +29,7 @@ def parameters(draw):
 
 
 def quantized_shape(shape, axis, scale, zero_point):
-    """The shape of data / scale + zero_point with slices along the axis."""
+    """Return the shape of data / scale + zero_point with slices along the axis."""
     slices = [1] * len(shape)
     slices[axis] = -1
     return (numpy.zeros(shape) / numpy.ones(scale).reshape(slices) + numpy.zeros(zero_point).reshape(slices)).shape

@@ -26,7 +26,7 @@ NUMPY = {
 
 @st.composite
 def shapes_and_axes(draw):
-    """A shape and None or some of its axes, each counted from either end, in any order."""
+    """Draw a shape, and None or some of its axes, each counted from either end, in any order."""
     shape = draw(SHAPES)
     axes = draw(st.permutations(range(len(shape))))[: draw(st.integers(0, len(shape)))]
     from_end = draw(st.lists(st.booleans(), min_size=len(axes), max_size=len(axes)))
@@ -36,7 +36,7 @@ def shapes_and_axes(draw):
 
 @st.composite
 def shapes_and_axis(draw):
-    """A shape and None or one of its axes, counted from either end."""
+    """Draw a shape, and None or one of its axes, counted from either end."""
     shape = draw(SHAPES)
     return shape, draw(st.sampled_from([None, *range(-len(shape), len(shape))]))
 

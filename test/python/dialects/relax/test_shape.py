@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shapes as values, symbolic scalars, match_cast: inferred types, what the builder takes and refuses."""
+"""Shapes as values, symbolic scalars, match_cast: inferred types, arguments of the builder, and refusals."""
 
 from __future__ import annotations
 

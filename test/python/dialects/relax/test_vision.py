@@ -17,7 +17,7 @@ LIMITS = (tensor(dtype="i64"), tensor(), tensor(1))
 
 
 def candidates(boxes, scores):
-    """Every (batch, class, box) that may be selected: all of them, as numpy pairs boxes with scores."""
+    """Return every (batch, class, box) that may be selected: all pairs of boxes and scores."""
     overlap_of_none = numpy.zeros(boxes.shape[:2])
     return numpy.argwhere(scores + overlap_of_none[:, None, :] >= 0)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What slides over the dimensions of an operator's data, by its row."""
+"""Windows that slide over the dimensions of an operator's data, by the operator's row."""
 
 from __future__ import annotations
 

@@ -102,14 +102,14 @@ def test_unknown_operations(nodes: list[Any], attributes: list[str], is_function
     body = "\n".join(random.operation(node, []) for node in nodes)
     text = f"func.func @f() {{\n{body}\nreturn }}" if is_function else body
     module = parse(text)
-    # What the bindings have no class for is MLIR's text.
+    # Operations without a class in the bindings are printed as MLIR's text.
     check(module, fragments=print_script(module.operation).count("I.mlir("))
 
 
 @given(st.lists(st.tuples(_names, _attributes), max_size=6, unique_by=lambda each: each[0]), _names, _names)
 @draws(60)
 def test_names(attributes: list[tuple[str, str]], function: str, location: str) -> None:
-    """Of attributes, functions, modules, places: any text."""
+    """Print and read any text as the name of an attribute, function, module or location."""
     named = ", ".join(f"{quoted(name)} = {value}" for name, value in attributes)
     text = f"""module @{quoted(function)} {{ func.func @{quoted(function)}(%a: i32) -> i32 {{
       %0 = "my.op"(%a) {{{named}}} : (i32) -> i32 loc({quoted(location)})

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from round_trip import check_text
 
 Node = tuple[Any, ...]
-#: Types that are computed with, and what one of their constants is.
+#: Types for arithmetic, each with a constant.
 _NUMBERS = {"i64": "-3 : i64", "f32": "1.5 : f32", "vector<4xf32>": "dense<2.0> : vector<4xf32>"}
 _BINARY = {"i64": ["addi", "subi", "muli", "maxsi", "xori", "shli", "floordivsi", "remsi"]}
 _FLOATS = ["addf", "subf", "mulf", "divf", "maximumf", "remf"]
@@ -36,7 +36,7 @@ class Emitter:
 
 
 def pick(pool: Sequence[Any], number: int) -> Any:
-    """From the end: what is new is often used, and once."""
+    """Pick from the end of the list, since new values are usually used, and only once."""
     return pool[-1 - number % len(pool)]
 
 
@@ -152,7 +152,7 @@ class NumberProgram:
         lines.append(f"{left}scf.for {index} = %c0 to %c3 step %c1 {given} {{")
         inner = self.emit(body, [*pool, *names])
         values = [pick(inner, end) for _, end in carried]
-        # What is carried changes places, too.
+        # Loop-carried values change places, too.
         turned = [values[each] for each in order if each < len(values)]
         lines.append(f"{self._give('scf.yield', turned)} }}")
         pool += results
@@ -192,7 +192,7 @@ def test_numbers_and_memory(nodes: list[Node], type_: str, last: int) -> None:
     check_text(function(parameters, program.emitter.lines, [(pick(pool, last), type_), (pool[-1], type_)]))
 
 
-# ---- tensors, whose names a script assigns again where it makes no difference ----
+# ---- tensors: a script reuses their names where this makes no difference ----
 
 _T = "tensor<4xi64>"
 _offsets = st.integers(0, 2)
@@ -253,7 +253,7 @@ class TensorProgram:
         pools[1].append(self.emitter.define(f"arith.addi {pick(pools[1], a)}, {pick(pools[1], b)} : i64"))
 
     def emit_nest(self, pools: Pools, a: int, b: int, c: int, map_: int, loads: bool) -> None:
-        """Inputs in any order, twice the same, and elements that the body loads where the loop is."""
+        """Emit a nest with inputs in any order or repeated, and elements that the body loads at the loop's place."""
         x, y, z = (pick(pools[0], number) for number in (a, b, c))
         p, q, o, s, r, i = (self.emitter.fresh() for _ in range(6))
         head = f"{_generic(_MAPS[0], _MAPS[map_], _MAPS[0])} ins({x}, {y} : {_T}, {_T}) outs({z} : {_T})"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is printed as a script is read back as the same operations: what the lit tests have, each stage of lowering."""
+"""Round trip of scripts: the modules of the lit tests and each stage of lowering are printed and read back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _SHARES = 5
 @pytest.mark.slow
 @pytest.mark.parametrize("share", range(_SHARES))
 def test_the_modules_of_the_lit_tests(share: int) -> None:
-    """Each part of each file, unless it is a test of what is not valid."""
+    """Print and read each part of each file, except tests of invalid text."""
     count = 0
     for path in _FILES[share::_SHARES]:
         for text in re.split(r"^(?://|#) -----.*$", path.read_text(), flags=re.MULTILINE):
@@ -97,7 +97,7 @@ def test_each_stage_before_memory(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["resnet18", "resnet18_dynamic", "bert"])
 def test_each_stage_of_a_model(name: str) -> None:
-    """With its weights."""
+    """Round-trip each stage of a model with its weights."""
     path = _MODELS / f"{name}.onnx"
     if not path.exists():
         pytest.skip("`make models` exports the models, which takes torch and 4 GB")
@@ -105,7 +105,7 @@ def test_each_stage_of_a_model(name: str) -> None:
 
 
 def test_an_element_keeps_its_name() -> None:
-    """An element of a tensor is no call, and has a name as calls do."""
+    """Name an element of a tensor, although it is no call."""
     script = check(parse(_NAMED_ELEMENT), fresh=True)
     assert "length = sizes[0]" in script, script
 
@@ -134,7 +134,7 @@ def _check_stages(module: rx.Module) -> None:
     ("name", "stop"), [("windows", ""), ("norms", "legalize"), ("indexing", "fuse"), ("control", "apply")]
 )
 def test_what_is_read_back_computes_the_same(name: str, stop: str) -> None:
-    """From a stage on, too: what is printed there is a program like any other."""
+    """Check that the module, printed and read back at some stage, computes the same as before."""
     module = rx.Module.from_script(HEAD + PROGRAMS[name])
     random = numpy.random.default_rng(0)
     expected = _outputs(rx.compile(module, opt_level=0), name, random)

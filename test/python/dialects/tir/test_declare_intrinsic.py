@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Intrinsics of other packages, declared as a user does: a package of its own, imported by its name."""
+"""Intrinsics of other packages, declared as users do: in a package that is imported by name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_mlir.dialects.core.attributes import Int
 from relax_mlir.dialects.tir import declare_intrinsic
 from relax_mlir.support.errors import RelaxError
 
-# Another package. What it declares stays for the process: so programs that import it run in one of their own.
+# Another package. Its declarations stay for the whole process, so programs that import it run in their own process.
 FAKE_NPU = '''
 from relax_mlir.dialects.core.attributes import Int
 from relax_mlir.dialects.core.dialect import Dialect
@@ -69,7 +69,7 @@ def inside(build, *inputs):
 
 @pytest.fixture
 def program(tmp_path):
-    """Runs Python with the package fake_npu next to it; what the program says when it fails is the test's message."""
+    """Run Python with the package fake_npu on the path. The program's error output is the test's message."""
     package = tmp_path / "site" / "fake_npu"
     package.mkdir(parents=True)
     (package / "__init__.py").write_text(FAKE_NPU)

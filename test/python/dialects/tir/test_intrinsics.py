@@ -28,7 +28,7 @@ NUMPY_DTYPES = {
 }
 MLIR_DTYPES = {numpy.dtype(dtype): name for name, dtype in NUMPY_DTYPES.items()}
 
-# What every operator of a family takes, to call each of them.
+# Operands of every operator of a family, to call each of them.
 FLOAT_OPS = [name for name, op in OPS.items() if op.family in ("float_unary", "float_binary", "predicates")]
 INT_OPS = [name for name, op in OPS.items() if op.family == "integer"]
 NUMBER_OPS = [name for name, op in OPS.items() if op.family == "numeric"]
@@ -39,7 +39,10 @@ ALIKE_OPS = sorted({*FLOAT_OPS, *INT_OPS, *NUMBER_OPS} - {*EXPONENT_OPS, *FIXED_
 
 @st.composite
 def shapes(draw):
-    """None for a scalar; else sizes and which of them scale (0-D, and scaling in any place, included)."""
+    """Draw None for a scalar, or sizes with a flag for each scalable size.
+
+    0-D and any scalable position are included.
+    """
     if draw(st.booleans()):
         return None
     sizes = tuple(draw(st.lists(st.integers(1, 8), max_size=3)))
@@ -72,7 +75,7 @@ C17 = """
     nexttoward fdim fmax fmin fma fpclassify isfinite isinf isnan isnormal signbit isgreater isgreaterequal
     isless islessequal islessgreater isunordered
 """.split()
-# Left out, and what stands for it.
+# Functions left out, with their replacement.
 C17_ELSEWHERE = {
     "scalbln": "scalbn takes any integer",
     "llrint": "lrint with dtype",
@@ -145,7 +148,7 @@ def test_the_results_have_the_operands_shape(name, shape, data):
 
 
 def numpy_results(function, shape, *dtypes):
-    """The infos that numpy gives for values of this shape."""
+    """Return the types of numpy's results for values of this shape."""
     sizes = shape[0] if shape else ()
     with numpy.errstate(all="ignore"):
         results = function(*(numpy.ones(sizes, NUMPY_DTYPES[dtype]) for dtype in dtypes))

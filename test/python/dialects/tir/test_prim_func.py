@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs: made, recognized, their patterns, and what is wrong with them."""
+"""PrimFuncs: construction, recognition, patterns and errors."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ QUICK = draws(40)
 
 
 def first(text):
-    """A module, which need not be valid, and its first function."""
+    """Return a module, which need not be valid, and its first function."""
     with create_context():
         module = Module(ir.Module.parse(text))
     return module, module.body.operations[0]
 
 
 def last(outputs):
-    """A body that returns its outputs as they came in."""
+    """Return a body that returns its outputs unchanged."""
     return lambda *parameters: list(parameters[len(parameters) - len(outputs) :])
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Upstream passes over intrinsics and calls: what is pure is merged and removed, the rest stays as it is."""
+"""Upstream passes over intrinsics and calls: pure ones are merged and removed, and others stay unchanged."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import relax_mlir.dialects.tir as tir
 from relax_mlir.bindings.mlir import ir, passmanager
 from relax_mlir.dialects.context import create_context
 
-# What other tests declare in this process has the name of their module for a family.
+# Intrinsics that other tests declare in this process have the name of the test's module as their family.
 OPS = {name: op for name, op in tir.dialect.ops.items() if "." not in op.family}
 PURE = sorted(name for name, op in OPS.items() if op.pure)
 IMPURE = sorted(name for name, op in OPS.items() if not op.pure)
 
-# Operators whose operands are not all f32, or i32 in the integers' family: the text after the name.
+# Operators with operand types other than f32, or i32 in the integers' family: the text after the name.
 SPECIAL = {
     "ldexp": "(%x, %i) : (f32, i32) -> f32",
     "scalbn": "(%x, %i) : (f32, i32) -> f32",
@@ -46,7 +46,7 @@ ARGUMENTS += "%c: i1, %p: !llvm.ptr"
 
 
 def signature(name):
-    """Operands, attributes and types of a use of the operator, as text."""
+    """Return the operands, attributes and types of a use of the operator, as text."""
     if name in SPECIAL:
         return SPECIAL[name]
     count, family = len(OPS[name].operands), OPS[name].family
@@ -57,7 +57,7 @@ def signature(name):
 
 
 def twice(name):
-    """A function that has the operation twice and returns the first result of each, where there is one."""
+    """Return a function with two uses of the operation, which returns the first result of each if there is one."""
     types = [type_ for type_ in signature(name).rpartition("-> ")[2].strip("()").split(", ") if type_]
     prefix = f":{len(types)} = " if types else ""
     uses = [(f"%{copy}{prefix}" if types else "") + f'"tir.{name}"{signature(name)}' for copy in "ab"]
@@ -67,12 +67,12 @@ def twice(name):
 
 
 def unused(name):
-    """A function in which nothing uses the operation's results."""
+    """Return a function that does not use the operation's results."""
     return f'func.func @f({ARGUMENTS}) {{\n"tir.{name}"{signature(name)}\nreturn\n}}'
 
 
 def run(text, *passes):
-    """The text of a module after passes; MLIR verifies it after each."""
+    """Return the text of a module after passes, with verification after each."""
     context = create_context()
     with context:
         module = ir.Module.parse(text)

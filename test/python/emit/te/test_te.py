@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""te: what is computed, against numpy; what is refused, with the line."""
+"""Results of te against numpy, and refusals with the line."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def test_dtypes(dtype: str) -> None:
     reduced=st.booleans(),
 )
 def test_random_reads(shape: list[int], order: Any, offset: int, step: int, reduced: bool) -> None:
-    """Axes in any order, every `step`-th element from an offset on, perhaps summed along the last."""
+    """Read axes in any order, and every `step`-th element from an offset on, perhaps with a sum along the last axis."""
     axes = list(range(len(shape)))
     order.shuffle(axes)
     whole = [offset + step * size for size in shape]
@@ -166,7 +166,7 @@ def test_random_reads(shape: list[int], order: Any, offset: int, step: int, redu
 
 
 def test_intrinsics_that_are_declared_after_te_was_used() -> None:
-    """In a rule, where patterns run: te's own context is not what they rewrite."""
+    """Declare an intrinsic after te was used, and use it in a rule: patterns rewrite another context than te's own."""
     te.compute((4,), lambda i: i.astype("float32"))
     late = rx.Dialect("late_for_te", doc="Functions of a unit.")
     tir.declare_intrinsic("half", "x", dialect=late, short=True, doc="x / 2.")

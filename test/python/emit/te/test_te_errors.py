@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""te: what is refused, with the line; nothing ends in a traceback."""
+"""Refusals of te, with the line. Nothing ends in a traceback."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def test_extern() -> None:
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 4])
 def test_scan_of_several_states(steps: int) -> None:
-    """Of two types, with a reduction between, and a step that reads another state's."""
+    """Scan two states of different types, with a reduction in between and a step that reads the other state."""
     m = te.var("m")
     x, total = te.placeholder((m, 3), name="X"), te.placeholder((m, 3), name="total")
     count, r = te.placeholder((m,), "int32", name="count"), te.reduce_axis((0, 3), name="r")
@@ -77,12 +77,12 @@ def test_scan_of_two_first_steps(steps: int) -> None:
     first = te.compute((2,), lambda t: 1, name="first")
     states = te.scan(first, update, state)
     plain = te.scan(first, te.compute((m,), lambda t: 2), state)
-    assert "arith.minsi" in str(te.create_prim_func([x, plain]))  # of the first steps those that there are
+    assert "arith.minsi" in str(te.create_prim_func([x, plain]))  # steps 0 and 1 exist only if the scan is that long
     assert run([x, states], np.zeros(steps, "int32")).tolist() == [1, 1, 2, 3, 5, 8, 13][:steps]
 
 
 def test_scan_without_steps_and_of_pairs() -> None:
-    """A compute of two results is the update of two states; the largest so far and where it was."""
+    """Scan pairs without steps: a compute of two results updates two states, the maximum and its position."""
     x = te.placeholder((6,), name="X")
     best, at = te.placeholder((6,), name="best"), te.placeholder((6,), "int64", name="at")
     values = lambda t: te.if_then_else(x[t] > best[t - 1], x[t], best[t - 1])  # noqa: E731
@@ -133,7 +133,7 @@ def test_extern_of_a_packed_function() -> None:
 
 
 def test_what_is_computed_on_memory() -> None:
-    """Beside a function that writes memory the others do, too: parts, starts of reductions, unknown sizes."""
+    """Compute on memory next to a function that writes memory: parts, initial values of reductions, unknown sizes."""
     n = te.var("n")
     x = te.placeholder((n, 4), name="X")
     copied = te.extern((n, 4), [x], lambda ins, outs: rx.loops.copy(ins[0], outs[0]), name="copied")

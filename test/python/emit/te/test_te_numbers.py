@@ -17,7 +17,7 @@ FIVE = 5
 
 
 def of(function: Callable[[Any], Any], *arrays: np.ndarray) -> np.ndarray:
-    """`function(*elements)` of arrays of five."""
+    """Compute `function(*elements)` on arrays of five."""
     tensors = [te.placeholder((FIVE,), str(each.dtype), name=f"x{n}") for n, each in enumerate(arrays)]
     made = te.compute((FIVE,), lambda i: function(*(each[i] for each in tensors)))
     found: np.ndarray = run([*tensors, made], *arrays)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""te: programs as users write them: names bound again, functions called once, sizes of 0 and 1, blocks by name."""
+"""te: typical programs: rebound names, functions called once, sizes of 0 and 1, blocks by name."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def test_a_function_is_called_once_and_at_once() -> None:
 
 @pytest.mark.slow
 def test_long_chains() -> None:
-    """They take neither Python's stack nor time that grows with the square."""
+    """Check that long chains need neither Python's stack nor quadratic time."""
     took = {}
     for count in (400, 1600):
         start = time.process_time()
@@ -75,7 +75,7 @@ def test_no_inputs_one_returned_and_scalars() -> None:
 
 
 def test_guards_of_loops_of_one_step_or_none() -> None:
-    """What a guard never lets through is no error where the loop has one step, or the tensor no elements."""
+    """Accept an access that a guard never lets through, for loops of one step and tensors without elements."""
     none = te.placeholder((0,), name="none")
     one = te.compute((1,), lambda i: te.if_then_else(i >= 1, X[i - 1], X[i + 3]), name="one")
     joined = te.compute((5,), lambda i: te.if_then_else(i < 5, X[i], none[i - 5]), name="joined")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Problems of an import in a front end's own words, with versions of operators and without."""
+"""Problems of an import in a front end's terms, with versions of operators and without."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models that are compiled once and compared with onnxruntime, for inputs of several sizes."""
+"""Models that are compiled once and compared with onnxruntime for inputs of several sizes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import relax_mlir as rx
 
 
 class Compared:
-    """A compiled model: `Compared(model)(inputs)` fails where onnxruntime gives something else."""
+    """Compiled model: `Compared(model)(inputs)` fails if onnxruntime's results differ."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Compared:
         return actual
 
     def _what(self, index: int) -> str:
-        """For messages: the output and the node that gives it."""
+        """Return a description for messages: the output and the operator of its node."""
         name = self.model.graph.output[index].name
         nodes = [node.op_type for node in self.model.graph.node if name in node.output]
         return f"output {index} ({name}) of {', '.join(nodes)} against onnxruntime's"
@@ -63,7 +63,7 @@ def one_node(
     symbolic: bool = True,
     **attributes: Any,
 ) -> onnx.ModelProto:
-    """A model of one operator; inputs are arrays that tell types and ranks, None where one is left out."""
+    """Return a model of one operator. Inputs are arrays with types and ranks, or None for an omitted one."""
     helper = onnx.helper
     given = {name: value for name, value in inputs.items() if value is not None}
     infos = [
@@ -84,7 +84,7 @@ def one_node(
 
 
 def with_unknown_sizes(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The model with one more input, the shape of its first: nothing but its rank is known before it runs."""
+    """Return the model with a further input, the shape of its first: only its rank is known before the run."""
     helper = onnx.helper
     changed = onnx.ModelProto()
     changed.CopyFrom(model)

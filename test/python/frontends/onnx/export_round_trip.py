@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ONNX's own cases imported, exported, checked and run by onnxruntime."""
+"""Round trip of ONNX's own cases: import, export, check, and a run by onnxruntime."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import relax_mlir as rx
 
 
 def session_of(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
-    """Raises where ONNX or onnxruntime finds fault with the model."""
+    """Return a session. Raise if ONNX or onnxruntime rejects the model."""
     onnx.checker.check_model(model, full_check=True)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
@@ -25,7 +25,7 @@ def session_of(model: onnx.ModelProto) -> onnxruntime.InferenceSession:
 
 
 def run(model: onnx.ModelProto, inputs: Sequence[Any]) -> list[Any]:
-    """What onnxruntime gives. What numpy does not know itself is cast at the model's borders, which is exact."""
+    """Return onnxruntime's results. Types that numpy lacks are cast at the model's borders, which is exact."""
     narrow = onnx.ModelProto.FromString(model.SerializeToString())
     given = {}
     for about, value in zip(narrow.graph.input, inputs, strict=True):
@@ -50,7 +50,7 @@ def _is_narrow(about: onnx.ValueInfoProto) -> bool:
 
 
 def _cast(graph: onnx.GraphProto, about: onnx.ValueInfoProto, is_input: bool) -> int:
-    """Puts a cast between an input or output and the graph; what is outside is of the type that it gives."""
+    """Insert a cast between an input or output and the graph, and return the type outside."""
     inner, outer, narrow = about.name, f"{about.name} outside", about.type.tensor_type.elem_type
     name = _dtype(about).name
     wide = (
@@ -68,11 +68,11 @@ def _cast(graph: onnx.GraphProto, about: onnx.ValueInfoProto, is_input: bool) ->
 
 
 def round_trip(case: Case, opset: int = 21) -> None:
-    """Raises RelaxError where the case cannot be imported or exported, AssertionError where results differ."""
+    """Import, export and compare. Raise RelaxError if a step is refused, AssertionError if results differ."""
     inputs, outputs = _tensors(case.inputs), _tensors(case.outputs)
     compare(run(rx.to_onnx(rx.from_onnx(case.model), opset=opset), inputs), case._replace(outputs=outputs))
 
 
 def _tensors(values: Sequence[Any]) -> list[Any]:
-    """Sequences one by one: a module's function has a tensor for each."""
+    """Flatten sequences: a module's function has a tensor for each element."""
     return [each for value in values for each in (_tensors(value) if isinstance(value, list) else [value])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What rows of operators that are exported to ONNX are made of."""
+"""Parts of the table of operators that tests export to ONNX."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _random = numpy.random.default_rng(3)
 
 
 class Row(NamedTuple):
-    """A function of operators and what it is called with."""
+    """Function of operators, and the arguments of its call."""
 
     name: str
     body: Callable[..., Any]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy
 from export_row import R, Row, call, f, i, positive, shape_of
+from relax_mlir.support.requantization import FORMS, ROUNDINGS
 
 import relax_mlir as rx
 
@@ -358,7 +359,30 @@ def _quantized() -> list[Row]:
             (f(4, dtype="float16"),),
             rtol=1e-3,
         ),
+        *(_requantized(form, rounding) for form in (*FORMS, "double") for rounding in ROUNDINGS),
+        Row(
+            "requantize 0-D",
+            lambda x: R.requantize(x, R.const(0.05), R.const(0, "int32"), R.const(3, "int8")),
+            (i(dtype="int32"),),
+        ),
     ]
+
+
+def _requantized(form: str, rounding: str) -> Row:
+    """Return a row of sums and multipliers of all magnitudes, clamped or not."""
+    random = numpy.random.default_rng(11)
+    is_double = form == "double"
+    how = rx.Requantize("q31>>shift" if is_double else form, rounding, rounding != "half_up", is_double)
+    sums = random.integers(-(2**31), 2**31, (160, 4)) >> random.integers(0, 31, (160, 4))
+    sums[:80] = numpy.arange(-40, 40)[:, None]
+    multiplier, shift = how.parameters([0.5, 0.25, 0.0123, 3.7])
+    zero = numpy.array([1, 2, 3, 4], "uint8" if rounding == "half_down" else "int8")
+    settings = {"axis": 1, "out_dtype": zero.dtype.name, **how.attributes()}
+
+    def body(x: Any) -> Any:
+        return R.requantize(x, R.const(multiplier), R.const(shift), R.const(zero), **settings)
+
+    return Row(f"requantize {form} {rounding}", body, (sums.astype("int32"),), True)
 
 
 ROWS = [*_products(), *_networks(), *_images(), *_quantized()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models whose inputs that say sizes, axes and the like are constants, as they are in models that are in use."""
+"""Models with sizes, axes and similar inputs as constants, as in published models."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from onnx import numpy_helper
 
 
 def with_constants(model: onnx.ModelProto, constants: Mapping[str, Any]) -> onnx.ModelProto:
-    """The model with some of its inputs as initializers."""
+    """Return the model with some of its inputs as initializers."""
     fixed = onnx.ModelProto()
     fixed.CopyFrom(model)
     kept = [each for each in fixed.graph.input if each.name not in constants]
@@ -24,7 +24,7 @@ def with_constants(model: onnx.ModelProto, constants: Mapping[str, Any]) -> onnx
 
 
 def with_one_input(case: Case) -> Case:
-    """The case with all inputs but the first as constants."""
+    """Return the case with all inputs but the first as constants."""
     names = [each.name for each in case.model.graph.input][1:]
     model = with_constants(case.model, dict(zip(names, case.inputs[1:], strict=True)))
     return case._replace(model=model, inputs=case.inputs[:1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The cases of ONNX's suites that do not pass, with the reasons: not_passing.txt."""
+"""Cases of ONNX's suites that do not pass, with reasons: not_passing.txt."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _HEADER = """\
 
 
 def read(path: Path = PATH) -> dict[str, str]:
-    """Names and reasons."""
+    """Return reasons by name."""
     if not path.exists():
         return {}
     lines = [line for line in path.read_text().splitlines() if line and not line.startswith("#")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The other cases that come with package onnx: small models as files, and well-known networks without their weights."""
+"""Other cases of package onnx: small models as files, and well-known networks without their weights."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ KINDS = ("node", "simple", "pytorch-operator", "pytorch-converted", "light")
 
 
 def cases_of(kind: str) -> list[Case]:
-    """All cases of a kind. Those but the node suite's have the kind in their names, as names occur twice."""
+    """Return all cases of a kind.
+
+    Names of cases outside of the node suite include the kind, since names occur twice.
+    """
     if kind == "node":
         return node_suite.cases(all=True)
     if kind == "light":
@@ -35,7 +38,7 @@ def _case(kind: str, folder: Path) -> Case:
 
 
 def _light_case(description: Path) -> Case:
-    """A network of constant weights, with the input that its output was computed for."""
+    """Return a network of constant weights, with the input that its output was computed for."""
     about = json.loads(description.read_text())
     path = DATA / "light" / Path(about["url"]).name
     model = onnx.load(path)
@@ -57,7 +60,7 @@ def _counting(value: onnx.ValueInfoProto) -> Any:
 
 
 def _read_all(folder: Path, stem: str, values: Any) -> list[Any]:
-    """The files of as many values as there are; inputs that have initializers have none."""
+    """Read the files of values. Inputs with initializers have no file."""
     paths = [folder / f"{stem}_{index}.pb" for index in range(len(values))]
     return [_read(path, value.type) for path, value in zip(paths, values, strict=True) if path.exists()]
 

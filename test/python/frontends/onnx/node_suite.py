@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The cases that come with package onnx: models with inputs and what they give. The node suite is the main one."""
+"""Cases of package onnx, mainly the node suite: models with inputs and expected outputs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEPT = Path(__file__).resolve().parents[4] / "build" / "node-suite"
 
 
 class Case(NamedTuple):
-    """A model with one set of inputs and outputs: numpy and ml_dtypes arrays, lists for sequences, None for nothing."""
+    """Model with one set of inputs and outputs: numpy and ml_dtypes arrays, lists for sequences, None for nothing."""
 
     name: str
     operators: frozenset[str]
@@ -40,9 +40,9 @@ class Case(NamedTuple):
 
 
 def cases(*operators: str, all: bool = False) -> list[Case]:
-    """The node suite's cases whose graphs have one of the operators, or every case where none is named.
+    """Return the node suite's cases with one of the operators in the graph, or all cases if no operator is named.
 
-    Cases where an operator is replaced by its definition ("..._expanded") are there with `all` only.
+    Cases with an operator's definition in its place ("..._expanded") are included with `all` only.
     """
     chosen = set(operators)
     return [
@@ -54,7 +54,10 @@ def cases(*operators: str, all: bool = False) -> list[Case]:
 
 @lru_cache(maxsize=1)
 def _node_cases() -> list[Case]:
-    """Package onnx computes them for ten seconds, so they are kept, by versions and this file's content."""
+    """Return the node suite's cases.
+
+    Package onnx computes them for ten seconds, so they are cached by versions and this file.
+    """
     made_by = hashlib.blake2b(Path(__file__).read_bytes(), digest_size=8).hexdigest()
     kept = _KEPT / f"onnx-{onnx.__version__}-numpy-{numpy.__version__}-{made_by}.pickle"
     if kept.exists():
@@ -97,12 +100,12 @@ def _array(value: Any) -> Any:
 
 
 def run(case: Case) -> list[Any]:
-    """What the compiled model gives. Raises RelaxError where it cannot be imported or compiled."""
+    """Return the results of the compiled model. Raise RelaxError if it cannot be imported or compiled."""
     return list(rx.OnnxBackend.prepare(case.model).run(case.inputs))
 
 
 def interpreted(case: Case) -> list[Any]:
-    """What rx.reference says of the imported model."""
+    """Return the results of the imported model by rx.reference."""
     graph = case.model.graph
     kinds = [each.type.WhichOneof("value") for each in graph.input]
     named = {each.name: _shape_of(value) for each, kind, value in zip(graph.input, kinds, case.inputs, strict=False)
@@ -127,7 +130,7 @@ def _shape_of(value: Any) -> Any:
 
 
 def check(case: Case, run: Callable[[Case], list[Any]] = run) -> None:
-    """Raises AssertionError where element types, shapes or values are not the case's."""
+    """Check a case. Raise AssertionError if element types, shapes or values differ."""
     compare(run(case), case)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Helpers for models with sequences and optionals: compiled, refused, compared with onnxruntime."""
+"""Helpers for models with sequences and optionals: compilation, refusals, comparison with onnxruntime."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def compiled(text: str, **shapes: Any) -> Any:
 
 
 def plain(result: Any) -> Any:
-    """A result as an array, a list of arrays, or None."""
+    """Return a result as an array, a list of arrays, or None."""
     if result is None or isinstance(result, numpy.ndarray):
         return result
     return runtime.to_numpy(result) if hasattr(result, "__dlpack__") else [plain(each) for each in result]
@@ -40,7 +40,7 @@ def same(actual: Any, expected: Any) -> None:
 
 
 class Compared:
-    """A compiled model and onnxruntime's; a call compares what they give."""
+    """Compiled model beside onnxruntime's. A call compares their results."""
 
     def __init__(self, text: str, opset: int = 21, **shapes: Any):
         self.model = model(text, opset)

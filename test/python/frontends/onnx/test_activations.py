@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Activation functions: a sample of the node suite, older versions against onnxruntime, what the suite leaves out."""
+"""Activation functions: a sample of the node suite, older versions against onnxruntime, cases that the suite lacks."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_softmax_of_a_matrix_of_unknown_size() -> None:
 
 
 def test_softmax_of_halves_is_the_references() -> None:
-    """To the bit: each step is rounded, as the operator is defined. Infinities and equal elements among them."""
+    """Compare to the bit: the operator's definition rounds each step. Infinities and equal elements are included."""
     x = (4 * _floats(30, 40)).astype("float16")  # along another axis numpy's sums are rounded after each row
     x[3, :5], x[7] = -numpy.inf, 2
     model = one_node("Softmax", {"x": x}, axis=-1)

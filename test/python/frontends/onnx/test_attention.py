@@ -135,7 +135,7 @@ def test_group_query_attention(options: str) -> None:
         attributes["softcap"] = 2.0
     elif options == "smooth":
         attributes["smooth_softmax"] = 1
-    elif options == "sink":  # As gpt-oss has it: one score for each head.
+    elif options == "sink":  # Like gpt-oss: one score for each head.
         attributes["local_window_size"] = 3
         inputs |= {"positions": None, "bias": None, "sink": _floats(4, seed=9)}
     _compare("GroupQueryAttention", inputs, 3, **attributes)

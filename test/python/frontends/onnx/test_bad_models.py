@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models that are broken or cannot be compiled: each one RelaxError that says why, and no other exception."""
+"""Broken models, and models that cannot be compiled: each is one RelaxError with the reason, and no other exception."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def model(
     initializers: Sequence[Any] = (),
     **options: Any,
 ) -> Any:
-    """A model of these nodes; its input is x, of 2 x 3 floats, where none are given."""
+    """Return a model of these nodes. The default input is x, of 2 x 3 floats."""
     given = [tensor_info("x")] if inputs is None else list(inputs)
     results = [helper.make_empty_tensor_value_info(name) for name in outputs]
     return helper.make_model(helper.make_graph(list(nodes), "g", given, results, list(initializers)), **options)
 
 
 def node(op: str, inputs: str = "x", outputs: str = "y", **attributes: Any) -> Any:
-    """Names are separated by spaces."""
+    """Return a node. Names are separated by spaces."""
     return helper.make_node(op, inputs.split(), outputs.split(), **attributes)
 
 
@@ -60,7 +60,7 @@ def zeros(name: str, *shape: int) -> Any:
     return numpy_helper.from_array(numpy.zeros(shape, "int64"), name)
 
 
-# ---- what is no model ----
+# ---- invalid models ----
 
 
 def test_nothing_but_a_model_is_taken() -> None:
@@ -166,7 +166,7 @@ def test_element_types(dtype: int, name: str) -> None:
 
 def test_sequences_as_inputs() -> None:
     given = helper.make_tensor_sequence_value_info("x", FLOAT, None)
-    assert "input 'x' is a sequence: tell how many tensors it has, by their shapes (shapes={'x': [" in message(
+    assert "input 'x' is a sequence: state how many tensors it has, by their shapes (shapes={'x': [" in message(
         model([node("Identity")], inputs=[given])
     )
 
@@ -188,7 +188,7 @@ def test_ranks_and_sizes_that_do_not_fit() -> None:
     assert "input #1 must be one number, not 2" in message(model([node("Range", "a b a")], initializers=ends))
     given = [tensor_info("x"), tensor_info("q", (2, 3, 4)), tensor_info("w", (1, 2, 5, 5))]
     attention = node("Attention", "q x q", q_num_heads=1, kv_num_heads=1)
-    assert "have 3 dimensions each, or 4: one has 2" in message(model([attention], inputs=given))
+    assert "must have 3 or 4 dimensions each, got 2" in message(model([attention], inputs=given))
     assert "kernel has 1 dimension, the data 2" in message(model([node("ConvTranspose", "w q")], inputs=given))
 
 
@@ -302,7 +302,7 @@ def test_external_data_that_does_not_match(tmp_path: Path, entries: Any, expecte
 
 
 def test_external_data_in_a_pipe(tmp_path: Path) -> None:
-    """Nobody waits for what somebody may write."""
+    """Refuse a pipe instead of waiting for a writer."""
     os.mkfifo(tmp_path / "data.bin")
     onnx.save(external(location="data.bin"), tmp_path / "m.onnx")
     assert "there is no such file" in message(tmp_path / "m.onnx")
@@ -364,7 +364,7 @@ def test_all_unknown_operators_are_in_one_table() -> None:
 
 
 def test_unknown_operators_where_nothing_is_reached() -> None:
-    """Behind another one, in branches, in functions: each node is counted."""
+    """Count unknown operators after another one, in branches and in functions."""
     inner = helper.make_graph([node("Unheard", "x", "t")], "inner", [], [helper.make_empty_tensor_value_info("t")])
     nodes = [
         node("Unheard", "x", "a"),
@@ -406,9 +406,9 @@ def test_attributes() -> None:
 
 def test_attributes_and_values_that_the_operator_does_not_have() -> None:
     assert "knows no attribute 'aksis'; did you mean 'axis'?" in message(model([node("Softmax", aksis=0)]))
-    assert "has no attribute 'to', which it needs" in message(model([node("Cast")]))
-    assert "it has 2 inputs, and may have 1" in message(model([node("Abs", "x x")]))
-    assert "it has 2 outputs, and may have 1" in message(model([node("Abs", "x", "y z")]))
+    assert "required attribute 'to' is missing" in message(model([node("Cast")]))
+    assert "it has 2 inputs, at most 1" in message(model([node("Abs", "x x")]))
+    assert "it has 2 outputs, at most 1" in message(model([node("Abs", "x", "y z")]))
     rx.from_onnx(model([node("Abs", __note="internal names are nobody's business")]))
 
 
@@ -459,7 +459,7 @@ def test_states_and_outputs_that_are_left_out() -> None:
         initializers=[constant(shape=[3], data=bytes(12))],
         opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)],
     )
-    assert "output 'y' needs an output that the converter of its node leaves out" in message(made)
+    assert "output 'y' is an output that the converter of its node does not return" in message(made)
 
 
 def test_functions_inside_of_functions_without_end() -> None:
@@ -469,7 +469,7 @@ def test_functions_inside_of_functions_without_end() -> None:
         made.functions.append(
             helper.make_function("mine", f"F{index}", ["x"], ["y"], body, [helper.make_opsetid("mine", 1)])
         )
-    assert "functions call functions, more than 64 deep" in message(made)
+    assert "calls of functions are nested more than 64 deep" in message(made)
 
 
 # ---- shapes= ----
@@ -494,5 +494,5 @@ def test_a_function_that_onnx_makes_of_known_sizes_only() -> None:
     made = node("CausalConvWithState", "x w", "y state", activation="silu")
     inputs = [tensor_info("x", (2, "c", "t")), tensor_info("w", ("c", 1, "k"))]
     text = message(model([made], inputs, opset_imports=[helper.make_opsetid("", 27)]))
-    assert "ONNX makes the function that defines CausalConvWithState of sizes that it needs, and not all" in text
+    assert "the function that defines CausalConvWithState depends on sizes that are not known" in text
     assert "the inputs are 'x' f32 [2, c, t], 'w' f32 [c, 1, k]" in text

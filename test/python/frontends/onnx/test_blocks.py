@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks of networks as exporters write them, at -O3: the kernels they become, the memory they take, their results."""
+"""Blocks of networks in the form of exporters, at -O3: their kernels, their memory, their results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ import relax_mlir as rx
 
 
 class Graph:
-    """Nodes one after the other; weights are initializers."""
+    """Graph of nodes in sequence. Weights are initializers."""
 
     def __init__(self) -> None:
         self.nodes: list[Any] = []
@@ -122,7 +122,7 @@ def llama_block() -> Any:
 
 
 def compiled(block: Callable[[], Any]) -> tuple[Any, list[Any]]:
-    """The block at -O3, and its result against onnxruntime's."""
+    """Return the block compiled at -O3, and its inputs after a comparison with onnxruntime."""
     model = block()
     random = numpy.random.default_rng(5)
     shapes = {each.name: [dim.dim_value for dim in each.type.tensor_type.shape.dim] for each in model.graph.input}
@@ -144,7 +144,7 @@ def test_blocks(block: Callable[[], Any], most: int) -> None:
     assert set(conversions) <= {0, len(sites) - 1} and len(sites) - len(conversions) <= most, sites
     assert not any("relax.nn.batch_norm" in kernel for kernel in sites)
     sites = [kernel for place, kernel in enumerate(sites) if place not in conversions]
-    # What comes element by element behind a product or a convolution is in its kernel.
+    # Elementwise operators after a product or a convolution are in its kernel.
     alone = [kernel for kernel in sites if not {"relax.matmul", "relax.einsum", "relax.nn.conv2d"} & set(kernel)]
     assert not any(name in kernel for kernel in alone for name in ("relax.nn.relu", "relax.nn.gelu")), alone
     memory = entry["memory"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Branches of an If that give tensors of different ranks, and the nodes that get one of them, against onnxruntime."""
+"""Branches of an If with results of different ranks, and the nodes that use them, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _floats(*shape: int) -> Any:
 
 
 def _if(condition: str, one: str, other: str) -> str:
-    """Either of two operators' results."""
+    """Return an If with two operators' results."""
     branches = (
         f"then_branch = d () => (float[] v1) {{ v1 = {one} }}, else_branch = e () => (float[] v2) {{ v2 = {other} }}"
     )
@@ -109,7 +109,7 @@ def test_refusals() -> None:
     several = "a tensor of 3 or 2 dimensions, known at run time only"
     undeclared = _model(f"{_CHOICE} y = Neg (q)")
     undeclared.graph.output[0].type.tensor_type.ClearField("shape")
-    with pytest.raises(rx.RelaxError, match=f"output 'y' is {several}: what a program returns has one rank"):
+    with pytest.raises(rx.RelaxError, match=f"output 'y' is {several}: an output of a program needs one rank"):
         rx.from_onnx(undeclared)
     assert f"output 'y' is {several}" in _refusal("y = Neg (q)"), "it is declared with a rank that none of them has"
     assert "the front end does not know this operator" in _refusal("y = NoSuchOperator (q)")
@@ -118,9 +118,9 @@ def test_refusals() -> None:
     loop = "n = Cast <to = 7> (c) s, y = Loop (n, , {start}) <body = g (int64 i, bool o, float[] h) => "
     loop += "(bool o2, float[] h2, float[] r) {{ o2 = Identity (o) h2 = {state} r = {row} }}>"
     carried = _refusal(loop.format(start="x", state="Neg (q)", row="Neg (h)"))
-    assert "only the run decides between a tensor and a tensor of 3 or 2 dimensions" in carried
+    assert "cannot choose between a tensor and a tensor of 3 or 2 dimensions" in carried
     gathered = _refusal(loop.format(start="w", state="Neg (h)", row="Neg (q)"))
-    assert f"{several}, goes through control flow that needs one rank" in gathered
+    assert f"control flow needs a tensor of one rank, got {several}" in gathered
 
 
 # v is 2-D where the last size of x is 1, else 3-D, as torch.squeeze(x, -1) of an unknown size.
@@ -163,7 +163,7 @@ def test_a_rank_that_alone_can_be(body: str) -> None:
 
 
 def test_a_rank_that_alone_can_be_in_a_function() -> None:
-    """What cannot be imported with the other rank is no problem of the model's."""
+    """Import a model although a function cannot be imported with the other rank."""
     model = _squeezed("y = own.product (v, W)")
     model.functions.append(
         parser.parse_function('<domain: "own", opset_import: ["" : 21]> product (a, b) => (c) { c = Gemm (a, b) }')
@@ -175,11 +175,11 @@ def test_a_rank_that_alone_can_be_in_a_function() -> None:
 @pytest.mark.parametrize("op", ["Gemm", "Transpose", "Concat"])
 def test_the_run_checks_the_rank_that_alone_can_be(op: str) -> None:
     main = rx.compile(rx.from_onnx(_squeezed(_OF_ONE_RANK[op])))["main"]
-    with pytest.raises(AssertionError, match=f"{op} takes 2 dimensions, its input has others"):
+    with pytest.raises(AssertionError, match=f"{op} takes an input of 2 dimensions, but the input has"):
         main(_floats(2, 4, 3), _floats(4, 3))
 
 
 def test_the_run_checks_the_rank_that_is_declared() -> None:
     main = rx.compile(rx.from_onnx(_squeezed(_DECLARED["Softmax"])))["main"]
-    with pytest.raises(AssertionError, match="output 'y' is declared with 2 dimensions, and has others"):
+    with pytest.raises(AssertionError, match="output 'y' is declared with 2 dimensions, but has another rank"):
         main(_floats(2, 4, 3), _floats(4, 3))

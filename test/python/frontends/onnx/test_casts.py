@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elements as those of another type: the same bits, or the nearest power of two."""
+"""Casts of elements to another type: by their bits, or to the nearest power of two."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _SAME_BITS = [
 
 @pytest.mark.parametrize("names", _SAME_BITS, ids=lambda names: names[0])
 def test_bits_between_all_types_of_a_size(names: list[str]) -> None:
-    """One compilation serves two sizes."""
+    """Cast between all types of a size, with one compilation for two shapes."""
     types = [numpy.dtype(getattr(ml_dtypes, name, name)) for name in names]
     size = types[0].itemsize
     random = numpy.random.default_rng(3)
@@ -72,7 +72,7 @@ def test_bits_of_less_than_a_byte() -> None:
 
 
 def test_bits_of_truth() -> None:
-    """A bool is a byte, which is true where a bit is set."""
+    """Read a bool from a byte, which is true if a bit is set."""
     x = numpy.uint8([[0, 1, 2, 255]])
     made = prepared("BitCast", x, 26, to=onnx.TensorProto.BOOL).run([x])[0]
     numpy.testing.assert_array_equal(made, x != 0)
@@ -134,7 +134,7 @@ def _module(x: Any, dtype: str) -> rx.Module:
 @needs_compiler
 @pytest.mark.parametrize("source", ["float16", "float32", "float64"])
 def test_floats_out_of_range_become_the_nearest_integer_everywhere(source: str) -> None:
-    """NaN is 0: as constants, and in the programs of all targets."""
+    """Convert NaN to 0, as constants and in the programs of all targets."""
     values = [-1.5, 255.9, 256, 300, 1000, -300, 3e9, -3e9, 1e30, -1e30, numpy.nan, numpy.inf, -numpy.inf, 0.9, -0.9]
     with numpy.errstate(over="ignore"):
         x = numpy.array(values).astype(source)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What `make conformance` says of cases, and when it fails; a case that ends its process fails alone."""
+"""Report of `make conformance`: reasons, differences from the list, and isolation of a case that ends its process."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_differences_from_the_list() -> None:
 
 
 def test_a_crash_is_a_failure_of_its_case(tmp_path: Path) -> None:
-    """Suites of two cases, in the place of ONNX's: one ends the process, the other one passes."""
+    """Replace ONNX's suites by two cases, of which one ends the process."""
     (tmp_path / "model_suites.py").write_text(_SUITES)
     (tmp_path / "node_suite.py").write_text(_CHECK)
     (tmp_path / "known_failures.py").write_text("def read(): return {}\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""If, Loop, Scan, sequences and optionals: the node suite's cases, then loops that only the run decides."""
+"""If, Loop, Scan, sequences and optionals: the node suite's cases, and loops with run-time conditions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _FOUND = "f = NonZero (x)  r = Transpose <perm = [1, 0]> (f)"
 
 
 def test_sizes_that_a_branch_finds_are_not_known_outside_of_it() -> None:
-    """The columns of NonZero get a name, in each region its own."""
+    """Name NonZero's columns separately in each region."""
     model = _model(f"""(bool c, float[n] x) => (int64[a, 1] y, int64[b] after) {{
         y = If (c) <
             then_branch = a () => (int64[p, 1] r) {{ {_FOUND} }},
@@ -69,7 +69,7 @@ def test_sizes_that_a_branch_finds_are_not_known_outside_of_it() -> None:
 
 
 def test_sizes_that_a_turn_finds_are_not_known_outside_of_the_loop() -> None:
-    """Of a state, whose size each turn changes, and of rows, whose sizes no turn hands to the next."""
+    """Loop with a state that changes its size in each iteration, and rows with sizes that no iteration passes on."""
     model = _model(f"""(int64 turns, int64[a, 1] start, float[n] x) => (int64[b, 1] last, int64[c, d, 1] rows) {{
         go = Constant <value = bool {{1}}> ()
         last, rows = Loop (turns, go, start) <
@@ -99,7 +99,7 @@ def test_a_known_condition_picks_its_branch() -> None:
 
 
 def test_constants_that_a_branch_and_others_use() -> None:
-    """What a branch makes of a constant is not seen behind it."""
+    """Check that a change of a constant in a branch is invisible after the branch."""
     large = ", ".join(str(each) for each in range(100))
     model = _model(f"""(bool c, float[100] x) => (float[100] y)
     <float[1] one = {{1}}, float[100] many = {{{large}}}> {{
@@ -210,7 +210,7 @@ def test_a_loop_without_a_count() -> None:
 
 
 def test_rows_of_unknown_sizes() -> None:
-    """Their elements are carried along with their shape."""
+    """Carry elements together with their shape."""
     model = _model("""(int64 n, float[k] x) => (float[m] last, float[t, p] rows) {
         go = Constant <value = bool {1}> ()
         y, rows = Loop (n, go, x) <body = b (int64 i, bool c, float[p] h) => (bool d, float[p] g, float[p] r) {
@@ -312,7 +312,7 @@ _BATCHES = """(int64[2] n, float[2, 3, 4] x, float[2, 4] s) => (float[2, 4] last
 
 
 def test_a_scan_of_batches() -> None:
-    """Version 8, which onnxruntime has dropped: a batch axis in front."""
+    """Scan with the batch axis of version 8, which onnxruntime no longer supports."""
     x, s = _floats(2, 3, 4), _floats(2, 4)
     sums = s[:, None] + numpy.cumsum(x, axis=1)
     main = rx.compile(rx.from_onnx(_model(_BATCHES.replace("LENGTHS", ""), 8)))["main"]
@@ -336,7 +336,7 @@ def test_many_rows_are_gathered() -> None:
 
 @pytest.mark.parametrize("turns", ["n", 99])
 def test_rows_are_gathered_without_copies(turns: Any) -> None:
-    """A loop that copied all rows in each turn would take quadratic time."""
+    """Check that iterations do not copy all rows, which would take quadratic time."""
     model = _model(_RUNNING_SUMS.replace("[n, 2]", f"[{turns}, 2]"))
     lowered = str(rx.lower(rx.from_onnx(model), pipeline=rx.stages("llvm").until("bufferize")))
     assert "scf.for" in lowered and "@concat" not in lowered
@@ -363,7 +363,7 @@ def test_sequences_inside_of_a_model() -> None:
 
 @pytest.mark.parametrize("count", ["known", "run time"])
 def test_a_body_that_makes_no_tensor_of_an_item(count: str) -> None:
-    """Its output has the name of the sequence around, as a slip of the pen would."""
+    """Name an output like the surrounding sequence, as a mistake would."""
     known, run_time = "xs = SequenceConstruct (x, x)", "xs = SplitToSequence <axis = 0> (x, n)"
     model = _model(f"""(float[k] x, int64 n) => (float[m] y) {{
         {known if count == "known" else run_time}
@@ -408,7 +408,7 @@ def test_inputs_that_are_left_out_and_no_conditions(node: str) -> None:
 
 
 def test_states_are_read_before_they_change() -> None:
-    """A state has one buffer: rows that show it, and states that take it over, are copied before it is written."""
+    """Copy rows and states that alias a state's buffer before it is written."""
     made = onnx.parser.parse_model("""<ir_version: 10, opset_import: ["": 21]>
         g (double[3] x, int64 n, double[m] first) => (double[3] y, double[k] last, double[n,3] old) {
           y, last, old = Loop(n, , x, first) < body = b (int64 j, bool go, double[3] s, double[i] h) =>

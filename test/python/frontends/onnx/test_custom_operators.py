@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that users teach: of relax operators, hand-written PrimFuncs, external functions; what is refused."""
+"""Operators of users, made of relax operators, hand-written PrimFuncs and external functions; refusals."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def taught(convert: Callable[[Any], Any], op: str = "MyOp") -> None:
 
 
 def model(*ops: str, shape: Any = ("rows", "columns"), inputs: int = 1, outputs: int = 1, dtype: int = 1) -> Any:
-    """Operators one behind the other."""
+    """Return a model with operators in sequence."""
     nodes = []
     given = [f"x{each}" for each in range(inputs)]
     results = given
@@ -111,7 +111,7 @@ def test_a_name_with_its_domain() -> None:
             rx.register_onnx(name)
 
 
-# ---- what it becomes ----
+# ---- the imported program ----
 
 
 def test_relax_operators() -> None:
@@ -231,7 +231,7 @@ def test_the_tool_takes_them_from_a_module(tmp_path: Path) -> None:
     assert (array(rx.runtime.load(tmp_path / "m.rxa")["main"](x)) == x[:, ::-1]).all()
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 @pytest.mark.parametrize("inputs, outputs", [(1, 1), (2, 1), (1, 2), (5, 3)])
@@ -249,7 +249,7 @@ def test_the_refusal_has_the_lines_that_teach(inputs: int, outputs: int) -> None
 
 
 def _nothing(*buffers: Any) -> None:
-    """A kernel that leaves its results undefined."""
+    """Leave the results of a kernel undefined."""
 
 
 @pytest.mark.parametrize("name", ["lambda", "2D", "with space", "Ünïcode"])

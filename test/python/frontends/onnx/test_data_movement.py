@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that move elements: where sizes and lists of sizes are dynamic, and as old versions have them."""
+"""Operators that move elements: dynamic sizes and lists of sizes, and old versions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _input_names(model: onnx.ModelProto) -> list[str]:
 
 
 def _with_constants(model: onnx.ModelProto, constants: dict[str, Any]) -> onnx.ModelProto:
-    """The model with constants in place of some inputs."""
+    """Return the model with constants for some inputs."""
     changed = onnx.ModelProto()
     changed.CopyFrom(model)
     kept = [each for each in changed.graph.input if each.name not in constants]
@@ -145,7 +145,7 @@ def _prepared(nodes: Sequence[Any], dims: Sequence[Any], constants: dict[str, An
 
 
 def test_operators_on_a_tensor_whose_size_depends_on_elements() -> None:
-    """Of the non-zero elements' places, n of them: reshaped, split, padded, repeated, flattened and sliced."""
+    """Reshape, split, pad, repeat, flatten and slice the n places of non-zero elements."""
     nodes = [
         helper.make_node("NonZero", ["x"], ["places"]),
         helper.make_node("Transpose", ["places"], ["rows"]),
@@ -171,7 +171,7 @@ def test_operators_on_a_tensor_whose_size_depends_on_elements() -> None:
 
 @pytest.mark.parametrize("is_first", [True, False])
 def test_what_expands_may_be_empty(is_first: bool) -> None:
-    """A size of 1 becomes the other, also where that is 0: the type says `n`."""
+    """Expand a size of 1, also to 0: the type says `n`."""
     nodes = [helper.make_node("Shape", ["x"], ["s"])]
     if is_first:
         nodes.append(helper.make_node("Expand", ["one", "s"], ["y"]))
@@ -205,11 +205,13 @@ def test_a_reshape_to_sizes_of_the_run_is_more_than_a_type() -> None:
 
 
 def test_squeezed_without_axes() -> None:
-    """Dimensions go that are 1 in any case; one that is found to be 1 when the model runs would change the rank."""
+    """Remove dimensions that are always 1. A dynamic one would change the rank."""
     prepared = _prepared([helper.make_node("Squeeze", ["x"], ["y"])], ("n", 1, "m", 1), {})
     x = numpy.arange(6, dtype="float32").reshape(2, 1, 3, 1)
     numpy.testing.assert_array_equal(prepared.run([x])[0], x[:, 0, :, 0])
-    with pytest.raises(AssertionError, match=r"dimensions of unknown size .here 0, 2., but one of these is 1: give it"):
+    with pytest.raises(
+        AssertionError, match=r"dimensions of unknown size .here 0, 2., but one of them is 1: state the"
+    ):
         prepared.run([x[:1]])
 
 
@@ -219,7 +221,7 @@ def test_squeezed_without_axes() -> None:
         (helper.make_node("Flatten", ["x"], ["y"], axis=3), "axis 3 is out of range for 2 dimensions"),
         (helper.make_node("Split", ["x"], ["y", "z"], num_outputs=3), "there are 3 parts, but 2 outputs"),
         (helper.make_node("Pad", ["x", "pads"], ["y"], mode="mirror"), "must be one of constant, reflect, edge, wrap"),
-        (helper.make_node("Slice", ["x", "one", "pads"], ["y"]), "must be as many"),
+        (helper.make_node("Slice", ["x", "one", "pads"], ["y"]), "must have the same length"),
         (helper.make_node("Reshape", ["x", "zeros"], ["y"]), "copies a size that the data does not have"),
     ],
     ids=lambda value: value.op_type if isinstance(value, onnx.NodeProto) else "",
@@ -232,7 +234,7 @@ def test_refusal(node: Any, words: str) -> None:
 
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_conditions_shorter_and_longer_than_the_data(symbolic: bool) -> None:
-    """Behind a shorter one nothing is selected; a longer one must not select what is not there."""
+    """Select nothing after the end of a shorter condition, and no missing element for a longer condition."""
     x = numpy.arange(12, dtype="float32").reshape(3, 4)
     for attributes, data in (({}, x.ravel()), ({"axis": 0}, x), ({"axis": -2}, x)):
         for length in (1, 2, 3, 14):
@@ -257,7 +259,7 @@ def test_conditions_shorter_and_longer_than_the_data(symbolic: bool) -> None:
 
 @pytest.mark.parametrize("mode", ["reflect", "edge", "wrap", "constant"])
 def test_borders_whose_widths_the_run_tells(mode: str) -> None:
-    """Beside numpy; a single element has no other to reflect, and may have borders of none."""
+    """Compare with numpy. A single element cannot be reflected, but may have empty borders."""
     infos = [
         helper.make_tensor_value_info(name, dtype, shape) for name, dtype, shape in (("x", 1, ["n"]), ("w", 7, [2]))
     ]

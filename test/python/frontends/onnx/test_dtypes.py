@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Element types by ONNX's numbers, as package onnx has them."""
+"""Element types by ONNX's numbers, compared with package onnx."""
 
 from __future__ import annotations
 

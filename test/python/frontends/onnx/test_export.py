@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What models that rx.to_onnx makes look like, and what is refused."""
+"""Form of the models that rx.to_onnx makes, and refusals."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_what_is_unused_is_left_out() -> None:
 
 
 def test_a_symbol_that_stands_in_an_expression_only() -> None:
-    """n is what makes 2 * n + 1 the size."""
+    """Compute n from the size 2 * n + 1."""
     module = module_with(
         [rx.tensor(("2*n + 1", 4))], lambda x: relax.add(relax.sum(x), relax.sum(relax.ones(("n", 3), "float32")))
     )
@@ -133,7 +133,7 @@ def test_a_size_that_no_argument_has() -> None:
       %y = "relax.ones"(%s) {dtype = f32} : (!relax.shape<["k"]>) -> tensor<?xf32, #relax.sym<["k"]>>
       return %y : tensor<?xf32, #relax.sym<["k"]>>
     }""")
-    with pytest.raises(rx.RelaxError, match="the size 'k' is that of no argument"):
+    with pytest.raises(rx.RelaxError, match="the size 'k' is not the size of an argument"):
         rx.to_onnx(module)
 
 
@@ -181,7 +181,7 @@ def test_recursion() -> None:
       %y = call @main(%x) : (tensor<4xf32>) -> tensor<4xf32>
       return %y : tensor<4xf32>
     }""")
-    with pytest.raises(rx.RelaxError, match="it calls @main, in which it is: ONNX has no recursion"):
+    with pytest.raises(rx.RelaxError, match="it calls @main recursively: ONNX has no recursion"):
         rx.to_onnx(module)
 
 
@@ -271,7 +271,7 @@ def test_branches_see_what_is_around() -> None:
         numpy.testing.assert_allclose(found, wanted, rtol=1e-6)
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 def test_all_that_is_refused_at_once_with_places() -> None:
@@ -310,7 +310,7 @@ def test_types_that_newer_versions_have() -> None:
 
 @pytest.mark.parametrize("opset", [19, 1000, "21"])
 def test_versions(opset: Any) -> None:
-    with pytest.raises(rx.RelaxError, match=r"opset=.*: models of the versions 20 to \d+ can be written"):
+    with pytest.raises(rx.RelaxError, match=r"opset=.*: expected a version from 20 to \d+"):
         rx.to_onnx(module_with([rx.tensor((4,))], relax.exp), opset=opset)
 
 
@@ -335,7 +335,7 @@ def test_a_shape_as_an_argument() -> None:
       %y = "relax.ones"(%s) {dtype = f32} : (!relax.shape<["n"]>) -> tensor<?xf32>
       return %y : tensor<?xf32>
     }""")
-    with pytest.raises(rx.RelaxError, match=r"argument #0 is !relax.shape.*: models take and give tensors"):
+    with pytest.raises(rx.RelaxError, match=r"argument #0 is !relax.shape.*: expected a tensor"):
         rx.to_onnx(module)
 
 
@@ -369,7 +369,7 @@ def test_types_with_a_kernel_stay() -> None:
 
 
 def test_a_network_and_back_again() -> None:
-    """What was exported can be imported, and gives the same."""
+    """Import an exported model, and compare the results."""
     weight, data = floats(4, 3, 3, 3), floats(2, 3, 8, 8)
 
     def body(x: Any) -> Any:
@@ -384,7 +384,7 @@ def test_a_network_and_back_again() -> None:
 
 
 def test_sizes_of_a_branch_that_cannot_be_exported_are_forgotten() -> None:
-    """What follows is exported, too, so that all problems are reported."""
+    """Forget sizes of a failed branch, since the export continues in order to report all problems."""
     sizes, n = SizeTensors(), rx.sym("n")
     with contextlib.suppress(Unsupported), sizes.inside():
         sizes.define(Ref("float32"), TensorInfo((n,), "float32"))

@@ -23,12 +23,12 @@ _PARTS = 40
 # Of a part, where not all runs.
 _FEW = 12
 _NEEDED = re.compile(r"ask for it \(opset=(\d+)\)")
-#: What onnxruntime has no kernel for in any of its versions' operators.
+#: The error for an operator that onnxruntime has no kernel for, in any version.
 _NOT_IMPLEMENTED = "NOT_IMPLEMENTED"
 
 
 def _cases(part: int) -> list[Case]:
-    """A part of the cases that can be imported at all."""
+    """Return a part of the cases that can be imported."""
     listed = {**known_failures.read(), **known_failures.read(_NOT_EXPORTED)}
     chosen = [case for case in node_suite.cases(all=True)[part::_PARTS] if case.name not in listed]
     if example_counts.DRAW:
@@ -37,7 +37,7 @@ def _cases(part: int) -> list[Case]:
 
 
 def _is_importable(case: Case) -> bool:
-    """Sequences of unknown length and optionals need to be declared first."""
+    """Check whether a case can be imported: sequences of unknown length and optionals would have to be declared."""
     kinds = {each.type.WhichOneof("value") for each in case.model.graph.input}
     return not kinds & {"sequence_type", "optional_type"}
 
@@ -51,7 +51,7 @@ def _problem(case: Case, opset: int) -> str:
 
 
 def _in_version(case: Case, opset: int) -> None:
-    """In the version that the error asks for, where it does."""
+    """Export in the version that the error names, if it names one."""
     try:
         round_trip(case, opset)
     except rx.RelaxError as error:
@@ -78,7 +78,7 @@ def test_round_trips(part: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("opset", [20, 23, 26])
 def test_other_versions(opset: int) -> None:
-    """Operators that newer versions have, and those that older ones do without."""
+    """Export operators of newer versions, and operators that older versions lack."""
     found = [_problem_of_newer(case, opset) for case in _cases(opset)]
     assert not any(found), "\n".join(filter(None, found))
 
@@ -91,7 +91,7 @@ def _problem_of_newer(case: Case, opset: int) -> str:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pytorch-operator", "pytorch-converted", "light"])
 def test_other_suites(kind: str) -> None:
-    """Well-known networks with constant weights, and what an exporter has made of torch's layers."""
+    """Export well-known networks with constant weights, and an exporter's output for torch's layers."""
     found = [_problem(case, 21) for case in model_suites.cases_of(kind)]
     assert not any(found), "\n".join(filter(None, found))
 

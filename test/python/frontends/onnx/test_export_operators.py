@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exported operators: onnxruntime gives for the model what the compiled program gives, of static and symbolic sizes."""
+"""Exported operators: onnxruntime's results for the model are those of the compiled program, for static and symbolic
+sizes."""
 
 from __future__ import annotations
 
@@ -22,7 +23,7 @@ _NAMES = [row.name for row in ROWS]
 
 
 def _infos(row: Row, is_symbolic: bool) -> list[Any]:
-    """Sizes that are the same have the same name; those of 1 stay, they may be broadcast."""
+    """Return types in which equal sizes have the same name. Sizes of 1 stay numbers, since they may be broadcast."""
     shapes = [[f"n{size}" if is_symbolic and size > 1 else size for size in each.shape] for each in row.inputs]
     return [rx.tensor(shape, each.dtype.name) for shape, each in zip(shapes, row.inputs, strict=True)]
 
@@ -53,7 +54,8 @@ def test_names_are_distinguished() -> None:
 
 
 def test_each_operator_has_a_row() -> None:
-    """Beside those that nearly every module has, and bit casts, which need opset 26 (node suite)."""
+    """Check the rows, without operators that nearly every module has, and without bit casts, which need opset 26 (node
+    suite)."""
     common = {"relax.constant", "relax.shape_expr", "relax.shape_to_tensor", "relax.bitcast", "relax.prim_value"}
     operators = {name for name in exported_names() if name.startswith("relax.")}
     covered = {f"relax.{name.split()[0]}" for name in _NAMES}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ai.onnx.preview.training.Gradient: derivatives of parts of a graph, against differences of what ONNX computes."""
+"""ai.onnx.preview.training.Gradient: derivatives of parts of a graph, against differences of ONNX's results."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run(made: onnx.ModelProto, *inputs: Any) -> list[Any]:
 
 
 def differences(function: Callable[..., Any], inputs: list[Any], index: int) -> Any:
-    """How the sum of a function's elements changes with one of its arguments."""
+    """Return the derivative of the sum of a function's results by one of its arguments, as differences."""
     result = numpy.empty_like(inputs[index])
     for place in numpy.ndindex(result.shape):
         near = []
@@ -55,7 +55,7 @@ def differences(function: Callable[..., Any], inputs: list[Any], index: int) -> 
 
 
 def by_onnx(signature: str, body: str) -> Callable[..., Any]:
-    """The first output of a graph of the same opset, as ONNX's reference computes it."""
+    """Return the first output of a graph of the same opset by ONNX's reference."""
     made = model(signature, body)
     evaluator = ReferenceEvaluator(made)
     names = [each.name for each in made.graph.input]
@@ -118,7 +118,7 @@ def test_one_of_two_branches(chosen: bool) -> None:
 
 
 def test_a_loop() -> None:
-    """States, and a count that is computed with."""
+    """Differentiate a loop with states and a count that is used in computations."""
     body = """total = Constant<value_float = 0.0>() wide = Cast<to = 11>(total)
         y, sums = Loop(turns, , x, wide) < body = b (int64 j, bool go, double[3] s, double u) =>
             (bool go2, double[3] t, double v) {
@@ -146,7 +146,7 @@ def test_a_loop() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("ends", ["turns, ", ", go"], ids=["counted", "ended by its condition"])
 def test_what_a_loop_gathers(ends: str) -> None:
-    """As many rows as there were turns, which only the run knows."""
+    """Differentiate a loop that gathers one row per iteration, a number that is known at run time only."""
     body = f"""zero = Constant<value_int = 0>() go = Less(zero, turns)
         y, rows = Loop({ends}, x) < body = b (int64 j, bool go1, double[3] s) => (bool go2, double[3] t, double[3] r) {{
             one = Constant<value_int = 1>() next = Add(j, one) go2 = Less(next, turns)
@@ -181,7 +181,7 @@ def test_a_recurrent_layer() -> None:
 
 
 def test_values_that_are_not_the_graphs() -> None:
-    """x and w are replaced, h is not: it is an intermediate tensor of the part, and computed of what replaces them."""
+    """Replace x and w, but not h: h is an intermediate tensor of the part, and is recomputed from the replacements."""
     made = model(
         "(double[n] x, double[n] w, double[n] other) => (double[n] dx)",
         """h = Sin(x)
@@ -194,7 +194,7 @@ def test_values_that_are_not_the_graphs() -> None:
 
 
 def test_by_an_intermediate_tensor() -> None:
-    """What is in front of it does not count."""
+    """Differentiate by an intermediate tensor: the operators before it do not count."""
     made = model(
         "(double[n] x, double[n] z) => (double[n] dh, double[n] dz)",
         """h = Exp(x)
@@ -258,7 +258,7 @@ def test_y_is_x() -> None:
 
 
 def test_by_a_weight_inside_of_a_branch() -> None:
-    """A weight of the graph around; the branch is chosen by the run."""
+    """Differentiate by a weight of the surrounding graph in a branch that is chosen at run time."""
     made = model(
         "(bool c, double[n] x) => (double[n] r) <double[1] w = {3.0}>",
         """h = Mul(x, w)
@@ -293,10 +293,13 @@ XY = "(float[n] x, float[n] z, bool c, int64[n] i) => (float[n] r)"
         ('y = Exp(x) r = Gradient<xs = ["i"], y = "y">(i)', "'i' has elements of type i64: only floats have"),
         ('y = ArgMax<axis = 0>(x) r = Gradient<xs = ["x"], y = "y">(x)', "'y' has elements of type i64"),
         ('y = SplitToSequence(x) r = Gradient<xs = ["x"], y = "y">(x)', "'y' is a sequence or an optional"),
-        ('y = Add(x, r) r = Gradient<xs = ["x"], y = "y">(x)', "'y' depends on what this node computes"),
-        ('r = Gradient<xs = ["x"], y = "y">(x) y = Add(x, r)', "'y' depends on what this node computes"),
+        ('y = Add(x, r) r = Gradient<xs = ["x"], y = "y">(x)', "'y' depends on the outputs of this node"),
+        ('r = Gradient<xs = ["x"], y = "y">(x) y = Add(x, r)', "'y' depends on the outputs of this node"),
         ('y = my.own.Nothing(x) r = Gradient<xs = ["x"], y = "y">(x)', "1 node of the model cannot be imported"),
-        ('r = Gradient<xs = ["x"], y = "y">(x) y = my.own.Nothing(x)', "what computes 'y' cannot be imported: the"),
+        (
+            'r = Gradient<xs = ["x"], y = "y">(x) y = my.own.Nothing(x)',
+            "the nodes that compute 'y' cannot be imported: the",
+        ),
     ],
 )
 def test_refusals(body: str, message: str) -> None:
@@ -321,7 +324,7 @@ def test_a_loop_that_its_condition_ends() -> None:
 
 @pytest.fixture
 def own_operator() -> Iterator[None]:
-    """What a user's package brings: an operator of a dialect of its own, its derivative and its ONNX name."""
+    """Register a user's package: an operator of a custom dialect, its derivative and its ONNX name."""
     own = rx.Dialect("gradientnpu", doc="Of a test.")
     own.op("cube", "x", infer=lambda call: call.x, doc="x * x * x.")
 

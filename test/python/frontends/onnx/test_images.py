@@ -46,7 +46,11 @@ def resize(
 
 
 def _resizing() -> list[Case]:
-    """In the suite all but the image comes when the model runs: so here every third time, else as models are in use."""
+    """Return cases of Resize.
+
+    In the suite all inputs but the image come at run time. Here this holds for every third case, and the other cases
+    have constants like published models.
+    """
     found = cases("Resize")
     slow = ("cubic", "antialias")
     comes_late = [index % 3 == 0 and not any(each in case.name for each in slow) for index, case in enumerate(found)]
@@ -75,7 +79,7 @@ def test_coordinates(mode: str, coordinates: str) -> None:
 @pytest.mark.parametrize("mode", ["nearest", "linear", "cubic"])
 @pytest.mark.parametrize("symbolic", [False, True])
 def test_corners_of_lengths_that_are_fractions(mode: str, symbolic: bool) -> None:
-    """Aligned by scale times size, as ONNX's reference does it, not by the number of elements."""
+    """Align by scale times size like ONNX's reference, not by the number of elements."""
     x, scales = real(1, 2, 5, 7), numpy.array([1, 1, 1.5, 0.7], "float32")
     settings = {"mode": mode, "coordinate_transformation_mode": "align_corners"}
     model = one_node("Resize", {"x": x, "roi": None, "scales": scales}, opset=19, symbolic=symbolic, **settings)
@@ -112,7 +116,7 @@ def test_antialiasing_with_more_weights_than_a_constant_should_have() -> None:
 
 @pytest.mark.parametrize("antialias", [0, 1])
 def test_results_without_elements(antialias: int) -> None:
-    """onnxruntime refuses them, the standard does not."""
+    """Return empty results, which onnxruntime refuses but the standard allows."""
     x = real(1, 2, 4, 4)
     for more in ({"sizes": numpy.array([1, 2, 0, 2])}, {"scales": numpy.array([1, 1, 0.1, 0.5], "float32")}):
         inputs = {"x": x, "r": None, "s": more.get("scales"), "z": more.get("sizes")}
@@ -125,8 +129,8 @@ def test_results_without_elements(antialias: int) -> None:
 @pytest.mark.parametrize(
     "shape, name, given, settings, expected",
     [
-        ((1, 1, 0, 4), "z", [1, 1, 3, 2], {}, "axis 2 of size 0 cannot become one of 3"),
-        ((1, 1, 4, 4), "z", [1, 1, -3, 2], {}, "axis 2 of size 4 cannot become one of -3"),
+        ((1, 1, 0, 4), "z", [1, 1, 3, 2], {}, "axis 2 of size 0 cannot be resized to 3"),
+        ((1, 1, 4, 4), "z", [1, 1, -3, 2], {}, "axis 2 of size 4 cannot be resized to -3"),
         ((1, 1, 4, 4), "s", [1, 1, 0, 2], {}, "scales must be positive, got 1, 1, 0, 2"),
         ((1, 1, 4, 4), "s", [1, 1, math.nan, 2], {}, "scales must be positive, got 1, 1, nan, 2"),
         ((1, 1, 4, 4), "s", [1, 1, math.inf, 2], {}, "scales must be positive, got 1, 1, inf, 2"),
@@ -146,7 +150,7 @@ def test_sizes_that_cannot_be(
 
 
 def test_antialiasing_with_scales_of_the_run() -> None:
-    """Scales larger and smaller than 1, from one compilation."""
+    """Resize with scales above and below 1, from one compilation."""
     x, scales = real(1, 2, 17, 16), numpy.array([1, 1, 0.25, 0.5], "float32")
     inputs = {"x": x, "r": None, "s": scales}
     compared = Compared(one_node("Resize", inputs, opset=19, symbolic=False, mode="linear", antialias=1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The sizes of a model's inputs as symbols: of names, of names that say nothing, of names that are none in Python."""
+"""Sizes of a model's inputs as symbols: meaningful names, meaningless names, names that Python does not allow."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import relax_mlir as rx
 
 
 def _model(*inputs: list[Any]) -> onnx.ModelProto:
-    """Each input's Relu."""
+    """Return a model with a Relu for each input."""
     given = [helper.make_tensor_value_info(f"x{index}", 1, sizes) for index, sizes in enumerate(inputs)]
     nodes = [helper.make_node("Relu", [each.name], [f"y{index}"]) for index, each in enumerate(given)]
     outputs = [onnx.ValueInfoProto(name=f"y{index}") for index in range(len(inputs))]
@@ -25,7 +25,7 @@ def _model(*inputs: list[Any]) -> onnx.ModelProto:
 
 
 def _shapes(model: onnx.ModelProto, *shapes: tuple[int, ...], **asked: Any) -> list[tuple[int, ...]]:
-    """Those of the results for inputs of such shapes."""
+    """Return the shapes of the results for inputs of such shapes."""
     main = rx.compile(rx.from_onnx(model, **asked), opt_level=0)["main"]
     results = main(*(numpy.ones(shape, "float32") for shape in shapes))
     return [array(each).shape for each in (results if len(shapes) > 1 else [results])]
@@ -33,7 +33,7 @@ def _shapes(model: onnx.ModelProto, *shapes: tuple[int, ...], **asked: Any) -> l
 
 @pytest.mark.parametrize("name", ["?", "-1", "None", "none", "", "*", "...", "null"])
 def test_names_that_say_nothing_part_sizes(name: str) -> None:
-    """PaddlePaddle's exporter calls every unknown size "?"."""
+    """Ignore "?", the name of every unknown size in PaddlePaddle's exports."""
     assert _shapes(_model([1, 3, name, name], [name]), (1, 3, 4, 6), (5,)) == [(1, 3, 4, 6), (5,)]
 
 

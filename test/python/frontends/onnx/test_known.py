@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a model computes from shapes stays a function of dimensions, as exporters write it."""
+"""Sizes that a model computes from shapes stay functions of dimensions, in the form that exporters write."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _model(nodes: Nodes, constants: dict[str, Any], outputs: str = "y", dims: Se
 
 
 def _shape_of_result(nodes: Nodes, constants: dict[str, Any]) -> tuple[Any, ...]:
-    """The shape of a tensor that has the sizes `s`, as its type states it."""
+    """Return the shape of a tensor with the sizes `s`, as its type states it."""
     module = rx.from_onnx(_model([*nodes, _node("ConstantOfShape", "s", "y")], constants))
     function = module.operation.regions[0].blocks[0].operations[0]
     return decode(function.attributes["function_type"].value.results[0]).shape
@@ -42,7 +42,7 @@ _I64 = numpy.int64
 _TO_F32, _TO_I64, _TO_I32 = ({"to": kind} for kind in (TensorProto.FLOAT, TensorProto.INT64, TensorProto.INT32))
 _SHAPE = _node("Shape", "x", "shape")
 
-# What is done with the sizes n, 3, m, and what they are then.
+# Chains of operators on the sizes n, 3, m, and their results.
 _CHAINS: dict[str, tuple[Nodes, dict[str, Any], list[str]]] = {
     "gather and concat": (
         [_SHAPE, _node("Gather", "shape zero", "n"), _node("Unsqueeze", "n first", "n1"),
@@ -101,7 +101,7 @@ def test_sizes_stay_symbolic(name: str) -> None:
 
 
 def _run(nodes: Nodes, constants: dict[str, Any], *arrays: Any) -> list[Any]:
-    """The results of one compiled model for each array."""
+    """Return the results of one compiled model for each array."""
     prepared = rx.OnnxBackend.prepare(_model(nodes, constants))
     return [prepared.run([array])[0] for array in arrays]
 
@@ -166,7 +166,7 @@ def test_maximum_of_one_and_of_three() -> None:
 
 
 def test_cached_attention_as_exported() -> None:
-    """A causal mask made of ranges over the sizes of a cache and of what is new, which are symbols throughout."""
+    """Import a causal mask of ranges over the cached and the new size, which stay symbols throughout."""
     nodes = [
         _node("Concat", "past x", "all", axis=1),
         _node("Transpose", "all", "turned", perm=[0, 2, 1]),
@@ -207,13 +207,13 @@ _FOUND = [_node("NonZero", "x", "places"), _node("Shape", "places", "shape")]
     ],
 )
 def test_a_size_that_only_the_run_tells_gets_a_name(pick: Any, constants: dict[str, Any]) -> None:
-    """NonZero gives as many columns as elements are not zero."""
+    """Name the number of NonZero's columns, which is that of the non-zero elements."""
     names = {name for size in _shape_of_result([*_FOUND, pick], constants) for name in getattr(size, "variables", ())}
     assert len(names) == 1, "the number of columns is not known by one name"
 
 
 def test_shapes_of_such_sizes_are_not_computed_as_tensors() -> None:
-    """An exporter's flattening of what NonZero found, and an Expand to it, each with the -1 for a dynamic size."""
+    """Import an exporter's flattening of NonZero's result, and an Expand to it, each with the -1 for a dynamic size."""
     nodes = [
         *_FOUND, _node("Gather", "shape one", "count"), _node("Concat", "count minus", "rows", axis=0),
         _node("Transpose", "places", "points", perm=[1, 0]), _node("Reshape", "points rows", "flat"),
@@ -229,7 +229,7 @@ def test_shapes_of_such_sizes_are_not_computed_as_tensors() -> None:
 
 
 def test_a_name_of_the_model_is_not_taken() -> None:
-    """An input's size is called as new names are."""
+    """Keep an input's name of a size that looks like a generated name."""
     nodes = [*_FOUND, _node("Gather", "shape one", "s")]
     model = _model([*nodes, _node("ConstantOfShape", "s", "y")], {"one": _I64([1])}, dims=("size_0", 3, "size_1"))
     compared = Compared(model)
@@ -242,7 +242,7 @@ def test_a_division_by_zero_is_left_to_the_run(op: str) -> None:
 
 
 def test_an_index_behind_the_end_is_left_to_the_run() -> None:
-    """Which refuses it."""
+    """Leave the index to the run, which refuses it."""
     nodes = [_SHAPE, _node("Gather", "shape place", "y")]
     main = rx.compile(rx.from_onnx(_model(nodes, {"place": _I64([3])})))["main"]
     with pytest.raises(IndexError, match="index 3 is out of range"):
@@ -250,7 +250,7 @@ def test_an_index_behind_the_end_is_left_to_the_run() -> None:
 
 
 def test_negative_numbers_are_cut_towards_zero() -> None:
-    """Quotients of integers, and floats that become integers: as numbers of the run, for each pair of signs."""
+    """Divide integers, and cast floats to integers, at run time and for each pair of signs."""
     nodes = [
         _node("Div", "left right", "quotient"), _node("Mod", "left right", "rest"),
         _node("Cast", "real", "cut", **_TO_I64), _node("Abs", "left", "size"),
@@ -269,7 +269,7 @@ def test_negative_numbers_are_cut_towards_zero() -> None:
 
 
 def test_quotients_that_are_rounded_are_not_taken_back() -> None:
-    """floor(n / 7 * 7) of floats is 30 for n = 31: no size may stand for it."""
+    """Keep floor(n / 7 * 7) of floats, which is 30 for n = 31, unlike a size."""
     nodes = [
         _SHAPE, _node("Gather", "shape zero", "n"), _node("Cast", "n", "real", **_TO_F32),
         _node("Div", "real seven", "part"), _node("Mul", "part seven", "again"),
@@ -280,7 +280,7 @@ def test_quotients_that_are_rounded_are_not_taken_back() -> None:
 
 
 def test_a_range_is_known_when_it_has_few_numbers() -> None:
-    """Wherever they lie: 1000 to 1006 are few, -1000 to 1000 are left to the run."""
+    """Know short ranges anywhere, such as 1000 to 1006, and leave -1000 to 1000 to the run."""
     ends = {"start": _I64(1000), "stop": _I64(1006), "step": _I64(2)}
     shape = _shape_of_result([_node("Range", "start stop step", "s")], ends)
     assert shape == (1000, 1002, 1004), "three numbers were left to the run"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Large tensors of a model are neither copied nor read before they are used."""
+"""Large tensors of a model: they are neither copied nor read before their use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from relax_mlir.tools.relax_compile import run
 
 import relax_mlir as rx
 
-# Prints by how many bytes a process has grown at its peak over what it had after its imports.
+# Prints the growth of a process in bytes, from its memory after the imports to its peak.
 _GROWTH = """
 import re, sys
 import numpy, onnx
@@ -49,7 +49,7 @@ def _info(name: str, shape: Any, dtype: int = TensorProto.FLOAT) -> Any:
 
 
 def _products(width: int, count: int) -> Any:
-    """As many products of a row with a matrix each."""
+    """Return a model with `count` products of a row with a matrix each."""
     weights = [
         numpy_helper.from_array(
             numpy.random.default_rng(seed).normal(size=(width, width)).astype("float32"), f"w{seed}"
@@ -79,7 +79,7 @@ def test_memory_grows_by_the_models_size(tmp_path: Path, external: bool, most: f
     command = [sys.executable, "-c", _GROWTH, str(small), str(large), str(tmp_path / "out.rxa")]
     imported, used = map(int, subprocess.run(command, check=True, capture_output=True, text=True).stdout.split())
     assert imported < most * size
-    # What is mapped is read once: matrices lie otherwise in the program.
+    # Mapped weights are copied once, since the program has another layout for matrices.
     assert used < 2.2 * size
     assert (tmp_path / "out.rxa").stat().st_size > size
 
@@ -133,7 +133,7 @@ def test_a_constant_of_the_program_is_what_the_array_was() -> None:
     assert (array(rx.compile(module)["main"]()) == 1).all()
 
 
-# ---- wherever a tensor stands, of every type ----
+# ---- tensors of every type, at every place ----
 
 
 def _row(dtype: Any) -> Any:
@@ -142,7 +142,7 @@ def _row(dtype: Any) -> Any:
 
 @pytest.mark.parametrize("name", ["x", "xy", "xyz", "wxyz"])
 def test_bytes_at_any_place(name: str) -> None:
-    """The length of a name shifts what follows it, so that numbers are not aligned."""
+    """Shift the weights by the length of a name, so that numbers are not aligned."""
     graph = helper.make_graph(
         [helper.make_node("Add", [name, "c"], ["out"])],
         "g",
@@ -210,7 +210,8 @@ def test_external_tensors_of_every_width(tmp_path: Path, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "int64", "uint8", "bool"])
 @pytest.mark.parametrize("shift", [0, 1, 6])
 def test_weights_anywhere_in_a_mapped_file(tmp_path: Path, dtype: str, shift: int) -> None:
-    """relax-compile does not read them into memory: those that stay as they are, are turned, and are computed with."""
+    """Compile without reading the weights into memory: unchanged weights, transposed weights, and operands of
+    operators."""
     weights = _row("float32").reshape(90, 100).astype(dtype)
     nodes = [
         helper.make_node("Identity", ["c"], ["as_it_is"]),
@@ -232,7 +233,7 @@ def test_weights_anywhere_in_a_mapped_file(tmp_path: Path, dtype: str, shift: in
 
 
 def _put_back(message: Any, taken: dict[bytes, memoryview]) -> int:
-    """Puts what tokens stand for in their place; how many there were."""
+    """Put the data back in the place of their tokens, and return the number of tokens."""
     if isinstance(message, TensorProto):
         found = message.raw_data in taken
         message.raw_data = bytes(taken.get(message.raw_data, message.raw_data))
@@ -271,7 +272,7 @@ def test_any_bytes_are_taken_apart_without_an_exception(noise: bytes, cut: int) 
 
 @pytest.mark.parametrize("unknown", [b"\x98\x06\x05", b"\x99\x06" + b"\x0a" * 8, b"\x9d\x06" + b"\x0a" * 4])
 def test_fields_of_later_versions_of_the_format(unknown: bytes) -> None:
-    """Numbers of each width, field 99 of the model."""
+    """Skip numbers of each width in field 99 of the model."""
     model = _products(64, 1)
     stripped, taken = take_large_data(unknown + model.SerializeToString())
     parsed = onnx.load_model_from_string(stripped)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Small models that stand for very many nodes, or for very many bytes, are refused; an option raises the limit."""
+"""Refusal of small models with very many nodes or bytes after expansion. An option raises the limit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _OPSETS = [helper.make_opsetid("", 17), helper.make_opsetid("d", 1)]
 
 
 def _function(name: str, *nodes: tuple[str, str, str]) -> Any:
-    """Of nodes: operator, input and output; those of small letters are functions."""
+    """Return a function of nodes: operator, input and output. Operators in lower case are functions."""
     made = [helper.make_node(op, [x], [y], domain="d" if op.islower() else "") for op, x, y in nodes]
     return helper.make_function("d", name, ["a"], ["b"], made, _OPSETS)
 
 
 def _doubling(levels: int) -> list[Any]:
-    """f0 calls f1 twice, and so on."""
+    """Return functions in which f0 calls f1 twice, and so on."""
     inner = [_function(f"f{at}", (f"f{at + 1}", "a", "t"), (f"f{at + 1}", "t", "b")) for at in range(levels)]
     return [*inner, _function(f"f{levels}", ("Neg", "a", "b"))]
 
@@ -46,9 +46,9 @@ def _message(model: Any, **limits: int) -> str:
 
 def test_functions_that_call_others_twice() -> None:
     text = _message(_calling(_doubling(40)))
-    assert f"becomes {2**41 - 1 + 2**40} nodes when its functions are expanded: there may be 100000" in text
+    assert f"has {2**41 - 1 + 2**40} nodes when its functions are expanded: at most 100000" in text
     assert "most_nodes=" in text and "--most-nodes" in text
-    assert "there may be 46" in _message(_calling(_doubling(4)), most_nodes=46)
+    assert "at most 46" in _message(_calling(_doubling(4)), most_nodes=46)
     assert rx.from_onnx(_calling(_doubling(4)), most_nodes=31 + 16), "calls count, and what they become"
 
 
@@ -75,7 +75,7 @@ def test_loops_in_loops_that_are_unrolled() -> None:
             {body.replace("(v)", f"(w{level})").replace(f"v{level - 1})", f"w{level})")} }}>"""
     model = parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] h) {{ {body} }}')
     text = _message(model, most_nodes=1000)
-    assert "ever more nodes as its functions are expanded and its loops unrolled: there may be 1000" in text
+    assert "too many nodes when its functions are expanded and its loops unrolled: at most 1000" in text
 
 
 def test_a_tensor_that_is_joined_with_itself_again_and_again() -> None:
@@ -111,7 +111,7 @@ def test_tables_of_giant_size(op: str) -> None:
             value = value.astype("float32") if value.dtype.kind == "f" else value
             model.graph.initializer.append(onnx.numpy_helper.from_array(value, name))
     text = _message(model)
-    assert f"node 'out0' ({op}): {reason}" in text and "constants may grow by 1024 MiB in all" in text
+    assert f"node 'out0' ({op}): {reason}" in text and "constants may grow by at most 1024 MiB" in text
 
 
 def _svm(classes: int, rho: int) -> Any:
@@ -130,7 +130,7 @@ def test_pairs_of_many_classes() -> None:
 
 
 def _svm_without_coefficients(classes: int) -> Any:
-    """Its pairs are too many to be listed."""
+    """Return an SVM with too many pairs to list."""
     model = _svm(2, 1)
     for attribute in model.graph.node[0].attribute:
         if attribute.name in ("classlabels_ints", "vectors_per_class"):
@@ -159,5 +159,5 @@ def test_bytes_of_a_file_that_many_tensors_share(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "many", True])
 @pytest.mark.parametrize("option", ["most_nodes", "most_growth"])
 def test_what_limits_can_be(option: str, wrong: Any) -> None:
-    with pytest.raises(rx.RelaxError, match=f"{option} must be a whole number, 1 or more, got"):
+    with pytest.raises(rx.RelaxError, match=f"{option} must be an integer of at least 1, got"):
         Limits(**{option: wrong})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What onnxruntime's tools fuse, against onnxruntime."""
+"""Operators that onnxruntime's tools fuse, against onnxruntime."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that com.microsoft had before ONNX did, against onnxruntime."""
+"""Operators that com.microsoft had before ONNX, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_as_onnx_has_them(op: str, inputs: dict[str, Any], constants: Any, attri
 
 @pytest.mark.parametrize("dtype, wide", [("int8", "int32"), ("uint8", "uint32")])
 def test_sum_of_integers(dtype: str, wide: str) -> None:
-    """onnxruntime has it for GPUs only."""
+    """Compare with numpy: onnxruntime has the operator for GPUs only."""
     x = numpy.random.default_rng(1).integers(0, 100, (3, 40)).astype(dtype)
     model = one_node("ReduceSumInteger", {"x": x}, domain=_DOMAIN, axes=[1], keepdims=0)
     result = array(rx.compile(rx.from_onnx(model))["main"](x))

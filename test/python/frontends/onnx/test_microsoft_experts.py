@@ -21,7 +21,7 @@ def _random(*shape: int, seed: int) -> Any:
 
 
 def _mixture(tokens: tuple[int, ...], with_bias: bool = True, pairs: int = 1, **attributes: Any) -> tuple[Any, Any]:
-    """Return a model whose weights are constants, and data."""
+    """Return a model with constant weights, and its inputs."""
     inner = pairs * _INNER
     x, router = _random(*tokens, _SIZE, seed=1), _random(int(numpy.prod(tokens)), _EXPERTS, seed=2)
     weights = {"w1": _random(_EXPERTS, inner, _SIZE, seed=3), "b1": _random(_EXPERTS, inner, seed=4),

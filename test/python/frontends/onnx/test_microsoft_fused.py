@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What onnxruntime fuses with convolutions, products and embeddings; against it, or numpy if it has no kernel."""
+"""Fused convolutions, products and embeddings of onnxruntime, against it, or against numpy if it has no kernel."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_products(trans_a: int, trans_b: int, batch_a: int, batch_b: int) -> Non
 
 
 def test_products_of_batches_as_they_are() -> None:
-    """Nothing is transposed, and the batch stays in front, where no attribute says so."""
+    """Transpose nothing and keep the batch in front, without attributes."""
     inputs = {"a": _floats(2, 3, 4), "b": _floats(2, 4, 5)}
     Compared(one_node("FusedMatMul", inputs, domain=_DOMAIN))(*inputs.values())
 

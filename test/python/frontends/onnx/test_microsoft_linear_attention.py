@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Linear attention and what stands around it in language models, against onnxruntime."""
+"""Linear attention and its neighbours in language models, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _attention(
     ("linear", 2, 2, 4, 1, False),
 ])  # fmt: skip
 def test_linear_attention(rule: str, queries: int, heads: int, steps: int, decay: int, symbolic: bool) -> None:
-    """Heads of queries may share those of keys, and the other way round; few steps are unrolled, others are a loop."""
+    """Share heads of keys among queries, and the other way round. Few steps are unrolled, and more become a loop."""
     model, given = _attention(rule, queries, heads, steps, decay, with_state=steps != 4, symbolic=symbolic)
     Compared(model)(*given)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Weights of few bits, against onnxruntime; they stay packed in what is compiled."""
+"""Weights of few bits, against onnxruntime. They stay packed in the compiled program."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _product(
     dtype: str = "float32",
     **more: Any,
 ) -> Any:
-    """A model of one product; `zeros` are packed, floats or none."""
+    """Return a model of one product. `zeros` are packed, floats or none."""
     blocks = -(-depth // block)
     held: dict[str, Any] = {
         "b": _bytes(columns, blocks, block * bits // 8),
@@ -71,7 +71,7 @@ def test_products(bits: int, block: int, depth: int, zeros: str) -> None:
 
 
 def _codes(packed: Any, bits: int) -> Any:
-    """A row of codes for each row of bytes."""
+    """Return a row of codes for each row of bytes."""
     parts = [packed >> shift & (2**bits - 1) for shift in range(0, 8, bits)]
     return numpy.stack(parts, -1).reshape(len(packed), -1).astype("float32")
 
@@ -89,7 +89,7 @@ def _check_with_numpy(model: Any, bits: int, block: int, depth: int) -> None:
 
 @pytest.mark.parametrize("level, atol", [(0, 1e-3), (1, 1e-3), (4, 0.2)])
 def test_a_bias_and_the_accuracy(level: int, atol: float) -> None:
-    """Which onnxruntime may take for leave to be less accurate."""
+    """Set the accuracy level, which permits onnxruntime to be less accurate."""
     model = _product(4, 32, 8, 64, "packed", bias=True, accuracy_level=level)
     Compared(model, {"x": (None, None, 64)}, atol=atol)(_floats(2, 5, 64))
 
@@ -110,7 +110,7 @@ def test_half_precision() -> None:
 
 
 def test_scales_and_zero_points_with_one_dimension() -> None:
-    """As older exporters wrote them."""
+    """Use the shapes of older exporters."""
     model = _product(4, 32, 8, 96, "packed")
     for held in model.graph.initializer:
         if held.name in ("scale", "zero"):
@@ -193,7 +193,7 @@ def test_the_axes_must_differ() -> None:
 
 
 def test_a_product_with_a_fixed_answer() -> None:
-    """Codes 0 to 15 in their order, the first of two in the lower half of a byte."""
+    """Multiply by codes 0 to 15 in order, the first of two in the lower half of a byte."""
     codes = numpy.arange(16, dtype="uint8")
     packed = (codes[0::2] | codes[1::2] << 4).reshape(1, 1, 8)
     inputs = {"x": numpy.eye(16, dtype="float32"), "b": packed, "scale": numpy.full((1, 1), 0.5, "float32")}
@@ -220,7 +220,7 @@ def _bnb4(kind: int, columns: int, depth: int, block: int, is_constant: bool, **
 @pytest.mark.parametrize("kind", [0, 1])
 @pytest.mark.parametrize(("columns", "depth", "block"), [(8, 16, 16), (5, 24, 32), (3, 7, 16)])
 def test_codes_of_bitsandbytes(kind: int, columns: int, depth: int, block: int) -> None:
-    """A block may go on in the next row; with an odd number of codes, half of the last byte is free."""
+    """Continue blocks in the next row. For an odd number of codes half of the last byte is unused."""
     for is_constant in (True, False):
         model, given = _bnb4(kind, columns, depth, block, is_constant)
         Compared(model)(*given)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What onnxruntime's quantizer makes, against onnxruntime, which may round the last step of a result otherwise."""
+"""Operators of onnxruntime's quantizer, against onnxruntime, which may round the last step of a result otherwise."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def _codes(dtype: str, *shape: int) -> Any:
 
 
 def _weights(dtype: str, *shape: int) -> Any:
-    """Signed ones of seven bits: on CPUs without VNNI onnxruntime adds two products with unsigned bytes in 16 bits."""
+    """Return weights, signed ones with seven bits: without VNNI onnxruntime adds two products with unsigned bytes in 16
+    bits."""
     codes = _codes(dtype, *shape)
     return codes // 2 if dtype == "int8" else codes
 
@@ -45,7 +46,7 @@ def _parameters(name: str, scale: float, dtype: str, zero: int | None = 3) -> di
 
 
 def _compare(op: str, inputs: dict[str, Any], data: tuple[str, ...], atol: float = 1, **attributes: Any) -> Compared:
-    """All but the data are constants of the model; the data's sizes are symbols."""
+    """Compare with all inputs except the data as constants, and symbols as the data's sizes."""
     model = one_node(op, inputs, domain=_DOMAIN, **attributes)
     constants = {name: value for name, value in inputs.items() if name not in data and value is not None}
     compared = Compared(with_constants(model, constants), atol=atol)
@@ -70,7 +71,7 @@ def test_arithmetic(op: str, dtype: str) -> None:
 
 
 def test_zero_points_that_are_left_out() -> None:
-    """As the operator's definition allows; onnxruntime wants them there."""
+    """Leave zero points out as the operator's definition allows. onnxruntime requires them."""
     inputs = _sum("int8", None)
     model = one_node("QLinearAdd", inputs, domain=_DOMAIN)
     main = rx.compile(rx.from_onnx(model))["main"]
@@ -236,7 +237,7 @@ def test_quantize_and_back(dtype: str, axis: int | None) -> None:
     _compare("DequantizeLinear", {"x": _codes(dtype, 3, 5), **constants}, ("x",), **attributes)
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 def test_a_zero_point_of_another_type() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LSTMs that onnxruntime's quantizer makes, against onnxruntime."""
+"""LSTMs of onnxruntime's quantizer, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _floats(*shape: int) -> Any:
 def _model(weight: str, per_channel: bool, optional: bool, **attributes: Any) -> onnx.ModelProto:
     directions = 2 if attributes.get("direction") == "bidirectional" else 1
     gates, shape = 4 * _SIZE, (directions, 4 * _SIZE) if per_channel else (directions,)
-    # Signed weights of seven bits: on CPUs without VNNI onnxruntime sums products of bytes in pairs, which saturate at
-    # 16 bits (MatMulInteger shows it alone).
+    # Signed weights have seven bits: without VNNI onnxruntime sums products of bytes in pairs, which saturate at 16
+    # bits. MatMulInteger shows the same.
     low, high = (0, 255) if weight == "uint8" else (-64, 63)
     bytes_ = lambda *sizes: _RANDOM.integers(low, high, sizes, endpoint=True).astype(weight)  # noqa: E731
     held = {

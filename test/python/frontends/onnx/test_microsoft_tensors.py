@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of com.microsoft without a counterpart in ONNX, and ONNX's experimental ones, against onnxruntime."""
+"""Operators of com.microsoft without a counterpart in ONNX, and ONNX's experimental operators, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _floats(*shape: int, dtype: str = "float32") -> Any:
 
 @pytest.mark.parametrize(("metric", "dtype"), [("euclidean", "float32"), ("sqeuclidean", "float64")])
 def test_distances(metric: str, dtype: str) -> None:
-    """skl2onnx writes them for neighbours and Gaussian processes, with the option `optim="cdist"`."""
+    """Compute distances as skl2onnx writes them for neighbours and Gaussian processes, with `optim="cdist"`."""
     a, b = _floats(5, 3, dtype=dtype), _floats(4, 3, dtype=dtype) + 2
     Compared(one_node("CDist", {"a": a, "b": b}, domain=_DOMAIN, metric=metric))(a, b)
 
@@ -57,7 +57,7 @@ def test_windows_that_do_not_fit() -> None:
 @pytest.mark.parametrize(("mode", "sizes"), [("bilinear", (3, 2)), ("nearest", (3, 2)), ("bilinear", (1, 4))])
 @pytest.mark.parametrize("known", [True, False])
 def test_crops(mode: str, sizes: tuple[int, int], known: bool) -> None:
-    """Boxes within the image, partly outside of it, and upside down."""
+    """Crop boxes within the image, partly outside of it, and upside down."""
     boxes = numpy.array([[0, 0, 1, 1], [0.1, 0.2, 0.65, 1.3], [0.9, 0.8, 0.1, 0.05], [-0.2, 0.1, 0.5, 0.5]], "float32")
     given: dict[str, Any] = {
         "x": _floats(2, 3, 6, 5), "b": boxes, "i": numpy.array([0, 1, 1, 0], "int32"), "c": numpy.array(sizes, "int32"),
@@ -71,7 +71,7 @@ def test_crops(mode: str, sizes: tuple[int, int], known: bool) -> None:
 @pytest.mark.parametrize("size", [1, 3, 8])
 @pytest.mark.parametrize("symbolic", [True, False])
 def test_ngrams_are_not_repeated(size: int, symbolic: bool) -> None:
-    """An n-gram may be longer than the sequence."""
+    """Test n-grams that may be longer than the sequence."""
     tokens, scores = numpy.array([[1, 2, 3, 1, 2], [4, 4, 4, 4, 4]]), _floats(2, 6)
     given = {"i": tokens, "s": scores}
     Compared(one_node("NGramRepeatBlock", given, domain=_DOMAIN, symbolic=symbolic, ngram_size=size))(tokens, scores)
@@ -109,6 +109,6 @@ def test_slices_of_inputs() -> None:
 def _experimental(op: str, inputs: dict[str, Any], constants: Any = (), **attributes: Any) -> Compared:
     model = with_constants(one_node(op, inputs, opset=9, symbolic=False, **attributes), dict(constants))
     model.ir_version = 5
-    # onnx knows no schema of the operator: the model has to say what the result is.
+    # onnx has no schema for the operator, so the model has to declare the type of its result.
     model.graph.output[0].CopyFrom(onnx.helper.make_tensor_value_info("out0", onnx.TensorProto.FLOAT, None))
     return Compared(model)

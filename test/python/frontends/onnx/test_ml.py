@@ -31,7 +31,7 @@ def model_of(op: str, x: Any, outputs: int = 1, version: int = 1, inputs: int = 
 
 
 def compare(op: str, x: Any, outputs: int = 1, version: int = 1, **attributes: Any) -> None:
-    """With some and with one of the rows, from one compilation."""
+    """Compare for several rows and for one row, from one compilation."""
     compared = Compared(model_of(op, x, outputs, version, **attributes), rtol=1e-4)
     compared(x)
     compared(x[:1])
@@ -99,7 +99,7 @@ def test_labels(x: Any, attributes: dict[str, Any]) -> None:
 
 
 def test_labels_by_tensors() -> None:
-    """Of two equal keys the last one counts."""
+    """Look up labels. The last of two equal keys wins."""
     keys, values, default = (
         helper.make_tensor(name, onnx.TensorProto.INT16, [len(held)], held)
         for name, held in (("k", [5, 3, 5]), ("v", [1, 2, 3]), ("d", [-9]))
@@ -127,7 +127,7 @@ KEYS: dict[str, Any] = {
 
 @pytest.mark.parametrize("name", KEYS)
 def test_labels_of_many_keys(name: str) -> None:
-    """All keys, numbers next to them, and both zeros."""
+    """Look up all keys, neighbours of keys, and both zeros."""
     keys = numpy.random.default_rng(4).permutation(KEYS[name])
     kind = "floats" if keys.dtype.kind == "f" else "int64s"
     values = {"values_int64s": numpy.arange(len(keys)).tolist(), "default_int64": -5}
@@ -138,7 +138,7 @@ def test_labels_of_many_keys(name: str) -> None:
 
 
 def test_labels_take_as_long_in_any_order() -> None:
-    """No branch depends on the elements."""
+    """Check that no branch depends on the elements."""
     in_order = numpy.sort(_MANY.integers(0, 1000, 100_000)) * 12345
     keys = {"keys_int64s": (numpy.arange(1000) * 12345).tolist(), "values_int64s": list(range(1000))}
     main = rx.compile(rx.from_onnx(model_of("LabelEncoder", in_order, version=2, **keys)))["main"]
@@ -155,7 +155,7 @@ def test_labels_take_as_long_in_any_order() -> None:
 
 
 def test_labels_of_known_elements() -> None:
-    """What is known is looked up while importing, or by the program: the same."""
+    """Look up known labels while importing, with the same results as in the program."""
     given = {"keys_int64s": [7, -2, 4], "values_floats": [0.5, 1.5, 2.5]}
     known = numpy_helper.from_array(numpy.int64([4, 4, 9, -2]), "x")
     lookup = helper.make_node("LabelEncoder", ["x"], ["y"], domain="ai.onnx.ml", **given)
@@ -223,7 +223,7 @@ def test_support_vectors_of_classes(counts: list[int], transform: str) -> None:
 
 
 def machine(counts: list[int], **attributes: Any) -> dict[str, Any]:
-    """Attributes of an SVMClassifier with probabilities."""
+    """Return attributes of an SVMClassifier with probabilities."""
     classes, vectors = len(counts), sum(counts)
     pairs = classes * (classes - 1) // 2
     return {
@@ -238,14 +238,15 @@ def machine(counts: list[int], **attributes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("transform", ["NONE", "PROBIT"])
 def test_probabilities_of_support_vectors(counts: list[int], transform: str) -> None:
     given = machine(counts, post_transform=transform)
-    if transform == "PROBIT":  # of what is almost 0 or 1 the last bit decides between 5 and infinity
+    if transform == "PROBIT":  # the last bit of a number near 0 or 1 decides between 5 and infinity
         given |= {"prob_a": [-0.5] * len(given["rho"])}
     compare("SVMClassifier", 2 * real(50, 2), 2, **given)
 
 
 @pytest.mark.parametrize("steepness", [-0.02, -1e4, 50.0])
 def test_probabilities_that_are_alike_or_sure(steepness: float) -> None:
-    """Alike ones end the iteration before its first turn; sure ones are kept off 0 and 1."""
+    """Cover equal probabilities, which end the iteration before its first step, and probabilities clamped away from 0
+    and 1."""
     for counts in ([2, 2], [1, 1, 1]):
         given = machine(counts)
         compare("SVMClassifier", real(40, 2), 2, **given | {"prob_a": [steepness] * len(given["rho"])})
@@ -319,7 +320,7 @@ def test_regression(aggregate: str) -> None:
 @pytest.mark.parametrize("mode", ["LEQ", "NEQ", "GT"])
 @pytest.mark.parametrize("features", [4, 700])
 def test_blocks_of_rows_and_rows_that_are_left(mode: str, features: int) -> None:
-    """More trees than go down at once, each with a target of its own; trees of one leaf; unlike depths."""
+    """Test more trees than are descended at once, with different targets, with one leaf, and with different depths."""
     forest = {**trees(11, 4, features, [f"BRANCH_{mode}"], True), **voters(11, 4, [0], "target")}
     forest["target_ids"] = [tree % 3 for tree in forest["target_treeids"]]
     cut = [place for place in range(31, 62) if place - 31 in (1, 2)]  # the second tree ends after a step
@@ -337,7 +338,7 @@ def test_trees_of_doubles(mode: str) -> None:
 
 
 def test_trees_become_one_kernel() -> None:
-    """Not a step of all rows and trees at once for each level."""
+    """Check that trees become one kernel, instead of one step of all rows and trees for each level."""
     forest = {**trees(3, 3, 4, ["BRANCH_LEQ"], False), **voters(3, 3, [0], "target")}
     module = rx.from_onnx(model_of("TreeEnsembleRegressor", data(9, 4), n_targets=1, **forest))
     assert "relax.gather_elements" not in str(module) and str(module).count("relax.call_tir") == 1
@@ -362,7 +363,8 @@ def test_data_of_trees_are_rows() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("mode", "targets"), [("LEQ", [0]), ("NEQ", [0, 1, 2])])
 def test_trees_on_a_device(mode: str, targets: list[int]) -> None:
-    """Rows alone, adjacent rows and those that are left, on the emulator, which finds races and wrong addresses."""
+    """Run single rows, groups of adjacent rows and remainders on the emulator, which finds races and wrong
+    addresses."""
     given = {**trees(5, 3, 4, ["BRANCH_" + mode], missing=True), **voters(5, 3, targets, "target")}
     model = model_of("TreeEnsembleRegressor", data(1, 4), n_targets=3, **given)
     on_cpu, on_device = (rx.compile(rx.from_onnx(model), target) for target in ("llvm", "cuda"))
@@ -403,7 +405,7 @@ def test_classification_by_votes_for_one_of_two(negative: bool, voted: int, tran
 
 
 def test_classification_by_votes_for_both_of_two() -> None:
-    """The label is that of the larger score, as ONNX says; onnxruntime takes the second where its score is positive."""
+    """Choose the label with the larger score like ONNX; onnxruntime takes the second one if its score is positive."""
     forest = {**trees(2, 2, 3, ["BRANCH_LEQ"], False), **voters(2, 2, [0, 1], "class", negative=False)}
     compared = Compared(model_of("TreeEnsembleClassifier", data(1, 3), 2, classlabels_int64s=[7, 5], **forest))
     labels, scores = compared(data(9, 3), outputs=[1])
@@ -412,7 +414,7 @@ def test_classification_by_votes_for_both_of_two() -> None:
 
 @pytest.mark.parametrize("transform", [0, 1, 2])
 def test_ensemble_of_numbered_modes(transform: int) -> None:
-    """Members of sets, among them an empty one, next to a comparison; missing values go one way or the other."""
+    """Test sets, also an empty one, next to comparisons, with missing values in either branch."""
     made = {
         name: helper.make_tensor(name, kind, [len(held)], held)
         for name, kind, held in (
@@ -445,9 +447,9 @@ def test_refusals() -> None:
     )
     assert "before the first one" in refusal("TreeEnsembleRegressor", x, **{**forest, "nodes_featureids": [-1] * 3})
     circle = {**forest, "nodes_truenodeids": [0] * 3}
-    assert "in a circle" in refusal("TreeEnsembleRegressor", x, **circle)
+    assert "form a cycle" in refusal("TreeEnsembleRegressor", x, **circle)
     lost = {**forest, "nodes_truenodeids": [77] * 3}
-    assert "a child that is not there" in refusal("TreeEnsembleRegressor", x, **lost)
+    assert "a child that does not exist" in refusal("TreeEnsembleRegressor", x, **lost)
     assert "2 labels for 3 columns" in refusal("ZipMap", x, classlabels_strings=["a", "b"])
     assert "only tensors can be passed" in refusal("DictVectorizer", x, string_vocabulary=["a"])
     assert "2 values for 3 features" in refusal("Scaler", x, offset=[1.0, 2.0], scale=[1.0])

@@ -16,7 +16,7 @@ _EVERY = 12
 
 
 def _sample() -> list[Case]:
-    """The same cases whatever is listed, without those that are."""
+    """Return every n-th case of the suite without the listed failures. The list does not change the selection."""
     listed = known_failures.read()
     return [case for case in list(node_suite.cases(all=True))[::_EVERY] if case.name not in listed]
 

@@ -64,7 +64,7 @@ def test_batch_normalization_of_each_place() -> None:
 @pytest.mark.parametrize("opset, outputs", [(6, 5), (9, 5), (14, 3)])
 @pytest.mark.parametrize("momentum", [0.7, None])
 def test_batch_normalization_in_training(opset: int, outputs: int, momentum: float | None) -> None:
-    """Of the old mean and variance a share of `momentum` stays, 0.9 by default."""
+    """Keep a share of `momentum` of the old mean and variance, 0.9 by default."""
     inputs = _batch_norm(4, 3, 5)
     attributes: dict[str, Any] = {"training_mode": 1} if opset >= 14 else {}
     attributes |= {} if momentum is None else {"momentum": momentum}
@@ -122,7 +122,7 @@ def test_wide_scales_of_narrow_data() -> None:
 @pytest.mark.parametrize("channels", [6, "c", None], ids=["static", "symbolic", "unknown"])
 @pytest.mark.parametrize("is_known", [True, False], ids=["parameters known", "parameters symbolic"])
 def test_group_normalization(opset: int, channels: Any, is_known: bool) -> None:
-    """At first scales and biases were those of groups."""
+    """Normalize groups. Before opset 21 scales and biases belong to groups."""
     count = 3 if opset < 21 else 6
     x, scale, bias = _floats(2, 6, 5), _floats(count, seed=1), _floats(count, seed=2)
     model = one_node("GroupNormalization", {"x": x, "s": scale, "b": bias}, opset=opset, num_groups=3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What docs/onnx.md shows runs, in its order."""
+"""Python blocks of docs/onnx.md, run in their order."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Each operator that onnxruntime has a kernel for and the import no converter stands in docs/onnx.md."""
+"""docs/onnx.md lists each operator that onnxruntime has a kernel for and the import does not support."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models as onnxruntime's optimizer and quantizers leave them, against onnxruntime."""
+"""Output of onnxruntime's optimizer and quantizers, against onnxruntime."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SEVEN_BITS = True
 
 
 def _model(text: str, shapes: dict[str, tuple[int, ...]]) -> Any:
-    """A model in ONNX's text with random constants."""
+    """Return a model in ONNX's text with random constants."""
     model = parser.parse_model(f'<ir_version: 10, opset_import: ["" : 21]>\n{text}')
     model.graph.initializer.extend(
         onnx.numpy_helper.from_array((0.4 * _RANDOM.normal(size=shape)).astype("float32"), name)
@@ -176,7 +176,7 @@ def test_optimized_words(tmp_path: Path) -> None:
 
 
 def test_optimized_after_dynamic_quantization(tmp_path: Path) -> None:
-    """Where quantizing and multiplying become one."""
+    """Import an optimized model in which quantization and product are one operator."""
     source, target = tmp_path / "m.onnx", tmp_path / "q.onnx"
     onnx.save(_words(), source)
     quantization.quantize_dynamic(source, target, reduce_range=_SEVEN_BITS)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Graphs whose nodes are not in order: of the model, in branches, loops and functions."""
+"""Graphs with nodes out of order: in the model, in branches, loops and functions."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ twice (v) => (w) { m = Neg (v)  n = Sub (v, m)  w = Add (n, m) w2 = Identity (w)
 
 
 def _turned(nodes: Any) -> None:
-    """Backwards, in the graphs inside of nodes as well."""
+    """Reverse nodes, in nested graphs as well."""
     held = [onnx.NodeProto.FromString(each.SerializeToString()) for each in nodes]
     del nodes[:]
     nodes.extend(reversed(held))
@@ -53,7 +53,10 @@ def _turned(nodes: Any) -> None:
 
 
 def test_graphs_written_backwards() -> None:
-    """They become what they become in order. A branch and the graph around it may make tensors of one name, as `t`."""
+    """Import nodes in reverse order with the same result.
+
+    A branch and the surrounding graph may use one tensor name, such as `t`.
+    """
     model = parser.parse_model(_NESTED)
     expected = str(rx.from_onnx(model))
     _turned(model.graph.node)
@@ -91,7 +94,7 @@ def test_nodes_in_order_stay() -> None:
 
 
 def test_only_what_must_moves() -> None:
-    """To the front of the first that needs it."""
+    """Move a node only if necessary, to the place before its first user."""
     first, second, third, last = _chain(4)
     assert in_order([first, third, last, second]) == [first, second, third, last]
     free = helper.make_node("Neg", ["x"], ["late"])

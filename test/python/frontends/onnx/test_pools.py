@@ -59,7 +59,7 @@ def test_windows_over_the_end(op: str) -> None:
 @pytest.mark.parametrize("op", ("MaxPool", "LpPool"))
 @pytest.mark.parametrize("taps, stride, pads", [(2, 3, (0, 0)), (3, 3, (1, 2)), (2, 4, (1, 1)), (3, 2, (2, 1))])
 def test_no_window_starts_behind_the_data(op: str, taps: int, stride: int, pads: tuple[int, int]) -> None:
-    """Whatever the size is, which is dynamic."""
+    """Pool data of any dynamic size."""
     settings: dict[str, Any] = {"kernel_shape": [taps], "strides": [stride], "pads": list(pads), "ceil_mode": 1}
     main = rx.compile(rx.from_onnx(one_node(op, {"x": real(1, 1, 5)}, opset=22, **settings)))["main"]
     fold, padding = (numpy.max, -numpy.inf) if op == "MaxPool" else (numpy.linalg.norm, 0)
@@ -95,7 +95,7 @@ def test_places_of_maxima_of_any_sizes(settings: dict[str, Any]) -> None:
 
 
 def test_places_of_maxima_of_any_sizes_are_little_code() -> None:
-    """Each tap is a slice with fixed bounds, and of the same sizes: nothing is compared at run time."""
+    """Check that each tap is a slice of fixed bounds and equal sizes, without comparisons at run time."""
     node = "y, i = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)"
     heads = (
         '<ir_version: 8, opset_import: ["" : 17]> g (float[n, c, h, w] x) => (float[a, b, d, e] y, int64[a, b, d, e] i)'
@@ -177,7 +177,7 @@ def test_windows_larger_than_the_data(op: str) -> None:
 @pytest.mark.parametrize("op, fold", list(zip(_POOLS, (numpy.max, numpy.mean, numpy.linalg.norm), strict=True)))
 @pytest.mark.parametrize("mode", ["SAME_UPPER", "SAME_LOWER"])
 def test_strides_larger_than_the_window_need_no_padding(op: str, fold: Any, mode: str) -> None:
-    """Of `auto_pad`; the formula gives less than none, as for 8 elements and windows of 2 every 4."""
+    """Clip the padding of `auto_pad` at zero: the formula is negative for 8 elements and windows of 2 every 4."""
     settings: dict[str, Any] = {"auto_pad": mode, "kernel_shape": [2], "strides": [4]}
     main = rx.compile(rx.from_onnx(one_node(op, {"x": real(1, 1, 5)}, opset=22, **settings)))["main"]
     for size in (3, 4, 5, 6, 8, 9):
@@ -190,7 +190,7 @@ def test_strides_larger_than_the_window_need_no_padding(op: str, fold: Any, mode
 
 
 def test_refusals() -> None:
-    with pytest.raises(rx.RelaxError, match="over 1, 2 and 3 dimensions, not over 4"):
+    with pytest.raises(rx.RelaxError, match="over 1, 2 or 3 dimensions, not over 4"):
         rx.from_onnx(one_node("MaxPool", {"x": real(1, 1, 2, 2, 2, 2)}, kernel_shape=[1, 1, 1, 1]))
     with pytest.raises(rx.RelaxError, match="has 1 entries for 2 dimensions"):
         rx.from_onnx(one_node("MaxPool", {"x": real(1, 1, 2, 2)}, kernel_shape=[1]))

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What converters and evaluators of users raise is reported with its place, models that break rules as such; this
-project's own are reported as its bugs: all in one RelaxError."""
+"""Errors in converters and evaluators of users, in models and in this project.
+
+A user's exception is reported with its place, a broken rule as an error of the model, and this project's exception as
+its bug: all in one RelaxError.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ import relax_mlir as rx
 def _break(
     monkeypatch: pytest.MonkeyPatch, op: str, raised: type[BaseException] = KeyError, *, is_ours: bool = True
 ) -> None:
-    """The operator's converter, this project's or a user's, raises what it does not mean to."""
+    """Let the operator's converter, this project's or a user's, raise an unexpected exception."""
 
     def broken(node: Any) -> Any:
         raise raised("surprise")
@@ -35,7 +38,7 @@ def _break(
 
 
 def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where nothing is wrong with the node it is reported as what it is, a bug; the traceback can be reached."""
+    """Report a bug for a valid node, next to other problems. Its traceback stays available."""
     _break(monkeypatch, "Abs")
     with pytest.raises(rx.RelaxError, match=r"2 nodes of the model") as caught:
         rx.from_onnx(model([node("Abs", "x", "a"), node("Unheard", "x", "b")], outputs=["a", "b"]))
@@ -46,7 +49,7 @@ def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.Monke
 
 @pytest.mark.parametrize("raised", [TypeError, AssertionError, RuntimeError, ZeroDivisionError, NotImplementedError])
 def test_a_bug_is_never_the_model_s_fault(raised: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is raised, and also where ONNX would refuse the node."""
+    """Report any exception, even if ONNX would refuse the node."""
     _break(monkeypatch, "MatMul", raised)
     text = message(model([node("MatMul", "x x")]))
     assert "MatMul" in text
@@ -61,7 +64,7 @@ def test_memory_that_is_not_there_is_no_bug(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_bug_in_an_operator_with_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What its graphs use of the graph around is known to ONNX's checks, too."""
+    """Check a node whose graphs use names of the surrounding graph, which ONNX's checks know, too."""
     _break(monkeypatch, "If")
     branches = [
         helper.make_graph([node(op, "x", op)], op, [], [helper.make_empty_tensor_value_info(op)])
@@ -73,7 +76,7 @@ def test_a_bug_in_an_operator_with_graphs(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_what_a_users_converter_raises(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not this project's bug: the converter and its line."""
+    """Report the user's converter and its line instead of a bug of this project."""
     _break(monkeypatch, "Abs", is_ours=False)
     with pytest.raises(rx.RelaxError) as caught:
         rx.from_onnx(model([node("Abs", "x", "a"), node("Unheard", "x", "b")], outputs=["a", "b"]))
@@ -94,7 +97,7 @@ def test_what_operators_say_in_a_users_converter(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("raised", [IndexError, TypeError, ValueError])
 def test_a_bug_of_an_evaluation(raised: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
-    """It does not hide behind the operation, which would compute the elements in each call."""
+    """Report the bug instead of leaving the operation in the program, which would compute the elements in each call."""
 
     def broken(call: Any, x: Any) -> Any:
         raise raised("surprise")
@@ -121,7 +124,7 @@ def test_random_numbers_that_cannot_be_drawn(op: str, attributes: dict[str, Any]
 
 
 def test_operators_that_refuse_their_operands() -> None:
-    """What a node becomes does not say what was asked: the node's own inputs do."""
+    """Show the node's own inputs, since the operators of its expansion do not show what the model contains."""
     names = {"a": (2, 4), "sa": (), "za": (), "b": (5, 3), "sb": (), "zb": ()}
     floats = {"sa", "sb"}
     infos = [tensor_info(each, shape, 1 if each in floats else TensorProto.UINT8) for each, shape in names.items()]

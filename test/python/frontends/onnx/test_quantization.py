@@ -65,7 +65,7 @@ def test_scales_of_half_precision(opset: int) -> None:
 
 @pytest.mark.parametrize("count", [4, 1])
 def test_scales_of_half_precision_along_an_axis(count: int) -> None:
-    """Or of one element, which is for all of the data."""
+    """Quantize along an axis, or with one element for all of the data."""
     inputs = {
         "x": (rng.normal(size=(3, 4, 5)) * 20).astype("float16"),
         "s": scale(count).astype("float16"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random numbers are others in each call, and the same in each program; windows are functions of other operators."""
+"""Random numbers: different in each call, and equal in each program. Windows are functions of other operators."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_each_call_draws_anew_and_each_program_the_same(op: str) -> None:
 
 @pytest.mark.parametrize("op", [op for op, model in _DRAWN.items() if model.graph.input])
 def test_sizes_that_only_the_data_tell(op: str) -> None:
-    """What is drawn has the shape of what was found by NonZero."""
+    """Draw numbers in the shape of a tensor with a size from NonZero."""
     node = _DRAWN[op].graph.node[0]
     model = onnx.ModelProto()
     model.CopyFrom(_DRAWN[op])

@@ -115,7 +115,7 @@ def test_without_an_initial_state_the_batch_may_be_symbolic() -> None:
 def test_unknown_activations_are_refused() -> None:
     inputs = _inputs("RNN", 3, 2, 1, "")
     model = one_node("RNN", inputs, hidden_size=4, symbolic=False, activations=["Wave"])
-    with pytest.raises(rx.RelaxError, match="'Wave' is no activation function"):
+    with pytest.raises(rx.RelaxError, match="'Wave' is not an activation function"):
         rx.from_onnx(model)
 
 

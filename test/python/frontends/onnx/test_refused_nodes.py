@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Single nodes that are refused at import: each guard of a converter with its message."""
+"""Single nodes that the import refuses: each guard of a converter with its message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _VERSIONS = {"": 24, MICROSOFT: 1, ML: 3}
 
 
 class Ints(NamedTuple):
-    """An input of integers, where a tuple is one of floats, and an array is a constant."""
+    """Input of integers. A tuple is an input of floats, and an array is a constant."""
 
     shape: tuple[Any, ...]
 
@@ -55,8 +55,8 @@ REFUSED: list[tuple[str, str, list[Any], dict[str, Any], str]] = [
     ("RoiAlign", "", [(1, 1, 4, 4), (1, 4), Ints((1,))], {"spatial_scale": 0.0}, "'spatial_scale' must be positive"),
     ("SplitToSequence", "", [()], {}, "axis 0 is out of range for 0 dimensions"),
     ("STFT", "", [(), Ints(())], {}, "the signal must be"),
-    ("DFT", "", [()], {}, "the last dimension must hold real parts"),
-    ("LpPool", "", [(1, 1, 4)], {"kernel_shape": [2], "p": 0}, "attribute 'p' is 0"),
+    ("DFT", "", [()], {}, "the last dimension must be the real part"),
+    ("LpPool", "", [(1, 1, 4)], {"kernel_shape": [2], "p": 0}, "attribute 'p' must not be 0"),
     ("OneHot", "", [(3,), Ints((2,)), (2,)], {}, "the number of classes, must be one number"),
     ("Trilu", "", [(), Ints(())], {}, "a matrix has 2 dimensions at least, not 0"),
     ("LayerNormalization", "", [(), (4,)], {}, "axis -1 is out of range for 0 dimensions"),
@@ -71,8 +71,8 @@ REFUSED: list[tuple[str, str, list[Any], dict[str, Any], str]] = [
         "RotaryEmbedding", "", [(1, 2, 3, 4), (9, 3), (9, 3), Ints((1, 3))], {"rotary_embedding_dim": 6},
         "6 of 4 elements cannot be rotated in pairs",
     ),
-    ("RotaryEmbedding", "", [(5,), (2, 3, 2), (2, 3, 2)], {}, "takes data of 3 or 4 dimensions, not 1"),
-    ("RotaryEmbedding", "", [(1, 2, 3, 4), (3, 2), (3, 2)], {}, "caches that give 3 for its positions"),
+    ("RotaryEmbedding", "", [(5,), (2, 3, 2), (2, 3, 2)], {}, "takes data of 3 or 4 dimensions, got 1"),
+    ("RotaryEmbedding", "", [(1, 2, 3, 4), (3, 2), (3, 2)], {}, "caches of 3 dimensions for its positions"),
     ("RotaryEmbedding", "", [(1, 2, 3, "n"), (9, 3), (9, 3), Ints((1, 3))], {}, "the size of a head must be known"),
     ("Resize", "", [(1, 1, 4, 4), None, None, numpy.array([1, 1, 2, 2])],
      {"coordinate_transformation_mode": "tf_crop_and_resize"}, "needs input 'roi' with a start and an end for each"),
@@ -93,7 +93,7 @@ REFUSED: list[tuple[str, str, list[Any], dict[str, Any], str]] = [
     ("STFT", "", [(1, 8), numpy.array(0), None, numpy.array(4)], {}, "step and length of frames must be positive"),
     ("STFT", "", [(1, 8), _ONE, None, numpy.array(0)], {}, "step and length of frames must be positive"),
     ("STFT", "", [(1, 8), _ONE, None, numpy.array(9)], {}, "and within the signal"),
-    ("DFT", "", [(2, 8, 3)], {}, "the last dimension must hold real parts (size 1), or real and imaginary ones"),
+    ("DFT", "", [(2, 8, 3)], {}, "the last dimension must be the real part (size 1), or real and imaginary part"),
     ("DFT", "", [(2, 8, 2), None, numpy.array(2)], {}, "axis 2 must be one of the 2 in front of the last one"),
     ("DFT", "", [(2, 8, 2), None, numpy.array(-4)], {}, "axis -4 is out of range for 3 dimensions"),
     ("DFT", "", [(2, 8, 2), None, numpy.array(3)], {}, "axis 3 is out of range for 3 dimensions"),
@@ -101,7 +101,7 @@ REFUSED: list[tuple[str, str, list[Any], dict[str, Any], str]] = [
                              numpy.array(40, "float32")], {"output_datatype": 7}, "the weights must be floats"),
     ("RoiAlign", "", [(1, 1, 4, 4), (1, 4), Ints((1,))], {"mode": "sum"}, "mode' must be avg or max, got 'sum'"),
     ("Col2Im", "", [(4, 4), numpy.array([2, 2]), numpy.array([1, 1])], {}, "the columns must be 3-D"),
-    ("DeformConv", "", [(1, 1, "n", 3), (1, 1, 2, 2), (1, 8, 2, 2)], {}, "whose sizes are known before the model runs"),
+    ("DeformConv", "", [(1, 1, "n", 3), (1, 1, 2, 2), (1, 8, 2, 2)], {}, "must be 4-D and of known sizes"),
     ("ConcatFromSequence", "", [(2,)], {"axis": 0}, "input #0 is not a sequence"),
     ("SequenceAt", "", [(2,), numpy.array(0)], {}, "input #0 is not a sequence"),
     ("MultiHeadAttention", MICROSOFT, [(2, 3, 8)] * 3 + [None, numpy.zeros((2, 3, 4, 5, 1), "int32")],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inputs of ranks and sizes that a node cannot have: reported by the input's name in ONNX and in the model."""
+"""Inputs with impossible ranks and sizes: errors with the input's name in ONNX and in the model."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ LOOPS = {
         [node("Identity", "c", "c2"), node("Unsqueeze", "s axes", "s2")], ()),
     "state 'x' goes into its body as f32 [4] and comes out as i64 [4]": (
         [node("Identity", "c", "c2"), node("Cast", "s", "s2", to=INT64)], ()),
-    "the condition that its body gives must be a scalar, it is i1 [4]": (
+    "the condition that its body gives must be a scalar, got i1 [4]": (
         [node("Greater", "s s", "c2"), node("Identity", "s", "s2")], ()),
-    "the number of turns must be a scalar, it is i64 [2]": (
+    "the trip count must be a scalar, got i64 [2]": (
         [node("Identity", "c", "c2"), node("Identity", "s", "s2")], (2,)),
 }  # fmt: skip
 

@@ -65,7 +65,7 @@ def test_lengths_of_parts_at_run_time() -> None:
 @draws(30)
 @given(size=st.integers(0, 9), length=st.integers(1, 4))
 def test_parts_of_one_length(size: int, length: int) -> None:
-    """How many there are is dynamic."""
+    """Split into parts of one length, with a dynamic number of parts."""
     x = numpy.arange(2 * size, dtype="float32").reshape(2, size)
     parts = plain(_splitter()(x, integer(length)))
     same(parts, [x[:, begin : begin + length] for begin in range(0, size, length)])
@@ -131,7 +131,7 @@ def test_a_loop_without_turns_makes_an_empty_sequence() -> None:
 
 
 def test_a_sequence_that_begins_with_others() -> None:
-    """Of another rank too: what a loop appends is of one rank."""
+    """Append to a sequence that has tensors of another rank. A loop appends tensors of one rank."""
     text = """(int64 n, seq(float[]) xs, float[k] x) => (seq(float[]) all, float[p] first) {
         go = Constant <value = bool {1}> ()
         all = Loop (n, go, xs) <body = b (int64 i, bool c, seq(float[]) h) => (bool d, seq(float[]) g) {
@@ -193,7 +193,7 @@ def test_erasing_from_nothing() -> None:
 
 
 def test_constants_that_a_loop_and_others_use() -> None:
-    """What a turn makes of a constant is not seen behind it."""
+    """Check that a change of a constant in an iteration is invisible after the loop."""
     compared = Compared("""(int64 length) => (seq(float[n]) sums, float[4] y, seq(float[m]) none)
     <float[4] c = {1, 2, 3, 4}, float[1] one = {1}> {
         parts = SplitToSequence <axis = 0> (c, length)
@@ -253,11 +253,11 @@ def test_what_cannot_be_decided_at_run_time() -> None:
             else_branch = b () => (seq(float[]) s) { s = SequenceConstruct (x) }
         >
     }"""
-    assert "of tensors of several ranks (0, 2)" in refused(text, xs=[(3,), (2, 2), ()])
+    assert "needs tensors of one rank, got ranks 0, 2" in refused(text, xs=[(3,), (2, 2), ()])
     tensor = text.replace("SequenceConstruct (x)", "Identity (x)")
-    assert "only the run decides between a sequence of 2 and a tensor" in refused(tensor, xs=[(3,), (3,)])
+    assert "cannot choose between a sequence of 2 and a tensor" in refused(tensor, xs=[(3,), (3,)])
     ints = text.replace("seq(float[]) xs", "seq(int64[]) xs")
-    assert "only the run decides between sequences of i64 and of f32" in refused(ints, xs=[(3,), (3,)])
+    assert "cannot choose between sequences of i64 and of f32" in refused(ints, xs=[(3,), (3,)])
 
 
 def test_element_types() -> None:
@@ -286,7 +286,7 @@ def test_what_is_refused_of_sequences_of_unknown_length() -> None:
         parts = SplitToSequence <axis = 0> (x, length)
         ys = SequenceInsert (parts, y)
     }"""
-    assert "has tensors of one rank and type: 1-D f32 here, 2-D f32 there" in refused(text)
+    assert "needs tensors of one rank and type, got 1-D f32 and 2-D f32" in refused(text)
 
 
 # ---- optionals ----
@@ -325,7 +325,7 @@ def test_an_empty_optional_is_not_opened_at_run_time() -> None:
         y = OptionalGetElement (some)
     }""")
     same(plain(main(truth(True), floats(3))), floats(3))
-    with pytest.raises(AssertionError, match='"y": OptionalGetElement: the optional holds nothing'):
+    with pytest.raises(AssertionError, match='"y": OptionalGetElement: the optional is empty'):
         main(truth(False), floats(3))
 
 

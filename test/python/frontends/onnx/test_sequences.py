@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sequences and optionals that callers pass and get."""
+"""Sequences and optionals as arguments and results."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def test_arguments_are_given_back() -> None:
 
 
 def test_shapes_of_sequences() -> None:
-    assert "input 'xs' is a sequence: tell how many tensors it has, by their shapes (shapes={'xs': [" in refused(_JOIN)
+    assert "input 'xs' is a sequence: state how many tensors it has, by their shapes (shapes={'xs': [" in refused(_JOIN)
     expected = "shapes: input 'xs' is a sequence: expected a list of shapes, as [(2, 3), (None, 3)], got"
     for wrong in (3, (3, 3), None, "xs", [3]):
         assert expected in refused(_JOIN, xs=wrong)
@@ -104,9 +104,9 @@ def test_shapes_of_sequences() -> None:
     assert "input 'xs' has no shape" in refused(unranked, xs=[None])
     assert plain(compiled(unranked, xs=[(2,), (2, 3)])([floats(2), floats(2, 3)])) == 2
     nested = "(seq(seq(float[n])) xs) => (int64 n) { n = SequenceLength (xs) }"
-    assert "input 'xs' holds values of kind sequence" in refused(nested, xs=[(2,)])
+    assert "input 'xs' contains values of kind sequence" in refused(nested, xs=[(2,)])
     texts = "(seq(string) xs) => (int64 n) { n = SequenceLength (xs) }"
-    assert "input 'xs' holds strings, which no program can be passed" in refused(texts, xs=[(2,)])
+    assert "input 'xs' contains strings, which programs do not take" in refused(texts, xs=[(2,)])
 
 
 # ---- optionals ----
@@ -131,14 +131,14 @@ def test_optionals_are_what_they_hold() -> None:
 
 def test_optionals_must_be_declared() -> None:
     message = refused(_CHOICE)
-    assert "input 'x' is an optional: tell whether it is passed, by its shape or None (shapes={'x': None}" in message
+    assert "input 'x' is an optional: state whether it is passed, by its shape or None (shapes={'x': None}" in message
     assert "shapes: input 'x' has 1 dimension, got (2, 3)" in refused(_CHOICE, x=(2, 3))
     listed = _CHOICE.replace("float[n]", "seq(float[n])")
     assert "expected a list of shapes" in refused(listed, x=(2, 3))
     _, y = compiled(listed, x=[(2,), (None,)])([floats(2), floats(5)])
     same(plain(y), [floats(2), floats(5)])
     text = "(optional(float[n]) x) => (float[n] y) { y = OptionalGetElement (x) }"
-    assert "the optional holds nothing" in refused(text, x=None)
+    assert "the optional is empty" in refused(text, x=None)
 
 
 # ---- ONNX's interface for backends ----

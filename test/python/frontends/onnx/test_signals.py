@@ -54,7 +54,7 @@ def test_mel_weights_of_the_run(known: tuple[str, ...]) -> None:
 
 
 def compare(op: str, constants: dict[str, Any], x: Any, opset: int = 17, **attributes: Any) -> None:
-    """Lengths as the model has them, and again as dimensions that are dynamic, at two sizes."""
+    """Compare with lengths of the model, and with dynamic dimensions at two sizes."""
     model = one_node(op, {"x": x, **constants}, opset=opset, symbolic=False, **attributes)
     model = with_constants(model, {name: value for name, value in constants.items() if value is not None})
     Compared(model, rtol=1e-3)(x)
@@ -98,7 +98,7 @@ def test_one_side_to_a_real_signal(length: int | None) -> None:
 
 
 def transform(x: Any, n: int, axis: int, kind: dict[str, int]) -> Any:
-    """What numpy gives, with the parts as the last dimension."""
+    """Return numpy's result, with the real and imaginary parts as the last dimension."""
     if kind.get("inverse"):
         return numpy.fft.irfft(x[..., 0] + 1j * x[..., 1], n=n, axis=axis)[..., None]
     if kind.get("onesided"):
@@ -132,7 +132,7 @@ def test_axis_of_the_run(sizes: tuple[int | None, ...], kind: dict[str, int]) ->
     "length, inverse", [(2, 1), (5, 0), (8, 1), (12, 0), (13, 1), (27, 0), (30, 1), (31, 0), (2100, 0)]
 )
 def test_lengths_of_all_factors(length: int, inverse: int) -> None:
-    """In stages where they are short or too long for a table; a large prime keeps its table."""
+    """Transform lengths in stages if they are short or too long for a table. A large prime keeps its table."""
     x = real(2, length, 2)
     model = one_node("DFT", {"x": x}, opset=17, symbolic=False, axis=1, inverse=inverse)
     (found,) = rx.OnnxBackend.prepare(model).run([x])
@@ -161,7 +161,7 @@ def test_frames() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(rx.RelaxError, match="must hold real parts"):
+    with pytest.raises(rx.RelaxError, match="must be the real part"):
         rx.from_onnx(one_node("DFT", {"x": real(2, 9, 3)}, opset=17, symbolic=False))
     with pytest.raises(rx.RelaxError, match="axis 2 must be one of the 2 in front"):
         rx.from_onnx(one_node("DFT", {"x": real(2, 9, 2)}, opset=17, symbolic=False, axis=2))
@@ -174,7 +174,8 @@ def test_refusals() -> None:
 
 
 def test_butterflies_turn_by_their_sign() -> None:
-    """Each factor alone, fours in two stages, and factors together, there and back, of numbers that are known."""
+    """Transform lengths of one factor, of fours in two stages, and of several factors, in both directions, on
+    constants."""
     cases = [(length, inverse) for length in (2, 3, 4, 5, 6, 8, 12) for inverse in (False, True)]
     pairs = [(real(3, length), real(3, length)) for length, _ in cases]
     module = rx.Module()

@@ -24,7 +24,7 @@ _SIZES = (0, 1, 2, 3, 6)
 
 
 def _model(cases: list[tuple[int, int, int]], size: Any, data: Any = None) -> onnx.ModelProto:
-    """A Slice for each case of begin, end and step, of the input x or of data that is constant."""
+    """Return a Slice for each case of begin, end and step, of the input x or of constant data."""
     numbers = {0, *itertools.chain(*cases)}
     names = {number: f"c{index}" for index, number in enumerate(sorted(numbers))}
     constants = [numpy_helper.from_array(numpy.array([number]), name) for number, name in names.items()]
@@ -56,7 +56,8 @@ def _expected(cases: list[tuple[int, int, int]], data: Any) -> list[Any]:
 
 
 def _is_open_upwards(case: tuple[int, int, int]) -> bool:
-    """Down to an end behind the data: nothing by the standard, which clamps it; all of it for onnxruntime."""
+    """Check for a slice down to an end beyond the data: empty by the standard, which clamps it, but complete in
+    onnxruntime."""
     return case[1] in (2**31 - 1, _MOST) and case[2] < 0
 
 
@@ -67,7 +68,7 @@ def _check(cases: list[tuple[int, int, int]], found: Any, expected: list[Any], s
 
 
 def _few(part: int, parts: int) -> list[tuple[int, int, int]]:
-    """Cases whose steps go both ways, all bounds among them over all parts."""
+    """Return the cases with steps in both directions. Over all parts they have all bounds."""
     return [case for index, case in enumerate(_CASES) if abs(case[2]) <= 2][part::parts]
 
 
@@ -79,7 +80,7 @@ def test_constant_bounds_of_static_sizes(size: int) -> None:
 
 @pytest.mark.slow
 def test_constant_bounds_of_symbolic_sizes() -> None:
-    """What is taken has a size that the import knows."""
+    """Slice with constant bounds: the import knows the size of the result."""
     cases = _few(3, 12)
     module = rx.from_onnx(_model(cases, "n"))
     assert "tensor<?xi64>" not in str(module).partition("return")[2]
@@ -91,7 +92,7 @@ def test_constant_bounds_of_symbolic_sizes() -> None:
 
 @pytest.mark.parametrize("size", _SIZES)
 def test_elements_that_are_known(size: int) -> None:
-    """As of shapes: the import computes them."""
+    """Slice known elements, such as shapes: the import computes them."""
     cases, data = _CASES[_SIZES.index(size) :: 23], numpy.arange(size)
     main = rx.compile(rx.from_onnx(_model(cases, 1, data)))["main"]
     _check(cases, main(numpy.zeros(1, "int64")), _expected(cases, data), size)

@@ -38,7 +38,7 @@ def model(nodes: Sequence[Any], x: Any, outputs: Sequence[str], constants: Seque
 
 
 def plain(value: Any) -> Any:
-    """onnxruntime's list of dictionaries as a tensor, a column for each label in the order of the words."""
+    """Return onnxruntime's list of dictionaries as a tensor with a column for each label, in the words' order."""
     if isinstance(value, list):
         return numpy.array([[row[word] for word in _WORDS[: len(row)]] for row in value], "float32")
     return value
@@ -102,7 +102,8 @@ def test_program_gives_places_and_the_manifest_the_strings(tmp_path: Any) -> Non
 
 
 def test_looked_up() -> None:
-    """String to number to string, by attributes and by tensors; what is unknown; one-hot."""
+    """Look up numbers of strings and strings of numbers, by attributes and by tensors, with unknown labels and one-hot
+    codes."""
     nodes = [
         classifier(3),
         node("LabelEncoder", ["label"], ["number"], _ML, keys_strings=["dog", "cat"], values_int64s=[7, 8]),
@@ -131,7 +132,7 @@ def test_looked_up_by_tensors() -> None:
 
 
 def test_first_version_of_the_encoder() -> None:
-    """Then a list of strings is both ways: places from 0 on."""
+    """Encode in both directions by a list of strings: positions count from 0."""
     nodes = [
         classifier(3),
         node("LabelEncoder", ["label"], ["number"], _ML, classes_strings=["dog", "cat"], default_int64=-4),
@@ -145,7 +146,7 @@ def test_first_version_of_the_encoder() -> None:
 
 
 def test_moved() -> None:
-    """Constants and labels, chosen, joined and given other shapes; nothing looks at the strings."""
+    """Choose, join and reshape constants and labels, without reading the strings."""
     nodes = [
         classifier(3),
         node("ArgMax", ["scores"], ["at"], axis=1, keepdims=0),
@@ -182,7 +183,7 @@ def test_constants_of_nodes() -> None:
 
 
 def test_chosen_by_branches() -> None:
-    """Each branch has strings of its own."""
+    """Choose between branches with strings of their own."""
 
     def branch(word: str) -> Any:
         constant = node("Constant", [], ["made"], value_strings=[word, "both"])
@@ -214,9 +215,9 @@ def test_n_grams_of_strings() -> None:
         ([node("LabelEncoder", ["x"], ["y"], _ML, keys_strings=["a"], values_int64s=[1])], "keys are strings, but"),
         ([classifier(3), node("LabelEncoder", ["label"], ["y"], _ML, keys_floats=[1.0], values_int64s=[1])],
          "keys are numbers, but"),
-        ([classifier(3), node("Neg", ["label"], ["y"])], "holds strings"),
-        ([classifier(3), node("Concat", ["label", "x"], ["y"], axis=0)], "next to numbers"),
-        ([classifier(3), node("Cast", ["label"], ["y"], to=1)], "no such number: could not convert"),
+        ([classifier(3), node("Neg", ["label"], ["y"])], "contains strings"),
+        ([classifier(3), node("Concat", ["label", "x"], ["y"], axis=0)], "together with numbers"),
+        ([classifier(3), node("Cast", ["label"], ["y"], to=1)], "is not a number of type f32: could not convert"),
         ([node("Cast", ["x"], ["y"], to=8)], "elements of type string cannot be compiled"),
     ],
 )  # fmt: skip
@@ -230,5 +231,5 @@ def test_refusal_of_what_callers_would_pass() -> None:
     encoder = node("LabelEncoder", ["x"], ["y"], _ML, keys_strings=["a"], values_int64s=[1])
     graph = helper.make_graph([encoder], "g", [given], [onnx.ValueInfoProto(name="y")])
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 21), helper.make_opsetid(_ML, 2)])
-    with pytest.raises(rx.RelaxError, match=r"input 'x' holds strings.*LabelEncoder.*extract_model"):
+    with pytest.raises(rx.RelaxError, match=r"input 'x' contains strings.*LabelEncoder.*extract_model"):
         rx.from_onnx(made)

@@ -34,7 +34,7 @@ def model(x: Any, **attributes: Any) -> Any:
 @pytest.mark.parametrize("mode", ["TF", "IDF", "TFIDF"])
 @pytest.mark.parametrize(("shortest", "longest", "skips"), [(1, 3, 0), (2, 3, 2), (1, 1, 4), (3, 3, 9)])
 def test_against_onnxruntime(mode: str, shortest: int, longest: int, skips: int) -> None:
-    """Batches and sequences of any size, shorter than n-grams, too."""
+    """Test batches and sequences of any size, also shorter than n-grams."""
     if IS_OLD and mode == "TFIDF" and skips:
         pytest.skip("this onnxruntime, the newest that Python 3.10 has, takes weights of other n-grams")
     lengths = {"min_gram_length": shortest, "max_gram_length": longest, "max_skip_count": skips}
@@ -56,8 +56,8 @@ def test_one_sequence() -> None:
     ("attributes", "words"),
     [
         ({"mode": "DF"}, "must be one of TF, IDF, TFIDF"),
-        ({"mode": "TF", "ngram_indexes": [0, 1]}, "must be there once and have an index"),
-        ({"mode": "TF", "ngram_counts": [0, 9, 3]}, "must rise, within the pool"),
+        ({"mode": "TF", "ngram_indexes": [0, 1]}, "must occur once and have an index"),
+        ({"mode": "TF", "ngram_counts": [0, 9, 3]}, "must be increasing and within the pool"),
         ({"mode": "TF", "max_skip_count": 10**9}, "needs 1 <= min_gram_length"),
         ({"mode": "IDF", "weights": [1.0]}, "1 weights for 7 n-grams"),
         ({"mode": "IDF", "weights": [1.0] * 6 + [2.0], "ngram_indexes": [0] * 7}, "have different weights"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Detection, regions, convolutions whose taps are moved or added up."""
+"""Detection, regions, deformable convolutions and sums of blocks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def real(*sizes: int) -> Any:
 def compare(
     op: str, constants: dict[str, Any], opset: int, symbolic: bool = True, /, x: Any = None, **attributes: Any
 ) -> None:
-    """`x` are the inputs that are dynamic."""
+    """Compare with onnxruntime. `x` are the dynamic inputs."""
     inputs = {f"x{index}": value for index, value in enumerate(x)}
     model = one_node(op, {**inputs, **constants}, opset=opset, symbolic=symbolic, **attributes)
     given = {name: value for name, value in constants.items() if value is not None}

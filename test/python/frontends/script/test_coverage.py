@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a tensor program takes and gives does not depend on how large its buffers are."""
+"""Parameters and results of a tensor program do not depend on the sizes of its buffers."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ PLACES = [
 
 @st.composite
 def programs(draw: Any) -> str:
-    """Nests that store, some with a store of the same place behind, a block's init, or a condition."""
+    """Draw nests that store, some with a later store to the same place, a block's init, or a condition."""
 
     def changed(text: str) -> str:
-        """Often another number or variable in it."""
+        """Replace a number or variable in the text, often."""
         words = re.split(r"(\w+)", text)
         if draw(st.integers(0, 2)) == 0:
             number = draw(st.integers(0, len(words) // 2 - 1)) * 2 + 1
@@ -132,7 +132,7 @@ def programs(draw: Any) -> str:
 @draws(300)
 @given(programs())
 def test_what_is_shown_is_so(body: str) -> None:
-    """Each point is looked at: what arithmetic shows to be whole must be, the rest need not be shown."""
+    """Visit each point: a write that the analysis calls whole must be whole. The converse need not hold."""
     shape = (4, 6)
     text = f"@T.prim_func\ndef f(C: T.Buffer({shape}, 'float32')):\n" + "".join(
         f"    {each}\n" for each in body.split("\n")
@@ -144,7 +144,7 @@ def test_what_is_shown_is_so(body: str) -> None:
     program = reader.read()
     (buffer,) = program.written
     found = list(Accesses(names, program.body, buffer, {}))
-    # What leaves the buffer is refused elsewhere.
+    # Accesses outside of the buffer are refused elsewhere.
     is_inside = all(effects.places_of(each, shape) is not None for each in found if each.points)
     if is_inside and is_written_first(names, program.body, buffer, shape):
         assert effects._effect(shape, found) is effects.Effect.REPLACES

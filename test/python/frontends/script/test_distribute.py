@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops around several blocks in scripts: blocks that schedules find, and loops as written where one would notice."""
+"""Loops around several blocks in scripts: blocks that schedules find, and unchanged loops if a change were visible."""
 
 import numpy
 import pytest
@@ -83,7 +83,7 @@ APART = {
 
 
 def in_turn(first, second):
-    """What two loops in one do, one row after the other."""
+    """Return the effect of two blocks in one loop, row by row."""
 
     def run(a):
         b, c = numpy.zeros_like(a), numpy.zeros_like(a)
@@ -108,7 +108,7 @@ def back(i, a, b, c):
     b[15 - i] = -a[i]
 
 
-#: What a block would notice: it stays as it is written. name: (script, C of A)
+#: Scripts with blocks that would notice a distribution: their loops stay unchanged. name: (script, C of A)
 TOGETHER = {
     "a later row, which is not there yet": (
         two(DOUBLED, ["C[vi, vj] = T.if_then_else(vi < 15, B[vi + 1, vj], T.float32(0))"]), in_turn(double, later)),
@@ -127,7 +127,7 @@ TOGETHER = {
 
 
 def zeroed(text):
-    """With zeros in B, and in C, before anything else."""
+    """Insert loops that set B and C to zero before everything else."""
     body = "    for z0, z1 in T.grid(16, 8):\n        B[z0, z1] = T.float32(0)\n        C[z0, z1] = T.float32(0)\n"
     return text.replace("B = T.alloc_buffer((16, 8))\n", "B = T.alloc_buffer((16, 8))\n" + body)
 
@@ -157,7 +157,7 @@ def test_blocks_that_would_notice_stay_together(name):
 
 
 def test_an_element_that_only_large_sizes_have_is_not_overlooked():
-    """No size that is tried reads the row 200 further on."""
+    """Test a read 200 rows ahead, which no tried size reaches."""
     text = two(DOUBLED, ["C[vi, vj] = T.if_then_else(vi + 200 < n, B[vi + 200, vj], B[vi, vj])"], DYNAMIC, "n")
     text = text.replace(
         "    for i in", "    for z0, z1 in T.grid(n, 8):\n        B[z0, z1] = T.float32(5)\n    for i in"

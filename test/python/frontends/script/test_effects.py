@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs in scripts whose buffers go in and out, and elements that are not there: what a program takes and gives."""
+"""PrimFuncs in scripts with in-out buffers and undefined elements: their parameters and results."""
 
 import numpy
 import pytest
@@ -33,7 +33,7 @@ def after(c, place, value):
 
 
 BLOCK = "for i in range(8):\n    with T.block('C'):\n        v = T.axis.spatial(8, i)\n        "
-#: name: (script, what C is afterwards)
+#: name: (script, the new C)
 IN_AND_OUT = {
     "a block that adds": (prim(BLOCK + "C[v] = C[v] + A[v]"), lambda a, c: c + a),
     "a loop that compares": (prim("for i in range(8):\n    C[i] = T.max(C[i], A[i])"), numpy.maximum),
@@ -89,7 +89,7 @@ def test_what_is_not_replaced_goes_in_and_out(name):
     numpy.testing.assert_allclose(c, wanted, rtol=1e-5, err_msg="the caller's buffer, as in TVM")
 
 
-#: name: (script, what C is)
+#: name: (script, the value of C)
 OUT = {
     "a place after another": (prim("for i in range(8):\n    C[7 - i] = A[i]"), lambda a: a[::-1]),
     "in two parts": (
@@ -125,7 +125,7 @@ OUT = {
 
 
 def test_tiles_of_any_size_are_found_to_be_all():
-    """Each variable by itself: together they have more points than can be gone through."""
+    """Analyze each variable by itself: together they have too many points to visit."""
     text = prim(
         "for i, j, k, u, v, w in T.grid(32, 32, 32, 16, 16, 16):\n    with T.block('C'):\n"
         "        x = T.axis.spatial(512, i * 16 + u)\n        y = T.axis.spatial(512, j * 16 + v)\n"
@@ -140,7 +140,10 @@ def test_tiles_of_any_size_are_found_to_be_all():
 
 
 def test_a_schedule_of_tiles_goes_on_from_them():
-    """What it reports is what was added to the text's loops: it is done again where these are."""
+    """Continue a schedule of tiles in the text.
+
+    Its trace has only the added steps, and applies to the text's loops again.
+    """
     text = prim(
         "for o, i in T.grid(2, 4):\n    with T.block('C'):\n        v = T.axis.spatial(8, o * 4 + i)\n"
         "        C[v] = A[v] * T.float32(2)"
@@ -170,7 +173,7 @@ def test_tiles_that_overlap(binding):
         wanted[at] = a[at]
     numpy.testing.assert_array_equal(rx.compile(rx.Module.from_script(text))["main"](a, c), wanted)
     added = rx.Module.from_script(text.replace("C[x, y] = ", "C[x, y] = C[x, y] + "))
-    assert "memref" in str(added), "what is added twice is no operation of linalg"
+    assert "memref" in str(added), "what is added twice is not an operation of linalg"
 
 
 @pytest.mark.parametrize("name", OUT)
@@ -183,7 +186,7 @@ def test_what_is_replaced_comes_out(name):
 
 
 def test_outputs_anywhere():
-    """What is written before others in the list is passed, and given back; results come in the parameters' order."""
+    """Pass and return a buffer before others in the list. Results come in the order of the parameters."""
     buffers = 'C: T.Buffer((8,), "float32"), A: T.Buffer((8,), "float32"), D: T.Buffer((8,), "float32")'
     text = prim("for i in range(8):\n    D[i] = A[i] * T.float32(2)\nfor i in range(8):\n    C[i] = A[i]", buffers)
     executable = rx.compile(rx.Module.from_script(text))
@@ -228,7 +231,8 @@ def test_a_graph_passes_what_goes_in_and_out():
 
 @pytest.mark.parametrize("also", ["", f"b = R.call_tir_inplace(cls.half, (a, c), [1], {OF_EIGHT})"])
 def test_what_a_result_is_left_with_is_zero(also):
-    """Whether the function has a buffer of its own for what goes in, or writes over it because another call does."""
+    """Fill the rest of the result with zeros, with a separate buffer for the input and with an input that another call
+    overwrites."""
     given = module(*([also] if also else []), f"d = R.call_tir(cls.half, (a,), {OF_EIGHT})", "return d")
     a = floats(8)
     numpy.testing.assert_array_equal(rx.compile(given)["main"](a, floats(8)), after(numpy.zeros(8), slice(4), a[:4]))
@@ -267,12 +271,12 @@ def test_a_result_that_is_read_first_is_refused():
 
 
 def test_an_argument_that_is_written_is_refused():
-    with pytest.raises(rx.RelaxError, match="'first' writes to its argument 'C', which a graph's value does not allow"):
+    with pytest.raises(rx.RelaxError, match="'first' writes to its argument 'C', but values of a graph are immutable"):
         module(f"d = R.call_tir(cls.first, (a,), {OF_EIGHT})", "return d")
 
 
 def test_memory_that_passes_have_made_explicit():
-    """What TVM's CallTIRRewrite and StaticPlanBlockMemory print."""
+    """Read the output of TVM's CallTIRRewrite and StaticPlanBlockMemory."""
     given = module(
         's: R.Object = R.memory.alloc_storage(R.shape([32]), 0, R.str("global"), R.dtype("uint8"))',
         't: R.Tensor((8,), "float32") = R.memory.alloc_tensor(s, 0, R.shape([8]), R.dtype("float32"), 0)',
@@ -317,17 +321,17 @@ def test_another_name_of_a_tensor_sees_what_is_written_later(type_):
 
 def test_a_branch_does_not_write_what_is_around_it():
     lines = ["if R.less(R.sum(a), R.sum(c)):", "    cls.half(a, t)", "    b = t", "else:", "    b = a", "return b"]
-    with pytest.raises(rx.RelaxError, match="one side of an `if` writes to a tensor that was allocated before"):
+    with pytest.raises(rx.RelaxError, match="one branch of an `if` writes to a tensor that was allocated before"):
         module(ALLOCATED, *lines)
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("cls.add(a, t)", "'add' reads 'C', which nothing has written"),
-        ("cls.half(a, c)", "'half' writes to 'C', which no R.builtin.alloc_tensor has made"),
+        ("cls.add(a, t)", "'add' reads 'C' before anything is written to it"),
+        ("cls.half(a, c)", "'half' writes to 'C', which was not allocated by R.builtin.alloc_tensor"),
         ("cls.half(a)", "'half' takes 2 arguments, not 1"),
-        ("b = R.exp(t)", "nothing has written this tensor"),
+        ("b = R.exp(t)", "this tensor is used before anything is written to it"),
     ],
 )
 def test_unwritten_memory_is_refused(line, message):
@@ -376,7 +380,7 @@ def test_a_number_of_more_than_64_bits_is_refused():
 
 
 GATHERED = 'A: T.Buffer((8,), "float32"), I: T.Buffer((8,), "int32"), C: T.Buffer((8,), "float32")'
-#: Loops whose indices are 0 to 7 and then, at one place, another one.
+#: Loops with the indices 0 to 7, and then another index at one place.
 LOOKED_AT = {
     "a store": WHOLE + "for i in range(8):\n    C[I[i]] = A[i]",
     "a load": WHOLE + "for i in range(8):\n    for k in range(I[i], I[i] + 1):\n        C[i] = C[i] + A[k]",
@@ -399,7 +403,7 @@ def test_the_run_looks_at_indices_that_the_data_tell(name, wrong):
 
 
 def test_a_block_reads_nothing_of_an_empty_buffer():
-    """No element is the nearest one of none: 0 stands for it."""
+    """Give zero for the nearest element of an empty buffer."""
     module = rx.Module.from_script("""
 from tvm.script import tir as T
 @T.prim_func
@@ -421,7 +425,7 @@ def f(a: T.handle, i: T.handle, b: T.handle):
 
 
 def test_a_block_takes_the_nearest_element():
-    """It is an operation on tensors, in which nothing fails."""
+    """Clamp indices: the block is an operation on tensors, which cannot fail."""
     text = prim(BLOCK + "C[v] = A[I[v]]", GATHERED)
     ids = numpy.array([0, 100, -5, 7, 8, -1, 3, 2], "int32")
     a = floats(8)
@@ -453,7 +457,10 @@ def test_a_unit_dimension_is_written_at_0(place):
 
 @pytest.mark.parametrize("view", ["strides=(STEP,)", "elem_offset=STEP"])
 def test_a_view_by_a_constant_is_one(view):
-    """A name of nothing stands for what is passed, which is in rows; a constant says what is to be."""
+    """Refuse a constant in a view.
+
+    An undefined name would stand for the passed layout, which is contiguous, but a constant requires one.
+    """
     body = f"A = T.match_buffer(a, (8,), 'float32', {view})\nfor i in range(8):\n    C[i] = A[i]"
     text = prim(body, 'a: T.handle, C: T.Buffer((8,), "float32")')
     with pytest.raises(rx.RelaxError, match="is a view of other memory: not supported"):

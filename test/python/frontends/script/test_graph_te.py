@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""R.emit_te in graphs of a running program: functions of te, whose results numpy knows."""
+"""R.emit_te in graphs of a running program: functions of te against numpy."""
 
 import numpy
 import pytest
@@ -66,7 +66,7 @@ def main(x: R.Tensor((4, 8), "float32")):
 
 @pytest.mark.parametrize("argument", ["mixed, x, x", "os.getcwd, x"])
 def test_text_runs_nothing(argument):
-    with pytest.raises(rx.RelaxError, match=r"R\.emit_te calls a function of the running program, which"):
+    with pytest.raises(rx.RelaxError, match=r"R\.emit_te calls a function of the running program, and"):
         rx.Module.from_script(TEXT.format(argument))
 
 
@@ -78,7 +78,7 @@ def test_what_a_function_raises_is_reported_with_its_place():
             y = R.emit_te(failing, x)
             return y
 
-    with pytest.raises(rx.RelaxError, match="the function gives tensors that te computes, not 3"):
+    with pytest.raises(rx.RelaxError, match="the function must return tensors that te computes, not 3"):
 
         @R.function
         def other(x: R.Tensor((4, 8), "float32")):

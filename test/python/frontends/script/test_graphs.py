@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Relax modules in TVMScript, written as people publish them, against numpy."""
+"""Relax modules in TVMScript in published form, against numpy."""
 
 import numpy
 import pytest
@@ -202,7 +202,7 @@ class LeftOut:
 
 @I.ir_module
 class Repeated:
-    """Operators that come again with other attributes and other types: what is known of the first is not theirs."""
+    """Repeated operators with other attributes and other types: cached facts about the first do not apply to them."""
 
     @R.function
     def main(x: R.Tensor((4, 6), "float32"), y: R.Tensor((6,), "float32")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules begin with the loops of a text: several blocks in a loop, blocks in blocks, how loops run."""
+"""Schedules that begin with the loops of a text: several blocks in a loop, nested blocks, kinds of loops."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_an_init_as_a_block_of_its_own() -> None:
 
 
 def test_what_is_read_in_other_steps_has_loops_of_its_own() -> None:
-    """A buffer lives for one step of the loops around all that use it."""
+    """Limit a buffer's lifetime to one step of the loops around all of its uses."""
     sch = scheduled("""def f(A: T.Buffer((16,), "float32"), C: T.Buffer((16,), "float32")):
     B = T.alloc_buffer((16,))
     for i in range(16):
@@ -98,7 +98,7 @@ def test_loops_that_cannot_run_so_run_in_order() -> None:
 
 
 def test_sums_that_others_read_before_they_are_whole() -> None:
-    """The program is what it says; it has no blocks for schedules."""
+    """Run a program that reads a sum early as written. It has no blocks for schedules."""
     text = """def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
     B = T.alloc_buffer((4,))
     for i, k in T.grid(4, 8):
@@ -114,12 +114,12 @@ def test_sums_that_others_read_before_they_are_whole() -> None:
     a = np.random.default_rng(0).random((4, 8), dtype="float32")
     result = rx.compile(rx.Module.from_script(HEAD + text))["main"](a)
     np.testing.assert_allclose(np.from_dlpack(result), a.cumsum(axis=1), rtol=1e-5)
-    with pytest.raises(rx.RelaxError, match="only operations of linalg"):
+    with pytest.raises(rx.RelaxError, match="only linalg operations"):
         scheduled(text).get_loops("C")
 
 
 def test_a_copy_for_each_step_that_needs_it() -> None:
-    """Blocks that make the same again, however often."""
+    """Repeat blocks that compute the same again, any number of times."""
     check(kernel("overlapping"), rx.Schedule(kernel("overlapping").module()))
     text = """def f(A: T.Buffer((4, 8), "float32"), C: T.Buffer((4, 8), "float32")):
     B = T.alloc_buffer((8,))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What TVM prints of programs on their way to code: loops that are left, threads, vectors, regions; against numpy."""
+"""TVM's output for programs on their way to code, against numpy: exits from loops, threads, vectors, regions."""
 
 import numpy
 import pytest
@@ -265,7 +265,7 @@ def test_threads_that_launch_are_tensors_as_other_loops_are():
 
 
 def statements(draw, depth, loops):
-    """Lines of a body: Python and a tensor program read them alike."""
+    """Draw lines of a body that Python and a tensor program read alike."""
     lines = []
     for _ in range(draw(strategies.integers(1, 3))):
         kind = draw(strategies.sampled_from(["add", "if", "leave", "for", "while"] if depth < 4 else ["add", "leave"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What is worked out of constants while a script is read is what Python makes of them, but for numbers without end."""
+"""Constant expressions of scripts have Python's values, except for unbounded numbers."""
 
 import re
 
@@ -14,7 +14,7 @@ def main(x: R.Tensor((2,), "float32")) -> R.Tensor((2,), "float32"):
 
 
 def read(text):
-    """As an attribute that is a number."""
+    """Return a constant through a numeric attribute."""
     module = rx.Module.from_script(f"{HEAD}{text}\n    return R.nn.leakyrelu(x, alpha=k)\n")
     return float(re.findall(r"alpha = (\S+) : f64", str(module))[0])
 
@@ -39,5 +39,5 @@ def test_numbers_without_end_are_refused(text):
 
 @pytest.mark.parametrize("text", ["1 // 0", "1.0 / 0", "10.0 ** 400", "1.5 << 2", "1 << -1", "(1, 2)[2]"])
 def test_what_python_refuses_is_reported(text):
-    with pytest.raises(rx.RelaxError, match=r"<script>:4:\d+: this cannot be worked out: "):
+    with pytest.raises(rx.RelaxError, match=r"<script>:4:\d+: this cannot be evaluated: "):
         read(text)

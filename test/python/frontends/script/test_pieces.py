@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scripts whose functions are parsed in pieces: the same module at the same places, the same errors."""
+"""Scripts with functions that are parsed in pieces: the same module, locations and errors."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MIXED = HEAD + "".join(map(PROGRAM.format, range(9))) + GRAPH
 
 @pytest.fixture
 def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Scripts are cut wherever they can be; the texts that were parsed."""
+    """Cut scripts wherever possible, and return the parsed texts."""
     texts: list[str] = []
     parse = Source.parse
 
@@ -70,7 +70,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def located(text: str) -> str:
-    """The module with the places of all operations."""
+    """Return the module with the locations of all operations."""
     return str(read_script(Source(text, "script.py"), context=shared()).operation.get_asm(enable_debug_info=True))
 
 
@@ -152,7 +152,7 @@ def test_lines_that_go_on_are_no_statements(taken: list[str], text: str) -> None
 
 
 def test_blocks_of_an_operation_are_no_functions(taken: list[str]) -> None:
-    """They are read with what is around them."""
+    """Parse the blocks of an operation together with their surroundings."""
     text = """@I.ir_module(ssa=True)
 class Module:
     with I.op("test.op"):

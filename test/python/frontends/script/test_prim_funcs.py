@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensor programs in TVMScript, written as people publish them, against numpy."""
+"""Tensor programs in TVMScript in published form, against numpy."""
 
 import math
 
@@ -399,7 +399,7 @@ def max_pool_of(a):
 IDS = RNG.permutation(100).reshape(4, 25).astype("int32")
 VALUES = floats(4, 25)
 
-#: name: (function, arguments, what numpy says, whether it is made of nests on tensors)
+#: name: (function, arguments, numpy's result, whether it becomes nests on tensors)
 CASES = {
     "matmul": (matmul, (floats(33, 20), floats(20, 17)), lambda a, b: a @ b, True),
     "tiled_matmul": (tiled_matmul, (floats(64, 48), floats(48, 32)), lambda a, b: a @ b, True),
@@ -453,7 +453,7 @@ def test_program_gives_what_numpy_gives(name):
 
 
 def test_affine_indices_are_operands():
-    """`T.floordiv(v, 2)` is read as an operand of the nest, not element by element."""
+    """Read `T.floordiv(v, 2)` as an operand of the nest, not element by element."""
     text = """
 @T.prim_func
 def f(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):

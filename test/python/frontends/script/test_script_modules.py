@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where scripts come from, what they see of the program around them, and what modules they make."""
+"""Sources of scripts, the names that they see of the surrounding program, and the resulting modules."""
 
 import subprocess
 import sys
@@ -23,7 +23,7 @@ def main(x: R.Tensor((4,), "float32")):
 
 
 def test_numpy_is_not_loaded_to_read_a_script():
-    """It would be half of what relax-opt takes to start."""
+    """Check that reading a script does not import numpy, which would double the start-up time of relax-opt."""
     code = "import sys, relax_mlir as rx; rx.Module.from_script(sys.stdin.read()); print('numpy' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], input=GRAPH, capture_output=True, text=True, check=False)
     assert (result.stdout, result.stderr) == ("False\n", "")
@@ -47,7 +47,7 @@ def test_what_is_no_file_is_reported(tmp_path):
         rx.Module.from_script(tmp_path / "none.py")
     path = tmp_path / "bytes.py"
     path.write_bytes(b"\xff\xfe")
-    with pytest.raises(rx.RelaxError, match=r"bytes\.py: is no text: byte 0 is not UTF-8"):
+    with pytest.raises(rx.RelaxError, match=r"bytes\.py: not a text file: byte 0 is not UTF-8"):
         rx.Module.from_script(path)
 
 
@@ -283,6 +283,6 @@ def test_what_else_stands_in_a_module(statement):
 
 @pytest.mark.parametrize("statement", ["for i in (): pass", "del M", "assert True", "R.add(1, 2)"])
 def test_what_is_nothing_of_a_module(statement):
-    with pytest.raises(rx.RelaxError, match="a module has functions, and calls of I") as raised:
+    with pytest.raises(rx.RelaxError, match="a module contains functions, and calls of I") as raised:
         rx.Module.from_script(in_a_module(statement))
     assert ":4:5" in str(raised.value)

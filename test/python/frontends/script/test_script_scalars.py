@@ -16,7 +16,7 @@ J = numpy.where(RNG.integers(0, 2, SIZE), 1, -1).astype("int32") * RNG.integers(
 U = RNG.integers(0, 256, SIZE).astype("uint8")
 K = numpy.arange(SIZE)
 
-#: expression of f, g (float32), i, j (int32), u (uint8) and the place v: (the result's type, what numpy says)
+#: expression of f, g (float32), i, j (int32), u (uint8) and the place v: (the result's type, numpy's result)
 EXPRESSIONS = {
     "f * g - f / g": ("float32", lambda: F * G - F / G),
     "-f + 1": ("float32", lambda: -F + 1),
@@ -90,7 +90,7 @@ EXPRESSIONS = {
 
 
 def script(expression, dtype):
-    """A program that works the expression out at each place."""
+    """Return a program that computes the expression at each place."""
     return f'''
 SCALE = 1 / 2
 TABLE = (10, 20, 30)
@@ -119,7 +119,7 @@ def test_expression_gives_what_numpy_gives(expression):
     numpy.testing.assert_allclose(given, wanted.astype(dtype), rtol=3e-6, atol=3e-6)
 
 
-#: Programs that are no nests, each for another reason, and what they write into 8 floats for A.
+#: Programs that are not loop nests, each for another reason, and their results in 8 floats for A.
 LOOPS = {
     "an element twice": ("B[7] = 0.0\nfor i, j in T.grid(4, 4):\n    B[i + j] = A[i] + A[j]", lambda a: _twice(a)),
     "a triangle": (
@@ -192,7 +192,7 @@ def test_an_assertion_that_does_not_hold_ends_the_call():
         main(numpy.ones(1, "float32"))
 
 
-#: What T spells otherwise: arguments that are no scalars, results that are no number.
+#: Functions that T spells otherwise: arguments that are not scalars, results that are not numbers.
 _OTHERS = (
     "assert call_extern call_pure_extern call_packed give_object give_tensor packed place prefetch random_key "
     "release return_unless_ok"
@@ -206,7 +206,7 @@ _INTRINSICS = sorted(
 
 @pytest.mark.parametrize("name", _INTRINSICS)
 def test_every_function_of_tir_is_one_of_t(name):
-    """Of floats or of integers, in their own type."""
+    """Call the function on floats or integers, in their own type."""
     definition = tir.dialect.ops[name]
     attributes = {key: "True" if "true" in kind.expects else 2 for key, kind in definition.attrs.items()}
     messages = []
@@ -233,7 +233,7 @@ def f(A: T.Buffer((4,), "{dtype}"), B: T.Buffer((4,), "float32")):
     pytest.fail("\n".join(messages))
 
 
-#: What each step of a reduction makes of the total `B[v]` and an element: not all may be done in another order.
+#: Steps of a reduction from the total `B[v]` and an element. Not all of them may be reordered.
 STEPS = {
     "B[v] + A[v, r]": lambda b, a: b + a,
     "B[v] * T.float32(0.5) + A[v, r]": lambda b, a: b * numpy.float32(0.5) + a,
@@ -267,7 +267,7 @@ def f(A: T.Buffer((6, 37), "float32"), B: T.Buffer((6,), "float32")):
 
 
 def test_shifts_by_all_bits_and_more():
-    """Nothing is left, or the sign; an index that is made so is an index, and looked at."""
+    """Shift out all bits or all but the sign, also in an index, which is checked."""
     text = """
 from tvm.script import tir as T
 @T.prim_func

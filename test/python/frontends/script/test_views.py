@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""PrimFuncs in scripts with a second buffer over the same memory, pointers and numbers that are returned."""
+"""PrimFuncs in scripts with a second buffer over the same memory, with pointers, and with returned numbers."""
 
 import numpy
 import pytest
@@ -14,7 +14,7 @@ def prim(body, parameters=BOTH, returns=""):
 
 
 COPY = "for i, j in T.grid(4, 4):\n    C[i, j] = A[i, j]\n"
-#: name: (script, what comes of A)
+#: name: (script, the result for A)
 VIEWS = {
     "a row of a square": (
         prim("B = T.Buffer((16,), data=A.data)\nD = T.Buffer((16,), data=C.data)\n"
@@ -107,11 +107,11 @@ def test_a_number_next_to_what_is_written():
         ('B = T.Buffer((64,), "int8", data=A.data)', "'A' is of float32, not int8"),
         ("B = T.Buffer((16,), data=X.data)", "there is no buffer 'X' here"),
         ("B = T.Buffer((16,), data=A.data, strides=(1, 1))", "2 strides for 1 dimensions"),
-        ("B = T.Buffer((16,), data=A.data)\nA_1 = B\nB = 1", "is a region of 'A'|another meaning"),
+        ("B = T.Buffer((16,), data=A.data)\nA_1 = B\nB = 1", "is redefined in the scope of the region"),
         ("B = T.Buffer((16,), data=A.data)\nC[0, 0] = B[0, 0]", "'B' has 1 dimension, not 2"),
         ("B = T.Buffer((16,), data=A.data)\nC[0, 0] = B[16]", "out of|goes to|has 4"),
-        ("return T.int32(7)", r"says of which type.*-> T.int32"),
-        ("T.ret(T.int32(7))\nC[0, 0] = A[0, 0]", "T.ret stands at the end"),
+        ("return T.int32(7)", r"needs a return type.*-> T.int32"),
+        ("T.ret(T.int32(7))\nC[0, 0] = A[0, 0]", "T.ret is only allowed at the end"),
     ],
 )  # fmt: skip
 def test_what_is_refused(body, message):

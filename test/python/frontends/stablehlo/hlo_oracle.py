@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compares imported StableHLO modules with the interpreter of StableHLO's own that the bindings have."""
+"""Comparison of imported StableHLO modules with StableHLO's own interpreter in the bindings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def dtype_of(name: str) -> numpy.dtype:
 
 
 def array_of(type_: str, seed: int = 0) -> numpy.ndarray:
-    """Random elements of a type: of floats with both signs, of integers small ones."""
+    """Return random elements of a type: floats of both signs, or small integers."""
     found = _TYPE.match(type_)
     assert found is not None, type_
     shape, dtype = tuple(map(int, found[1].split("x")[:-1])), dtype_of(found[2])
@@ -36,7 +36,8 @@ def array_of(type_: str, seed: int = 0) -> numpy.ndarray:
 
 
 def module_of(operation: str, operands: list[str], result: str) -> str:
-    """A function of one operation, whose operands are %0, %1, ...; complex numbers come and go as their parts."""
+    """Return a function of one operation with the operands %0, %1, ... Complex numbers are passed and returned as two
+    parts."""
     arguments, lines = [], []
     for place, type_ in enumerate(operands):
         if "complex" in type_:
@@ -62,7 +63,7 @@ def _part(type_: str) -> str:
 
 
 def interpreted(text: str, arrays: list[numpy.ndarray]) -> list[numpy.ndarray]:
-    """What StableHLO's interpreter gives."""
+    """Return the results of StableHLO's interpreter."""
     dialect: Any = importlib.import_module(f"{ROOT}._mlir_libs._stablehlo")
     context = ir.Context(load_on_create_dialects=[])
     context.enable_multithreading(False)
@@ -94,7 +95,7 @@ def _as_array(attribute: Any) -> numpy.ndarray:
 
 
 def called(text: str, arrays: list[numpy.ndarray]) -> list[numpy.ndarray]:
-    """What the imported module gives, compiled."""
+    """Compile the imported module and return its results."""
     made = rx.compile(rx.from_stablehlo(text), opt_level=1, jobs=1)["main"](*arrays)
     return [to_numpy(each) for each in (made if isinstance(made, (tuple, list)) else [made])]
 
@@ -112,7 +113,7 @@ def assert_same(text: str, arrays: list[numpy.ndarray], tolerance: float = 1e-5)
 
 
 def check(operation: str, operands: list[str], result: str, tolerance: float = 1e-5) -> None:
-    """One operation on random operands."""
+    """Check one operation on random operands."""
     parts = [part for type_ in operands for part in ([_part(type_)] * 2 if "complex" in type_ else [type_])]
     arrays = [array_of(type_, seed) for seed, type_ in enumerate(parts)]
     assert_same(module_of(operation, operands, result), arrays, tolerance)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Portable artifacts of jax with attributes of a dialect that the bindings do not have."""
+"""Portable artifacts of jax with attributes of a dialect that the bindings lack."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from relax_mlir.frontends.stablehlo.bytecode_shardings import without_shardings
 
 import relax_mlir as rx
 
-#: What jax.export 0.10.2 writes of `lambda x: jnp.linalg.svd(x)[1]` for f32 [4, 4]: `lapack_sgesdd_ffi` with a rule of
-#: how it is sharded.
+#: Output of jax.export 0.10.2 for `lambda x: jnp.linalg.svd(x)[1]` with f32 [4, 4]: `lapack_sgesdd_ffi` with a sharding
+#: rule.
 ARTIFACT = base64.b64decode(
     """
 TUzvUg1TdGFibGVITE9fdjEuMTUuMAABJQcBBQkTAQMPAxETFxsfIycrLwPppysBQQ8HDw8LDyMLDwsLCw8LDwsPCyMLGwsjCwsLDwsPCw8LA0dPDw8LCw

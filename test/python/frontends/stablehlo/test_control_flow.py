@@ -48,7 +48,7 @@ IF = """func.func @main(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {
 
 @pytest.mark.parametrize("argument", ["", "%x: tensor<2xf32>"])
 def test_control_flow_on_constants(argument: str) -> None:
-    """A loop and a branch whose operands are constant integers stay in the program."""
+    """Keep a loop and a branch on constant integers in the program."""
     text = f"""func.func @main({argument}) -> (tensor<i32>, tensor<i32>) {{
       %c = stablehlo.constant dense<0> : tensor<i32>
       %five = stablehlo.constant dense<5> : tensor<i32>
@@ -106,7 +106,7 @@ def test_case(number: int) -> None:
 @pytest.mark.parametrize("is_reverse", [False, True])
 @pytest.mark.parametrize("axis", [0, 1])
 def test_scan(axis: int, is_reverse: bool) -> None:
-    """Beside numpy: rows before they are carried along, and what is carried in the end."""
+    """Compare with numpy: the rows before they are carried on, and the final carried value."""
     data = "tensor<5x2xf32>" if axis == 0 else "tensor<2x5xf32>"
     row = "tensor<2xf32>"
     text = f"""
@@ -157,5 +157,5 @@ def test_tuples_are_what_is_in_them() -> None:
       %0 = stablehlo.tuple %a : tuple<tensor<3xf32>>
       return %0 : tuple<tensor<3xf32>>
     }"""
-    with pytest.raises(RelaxError, match="result #0 of 'main' is no tensor"):
+    with pytest.raises(RelaxError, match="result #0 of 'main' is not a tensor"):
         rx.from_stablehlo(program)

@@ -128,7 +128,7 @@ def test_reduce_precision_without_mantissa_bits_has_no_nan(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["f32", "f64"])
 def test_small_complex_numbers_keep_both_parts(dtype: str) -> None:
-    """In e^x - 1 and log(1 + x) nothing cancels near 0."""
+    """Check that e^x - 1 and log(1 + x) have no cancellation near 0."""
     real, imag = (numpy.array(each, dtype_of(dtype)) for each in ([1e-20, 1e-8, -1e-8], [5e-21, 1e-8, 1e-20]))
     type_ = f"tensor<3xcomplex<{dtype}>>"
     for name, half in (("exponential_minus_one", 0.5), ("log_plus_one", -0.5)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Damaged programs and hostile ones end in an error, not in the death of the process that reads them."""
+"""Damaged and hostile programs end in an error, and do not end the reading process."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _dialects() -> tuple[Any, Any]:
 
 
 def bytecode(text: str) -> bytes:
-    """MLIR's own, not portable."""
+    """Return MLIR's own bytecode, not the portable format."""
     _, context = _dialects()
     written = io.BytesIO()
     with context:
@@ -90,7 +90,7 @@ def damaged(whole: bytes, seed: int) -> bytes:
 
 
 def read_damaged(kind: str, start: int, end: int) -> None:
-    """Run in a process of its own: it has to come to its end."""
+    """Read damaged programs, in a process of its own that has to come to its end."""
     make, read = SOURCES[kind]
     whole, refused = make(), 0
     for seed in range(start, end):
@@ -139,7 +139,7 @@ def test_text_that_is_nested_deeply() -> None:
 
 
 def test_numbers_that_no_machine_has_room_for() -> None:
-    """A constant of one number is one, whatever its type says; other memory is refused when the program is called."""
+    """Store a splat as one number for any type, and refuse excessive memory at the call."""
     text = """func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
   %c = stablehlo.constant dense<1.0> : tensor<1000000000000xf32>
   %s = stablehlo.slice %c [0:3] : (tensor<1000000000000xf32>) -> tensor<3xf32>
@@ -167,7 +167,7 @@ func.func private @other(%x: tensor<f32>) -> tensor<f32> {
   %y = call @main(%x) : (tensor<f32>) -> tensor<f32>
   return %y : tensor<f32>
 }"""
-    assert "call themselves" in _refused(text)
+    assert "is a function recursive" in _refused(text)
 
 
 def test_a_composite_that_decomposes_into_itself() -> None:
@@ -179,7 +179,7 @@ func.func private @part(%x: tensor<f32>) -> tensor<f32> {
   %y = stablehlo.composite "a.b" %x {decomposition = @part} : (tensor<f32>) -> tensor<f32>
   return %y : tensor<f32>
 }"""
-    assert "call themselves" in _refused(text)
+    assert "is a function recursive" in _refused(text)
 
 
 def test_a_module_of_mixed_dialects_is_refused_as_a_whole() -> None:

@@ -54,7 +54,7 @@ SCATTERS = {
 
 @pytest.mark.parametrize("name", GATHERS)
 def test_gather(name: str) -> None:
-    """Some indices are outside."""
+    """Gather with some indices out of bounds."""
     numbers, sizes, operand, indices, result = GATHERS[name]
     text = f"""func.func @main(%x: tensor<{operand}xf32>, %i: tensor<{indices}xi32>) -> tensor<{result}xf32> {{
   %r = "stablehlo.gather"(%x, %i) <{{dimension_numbers = #stablehlo.gather<{numbers}>, slice_sizes = array<i64: {sizes}>}}>
@@ -67,7 +67,7 @@ def test_gather(name: str) -> None:
 
 
 def test_a_gather_of_a_collapsed_dimension_without_elements() -> None:
-    """Nothing can be read, and the result has elements: they are zero, as in XLA."""
+    """Give zeros like XLA: nothing can be read, but the result has elements."""
     text = """func.func @main(%x: tensor<0x4xf32>, %i: tensor<3x1xi32>) -> tensor<3x4xf32> {
       %0 = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1],
         collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 0, 4>}
@@ -81,7 +81,7 @@ def test_a_gather_of_a_collapsed_dimension_without_elements() -> None:
 @pytest.mark.parametrize("name", SCATTERS)
 @pytest.mark.parametrize("body", ["add", "maximum", "", "subtract"])
 def test_scatter(name: str, body: str) -> None:
-    """What is outside is dropped; another body than a known one goes update by update."""
+    """Drop updates out of bounds. An unknown body is applied update by update."""
     numbers, operand, indices, updates = SCATTERS[name]
     combined = f"%c = stablehlo.{body} %a, %b : tensor<f32>" if body else ""
     text = f"""func.func @main(%x: tensor<{operand}xf32>, %i: tensor<{indices}xi32>, %u: tensor<{updates}xf32>) -> tensor<{operand}xf32> {{
@@ -110,7 +110,7 @@ SELECTED = [
 
 @pytest.mark.parametrize(("shape", "indices", "axis", "batch"), SELECTED)
 def test_torch_index_select(shape: tuple[int, ...], indices: tuple[int, ...], axis: int, batch: int) -> None:
-    """Which the interpreter does not know: beside numpy."""
+    """Compare with numpy, since the interpreter lacks the operation."""
     random = numpy.random.default_rng(0)
     data, places = random.normal(size=shape).astype("float32"), random.integers(0, shape[axis], indices, "int32")
     rows = numpy.ndindex(*shape[:batch])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`make stablehlo-interpret`: how tests of StableHLO's interpreter are read, and when a run fails."""
+"""`make stablehlo-interpret`: parsing of the interpreter's tests, and failing runs."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_dot_general(dims: str, left: str, right: str, result: str) -> None:
 
 
 def test_dot() -> None:
-    """Which the interpreter does not know."""
+    """Compare with numpy, since the interpreter lacks the operation."""
     types = ["tensor<3x4xf32>", "tensor<4xf32>"]
     left, right = (array_of(type_, seed) for seed, type_ in enumerate(types))
     operation = f"stablehlo.dot %0, %1 : ({types[0]}, {types[1]}) -> tensor<3xf32>"
@@ -59,7 +59,7 @@ def test_groups_of_the_batch() -> None:
 
 
 def test_einsum() -> None:
-    """Which the interpreter does not know."""
+    """Compare with numpy, since the interpreter lacks the operation."""
     text = """
     func.func @main(%a: tensor<3x4xf32>, %b: tensor<4x5xf32>) -> (tensor<3x5xf32>, tensor<4xf32>) {
       %0 = "stablehlo.einsum"(%a, %b) {einsum_config = "ab,bc->ac"} : (tensor<3x4xf32>, tensor<4x5xf32>) -> tensor<3x5xf32>
@@ -85,7 +85,7 @@ RAGGED = {
 @pytest.mark.parametrize("groups", [[3, 0, 6], [4, 5, 2], [0, 9, 9]])
 @pytest.mark.parametrize("name", RAGGED)
 def test_ragged_dot(name: str, groups: list[int]) -> None:
-    """Groups that end before the rows, with them, and behind them."""
+    """Test groups that end before the last row, at it, and after it."""
     dims, left, right, result = RAGGED[name]
     attributes = f"{{ragged_dot_dimension_numbers = #chlo.ragged_dot<{dims}>, precision_config = [#chlo<precision DEFAULT>, #chlo<precision DEFAULT>]}}"
     types = [left, right, "tensor<3xi64>"]

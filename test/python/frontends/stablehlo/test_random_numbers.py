@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Numbers that are drawn anew: of which distribution they are. (Bits: StableHLO's own test data.)"""
+"""Random numbers: their distributions. (Bits: StableHLO's own test data.)"""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def test_known_bodies(name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize(("name", "start"), [("or", False), ("and", True), ("or", True), ("and", False)])
 def test_booleans_of_an_empty_dimension(name: str, start: bool) -> None:
-    """The result is the initial value."""
+    """Return the initial value for an empty dimension."""
     text = _text(f"%c = stablehlo.{name} %a, %b : tensor<i1>", "i1", "1", "3", "3x0")
     (found,) = called(text, [numpy.zeros((3, 0), bool), numpy.array(start)])
     assert found.tolist() == [start] * 3
@@ -37,7 +37,7 @@ def test_booleans_of_an_empty_dimension(name: str, start: bool) -> None:
 
 @pytest.mark.parametrize("dtype", ["f32", "i32"])
 def test_another_body(dtype: str) -> None:
-    """The one of larger size, which no operator is."""
+    """Reduce with a body that is no operator: the element of larger magnitude."""
     body = f"""%p = stablehlo.abs %a : tensor<{dtype}>
     %q = stablehlo.abs %b : tensor<{dtype}>
     %o = stablehlo.compare GE, %p, %q : (tensor<{dtype}>, tensor<{dtype}>) -> tensor<i1>

@@ -42,7 +42,7 @@ def test_reduce_window(name: str, body: str) -> None:
 
 
 def _with_initial(text: str, value: str) -> str:
-    """With a constant in the place of the second argument."""
+    """Return the text with a constant in the place of the second argument."""
     start, end = text.split(", %i: tensor<f32>")
     first, rest = end.split("{\n", 1)
     return f"{start}{first}{{\n  %i = stablehlo.constant dense<{value}> : tensor<f32>\n{rest}"

@@ -47,7 +47,7 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 @pytest.mark.parametrize("axis", [0, 1])
 def test_sort(name: str, axis: int) -> None:
-    """Some elements are equal."""
+    """Sort with some equal elements."""
     values = numpy.round(array_of("tensor<3x6xf32>") * 2) / 2
     assert_same(_text(BODIES[name], axis=axis), [values, array_of("tensor<3x6xi32>", 1)])
 

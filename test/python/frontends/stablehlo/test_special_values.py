@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations on each element at the values where they differ most, in all types, beside StableHLO's interpreter."""
+"""Elementwise operations at the values where they differ most, in all types, beside StableHLO's interpreter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _pairs(values: numpy.ndarray) -> list[numpy.ndarray]:
 
 
 def _check(names: list[str], dtype: str, arrays: list[numpy.ndarray]) -> None:
-    """All operations in one function: what differs is told for all of them."""
+    """Check all operations in one function, and report the differences of all of them."""
     type_ = f"tensor<{arrays[0].size}x{dtype}>"
     arguments = [f"%a{index}" for index in range(len(arrays))]
     results = [type_.replace(dtype, "i1") if ".is_" in name else type_ for name in names]
@@ -79,7 +79,8 @@ def test_of_integers(dtype: str) -> None:
 
 @pytest.mark.parametrize("dtype", (*SIGNED, *UNSIGNED))
 def test_quotients_of_integers(dtype: str) -> None:
-    """But those that StableHLO leaves open: by zero, and of the least number by -1."""
+    """Check quotients and remainders except for cases that StableHLO leaves open: by zero, and of the least number by
+    -1."""
     numerators, divisors = _pairs(_integers(dtype))
     is_least = numerators == numpy.iinfo(numerators.dtype).min
     is_open = (divisors == 0) | ((divisors.astype("int64") == -1) & is_least)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Forms of the graph that fusion and codegens know: elementwise operators broadcast, convolutions have layouts."""
+"""Forms of the graph for fusion and codegens: elementwise operators broadcast, convolutions have layouts."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ def _drawn(*shapes: tuple[int, ...]) -> list[numpy.ndarray]:
 
 
 def _check(text: str, *shapes: tuple[int, ...]) -> str:
-    """The graph, whose results are the interpreter's."""
+    """Return the graph after checking its results against the interpreter."""
     assert_same(text, _drawn(*shapes))
     return rx.from_stablehlo(text).script()
 
 
 def test_a_bias_is_added_as_it_is() -> None:
-    """jax broadcasts it in two steps."""
+    """Add a bias that jax broadcasts in two steps."""
     lines = f"""
   %a = stablehlo.broadcast_in_dim %b, dims = [1] : ({ROW}) -> tensor<1x4xf32>
   %w = stablehlo.broadcast_in_dim %a, dims = [0, 1] : (tensor<1x4xf32>) -> {X}
@@ -60,7 +60,7 @@ def test_the_larger_of_a_number_and_the_least_one_is_that() -> None:
 
 
 def test_what_both_operands_lack_stays() -> None:
-    """A column and a row have the shape together, a column alone does not."""
+    """Multiply a column and a row, which have the whole shape together. A single column has not."""
     column = "tensor<3x1xf32>"
     spread = f"""
   %a = stablehlo.broadcast_in_dim %x, dims = [0, 1] : ({column}) -> {X}
@@ -92,7 +92,7 @@ def test_a_choice_reads_what_is_broadcast() -> None:
 
 
 def test_sizes_that_may_differ_are_broadcast_as_the_module_says() -> None:
-    """A size of the operand that is not the result's could be 1."""
+    """Broadcast sizes that may be 1 because they differ from the result's."""
     text = """
 func.func @main(%x: tensor<?x4xf32>, %y: tensor<?x4xf32>) -> tensor<?x4xf32> {
   %n = stablehlo.get_dimension_size %x, dim = 0 : (tensor<?x4xf32>) -> tensor<i32>

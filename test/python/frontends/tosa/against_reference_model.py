@@ -60,7 +60,7 @@ def _of_model(tools: Path, folder: Path, program: Program, given: Sequence[numpy
 
 
 def _named(program: Program, names: Sequence[str], results: Sequence[str]) -> str:
-    """The program with names for its arguments and results."""
+    """Return the program with names for its arguments and results."""
     given = [f'{type_} {{tosa.tensor_name = "{name}"}}' for type_, name in zip(program.given_types, names, strict=True)]
     text = program.written(given, program.results)
     head, arrow, rest = text.partition(") -> (")

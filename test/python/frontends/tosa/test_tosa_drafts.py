@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of the specification's drafts: rows, blocks that share a scale, shapes that are compared and cut."""
+"""Operators of the specification's drafts: rows, blocks with a shared scale, comparison and slices of shapes."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of TOSA as a whole: where they come from, sizes, names, shapes, what is refused, what can be taught."""
+"""Whole modules of TOSA: sources, sizes, names, shapes, refusals, custom operators."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_calls_are_where_they_stand() -> None:
 
 
 def test_dynamic_sizes() -> None:
-    """[n, 3, 4] to [3, 4 * n], by arithmetic on shapes."""
+    """Reshape [n, 3, 4] to [3, 4 * n] by arithmetic on shapes."""
     text = written(
         "%a: tensor<?x3x4xf32>", "tensor<3x?xf32>",
         "%t = tosa.transpose %a {perms = array<i32: 1, 0, 2>} : (tensor<?x3x4xf32>) -> tensor<3x?x4xf32>",
@@ -107,7 +107,7 @@ def test_dynamic_sizes() -> None:
     ],
 )
 def test_arithmetic_on_shapes(op: str, given: list[list[int]], expected: list[int]) -> None:
-    """A tensor of one element is repeated as often as the sizes say."""
+    """Tile a tensor of one element by computed sizes."""
     kind = "!tosa.shape<2>"
     names = [f"s{place}" for place in range(len(given))]
     text = written(
@@ -153,7 +153,7 @@ def test_integers_pooled_adaptively() -> None:
     assert run(text, x).ravel().tolist() == [3, 5, 11, 13]
 
 
-# ---- what is refused and what is taught ----
+# ---- refusals and custom operators ----
 
 
 def test_all_that_cannot_be_imported_is_said_at_once() -> None:

@@ -45,7 +45,7 @@ def _problems(program: Program, function: object) -> list[str]:
 
 
 def test_every_operator_has_a_program() -> None:
-    """Those of shapes and of dynamic sizes have tests of their own."""
+    """Check the operators without those of shapes and of dynamic sizes, which have tests of their own."""
     from relax_mlir.frontends.tosa.registry import CONVERTERS
 
     tested = {f"tosa.{program.name.partition('-')[0]}" for program in PROGRAMS}

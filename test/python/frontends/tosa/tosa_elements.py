@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operations on each element, and the largest and smallest."""
+"""Elementwise operations, maxima and minima."""
 
 from __future__ import annotations
 

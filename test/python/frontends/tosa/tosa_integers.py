@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products, tables, types, and integers of one scale as those of another."""
+"""Products, tables, types, and rescaled integers."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _cast(target: str) -> Callable[..., Any]:
     return cast
 
 
-# ---- integers of one scale as those of another ----
+# ---- rescaled integers ----
 
 
 def _rescales() -> list[Program]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Shapes and places, sizes of images, transforms, branches and loops."""
+"""Shapes and indices, sizes of images, transforms, branches and loops."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One TOSA program for each operator and kind of element, with numpy's words for what it computes."""
+"""One TOSA program for each operator and kind of element, with its results in numpy."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NUMPY |= {f"i{bits}": f"int{bits}" for bits in (8, 16, 32, 64)}
 
 
 class Given(NamedTuple):
-    """An argument; numbers are drawn between bounds, of the whole type without these."""
+    """Argument. Numbers are drawn between bounds, or from the whole type."""
 
     shape: tuple[int, ...]
     dtype: str
@@ -73,7 +73,7 @@ def tensor_type(shape: Sequence[Any], dtype: str) -> str:
 
 
 def constant(name: str, values: Any, dtype: str) -> str:
-    """A tensor of one dimension."""
+    """Return a constant of one dimension."""
     listed = list(values)
     return _constant(name, "const", listed, f"tensor<{len(listed)}x{dtype}>", f"tensor<{len(listed)}x{dtype}>")
 
@@ -102,7 +102,7 @@ def simple(
     more: Sequence[tuple[str, str]] = (),
     note: str = "",
 ) -> Program:
-    """One operation of the arguments, and of what was made `before`."""
+    """Return a program of one operation on the arguments and on results of the lines in `before`."""
     made = tensor_type(*result) if result else given[0].type
     names = [(f"%{name}", each.type) for name, each in zip("abcdefgh", given, strict=False)]
     body = "\n".join([*before, operation(op, [*names, *more], made, attributes)])
@@ -111,7 +111,7 @@ def simple(
 
 
 def windows_of(x: ndarray, kernel: Sequence[int], stride: Sequence[int], pad: Sequence[int], fill: Any) -> ndarray:
-    """[batch, rows, columns, taps, channels]."""
+    """Return windows as [batch, rows, columns, taps, channels]."""
     around = numpy.pad(x, ((0, 0), tuple(pad[:2]), tuple(pad[2:]), (0, 0)), constant_values=fill)
     rows = range(0, around.shape[1] - kernel[0] + 1, stride[0])
     columns = range(0, around.shape[2] - kernel[1] + 1, stride[1])

@@ -93,7 +93,7 @@ def _multiplied(za: int, zb: int, made: str) -> Callable[..., ndarray]:
 
 
 def _conv(x: ndarray, w: ndarray, stride: Sequence[int], dilation: Sequence[int], pad: Sequence[int]) -> ndarray:
-    """Tap by tap; the weight's first dimension is that of results."""
+    """Convolve tap by tap. The weight's first dimension is the result's."""
     count = len(stride)
     around = numpy.pad(x, [(0, 0), *zip(pad[0::2], pad[1::2], strict=True), (0, 0)])
     taps = w.shape[1:-1]

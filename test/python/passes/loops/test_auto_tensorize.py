@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""auto_tensorize: the loops that an intrinsic fits are found, results stay, and what it does can be edited as text."""
+"""auto_tensorize: finds the loops that an intrinsic fits, keeps results, and its effect can be edited as text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def check(kernel: Kernel, sch: rx.Schedule, seed: int = 0) -> None:
     ],
 )
 def test_products_and_convolutions(name: str, block: str, runs: int, stages: int) -> None:
-    """Padded to whole runs; of the iters those are taken that take the fewest."""
+    """Pad to whole runs, and choose the iters with the fewest runs."""
     sch = rx.Schedule(kernel(name).module())
     loop = sch.auto_tensorize(block, "device.product", "device.clear", stages=stages)
     assert "device.product" in sch.show() and f'sch.tensorize({loop.name}, "device.product")' in sch.trace
@@ -61,7 +61,7 @@ def test_of_dynamic_sizes(seed: int) -> None:
 
 @pytest.mark.parametrize(("name", "copies"), [("matmul_relu", 2 * 2 * (2 * 3 + 1)), ("matmul", 3 * 3 * (2 * 3 + 1))])
 def test_copies_for_several_runs(name: str, copies: int) -> None:
-    """Tiles of 2 x 4 results, or as many as divide; a copy brings what 2 steps of 4 need."""
+    """Tile 2 x 4 results, or as many as divide the size. A copy brings the operands of 2 steps of 4."""
     sch = rx.Schedule(kernel(name).module())
     sch.auto_tensorize(
         "Y" if name == "matmul_relu" else "C", "device.product", "device.clear", stages=2, runs=(2, 4, 2)
@@ -79,7 +79,7 @@ def test_copies_for_several_runs_of_dynamic_sizes() -> None:
 
 
 def transposed(a: bool, b: bool, c: bool) -> rx.Module:
-    """A product of 8 x 12 by 12 x 16 where some are the other way round."""
+    """Return a product of 8 x 12 by 12 x 16 with some matrices transposed."""
     left = te.placeholder((12, 8) if a else (8, 12), name="A")
     right = te.placeholder((16, 12) if b else (12, 16), name="B")
     k = te.reduce_axis((0, 12), name="k")
@@ -147,14 +147,14 @@ def largest_sums(A: T.Buffer((8, 8), "float32"), B: T.Buffer((8, 8), "float32"),
 def test_what_fits_nothing_is_refused_with_the_reasons() -> None:
     sch = rx.Schedule(kernel("softmax").module())
     before = sch.show()
-    with pytest.raises(rx.RelaxError, match=r"auto_tensorize\(S\): no intrinsic fits it") as refused:
+    with pytest.raises(rx.RelaxError, match=r"auto_tensorize\(S\): no intrinsic fits the block") as refused:
         sch.auto_tensorize("S", "device.product")
-    assert "'device.product': it has 2 inputs, 'S' 1" in str(refused.value)
+    assert "'device.product': the intrinsic has 2 inputs, 'S' has 1" in str(refused.value)
     sch = rx.Schedule(kernel("products_of_bytes").module())
-    with pytest.raises(rx.RelaxError, match=r"its elements are f32, f32, f32, those of 'C' (u?i8|i16), "):
+    with pytest.raises(rx.RelaxError, match=r"the intrinsic's elements are f32, f32, f32, but 'C' has (u?i8|i16), "):
         sch.auto_tensorize("C", "device.product")
     sch = rx.Schedule(rx.Module.from_script(LARGEST_SUMS))
-    with pytest.raises(rx.RelaxError, match=r"it computes C\[vi, vj\] \+ A.*, 'Y' T.max\(Y"):
+    with pytest.raises(rx.RelaxError, match=r"the intrinsic computes C\[vi, vj\] \+ A.*, but 'Y' computes T.max\(Y"):
         sch.auto_tensorize("Y", "device.product")
     with pytest.raises(rx.RelaxError, match=r"did you mean 'device\.product'"):
         sch.auto_tensorize("Y", "device.produkt")
@@ -167,7 +167,7 @@ def test_what_fits_nothing_is_refused_with_the_reasons() -> None:
 
 
 def test_a_family_of_operators() -> None:
-    """A rule of one line has a target compute all products on the device."""
+    """Compute all products of a target on the device by a rule of one line."""
     name = "device_rule"
     rx.register_target(rx.Target(name, parents=("llvm",), doc="A CPU with a device."))
 
@@ -195,7 +195,7 @@ def test_a_family_of_operators() -> None:
 
 
 def test_memories_that_are_not_the_device_s_stay() -> None:
-    """What is in the right memory is not copied again."""
+    """Keep buffers that are already in the right memory."""
     sch = rx.Schedule(kernel("matmul_relu").module())
     sch.cache_read("Y", "A", SRAM)
     sch.auto_tensorize("Y", "device.product", "device.clear")

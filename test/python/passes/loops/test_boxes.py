@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an access reaches in one step of a loop: every place of a box, or it is not known."""
+"""Elements that an access reaches in one step of a loop: every place of a box, or unknown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from relax_mlir.dialects.core.symbols_expr import Size, make_variable, substitut
 from relax_mlir.passes.loops import boxes
 from relax_mlir.passes.loops.boxes import box_of
 from relax_mlir.passes.loops.ranges import Range
-from relax_mlir.passes.loops.tree import Access, Buffer, variable
+from relax_mlir.passes.loops.tree import Access, variable
+from relax_mlir.passes.loops.tree_buffers import Buffer
 
 OUTER = variable("o", 5)
 INNER = {"a": 3, "b": 4, "c": 2}

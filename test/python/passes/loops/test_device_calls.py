@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that emit a device's copies, waits and instructions may decline; their mistakes name their line."""
+"""Declining functions that emit a device's copies, waits and instructions, and errors with their line."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def device(
     emit: Callable[..., object] = emit_dot,
     wait: Callable[..., object] | None = None,
 ) -> str:
-    """A target whose products an instruction computes, in a memory of its own."""
+    """Register a target with an instruction for products in a memory of its own, and return its name."""
     name = f"declining{next(NUMBERS)}"
     rx.schedules.register_memory(f"{name}.sram", bytes=8 << 10, copy=copy, wait=wait)
     memories = {each: f"{name}.sram" for each in "ABC"}
@@ -66,7 +66,7 @@ def product(dtype: str = "f32") -> rx.Module:
 
 
 def lowered(module: rx.Module, target: str) -> tuple[str, list[dict[str, Any]]]:
-    """The code, and the facts of schedules."""
+    """Return the code, and the facts about schedules."""
     with rx.Journal(schedules=True).recording() as journal:
         text = str(rx.lower(module, target))
     return text, journal.of("schedule")
@@ -92,7 +92,7 @@ DECLINES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("parent", ["llvm", "c"])
 @pytest.mark.parametrize("case", DECLINES)
 def test_a_function_may_decline(parent: str, case: str) -> None:
-    """Then the PrimFunc is scheduled as if there were no such rule."""
+    """Schedule the PrimFunc as without the rule, if the rule declines."""
     target = device(parent, **DECLINES[case])
     text, (fact,) = lowered(product(), target)
     assert text == str(rx.lower(product(), parent))
@@ -121,7 +121,7 @@ def test_a_schedule_that_was_asked_for_is_an_error() -> None:
     with pytest.raises(rx.RelaxError) as caught:
         rx.compile(sch.mod)
     message = str(caught.value)
-    assert "the schedule of @dot cannot be done: copy= of memory" in message and "contiguous rows only" in message
+    assert "the schedule of @dot cannot be applied: copy= of memory" in message and "contiguous rows only" in message
 
 
 def test_a_buffer_that_c_cannot_get_is_a_decline() -> None:
@@ -188,11 +188,14 @@ def test_rules_and_intrinsics_that_are_not_used_say_why() -> None:
     _, facts = lowered(module, target)
     by_kernel = {fact["kernel"]: fact for fact in facts}
     (declined, *_) = by_kernel["matmul"]["declined"]
-    assert f"'{target}.dot': its elements are f32, f32, f32, those of 'matmul' f64, f64, f64" in declined["reason"]
+    assert (
+        f"'{target}.dot': the intrinsic's elements are f32, f32, f32, but 'matmul' has f64, f64, f64"
+        in declined["reason"]
+    )
     unused = {each["name"]: each["reason"] for each in by_kernel["exp"]["unused"]}
     (rule,) = [reason for name, reason in unused.items() if name.startswith("by_the_unit for")]
     assert rule == "is for operator 'relax.matmul'"
-    assert unused[f"{target}.dot"] == "it has 2 inputs, 'exp' 1"
+    assert unused[f"{target}.dot"] == "the intrinsic has 2 inputs, 'exp' has 1"
     text = rx.schedules.explain(facts)
     assert text.startswith("kernel  computes") and "not used" in text and "is for operator 'relax.matmul'" in text
 
@@ -200,9 +203,9 @@ def test_rules_and_intrinsics_that_are_not_used_say_why() -> None:
 @pytest.mark.parametrize(
     "dtype, out_dtype, reason",
     [
-        ("ui8", "int32", "its elements are i8, i8, i32, those of 'matmul' ui8, ui8, i32"),
-        ("i8", "int32", "it fits 'matmul', and no rule has chosen it"),
-        ("f32", "float32", "its elements are i8, i8, i32, those of 'matmul' f32, f32, f32"),
+        ("ui8", "int32", "the intrinsic's elements are i8, i8, i32, but 'matmul' has ui8, ui8, i32"),
+        ("i8", "int32", "the intrinsic fits 'matmul', but no rule has chosen it"),
+        ("f32", "float32", "the intrinsic's elements are i8, i8, i32, but 'matmul' has f32, f32, f32"),
     ],
 )
 def test_the_reason_of_an_intrinsic(dtype: str, out_dtype: str, reason: str) -> None:

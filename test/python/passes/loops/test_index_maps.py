@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Index maps: whether elements keep places of their own, whatever the sizes are in the end."""
+"""Index maps: injectivity for all final sizes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ N, M = make_variable("n"), make_variable("m")
         (lambda i, j: (i, 0), (3, 1), True),
         (lambda i, j: (i, 0), (3, 2), False),
         (lambda i, j: (i, j), (0, 4), True),
-        # Of many elements those far along each dimension are tried as well.
+        # For many elements, places far along each dimension are tried as well.
         (lambda i, j: (i % 64, j), (4096, 2048), False),
         (lambda i, j: (i, j % 2047), (4096, 2048), False),
         (lambda i, j: (i * 2047 + j,), (4096, 2048), False),
@@ -66,8 +66,8 @@ def test_injective(function: Callable[..., Any], shape: tuple[Any, ...], expecte
     ("function", "message"),
     [
         (lambda i: i / 2, "the index map: TypeError"),
-        (lambda i: "a", "an index map gives indices made of its own"),
-        (lambda i: (i, True), "an index map gives indices made of its own"),
+        (lambda i: "a", "an index map must return indices, computed from its parameters"),
+        (lambda i: (i, True), "an index map must return indices, computed from its parameters"),
         (int, "the index map: ValueError"),
         (lambda: 1 / 0, "the index map: ZeroDivisionError"),
     ],

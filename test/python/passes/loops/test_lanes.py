@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Vectorized loops over elements that are no lanes of a vector in memory."""
+"""Vectorized loops over elements that are not lanes of a vector in memory."""
 
 from __future__ import annotations
 

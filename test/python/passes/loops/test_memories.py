@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Memories of devices: where buffers are in them, what is refused, that no plan changes a result."""
+"""Memories of devices: positions of buffers, refusals, and that no plan changes a result."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def memories() -> Iterator[None]:
 
 
 def staged(scope: str) -> rx.Schedule:
-    """Rows of A and columns of B, and the sums of a tile."""
+    """Return a schedule with rows of A, columns of B, and the sums of a tile in a scope."""
     sch = rx.Schedule(kernel("matmul").module())
     tile = sch.cache_write("C", 0, scope)
     i, j, k = sch.get_loops("C")
@@ -52,7 +52,7 @@ def staged(scope: str) -> rx.Schedule:
 
 
 def parts(sch: rx.Schedule, scope: str) -> dict[str, tuple[int, int]]:
-    """Offset and bytes of each buffer."""
+    """Return the offset and the bytes of each buffer."""
     (tree,) = sch.trees()
     return {part.buffer.name: (part.offset, part.bytes) for part in arenas_of(tree, places_of(tree))[scope].parts}
 
@@ -113,7 +113,7 @@ def test_sizes_must_be_known() -> None:
     module = te.create_prim_func([a, te.compute(a.shape, lambda i, j: a[i, j] * 2.0, name="B")])
     sch = rx.Schedule(module)
     sch.cache_read("B", 0, SRAM)
-    with pytest.raises(rx.RelaxError, match=r"is in 'test\.sram', where sizes must be known"):
+    with pytest.raises(rx.RelaxError, match=r"is in 'test\.sram', where sizes must be static"):
         rx.compile(sch.mod)
 
 
@@ -123,7 +123,7 @@ def test_names_and_sizes() -> None:
         register("local", bytes=4)
     with pytest.raises(rx.RelaxError, match="a power of 2, got 48"):
         register("test.other", bytes=4, alignment=48)
-    with pytest.raises(rx.RelaxError, match="at least 1, got 0"):
+    with pytest.raises(rx.RelaxError, match="at least 1 byte, got 0"):
         register("test.other", bytes=0)
     with pytest.raises(rx.RelaxError, match=r"there is a memory 'test\.sram' already"):
         register(SRAM, bytes=4)
@@ -133,7 +133,7 @@ def test_names_and_sizes() -> None:
 
 
 def test_intrinsics_get_offsets() -> None:
-    """What a device needs of its memory: where a part begins."""
+    """Pass offsets of parts to an intrinsic, which a device needs for its memory."""
 
     @T.prim_func
     def copy(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
@@ -164,7 +164,7 @@ def test_intrinsics_get_offsets() -> None:
 @draws(20, deadline=None)
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 6))
 def test_random_schedule(kernel: Kernel, seed: int, count: int) -> None:
-    """With staging in the device's memory among its steps; what the memory cannot have is refused in words."""
+    """Draw steps with staging in the device's memory. A refusal by the memory is an error message."""
     rng = random.Random(seed)
     sch = rx.Schedule(kernel.module(), seed=seed)
     for _ in range(count):

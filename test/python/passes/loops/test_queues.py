@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Copies and intrinsics of devices that are waited for: waits are where they must be, and not earlier."""
+"""Asynchronous copies and intrinsics of devices: waits at the necessary places, and not earlier."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def check(kernel: Kernel, sch: rx.Schedule, seed: int = 0) -> None:
 
 
 def tiles(name: str = "matmul_relu") -> tuple[rx.Schedule, list[object]]:
-    """Products of 4 x 4 x 4 on the device."""
+    """Return products of 4 x 4 x 4 on the device."""
     sch = rx.Schedule(kernel(name).module())
     block = sch.get_block("Y")
     sums = sch.cache_write(block, 0, SUMS)
@@ -64,7 +64,7 @@ def test_one_copy_is_a_whole_nest() -> None:
 
 
 def test_parts_at_edges() -> None:
-    """Of what does not divide there is a smaller copy at the end."""
+    """Copy a smaller part at the end where the size does not divide."""
     sch = rx.Schedule(kernel("matmul").module())
     i, j, k = sch.get_loops("C")
     j, inner = sch.split(j, [None, 8])
@@ -95,7 +95,7 @@ def test_another_order_of_dimensions() -> None:
 
 
 def test_blocks_of_a_layout() -> None:
-    """What no copy can do at once is done by several."""
+    """Split a copy into several if the device cannot do it at once."""
     sch = rx.Schedule(kernel("matmul").module())
     copy = sch.cache_read("C", "B", SRAM)
     sch.transform_layout(copy, ("write", 0), lambda k, j: (j // 7, k, j % 7))
@@ -116,7 +116,7 @@ def test_windows() -> None:
 
 
 def test_memory_that_another_buffer_gets() -> None:
-    """The copy out of the first one is done before the other one is written over it."""
+    """Finish the first buffer's copy out before another buffer overwrites it."""
     sch = rx.Schedule(kernel("halves").module())
     for block in ("B", "C"):
         sch.cache_write(block, 0, SRAM)
@@ -136,7 +136,7 @@ def test_what_is_read_at_computed_places_has_no_versions() -> None:
     _, j = sch.get_loops("B")
     for buffer in ("A", "I"):
         sch.compute_at(sch.cache_read("B", buffer, SRAM), j)
-    with pytest.raises(rx.RelaxError, match=r"pipeline\(j\): 'A_device_sram' is read at places that are computed"):
+    with pytest.raises(rx.RelaxError, match=r"pipeline\(j\): 'A_device_sram' is read at computed indices"):
         sch.pipeline(j)
     check(kernel("gather"), sch)
 
@@ -147,19 +147,19 @@ def test_operands_elsewhere_are_refused_with_the_step() -> None:
     loops = [each for loop in sch.get_loops(block) for each in sch.split(loop, [None, 4])]
     sch.reorder(*loops[::2], *loops[1::2])
     sch.decompose_reduction(block, loops[4])
-    wanted = r"""the intrinsic's 'A' has to be in 'device\.sram': sch.cache_read\(Y, "A", "device\.sram"\)"""
+    wanted = r"""the intrinsic's 'A' must be in 'device\.sram': sch.cache_read\(Y, "A", "device\.sram"\)"""
     with pytest.raises(rx.RelaxError, match=wanted):
         sch.tensorize(loops[1], "device.product")
     for buffer in ("A", "B"):
         sch.cache_read(block, buffer, SRAM)
-    with pytest.raises(rx.RelaxError, match=r'sch.cache_write\(Y, "Y", "device\.sums"\) brings it there'):
+    with pytest.raises(rx.RelaxError, match=r'sch.cache_write\(Y, "Y", "device\.sums"\) copies it there'):
         sch.tensorize(loops[1], "device.product")
 
 
 def test_what_is_registered_is_checked() -> None:
-    with pytest.raises(rx.RelaxError, match="a function that waits for copies, and none that copies"):
+    with pytest.raises(rx.RelaxError, match="has a wait= function for copies, but no copy= function"):
         rx.schedules.register_memory("device.other", bytes=64, wait=lambda pending: None)
-    with pytest.raises(rx.RelaxError, match="100 bytes are no 2 banks"):
+    with pytest.raises(rx.RelaxError, match="100 bytes cannot form 2 banks"):
         rx.schedules.register_memory("device.other", bytes=100, banks=2)
     a = te.placeholder((4,), name="A")
     described = te.create_prim_func([a, te.compute((4,), lambda i: a[i] + 1.0, name="B")])
@@ -173,7 +173,7 @@ def test_what_is_registered_is_checked() -> None:
 @draws(20, deadline=None)
 @given(seed=st.integers(0, 2**32), count=st.integers(1, 6))
 def test_random_schedule(kernel: Kernel, seed: int, count: int) -> None:
-    """With staging in the device's memory among its steps."""
+    """Draw steps with staging in the device's memory."""
     rng = random.Random(seed)
     sch = rx.Schedule(kernel.module(), seed=seed)
     for _ in range(count):
@@ -187,5 +187,5 @@ def test_random_schedule(kernel: Kernel, seed: int, count: int) -> None:
     try:
         check(kernel, sch)
     except rx.RelaxError as error:
-        reasons = "'device.", "started and waited for", "operations of code"
+        reasons = "'device.", "is asynchronous", "the code would have"
         assert any(reason in error.message for reason in reasons), error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which points of a block are others at each step of a loop."""
+"""Points of a block that differ between the steps of a loop."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_multiples() -> None:
 @pytest.mark.parametrize("more", [-2, 0, 1, 5])
 @pytest.mark.parametrize("start", [-8, 0])
 def test_guards_of_quotients(start: int, more: int) -> None:
-    """x // 4 + 1 < n is asked for without a division, where nothing that is divided is negative."""
+    """Test x // 4 + 1 < n without a division where no dividend is negative."""
     x = make_variable("x", 40)
     index = (x + start) // 4 + more
     block = Block("B", (Iter("v", SPATIAL, 7),), (index,), (), (), ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules as a whole: handles, text, what is refused, and that nothing is half done."""
+"""Schedules as a whole: handles, text, refusals, and that no step is half done."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_the_trace_is_python_that_does_it_again() -> None:
 
 
 def test_blocks_by_their_names() -> None:
-    """As handles; the text has the handle then."""
+    """Pass names instead of handles. The text then has the handle."""
     sch = rx.Schedule(kernel("chain").module())
     sch.compute_inline("B")
     i, _ = sch.get_loops("D")
@@ -78,9 +78,9 @@ def test_blocks_by_their_names() -> None:
     ]
     check(kernel("chain"), rx.Schedule(kernel("chain").module(), trace=sch.trace))
     before = sch.trace
-    with pytest.raises(rx.RelaxError, match=r"block 'B' is not there any more: compute_inline\(B\) took it"):
+    with pytest.raises(rx.RelaxError, match=r"block 'B' does not exist any more: compute_inline\(B\) removed it"):
         sch.compute_inline("B")
-    with pytest.raises(rx.RelaxError, match="'D' is in 'i_2' already"):
+    with pytest.raises(rx.RelaxError, match="'D' is already in 'i_2'"):
         sch.compute_at("D", i)
     assert sch.trace == before
 
@@ -95,7 +95,7 @@ def test_any_name_can_stand_in_a_text(name: str) -> None:
 
 
 def test_what_has_two_readers_is_one_block() -> None:
-    """Also where all that it reads is read at places that are computed."""
+    """Keep one block, even if it reads only at computed places."""
     a = te.placeholder((6,), name="A")
     b = te.compute((6,), lambda i: te.if_then_else(i >= 1, a[i - 1], 0.0), name="B")
     c = te.compute((6,), lambda i: b[i] * 2.0, name="C")
@@ -182,7 +182,7 @@ def sums(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
     for i in range(7):
         B[i + 1] = B[i] + A[i + 1]
 """)
-    with pytest.raises(rx.RelaxError, match="only operations of linalg, and views of what they work on, can be"):
+    with pytest.raises(rx.RelaxError, match="only linalg operations, and views of their operands, can be"):
         rx.Schedule(module).get_block("B")
 
 
@@ -195,26 +195,32 @@ def sums(A: T.Buffer((8,), "float32"), B: T.Buffer((8,), "float32")):
         (lambda sch, block, i: sch.split(i, [None, 2], 1, 2, 3), "too many positional arguments"),
         (lambda sch, block, i: sch.split("i", [None, 2]), "got those of nothing"),
         (lambda sch, block, i: sch.annotate(i, "note", object()), "a schedule is text"),
-        (lambda sch, block, i: sch.annotate(i, 3, "note"), "'ann_key' is a text, not 3"),
+        (lambda sch, block, i: sch.annotate(i, 3, "note"), "'ann_key' must be a string, not 3"),
         (lambda sch, block, i: sch.annotate(i, "note", float("nan")), "a schedule is text"),
-        (lambda sch, block, i: sch.annotate(i, "grain", "many"), "'grain' is how many steps a thread takes at a time"),
-        (lambda sch, block, i: sch.get_block(None), "'name' is a text, not None"),
-        (lambda sch, block, i: sch.get_block("C", 3), "'func_name' is a text, not 3"),
+        (
+            lambda sch, block, i: sch.annotate(i, "grain", "many"),
+            "'grain' must be the number of steps that a thread takes at a time",
+        ),
+        (lambda sch, block, i: sch.get_block(None), "'name' must be a string, not None"),
+        (lambda sch, block, i: sch.get_block("C", 3), "'func_name' must be a string, not 3"),
         (lambda sch, block, i: sch.get_loops("B"), "there is no block 'B' (there are C)"),
-        (lambda sch, block, i: sch.cache_read(block, 0, 3), "'storage_scope' is a text, not 3"),
+        (lambda sch, block, i: sch.cache_read(block, 0, 3), "'storage_scope' must be a string, not 3"),
         (lambda sch, block, i: sch.cache_read(block, 0, "locl"), "'locl' is no scope of memory"),
         (lambda sch, block, i: sch.transform_layout(block, 0, int), "the index map: ValueError"),
         (lambda sch, block, i: sch.transform_layout(block, 0, lambda a, b: a / b), "the index map: TypeError"),
-        (lambda sch, block, i: sch.transform_layout(block, 0, 3), "is no index map, a function of indices, but 3"),
+        (
+            lambda sch, block, i: sch.transform_layout(block, 0, 3),
+            "must be an index map (a function of indices), not 3",
+        ),
         (
             lambda sch, block, i: sch.transform_layout(block, 0, lambda a, b: (a, "b")),
-            "made of its own with + - * // %",
+            "computed from its parameters with + - * // %",
         ),
-        (lambda sch, block, i: sch.set_scope(block, 0, ["local"]), "'storage_scope' is a text, not ['local']"),
-        (lambda sch, block, i: sch.bind(i, 3), "'thread_axis' is a text, not 3"),
+        (lambda sch, block, i: sch.set_scope(block, 0, ["local"]), "'storage_scope' must be a string, not ['local']"),
+        (lambda sch, block, i: sch.bind(i, 3), "'thread_axis' must be a string, not 3"),
         (lambda sch, block, i: sch.pad_einsum(block, 4), "expected 3 numbers of at least 1"),
-        (lambda sch, block, i: sch.tensorize(i, 4), "'tensor_intrin' is a text, not 4"),
-        (lambda sch, block, i: sch.rfactor(i, "a"), "factor_axis is from"),
+        (lambda sch, block, i: sch.tensorize(i, 4), "'tensor_intrin' must be a string, not 4"),
+        (lambda sch, block, i: sch.rfactor(i, "a"), "factor_axis must be from"),
     ],
 )
 def test_bad_arguments(step: Callable[..., Any], message: str) -> None:
@@ -227,7 +233,7 @@ def test_bad_arguments(step: Callable[..., Any], message: str) -> None:
 
 
 def test_a_primitive_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By an argument of a wrong type, which is named, or by its own bug."""
+    """Fail by an argument of a wrong type, which the error names, or by a bug of the primitive."""
     sch = rx.Schedule(kernel("chain").module())
     loop, before = sch.get_loops("C")[0], sch.show()
     with pytest.raises(rx.RelaxError, match="compute_at: 'index' is int, got str 'a'"):
@@ -243,20 +249,20 @@ def test_a_primitive_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_code_is_counted_where_it_is_asked_for() -> None:
-    """Functions are many operations, and lanes that are not adjacent are code for each."""
+    """Count functions as many operations, and lanes that are not adjacent one by one."""
     sch = rx.Schedule(kernel("softmax").module())
     i, j = sch.get_loops("E")
     sch.unroll(j)
-    with pytest.raises(rx.RelaxError, match=r"unroll\(i_1\): it comes to .* operations of code, 16384 at most"):
+    with pytest.raises(rx.RelaxError, match=r"unroll\(i_1\): the code would have .* operations, at most 16384"):
         sch.unroll(i)
     sch, _, (i, j, _) = product()
     sch.unroll(j)
     many = sch.split(i, [1, 32])[1]
-    with pytest.raises(rx.RelaxError, match=r"unroll\(i_1\): it comes to .* operations of code"):
+    with pytest.raises(rx.RelaxError, match=r"unroll\(i_1\): the code would have .* operations"):
         sch.unroll(many)  # that many loops
     sch, _, (i, j, k) = product()
     sch.unroll(j), sch.unroll(k)
-    with pytest.raises(rx.RelaxError, match=r"vectorize\(i\): it comes to .* operations of code"):
+    with pytest.raises(rx.RelaxError, match=r"vectorize\(i\): the code would have .* operations"):
         sch.vectorize(i)
 
 
@@ -275,7 +281,7 @@ def test_refusals_show_the_loops_that_they_are_about() -> None:
 
 
 def test_refusals_show_the_loops_as_they_were() -> None:
-    """Also where what a step would make of them is the reason."""
+    """Show the old loops in a refusal, also where the step's result is the reason."""
     sch, _, (i, j, _) = product()
     before = sch.show()
     sch.unroll(j)
@@ -291,13 +297,13 @@ def test_unknown_steps_are_distinguished() -> None:
         sch.splitt(1)
     assert {"split", "tensorize", "rfactor", "mod", "trace"} <= set(dir(sch))
     assert not hasattr(sch, "_repr_html_"), "what has no name of a step is none"
-    assert "Makes several loops of one" in sch.split.__doc__
+    assert "Split a loop into nested loops" in sch.split.__doc__
 
 
 @pytest.mark.parametrize(
     ("lines", "message"),
     [
-        ([], "a schedule's first line says which version it is"),
+        ([], "the first line of a schedule is its version"),
         (["# schedule 2"], "expected '# schedule 1', found '# schedule 2'"),
         (["# schedule 1", "import os"], "line 2 of the schedule, 'import os': expected a call of sch"),
         (["# schedule 1", "C = sch.get_block("], "expected one call of sch"),
@@ -407,12 +413,12 @@ def test_what_a_rule_declines_is_planned_as_ever(forgotten: None) -> None:
 
 
 def test_registrations_that_mean_nothing(forgotten: None) -> None:
-    with pytest.raises(rx.RelaxError, match="a schedule is for an operator pattern, an operator or a structure"):
+    with pytest.raises(rx.RelaxError, match="expected an operator pattern, an operator or a structure"):
         rx.register_schedule(target="llvm")
-    with pytest.raises(rx.RelaxError, match=r"'matmul' is no operator's full name, like 'relax\.matmul'"):
+    with pytest.raises(rx.RelaxError, match=r"'matmul' is no full name of an operator, such as 'relax\.matmul'"):
         rx.register_schedule(operator="matmul", target="llvm")
     rx.register_schedule(operator="relax.matmul", target="llvm")(unrolled([]))
-    with pytest.raises(rx.RelaxError, match=r"operator 'relax\.matmul' has a schedule for target 'llvm' already"):
+    with pytest.raises(rx.RelaxError, match=r"operator 'relax\.matmul' already has a schedule for target 'llvm'"):
         rx.register_schedule(operator="relax.matmul", target="llvm")(lambda function, context: None)
 
 
@@ -433,7 +439,7 @@ def test_an_own_primitive(forgotten: None) -> None:
 
     @rx.register_primitive
     def elsewhere(edit: Any, loop: Any) -> Any:
-        """A handle of another PrimFunc."""
+        """Use a handle of another PrimFunc."""
         edit.loop(type(loop)("other", loop.name))
 
     with pytest.raises(rx.RelaxError, match=r"elsewhere\(i_0_0\): 'i_0_0' is of @other, not of @matmul"):
@@ -462,7 +468,7 @@ def test_arguments_of_an_own_primitive_are_what_annotations_mean(forgotten: None
         loop: LoopRV | None = None,
         unknown: OnlyForTypeCheckers | None = None,
     ) -> None:
-        """Keeps what it gets."""
+        """Record the arguments."""
         seen.append((stage, labels, note, order, unknown))
 
     sch = rx.Schedule(kernel("matmul").module())
@@ -472,16 +478,16 @@ def test_arguments_of_an_own_primitive_are_what_annotations_mean(forgotten: None
     assert isinstance(order, IndexMap)
     sch.mark("C", note=None, order=None)
     assert seen[1][1:] == ((), None, None, None)
-    with pytest.raises(rx.RelaxError, match="mark: 'note' is a text, not 3"):
+    with pytest.raises(rx.RelaxError, match="mark: 'note' must be a string, not 3"):
         sch.mark("C", note=3)
-    with pytest.raises(rx.RelaxError, match="mark: 'labels' is a text, not 4"):
+    with pytest.raises(rx.RelaxError, match="mark: 'labels' must be a string, not 4"):
         sch.mark("C", "a", 4)
-    with pytest.raises(rx.RelaxError, match="mark: 'order' is no index map"):
+    with pytest.raises(rx.RelaxError, match="mark: 'order' must be an index map"):
         sch.mark("C", order=5)
 
 
 def test_show_is_read_back_where_it_is_plain() -> None:
-    """What is shown is TVMScript."""
+    """Read the shown text back as TVMScript."""
     for each in KERNELS:
         if each.name not in ("softmax", "gather", "rows", "products_of_bytes", "means", "open_matmul"):
             text = "from relax_mlir.script import tir as T\n\n" + rx.Schedule(each.module()).show()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks as text where what they compute shares its parts: 2 ** n operations for n steps, written out."""
+"""Text of blocks with shared subexpressions: written out, n steps would be 2 ** n operations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import relax_mlir as rx
 
 
 def doubled(steps: int) -> rx.Module:
-    """b = a doubled a number of times."""
+    """Return b = a after a number of doublings."""
     lines = [f"%{step + 1} = arith.addf %{step}, %{step} : f32" for step in range(steps)]
     return rx.Module.parse(f"""
 func.func @double(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> attributes {{tir.prim_func}} {{
@@ -37,7 +37,7 @@ def test_parts_that_a_long_block_shares_are_written_once(steps: int) -> None:
 
 
 def test_a_refusal_shows_them_as_well() -> None:
-    """The intrinsic computes something else."""
+    """Refuse an intrinsic that computes something else."""
     schedule = rx.Schedule(doubled(60))
     (loop,) = schedule.get_loops(schedule.get_block("double"))
     rx.register_tensor_intrin("tests.doubled_thrice", doubled(3))(lambda a, b: None)

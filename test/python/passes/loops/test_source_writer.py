@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops that are written as C: they end where their points do, and what is left of tiles is done row by row where rows
-have nothing to do with one another."""
+"""Loops that are written as C: they end where their points do.
+
+The remainder of tiles is done row by row where rows are independent.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def kernel(a: T.handle, c: T.handle):
             vi, vj = T.axis.remap("SS", [i, j])
             C[vi, vj] = {0}
 """
-#: What is made of B, and whether rows of it are apart.
+#: Values of B, and whether its rows are independent.
 RESULTS = {
     "B[vi, vj] + A[vi, 0]": True,
     "B[vi, vj] + B[vi, 19 - vj]": True,
@@ -67,7 +69,7 @@ def test_rows_that_are_left(result: str, is_apart: bool) -> None:
 
 
 def test_loops_end_where_their_points_do() -> None:
-    """Of 20 columns two tiles of 16 are one, and 4 columns."""
+    """Split 20 columns into tiles of 16: one whole tile, and 4 columns."""
     result = "B[vi, vj] + A[vi, 0]"
     sch = rx.Schedule(rx.Module.from_script(KERNEL.format(result)))
     sch.split(sch.get_loops("C")[1], [None, 16])

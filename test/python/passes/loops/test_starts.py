@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions start, whether they have steps or not: sizes of 0, and parts that no step falls into."""
+"""Initialization of reductions with and without steps: sizes of 0, and parts that no step reaches."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_parts_that_are_moved_read_nothing_beyond_the_end() -> None:
 
 
 def test_reductions_that_start_from_the_same_number() -> None:
-    """Passes make one fill of equal ones: each reduction has its init all the same when the schedule is applied."""
+    """Merge equal fills in a pass. Each reduction still has its init when the schedule is applied."""
     sch = rx.Schedule(
         rx.Module.from_script("""
 from relax_mlir.script import tir as T
@@ -118,7 +118,7 @@ def test_sums_of_nothing(steps: Callable[[rx.Schedule, Any], None]) -> None:
     sch = rx.Schedule(kernel("means").module())
     steps(sch, sch.get_block("B"))
     program = rx.compile(sch.mod)
-    # A program whose memory happens to hold zeros would pass: the other sizes leave something else there.
+    # Memory that happens to be zero would hide a missing init, so the other sizes leave other values there.
     for shape in ((40, 3), (40, 0), (0, 4), (3, 1), (1, 9)):
         array = np.random.default_rng(0).standard_normal(shape).astype("float32")
         expected = array - array.sum(axis=1, keepdims=True) * np.float32(0.25)
@@ -126,7 +126,7 @@ def test_sums_of_nothing(steps: Callable[[rx.Schedule, Any], None]) -> None:
 
 
 def test_sums_of_nothing_are_seen() -> None:
-    """The sums themselves, over memory that holds something."""
+    """Test that sums without an init show: they start from old contents of memory."""
     module = rx.Module.from_script("""
 from relax_mlir.script import tir as T
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which PrimFunc has a block, known before they are bufferized and read; what blocks read."""
+"""Search for the PrimFunc of a block before bufferization and reading, and the buffers that blocks read."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class Two:
 def test_only_what_may_have_a_block_is_read() -> None:
     sch = rx.Schedule(rx.Module.from_script(TWO))
     assert sch.get_block("one_more").function == "more"
-    assert list(sch._trees) == ["more"]
+    assert list(sch._functions.trees) == ["more"]
     sch.cache_write("one_more", 0, "local")
     assert sch.get_block("B_local").function == "more", "a step has made it"
-    assert list(sch._trees) == ["more"]
+    assert list(sch._functions.trees) == ["more"]
 
 
 def test_all_blocks_are_found() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""pipeline: steps copy what later ones use, in any memory; no result changes, and the device is kept busy."""
+"""pipeline: steps copy the operands of later steps, in any memory. Results stay the same, and the device stays busy."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check(kernel: Kernel, sch: rx.Schedule, seed: int = 0) -> None:
 
 
 def staged(name: str, scope: str, factor: int) -> tuple[rx.Schedule, Any]:
-    """Products with copies of both inputs at each group of steps."""
+    """Return products with copies of both inputs at each group of steps."""
     sch = rx.Schedule(kernel(name).module())
     block = sch.get_block("Y" if name == "matmul_relu" else "C")
     i, j, k = sch.get_loops(block)
@@ -46,7 +46,7 @@ def staged(name: str, scope: str, factor: int) -> tuple[rx.Schedule, Any]:
 @pytest.mark.parametrize("scope", ["local", SRAM])
 @pytest.mark.parametrize(("factor", "stages"), [(8, 2), (4, 3), (5, 2), (12, 4), (24, 2), (1, 5)])
 def test_of_steps_of_a_reduction(scope: str, factor: int, stages: int) -> None:
-    """Also where there are fewer steps than stages, and where the last one is shorter."""
+    """Pipeline also with fewer steps than stages, and with a shorter last step."""
     sch, k = staged("matmul", scope, factor)
     sch.pipeline(k, stages)
     check(kernel("matmul"), sch)
@@ -80,7 +80,7 @@ def on_tiles(stages: int) -> rx.Schedule:
 
 @pytest.mark.parametrize(("stages", "copies"), [(2, 0), (3, 2), (4, 4)])
 def test_copies_go_on_while_the_device_computes(stages: int, copies: int) -> None:
-    """As many as are of later steps; the product before need not be done when the next one is started."""
+    """Keep copies of as many later steps in flight. A product starts before the previous one has ended."""
     sch = on_tiles(stages)
     check(kernel("matmul_relu"), sch)
     steady = 4 * 8 * (7 - stages)
@@ -89,7 +89,7 @@ def test_copies_go_on_while_the_device_computes(stages: int, copies: int) -> Non
 
 
 def test_of_a_loop_over_results() -> None:
-    """What a step has computed is copied out while the next one computes."""
+    """Copy a step's results out while the next step computes."""
     sch = rx.Schedule(kernel("chain").module())
     for block in ("B", "C"):
         sch.compute_inline(block)
@@ -104,10 +104,10 @@ def test_of_a_loop_over_results() -> None:
 @pytest.mark.parametrize(
     ("step", "problem"),
     [
-        (lambda sch, k: sch.pipeline(k, 1), "stages are a number from 2 to 16, got 1"),
-        (lambda sch, k: sch.pipeline(sch.get_loops("C")[0]), "no step of 'i_0' copies what only this step uses"),
-        (lambda sch, k: (sch.pipeline(k), sch.pipeline(k)), "'k_0' is pipelined: steps of a serial loop"),
-        (lambda sch, k: (sch.pipeline(k), sch.parallel(k)), "'k_0' is pipelined already"),
+        (lambda sch, k: sch.pipeline(k, 1), "stages must be a number from 2 to 16, got 1"),
+        (lambda sch, k: sch.pipeline(sch.get_loops("C")[0]), "no step of 'i_0' copies data that only this step uses"),
+        (lambda sch, k: (sch.pipeline(k), sch.pipeline(k)), "'k_0' is pipelined: only serial loops"),
+        (lambda sch, k: (sch.pipeline(k), sch.parallel(k)), "'k_0' is already pipelined"),
         (lambda sch, k: (sch.unroll(sch.get_loops("C")[0]), sch.pipeline(k)), "'i_0' around 'k_0' is unrolled"),
     ],
 )
@@ -119,12 +119,12 @@ def test_refusals(step: Any, problem: str) -> None:
 
 
 def test_what_steps_write_is_not_copied_ahead() -> None:
-    """Each step copies what it has made itself."""
+    """Refuse to copy ahead: each step copies its own results."""
     sch = rx.Schedule(kernel("chain").module())
     i, _ = sch.get_loops("D")
     sch.compute_inline("B")
     copy = sch.cache_read("D", "C", "local")
     sch.compute_at(copy, i)
     sch.compute_at("C", i)
-    with pytest.raises(rx.RelaxError, match="from what the loop does not write"):
+    with pytest.raises(rx.RelaxError, match="from memory that the loop does not write"):
         sch.pipeline(i)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""tensorize: an intrinsic takes a nest that is what it says, and no other."""
+"""tensorize: an intrinsic replaces the nest that its description matches, and no other."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS, COLUMNS, STEPS = 4, 16, 8
 
 
 def product(rows: int, columns: int, steps: int, dtype: str = "float32") -> rx.Module:
-    """C + A @ B: without an init."""
+    """Return C + A @ B without an init."""
     text = f"""
 from relax_mlir.script import tir as T
 
@@ -106,7 +106,7 @@ def refusal(name: str, prepare: Any = lambda sch, loops: loops[3], kernel_name: 
 
 
 def test_refusals_tell_the_difference() -> None:
-    assert "'vk' has 8 steps, the intrinsic's 'vk' 4" in refusal("tests.short")
+    assert "'vk' has 8 steps, but the intrinsic's 'vk' has 4" in refusal("tests.short")
     assert "'Y' computes Y[vi, vj] + A[vi, vk] * B[vk, vj], the intrinsic A[vi, vk]" in refusal("tests.double")
     fewer = refusal("tests.tile", lambda _, loops: loops[4])
     assert "2 variables of 'Y' move inside of the loop, the intrinsic has 3" in fewer
@@ -115,7 +115,7 @@ def test_refusals_tell_the_difference() -> None:
         sch.unroll(loops[5])
         return loops[3]
 
-    assert "is unrolled: an intrinsic runs serial loops" in refusal("tests.tile", unrolled)
+    assert "is unrolled: an intrinsic replaces serial loops" in refusal("tests.tile", unrolled)
     assert "has points only where" in refusal("tests.tile", kernel_name="matmul")
 
 
@@ -147,10 +147,10 @@ for i in range(8):
 @pytest.mark.parametrize(
     ("description", "message"),
     [
-        (kernel("matmul").module(), "one block, without an init, which decompose_reduction takes out"),
-        (kernel("softmax").module(), "one block, without an init"),
-        (rx.Module(), "described by one PrimFunc, not by 0"),
-        (kernel("rows").module(), "one block, without an init"),
+        (kernel("matmul").module(), "one block without an init; decompose_reduction removes an init"),
+        (kernel("softmax").module(), "one block without an init"),
+        (rx.Module(), "description must be one PrimFunc, not 0"),
+        (kernel("rows").module(), "one block without an init"),
         (
             described(
                 "a: T.handle, b: T.handle",
@@ -164,21 +164,21 @@ for i in range(8):
                         B[vi] = A[vi] * T.float32(2)
                 """,
             ),
-            "the sizes of an intrinsic's description are numbers",
+            "the sizes of an intrinsic's description must be numbers",
         ),
         (
             described(AB.replace("A: T.Buffer((8,)", "A: T.Buffer((9,)"), COPY.replace("A[vi]", "A[vi + 1]")),
-            "reads and writes at its block's variables alone, 'A' is used at vi + 1",
+            "must use its block's variables as indices, 'A' is used at vi + 1",
         ),
         (
             described(
                 AB.replace("A: T.Buffer((8,)", "A: T.Buffer((8, 2)"), COPY.replace("A[vi]", "A[vi, 0] + A[vi, 1]")
             ),
-            "reads and writes at its block's variables alone, 'A' is used at 0",
+            "must use its block's variables as indices, 'A' is used at 0",
         ),
         (
             described('I: T.Buffer((8,), "int64"), ' + AB, COPY.replace("A[vi]", "A[T.max(I[vi], T.int64(0))]")),
-            "reads and writes at its block's variables alone, 'A' is read at places that are computed",
+            "must use its block's variables as indices, 'A' is read at computed indices",
         ),
         (
             rx.Module.parse("""
@@ -187,13 +187,13 @@ func.func @own(%a: memref<8xf32>) attributes {tir.prim_func} {
   linalg.copy ins(%a : memref<8xf32>) outs(%b : memref<8xf32>)
   return
 }"""),
-            "has no memory of its own, like 'own': make it a parameter",
+            "must not allocate memory, such as 'own': make the buffer a parameter",
         ),
         (
             described(AB.replace("A: T.Buffer((8,)", "A: T.Buffer((9,)"), COPY),
-            "uses all of its parameters: 'A' has 9 elements along 'vi', which has 8 steps",
+            "must use all of each parameter: 'A' has 9 elements along 'vi', which has 8 steps",
         ),
-        (described('C: T.Buffer((8,), "float32"), ' + AB, COPY), "uses all of its parameters: not 'C'"),
+        (described('C: T.Buffer((8,), "float32"), ' + AB, COPY), "must use all parameters: 'C' is unused"),
     ],
 )
 def test_what_describes_no_intrinsic_is_refused(description: rx.Module, message: str) -> None:
@@ -217,7 +217,7 @@ def test_te_describes_one_too() -> None:
 
     sch = rx.Schedule(kernel("blur").module())
     before = sch.show()
-    with pytest.raises(rx.RelaxError, match="'vj' has 20 steps, the intrinsic's 'vi' 8"):
+    with pytest.raises(rx.RelaxError, match="'vj' has 20 steps, but the intrinsic's 'vi' has 8"):
         sch.tensorize(sch.get_loops(sch.get_block("B"))[1], "tests.twice")
     assert sch.show() == before
     x = te.placeholder((4, 16), name="X")
@@ -234,11 +234,11 @@ def emit_of_no_dialect(a: Any, b: Any, c: Any) -> None:
 
 
 def test_what_is_emitted_of_a_dialect_that_is_not_loaded() -> None:
-    """MLIR makes operations of it, and crashes on them later."""
+    """Load the dialect: MLIR would make unregistered operations of it, and crash on them later."""
     sch, block, (_, _, k, rows, _, _) = tiled()
     sch.decompose_reduction(block, k)
     sch.tensorize(rows, "tests.of_no_dialect")
     with pytest.raises(rx.RelaxError) as refused:
         rx.compile(sch.mod)
-    assert "emits 'x86vector.nothing_like_it', which is of no dialect that is loaded" in str(refused.value)
+    assert "emits 'x86vector.nothing_like_it', but its dialect is not loaded" in str(refused.value)
     assert "load_dialects(context, ['x86vector'])" in str(refused.value)

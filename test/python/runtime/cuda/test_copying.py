@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Calls of a device's program with arrays of the host, and what such a program refuses and raises."""
+"""Calls of a device's program with arrays of the host, and its refusals and errors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ X = numpy.arange(5, dtype="float32")
 
 @pytest.fixture
 def fake() -> Iterator[FakeDriver]:
-    """The driver in place; whatever a test does with it, the context that was current before is so again."""
+    """Yield the driver, and check that the current context is restored."""
     library = FakeDriver(KERNELS)
     with use_library(library):
         yield library
@@ -35,7 +35,7 @@ def fake() -> Iterator[FakeDriver]:
 
 
 def on_device(program: Executable, array: Any) -> Any:
-    """A tensor of an array's elements where the program has its own."""
+    """Return a tensor with an array's elements on the program's device."""
     copying: Any = program.copying()
     return copying.upload(array if isinstance(array, tvm_ffi.Tensor) else tensor(array))
 
@@ -53,7 +53,7 @@ def test_all_element_types_and_no_elements(fake: FakeDriver, dtype: str) -> None
 
 
 def test_scalars_lists_names_and_layouts(fake: FakeDriver) -> None:
-    """What Function does with arguments, it does here too: numbers, names, copies of what is not contiguous."""
+    """Treat arguments like Function: numbers, names, copies of arrays that are not contiguous."""
     module = with_function(
         {"x": rx.tensor((2, 3)), "s": rx.tensor(())}, lambda x, s: (relax.add(x, s), relax.multiply(x, s))
     )
@@ -89,7 +89,7 @@ func.func @main(%a: {vector}, %b: {vector}) -> ({vector}, {vector}, {vector})
 
 
 def growing() -> Executable:
-    """Products with all rows so far, and these."""
+    """Return products with all rows so far, and the rows."""
     module = rx.Module()
     with module.function("main", {"x": rx.tensor(("k", 2)), "past": rx.tensor(("m", 2))}) as f:
         x, past = f
@@ -99,7 +99,7 @@ def growing() -> Executable:
 
 
 def test_what_a_call_writes_to_comes_back(fake: FakeDriver) -> None:
-    """A buffer that grows in place: by a cache, and by arrays."""
+    """Grow a buffer in place, by a cache and by arrays."""
     call: Any = growing().copying()["main"]
     cache, rows = call.cache(), numpy.arange(12, dtype="float32").reshape(6, 2)
     for start in (0, 2, 4):
@@ -115,7 +115,7 @@ def test_what_is_written_to_must_be_seen(fake: FakeDriver) -> None:
 
 
 def test_elements_begin_behind_the_data(fake: FakeDriver) -> None:
-    """DLPack's offset in bytes, which few frameworks use."""
+    """Use DLPack's offset in bytes, which is rare in frameworks."""
     shifted = tvm_ffi.from_dlpack(X.copy()[:4])
     ctypes.c_uint64.from_address(shifted.__chandle__() + 24 + 40).value = 4
     call: Any = Executable(by_hand(launch(0))).copying()["main"]
@@ -172,7 +172,8 @@ class _Managed(ctypes.Structure):
 
 
 def test_a_framework_makes_the_results_where_it_offers_to(fake: FakeDriver) -> None:
-    """As torch does: asked for a tensor on the program's device, whose memory is the framework's."""
+    """Allocate results through a framework like torch: the runtime requests a tensor on the device, and the framework
+    owns the memory."""
     made: list[Any] = []
     deleted: list[int] = []
     delete = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(deleted.append)
@@ -203,7 +204,7 @@ def test_a_framework_makes_the_results_where_it_offers_to(fake: FakeDriver) -> N
 
 
 def test_what_a_kernel_asserts_is_raised_once(fake: FakeDriver) -> None:
-    """At the next wait, or at the next call where there was none."""
+    """Raise a kernel's assertion once, at the next wait or at the next call."""
     program = Executable(by_hand("  %source = llvm.call @__relax_device_record(%table) : (!llvm.ptr) -> !llvm.ptr"
                                  + launch(1, "%source")))  # fmt: skip
     with pytest.raises(IndexError, match=r"^gather 'g': index 7 of 5$"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Caches of programs for a device: their rows are there, and stay there from token to token. On the emulator."""
+"""Caches of programs for a device: their rows stay on the device from token to token. On the emulator."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def device() -> Iterator[EmulatedCuda]:
 
 @lru_cache(maxsize=2)
 def attention(dtype: str = "float32") -> Artifact:
-    """Scores of queries against all keys so far, times all values so far; keys and values are results, too."""
+    """Return attention of queries to all keys and values so far, which are results, too."""
     module, given = rx.Module(), rx.tensor(("b", HEADS, "s", SIZE), dtype)
     kept = rx.tensor(("b", HEADS, "p", SIZE), dtype)
     inputs = {"q": given, "past.key": kept, "k": given, "past.value": kept, "v": given}
@@ -62,7 +62,7 @@ def drawn(seed: int, rows: int, batch: int = 1) -> list[Any]:
 
 @pytest.mark.parametrize("batch", [1, 2])
 def test_a_token_copies_no_rows(device: EmulatedCuda, batch: int) -> None:
-    """What goes over the bus is a token's own: what is passed, and what comes back."""
+    """Copy only a token's own data over the bus: its arguments and its result."""
     main: Any = Executable(attention()).copying()["main"]
     cache = main.cache()
     given = [drawn(seed, rows, batch) for seed, rows in enumerate((5, 1, 1, 1))]
@@ -81,7 +81,7 @@ def test_a_token_copies_no_rows(device: EmulatedCuda, batch: int) -> None:
 
 
 def test_tensors_of_the_device(device: EmulatedCuda) -> None:
-    """Nothing goes over the bus at all."""
+    """Copy nothing over the bus."""
     main: Any = Executable(attention())["main"]
     cache = main.cache()
     given = [drawn(seed, 1) for seed in range(3)]
@@ -96,7 +96,7 @@ def test_tensors_of_the_device(device: EmulatedCuda) -> None:
 
 
 def test_a_buffer_grows_on_the_device(device: EmulatedCuda) -> None:
-    """Rows beyond the room: what there is goes to a longer buffer, each index of the axes before by itself."""
+    """Copy existing rows to a longer buffer when the room is used up, separately for each index of the axes before."""
     main: Any = Executable(attention()).copying()["main"]
     cache = main.cache()
     given = [drawn(0, 60, 2), drawn(1, 10, 2)]

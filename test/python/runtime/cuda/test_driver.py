@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The driver by ctypes: which of its functions are called, and what its refusals become."""
+"""The driver by ctypes: the versions of its functions, and its errors as exceptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_what_it_tells() -> None:
 
 
 def test_the_present_form_of_a_function_is_called() -> None:
-    """A library keeps that of CUDA 3 under the plain name, whose addresses have 32 bits."""
+    """Call the versioned name: a library keeps the version of CUDA 3, with 32-bit addresses, under the plain name."""
     library = FakeDriver()
     library.cuMemAlloc = library.cuInit
     with use_library(library) as found:
@@ -75,7 +75,7 @@ def test_there_is_no_driver(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_needs_no_device_loads_no_driver() -> None:
-    """Importing the runtime imports nothing of this folder, which is where the library is opened."""
-    code = "import sys, relax_mlir.runtime; print([name for name in sys.modules if 'runtime.cuda' in name])"
+    """Check that importing the runtime does not import the folder `runtime/cuda`, which opens the library."""
+    code = "import sys, relax_mlir.runtime; print([name for name in sys.modules if 'runtime.cuda.' in name])"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=600)
     assert result.stdout == "[]\n"

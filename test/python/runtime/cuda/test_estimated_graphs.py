@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions that are launched as CUDA graphs because an estimate says that they are faster so, on the emulator."""
+"""Functions that are launched as CUDA graphs because an estimate says that this is faster, on the emulator."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def given(device: EmulatedCuda, x: Any = X, places: Any = PLACES) -> tuple[Any, 
 
 
 def launched(device: EmulatedCuda, call: Callable[[], Any]) -> tuple[bool, bool, Any]:
-    """Whether kernels were launched in a call, and graphs; what it gives."""
+    """Return whether a call launched kernels and graphs, and its result."""
     before = [len(device.calls(name)) for name in (LAUNCH, GRAPH)]
     result = call()
     kernels, graphs = (len(device.calls(name)) - count for name, count in zip((LAUNCH, GRAPH), before, strict=True))
@@ -81,7 +81,7 @@ def is_right(device: EmulatedCuda, result: Any, x: Any = X, places: Any = PLACES
 
 
 def warmed(device: EmulatedCuda, graphs: bool | None = None) -> Executable:
-    """A program whose function has a graph."""
+    """Return a program with a recorded graph for its function."""
     run = Executable(programs(), graphs=graphs)
     for _ in range(3):
         run["main"](*given(device))
@@ -95,7 +95,7 @@ def test_what_it_is_worth_to_record_is_recorded_at_the_third_call(device: Emulat
     for expected in ((True, False), (True, False), (True, True), (False, True), (False, True)):
         kernels, graphs, y = launched(device, lambda: run["main"](*given(device)))
         assert (kernels, graphs) == expected and is_right(device, y)
-        if not graphs:  # what is called once or twice has no memory of its own
+        if not graphs:  # a function that is called once or twice has no memory of its own
             assert len(device.calls("cuMemAlloc_v2")) == 2
     for _ in range(4):
         assert launched(device, lambda: run.copying()["few"](X))[:2] == (True, False)
@@ -157,7 +157,7 @@ def test_the_device_says_how_fast_its_memory_is(device: EmulatedCuda) -> None:
 
 @pytest.mark.parametrize(("graphs", "expected"), [(None, (True, False)), (True, (False, True))])
 def test_another_stream_does_not_wait(device: EmulatedCuda, graphs: bool | None, expected: tuple[bool, bool]) -> None:
-    """By an estimate; who asks for graphs gets one, behind the last launch."""
+    """Decide by an estimate. With graphs=True a call uses the graph after the last launch."""
     device.streams |= {4711, 4712}
     run = warmed(device, graphs)
     with tvm_ffi.use_raw_stream(tvm_ffi.device("cuda", 0), 4711):
@@ -199,7 +199,8 @@ def test_the_stream_of_each_thread_is_one_for_each(device: EmulatedCuda) -> None
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", [0, 1, 2])
 def test_what_another_thread_records_goes_on(device: EmulatedCuda, mode: int) -> None:
-    """A capture in the usual mode ends with a failure where any thread allocates memory, or asks an event."""
+    """Continue another thread's capture: in the usual mode it fails if any thread allocates memory or queries an
+    event."""
     run = Executable(programs())
     with use_library(device) as driver, driver.current(driver.context(0)):
         stream, graph = ctypes.c_void_p(), ctypes.c_void_p()

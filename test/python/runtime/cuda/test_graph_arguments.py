@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Wrong arguments to functions that have CUDA graphs, and no room for them: an error by name each, nothing left behind,
-and the next call right. On the emulator."""
+"""Wrong arguments to functions with CUDA graphs, and missing memory for them.
+
+Each gives an error that names the argument, leaks nothing, and the next call works. On the emulator.
+"""
 
 from __future__ import annotations
 
@@ -91,7 +93,7 @@ def test_wrong_arguments_of_a_graph(device: EmulatedCuda, name: str) -> None:
 
 @pytest.mark.parametrize("number", range(1, 12))
 def test_no_room_at_any_allocation(device: EmulatedCuda, number: int) -> None:
-    """Of the call that records: its results, the graph's memory, temporaries in the graph."""
+    """Fail each allocation of the recording call: its results, the graph's memory, the graph's temporaries."""
     run = Executable(picking(), graphs=True)
     for name in ("cuMemAllocAsync", "cuMemAlloc_v2"):
         device.fail[name] = (len(device.calls(name)) + number, 2)

@@ -58,7 +58,7 @@ def device() -> Iterator[EmulatedCuda]:
 
 @lru_cache(maxsize=1)
 def picking() -> Artifact:
-    """Rows that are picked, which may fail, times weights, and softmax of that; two results."""
+    """Return picked rows, which may fail, times weights, and a softmax of them, as two results."""
     module = rx.Module()
     with module.function("main", [rx.tensor((6, 8)), rx.tensor((3,), "int64")]) as f:
         x, places = f
@@ -76,14 +76,15 @@ def picked(x: Any, places: Any) -> Any:
 
 
 def count(device: EmulatedCuda, call: Callable[[], Any]) -> tuple[int, int, Any]:
-    """How many kernels, and graphs, the host launches in a call; what it gives."""
+    """Return the numbers of kernels and graphs that the host launches in a call, and the result."""
     before = [len(device.calls(name)) for name in (LAUNCH, GRAPH)]
     result = call()
     return len(device.calls(LAUNCH)) - before[0], len(device.calls(GRAPH)) - before[1], result
 
 
 def test_it_is_recorded_once_and_replayed(device: EmulatedCuda) -> None:
-    """With other arrays at other addresses each time: a graph with the first ones' would give the first result."""
+    """Pass other arrays at other addresses each time: a graph with the first addresses would repeat the first
+    result."""
     run = Executable(picking(), graphs=True)
     recorded = 0
     kept = []
@@ -98,7 +99,7 @@ def test_it_is_recorded_once_and_replayed(device: EmulatedCuda) -> None:
     for y, total, x, places in kept:  # results are tensors of their own
         numpy.testing.assert_allclose(to_numpy(device, y), picked(x, places), rtol=1e-4)
         numpy.testing.assert_allclose(to_numpy(device, total), x.sum(0), rtol=1e-4)
-    # The emulator runs no machine code, in whose place PTX is loaded.
+    # The emulator runs no machine code; the runtime loads PTX instead.
     assert {each.name for each in device.log if each.result} <= {"cuModuleLoadDataEx"}
 
 
@@ -117,7 +118,7 @@ def test_unknown_sizes_are_launched_kernel_by_kernel(device: EmulatedCuda) -> No
 
 
 def test_what_the_host_reads_is_launched_kernel_by_kernel(device: EmulatedCuda) -> None:
-    """A branch by a value of the device: the other one would have been recorded."""
+    """Launch kernels one by one for a branch on a device value: a graph would record one branch."""
     run = Executable(rx.compile(rx.Module.parse(BRANCH), target="cuda")._artifact, graphs=True)
     x = X[0, :4]
     for flag in (True, False, True):
@@ -172,7 +173,7 @@ def test_it_is_on_the_callers_stream_behind_its_last_launch(device: EmulatedCuda
         own(*given)
     calls = [each for each in device.log[start:] if each.name not in ("cuCtxPushCurrent_v2", "cuCtxPopCurrent_v2")]
     names = [each.name for each in calls]
-    # It has the graph's memory once the launch before has left it: on another stream, which only the event knows.
+    # The launch uses the graph's memory after the previous launch on another stream, which it knows by an event.
     ordered = [names.index(name) for name in ("cuStreamWaitEvent", "cuMemcpyDtoDAsync_v2", GRAPH, "cuEventRecord")]
     assert ordered == sorted(ordered)
     waited, recorded = (calls[ordered[place]] for place in (0, -1))
@@ -182,7 +183,8 @@ def test_it_is_on_the_callers_stream_behind_its_last_launch(device: EmulatedCuda
 
 
 def test_a_callers_own_recording_gets_the_kernels(device: EmulatedCuda) -> None:
-    """torch.cuda.graph around a call, for instance: a graph that allocates cannot be part of another one."""
+    """Launch kernels inside of a caller's recording, such as torch.cuda.graph: a graph with allocations cannot be
+    nested."""
     import ctypes
 
     import tvm_ffi
@@ -242,7 +244,7 @@ def test_a_profile_is_of_kernels(device: EmulatedCuda) -> None:
     ],
 )  # fmt: skip
 def test_what_the_driver_refuses_is_raised_by_name(device: EmulatedCuda, name: str, code: Any) -> None:
-    """And the next call records it, where the driver lets it."""
+    """Raise the driver's error by name, and record in the next call if the driver allows it."""
     run = Executable(picking(), graphs=True)
     device.fail[name] = code if isinstance(code, tuple) else (1, code)
     if name == "cuMemAlloc_v2":

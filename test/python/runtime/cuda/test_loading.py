@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs for a device on a driver that counts: what is loaded, what is refused, and that all is given back."""
+"""Programs for a device on a counting driver: loading, refusals, and the release of all resources."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ X = numpy.arange(5, dtype="float32")
 
 @pytest.fixture
 def fake() -> Iterator[FakeDriver]:
-    """The driver in place; whatever a test does with it, the context that was current before is so again."""
+    """Yield the driver, and check that the current context is restored."""
     library = FakeDriver(KERNELS)
     with use_library(library):
         yield library
@@ -57,14 +57,14 @@ def test_a_kernel_runs_and_all_is_given_back(fake: FakeDriver, doubling: Artifac
         "module": 1,
         "host": 1,
         "memory": 1,
-    }  # the function has the code, which has what is on the device
+    }  # the function keeps the code alive, and the code the memory of the device
     del function
     gc.collect()
     assert not fake.leaks
 
 
 def test_a_tensor_outlives_its_program(fake: FakeDriver, doubling: Artifact) -> None:
-    """Its memory is given back when it goes, by code that stays."""
+    """Release a tensor's memory after its program, by code that stays loaded."""
     import tvm_ffi
 
     program = Executable(doubling, device="cuda:1")
@@ -107,7 +107,7 @@ def test_constants_are_uploaded_once(fake: FakeDriver) -> None:
         lambda x: relax.add(relax.matmul(x, relax.const(weights[0])), relax.sum(relax.const(weights[1]))),
     )
     program = Executable(of_model(module))
-    # And the flags for what kernels assert.
+    # Includes the flags for kernels' assertions.
     assert fake.calls.count("cuMemAlloc_v2") == 2 and fake.calls.count("cuMemcpyHtoDAsync_v2") == 2
     x = numpy.ones((2, 64), "float32")
     assert numpy.allclose(program.copying()["main"](x), x @ weights[0] + weights[1].sum(), rtol=1e-4)
@@ -158,7 +158,7 @@ def test_what_code_the_device_refuses(fake: FakeDriver, doubling: Artifact) -> N
 
 
 def with_machine_code(program: Artifact, **changes: Any) -> Artifact:
-    """Beside its PTX."""
+    """Return the program with machine code next to its PTX."""
     (code,) = program.devices
     return replace(program, devices=(code, replace(code, format="cubin", **{"data": memoryview(b"elf"), **changes})))
 
@@ -174,7 +174,7 @@ def test_machine_code_is_loaded_before_ptx(fake: FakeDriver, doubling: Artifact)
 def test_ptx_is_loaded_where_machine_code_is_not_for_the_device(
     fake: FakeDriver, doubling: Artifact, changes: dict[str, Any]
 ) -> None:
-    """A driver that is older than the linker refuses its code, for instance."""
+    """Load PTX if the device cannot use the machine code, for example with a driver older than the linker."""
     Executable(with_machine_code(doubling, **changes))
     assert fake.images[-1] == bytes(doubling.devices[0].data).rstrip(b"\0") and len(fake.images) == 1 + (
         "data" in changes
@@ -196,7 +196,10 @@ def test_what_no_code_helps(fake: FakeDriver, doubling: Artifact) -> None:
 def test_launches_may_ask_for_much_shared_memory(
     fake: FakeDriver, doubling: Artifact, format_: str, text: bytes, is_asked: bool
 ) -> None:
-    """What a block can have, but for what the kernel has anyway; nothing is set where there is nothing to ask."""
+    """Request the shared memory of a block minus the kernel's static memory.
+
+    Without a limit to raise nothing is set.
+    """
     (code,) = doubling.devices
     Executable(replace(doubling, devices=(replace(code, format=format_, data=memoryview(text)),)))
     assert fake.settings == ([(500, 8, 99 * 1024), (501, 8, 99 * 1024)] if is_asked else [])
@@ -259,7 +262,7 @@ def test_what_is_not_set_is_refused(fake: FakeDriver, doubling: Artifact) -> Non
 
 
 def test_what_is_given_back_stays_with_the_process(fake: FakeDriver, doubling: Artifact) -> None:
-    """Said once for each device: else the pool gives all of it to the system whenever somebody waits."""
+    """Set the pool's threshold once per device. Otherwise the pool returns its memory to the system at each wait."""
     programs = [Executable(doubling, device=device) for device in ("cuda:1", "cuda:1", "cuda:0")]
     assert fake.pools == {(2041, 4): 2**64 - 1, (2040, 4): 2**64 - 1} and programs
     assert fake.calls.count("cuMemPoolSetAttribute") == 2

@@ -26,7 +26,7 @@ THREADS = 4
 
 @pytest.fixture
 def device() -> Iterator[EmulatedCuda]:
-    # Behind a kernel that has failed, others work on what is unwritten.
+    # After a failed kernel, later kernels read unwritten memory.
     library = EmulatedCuda(checks=Checks(unwritten=False))
     with use_library(library):
         yield library
@@ -35,7 +35,7 @@ def device() -> Iterator[EmulatedCuda]:
 
 
 def at_once(body: Callable[[int], Any]) -> list[Any]:
-    """What it gives for each number, by as many threads, which begin together."""
+    """Return the result for each number from as many threads, which start together."""
     barrier = threading.Barrier(THREADS)
 
     def run(number: int) -> Any:
@@ -98,7 +98,7 @@ def test_an_error_is_that_of_the_thread_whose_call_it_was(device: EmulatedCuda) 
 
 
 def test_only_the_thread_that_began_it_gets_the_error() -> None:
-    """Between a call whose kernel asserts something and the time when its thread looks, another one waits and looks."""
+    """Let a second thread wait between the first thread's failing call and that thread's own wait."""
     errors: list[str] = []
 
     def synchronized(program: rx.Executable) -> None:
@@ -124,7 +124,7 @@ def test_only_the_thread_that_began_it_gets_the_error() -> None:
 
 @pytest.mark.parametrize("graphs", [False, True])
 def test_two_devices_and_a_thread_whose_calls_fail(graphs: bool) -> None:
-    """Each device's kernels, streams and graphs are in its own context, whichever thread calls and was there before."""
+    """Keep each device's kernels, streams and graphs in its own context, for any thread."""
     library = EmulatedCuda(devices=2, checks=Checks(unwritten=False))
     with use_library(library):
         artifact = program(picked)._artifact
@@ -147,7 +147,7 @@ def test_two_devices_and_a_thread_whose_calls_fail(graphs: bool) -> None:
         assert at_once(call) == [*["good " * 4] * 3, "raised " * 4]
         for each in programs:
             each.synchronize()
-        # The emulator runs no machine code, in whose place PTX is loaded.
+        # The emulator runs no machine code; the runtime loads PTX instead.
         assert {each.partition(":")[0] for each in library.refusals} <= {"cuModuleLoadDataEx"}
         assert bool(library.calls("cuGraphLaunch")) == graphs
         contexts = {each.arguments[0] for each in library.calls("cuCtxPushCurrent_v2")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What few programs need of a device, on Vulkan and OpenCL: caches, registered functions, slices, many parameters."""
+"""Rare requirements of a device, on Vulkan and OpenCL: caches, registered functions, slices, many parameters."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def random(*shape: int, seed: int = 0) -> Any:
 
 
 def attention() -> rx.Module:
-    """Scores of queries against all keys so far, times all values so far; keys and values are results, too."""
+    """Return attention of queries to all keys and values so far, which are results, too."""
     module, given = rx.Module(), rx.tensor(("b", _HEADS, "s", _SIZE))
     kept = rx.tensor(("b", _HEADS, "p", _SIZE))
     with module.function("main", {"q": given, "past.key": kept, "k": given, "past.value": kept, "v": given}) as f:
@@ -77,7 +77,7 @@ def test_registered_functions_get_and_give_tensors_of_the_device(kind: str) -> N
 
 
 def test_a_kernel_of_many_parameters(kind: str) -> None:
-    """More than push constants have room for: 20 tensors and their sum are one kernel."""
+    """Launch a kernel of 20 tensors and their sum, which need more than the room of push constants."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n",))] * 20) as f:
         first, *rest = f
@@ -99,7 +99,7 @@ def kernels_of(program: rx.runtime.Executable) -> Any:
 
 
 def test_work_goes_on_without_waits(kind: str) -> None:
-    """More launches than a command buffer, or the ring of them, takes, before somebody waits."""
+    """Launch more kernels than a command buffer and their ring can hold, before a wait."""
     module = rx.Module()
     with module.function("main", [rx.tensor((3,))]) as f:
         (x,) = f

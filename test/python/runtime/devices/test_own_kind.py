@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A kind of device of somebody's own: a table of functions is all that programs know of it."""
+"""Custom kind of device: a table of functions is the whole interface for programs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from device_programs import by_hand, double, launch
 from relax_mlir.runtime import device_kinds
 from relax_mlir.runtime.artifact import DeviceCode
 from relax_mlir.runtime.devices.device_program import DeviceProgram
+from relax_mlir.runtime.errors import DeviceError
 from relax_mlir.runtime.manifest import Signature
+from relax_mlir.support.external_runtime import ExternalRuntime
 
 import relax_mlir as rx
 
@@ -23,7 +25,7 @@ _BROKEN = 7
 
 
 class ToyProgram(DeviceProgram):
-    """Its memory is the host's, its kernels are functions of Python."""
+    """Program with the host's memory, and with Python functions as kernels."""
 
     kind: ClassVar[str] = "toy"
     dlpack_kind: ClassVar[int] = 12
@@ -32,7 +34,7 @@ class ToyProgram(DeviceProgram):
         (2, "FULL", "no room"),
         (_BROKEN, "BROKEN", "it has no wheel"),
     ]
-    #: What launches give, and the memory that is taken.
+    #: Status of launches, and the allocated memory.
     answer: ClassVar[int] = 0
     taken: ClassVar[dict[int, Any]] = {}
 
@@ -128,3 +130,30 @@ def test_a_kind_has_a_name_of_its_own() -> None:
         with pytest.raises(rx.RelaxError, match="a kind of device has a name of its own"):
             device_kinds.register_device(name, lambda: ToyProgram)
     assert "toy:0" in device_kinds.devices_text()
+
+
+def test_runtimes_of_codegens_list_their_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """List the devices of runtimes after the others, and show the error of a runtime that fails."""
+
+    class Works(ExternalRuntime):
+        def list_devices(self) -> Sequence[str]:
+            return ["npu:0 (Toy)", "npu:1 (Toy)"]
+
+    class HasNone(ExternalRuntime):
+        def list_devices(self) -> Sequence[str]:
+            raise DeviceError("no driver of the NPU")
+
+    class Fails(ExternalRuntime):
+        name = "fails"
+
+        def list_devices(self) -> Sequence[str]:
+            raise ValueError("a bug")
+
+    monkeypatch.setattr(device_kinds, "_kinds", {})
+    monkeypatch.setattr(device_kinds, "all_runtimes", lambda: [Works, HasNone, Fails, ExternalRuntime])
+    assert device_kinds.devices_text().splitlines() == [
+        "npu:0 (Toy)",
+        "npu:1 (Toy)",
+        "no driver of the NPU",
+        "runtime 'fails' cannot list its devices: ValueError: a bug",
+    ]

@@ -35,7 +35,7 @@ def scaled(by: float = 3.0) -> rx.Module:
 
 
 def taken() -> rx.Module:
-    """Rows by numbers, which kernels check; what comes behind reads them."""
+    """Return a module that takes rows by indices, which kernels check before later kernels read the rows."""
     module = rx.Module()
     with module.function("main", [rx.tensor((11, 4), "float32"), rx.tensor(("n",), "int64")]) as f:
         rows, numbers = f
@@ -55,7 +55,7 @@ def test_arrays_of_any_size(kind: str) -> None:
 
 
 def test_a_device_without_room(kind: str) -> None:
-    """Inside all of its memory is taken; it is given back."""
+    """Fill the device's memory inside of the context, and release it."""
     program, x = compiled(kind, scaled()), random(4, 5)
     call = program.copying()["main"]
     before = page(kind).pieces_taken
@@ -68,7 +68,7 @@ def test_a_device_without_room(kind: str) -> None:
 
 @pytest.mark.slow
 def test_a_model_that_is_used_in_all_ways(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By relax-check's trial: often, saved and loaded, from two threads, without room, with wrong arguments."""
+    """Run relax-check's trial: often, saved and loaded, from two threads, without memory, with wrong arguments."""
     monkeypatch.setenv(VARIABLE, "1")  # which it sets, and leaves
     case = next(each for each in all_models() if each.name == "until_small").case
     verdict = tried(subject_of(target(kind)), case, 0)
@@ -76,7 +76,7 @@ def test_a_model_that_is_used_in_all_ways(kind: str, monkeypatch: pytest.MonkeyP
 
 
 def test_tensors_stay_on_the_device(kind: str) -> None:
-    """Results are arguments of the next call, of other programs too, without a copy; they outlive their program."""
+    """Pass results to the next call, also of other programs, without a copy. They outlive their program."""
     x = random(8, 5)
     first, second = compiled(kind, scaled()), compiled(kind, scaled(0.5))
     given = first.copying().upload(x)
@@ -106,7 +106,7 @@ def test_what_kernels_assert(kind: str) -> None:
 
 
 def test_threads(kind: str) -> None:
-    """Each has its own results and its own errors."""
+    """Check that each thread gets its own results and errors."""
     program, rows = compiled(kind, taken()), random(11, 4)
     wrong: list[object] = []
 
@@ -153,7 +153,7 @@ def test_constants_are_on_the_device_as_long_as_the_program(kind: str) -> None:
         f.returns(relax.matmul(x, relax.const(weights)))
     program, x = compiled(kind, module), random(3, 64, seed=1)
     numpy.testing.assert_allclose(numpy.asarray(program.copying()["main"](x)), x @ weights, rtol=1e-4, atol=1e-4)
-    # And the flags for what kernels assert.
+    # Includes the flags for kernels' assertions.
     assert page(kind).bytes_taken == before + weights.nbytes + 64 * 64
 
 

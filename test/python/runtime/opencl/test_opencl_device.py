@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""An OpenCL device: what goes wrong there, and memory that comes and goes."""
+"""OpenCL device: errors, allocation and release of memory."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_memory_that_runs_out() -> None:
 
 
 def test_kernels_are_told_of_new_memory() -> None:
-    """Chunks come while a kernel is in use, and those that nobody uses go where there is no room for more."""
+    """Add chunks while a kernel is in use, and release unused chunks when memory is full."""
     call, words = doubling().copying()["main"], page("opencl").words
     for size in (10, 5 << 20, 10, 7 << 20):
         assert numpy.asarray(call(numpy.ones(size, "float32"))).sum() == 2 * size
@@ -87,7 +87,9 @@ def test_what_the_device_lacks(changes: dict[str, object], reason: str) -> None:
 
 
 def test_subgroups_that_the_device_has_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only kernels that exchange values among threads ask for a size. The refusal comes before the driver sees code, so
+    """Refuse subgroup sizes that the device lacks.
+
+    Only kernels that exchange values among threads request a size. The refusal comes before the driver sees code, so
     the device of this machine need not take SPIR-V.
     """
     module = rx.Module()
@@ -123,7 +125,7 @@ def test_a_device_that_is_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_target_that_fits() -> None:
-    """As relax-run --list-devices names it: what the target says of most devices is left out."""
+    """Name the target like relax-run --list-devices, without the options that are the target's defaults."""
     usual = driver().device(0)._replace(
         spirv="SPIR-V_1.4", subgroup_sizes=(8, 32), threads=256, local_memory=32 << 10, has_double=True,
         extensions=frozenset({"cl_khr_fp16"}),

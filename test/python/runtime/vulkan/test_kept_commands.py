@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Commands of functions of known sizes are recorded once on Vulkan, for the addresses that they are called with."""
+"""Recorded commands of functions of known sizes on Vulkan, one set for each set of addresses."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def kind() -> Iterator[str]:
 
 
 def layers(count: int = 3) -> rx.Module:
-    """Products with rows between: launches of several kernels, with temporaries."""
+    """Return products with rows in between: launches of several kernels, with temporaries."""
     module = rx.Module()
     with module.function("main", [rx.tensor((4, 8), "float32")]) as f:
         (x,) = f
@@ -69,7 +69,7 @@ def read(program: rx.runtime.Executable, tensor: Any) -> Any:
 
 
 def test_calls_with_the_same_addresses() -> None:
-    """Each argument is copied to where the one before was: the second such call records."""
+    """Record in the second call with the same addresses: each argument is copied to the previous one's place."""
     program = compiled("vulkan", layers())
     assert program.graphs == ("main",)
     check(program, 1)
@@ -95,7 +95,7 @@ def test_what_is_asked_for() -> None:
 
 
 def test_tensors_in_turns() -> None:
-    """Commands are kept for four sets of addresses; others take their places, and memory, but not for ever."""
+    """Keep commands for four sets of addresses. Others replace them, with a bounded amount of memory."""
     program = compiled("vulkan", layers())
     tensors = [program.copying().upload(given(seed)) for seed in range(_ROWS + 2)]
     taken, results = set(), list[Any]()
@@ -114,7 +114,7 @@ def test_tensors_in_turns() -> None:
 
 
 def test_memory_of_commands_is_their_own() -> None:
-    """Tensors that others take after a recording are not where its temporaries are."""
+    """Separate temporaries of a recording from tensors that are allocated after it."""
     program = compiled("vulkan", layers())
     check(program)
     marks = [numpy.full(64 << position, position, "float32") for position in range(8)]
@@ -133,7 +133,7 @@ def checked_index() -> rx.Module:
 
 
 def test_what_kernels_assert() -> None:
-    """By each call that it goes wrong in, and by no other."""
+    """Raise a kernel's assertion in each failing call, and in no other call."""
     program = compiled("vulkan", checked_index())
     call = program.copying()["main"]
     x, good, bad = numpy.arange(8, dtype="float32"), numpy.array([0, 7, 2]), numpy.array([0, 8, 2])
@@ -148,7 +148,7 @@ def test_what_kernels_assert() -> None:
 
 
 def test_what_kernels_assert_in_another_thread() -> None:
-    """Is that thread's error, also where it calls with tensors whose commands this one has recorded."""
+    """Raise the error in the calling thread, also for tensors with commands that another thread recorded."""
     program = compiled("vulkan", checked_index())
     tensors = [program.copying().upload(each) for each in (numpy.arange(8, dtype="float32"), numpy.array([0, 7, 2]))]
     for _ in range(3):
@@ -174,7 +174,7 @@ def test_what_kernels_assert_in_another_thread() -> None:
 
 
 def test_threads() -> None:
-    """Threads that call a function at once, and another program's, get what is theirs."""
+    """Call a function and another program's function from several threads at once."""
     programs = [compiled("vulkan", layers(count)) for count in (2, 3)]
     wrong: list[str] = []
 
@@ -196,7 +196,7 @@ def test_threads() -> None:
 
 
 def joined(count: int) -> rx.Module:
-    """A kernel of so many tensors: with more words of parameters than are pushed it is given where these are."""
+    """Return a kernel of `count` tensors: with more parameters than push constants it receives their address."""
     module = rx.Module()
     with module.function("main", [rx.tensor((2, 3), "float32") for _ in range(count)]) as f:
         f.returns(relax.cumsum(relax.concat(list(f), axis=0), axis=0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A Vulkan device: memory that the host does not see, what goes wrong, and what the validation layer says."""
+"""Vulkan device: memory that the host does not see, errors, and messages of the validation layer."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def doubled() -> rx.Module:
 
 @contextmanager
 def changed(place: int, value: int | None) -> Iterator[None]:
-    """A word of the device's state is another one inside."""
+    """Set a word of the device's state inside of the context."""
     words = open_device("vulkan").page.words
     before = words[place]
     words[place] = value or 0
@@ -64,7 +64,7 @@ def refusal(artifact: rx.runtime.Artifact) -> str:
 
 
 def test_memory_that_the_host_does_not_see(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As discrete GPUs have it: copies go through staging memory, in pieces where they are larger."""
+    """Copy through staging memory like discrete GPUs, in pieces for large tensors."""
     device = opened.VulkanDevice(driver(), driver().device(0), staged=True)
     monkeypatch.setitem(opened._open_devices, 0, device)
     program = compiled("vulkan", doubled())
@@ -136,7 +136,7 @@ def test_what_the_device_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_device_with_other_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it says of itself is what counts: whether it multiplies any, which ones, and by how many threads."""
+    """Check the device's properties: support for matrices, their shapes, and the number of threads."""
     module = rx.Module()
     with module.function("main", [rx.tensor((64, 64), "float16"), rx.tensor((64, 64), "float16")]) as f:
         f.returns(relax.matmul(*f))
@@ -167,7 +167,7 @@ def test_a_device_with_other_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_which_matrices_a_device_has(subgroup: int, matrices: tuple[str, ...], expected: str) -> None:
-    """The largest of each kind; none where subgroups of 32 or less cannot be had."""
+    """Choose the largest matrices of each kind, or none without subgroups of 32 or less."""
     device = open_device("vulkan").physical
     fixed = type(device.capabilities.features13)()
     sized = type(device.capabilities.subgroups)(size=subgroup)
@@ -180,14 +180,14 @@ def test_which_matrices_a_device_has(subgroup: int, matrices: tuple[str, ...], e
 
 
 def with_device(monkeypatch: pytest.MonkeyPatch, **changes: Any) -> None:
-    """Has the first device say other things of itself."""
+    """Replace properties of the first device."""
     changed_device = copy.copy(open_device("vulkan"))
     changed_device.physical = changed_device.physical._replace(**changes)
     monkeypatch.setitem(opened._open_devices, 0, changed_device)
 
 
 def with_limit(monkeypatch: pytest.MonkeyPatch, limit: str, number: int) -> None:
-    """Has the first device say that it has less: threads of a block, or bytes of a block's memory."""
+    """Lower a limit of the first device: the threads of a block, or the bytes of a block's memory."""
     has = open_device("vulkan").physical.capabilities
     properties = type(has.properties).from_buffer_copy(has.properties)
     setattr(properties.limits, limit, number)
@@ -223,7 +223,7 @@ def test_a_device_that_is_smaller(monkeypatch: pytest.MonkeyPatch, limit: str, n
 
 @pytest.mark.parametrize("most", [128, 32])
 def test_blocks_of_fewer_threads(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
-    """Where threads do nothing together a program's blocks are as large as the device has them."""
+    """Shrink blocks to the device's limit in kernels without cooperation of threads."""
     module, n = rx.Module(), 3001
     with module.function("main", [rx.tensor(("n", 3), "float32"), rx.tensor((4000,), "int64")]) as f:
         x, places = f
@@ -270,7 +270,7 @@ def test_no_loader(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_driver() -> None:
-    """In a process of its own: the loader looks for drivers once."""
+    """Run in a process of its own, since the loader looks for drivers only once."""
     code = "from relax_mlir.runtime.vulkan.driver import driver; driver().device(0)"
     environment = {**os.environ, "VK_ICD_FILENAMES": os.devnull, "VK_DRIVER_FILES": os.devnull}
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
@@ -292,7 +292,7 @@ except ValueError as error:
 
 
 def test_two_devices(tmp_path: Path) -> None:
-    """Of one driver that the loader finds twice: each has memory and work of its own."""
+    """List one driver twice: each device has its own memory and work."""
     drivers = sorted(Path("/usr/share/vulkan/icd.d").glob("lvp_icd*.json"))
     if not drivers:
         pytest.skip("lavapipe is not installed (apt: mesa-vulkan-drivers)")

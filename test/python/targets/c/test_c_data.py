@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Constants of all types, memory that is looked at as bytes, and what is left out since it is unused."""
+"""Constants of all types, memory that is read as bytes, and omission of unused code."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def numbers(dtype: str, count: int) -> Any:
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_constants(dtype: str) -> None:
-    """A few numbers, one of all, and many, which the module holds elsewhere."""
+    """Return small constants, a splat, and large ones, which the module stores as resources."""
     arrays = [numbers(dtype, 7).reshape(7, 1), numpy.full((3, 2), numbers(dtype, 1)[0]), numbers(dtype, 3000)]
 
     def body(x: Any) -> tuple[Any, ...]:
@@ -94,10 +94,10 @@ func.func @main(%x: tensor<{shape}xf32>) -> tensor<{shape}xf32> {{
     with pytest.raises(rx.RelaxError) as caught:
         rx.sources(module)
     assert "in @kernel" in str(caught.value)
-    assert f"it takes a {source} for a {target}" in str(caught.value)
+    assert f"it converts a {source} to a {target}" in str(caught.value)
 
 
-#: Names of inputs and of the model's nodes stand in comments, where nothing uses what is called so.
+#: Names of inputs and of the model's nodes in comments, for code that does not use functions of these names.
 NAMES = ("size", "t", "f32", "arena", "memory", "take_memory(", "end", "n")
 
 
@@ -112,7 +112,7 @@ def test_what_only_a_comment_names_is_left_out(target: str) -> None:
 
 
 def test_a_size_that_only_a_comment_names_is_left_out() -> None:
-    """`size_2` is what the graph calls a size that the data tell."""
+    """Omit an unused size. `size_2` is the graph's name for a size that depends on the data."""
     result = 'tensor<?x?x?xi32, #relax.sym<["n", "n", "max(min(max(n - 3, 0) - 8, n - 9), 0)"]>>'
     array = 'tensor<?x?x?xi32, #relax.sym<["n", "n", "n"]>>'
     three, unknown = "tensor<3xi64>", "tensor<?x?x?xi32>"

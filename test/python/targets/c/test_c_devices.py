@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Targets whose code is C with functions of a device: its memories, its copies, its instructions."""
+"""Targets with C code and functions of a device: its memories, its copies, its instructions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ void tdsp_place(int64_t at, int32_t *c) { c[0] += (int32_t)at; }
 
 @functools.cache
 def stand_in() -> ctypes.CDLL:
-    """The functions of the device, in this process."""
+    """Load the functions of the device into this process."""
     assert COMPILER is not None
     folder = Path(tempfile.mkdtemp(prefix="tdsp"))
     (folder / "tdsp.c").write_text(STAND_IN)
@@ -74,7 +74,7 @@ BYTES = {"i8": 1, "i32": 4, "f32": 4}
 
 
 def copy_rows(source: Any, target: Any) -> None:
-    """One copy for each row."""
+    """Emit one copy for each row."""
     *rows, length = rx.loops.sizes(source)
 
     def copy_row(*at: Any) -> None:
@@ -230,7 +230,7 @@ def test_a_prim_func_gives_buffers_to_a_function(target: str, is_constant: bool)
 
 
 def calling(*calls: Any) -> rx.Module:
-    """A kernel that calls functions on its memory."""
+    """Return a kernel that calls functions on its memory."""
 
     def body(x: Any, out: Any) -> None:
         rx.loops.copy(x, out)
@@ -248,7 +248,7 @@ def calling(*calls: Any) -> rx.Module:
 
 
 def test_a_function_of_c_has_one_signature() -> None:
-    """With one number of strides; pointers to several types are void *."""
+    """Refuse calls with different numbers of strides. Pointers to several types are void *."""
     with pytest.raises(rx.RelaxError) as caught:
         rx.sources(calling(lambda x, out: tir.call_extern("tdsp_some", [x, out], ())))
     assert "C function 'tdsp_some' is called as void (" in str(caught.value) and "as void (" in str(caught.value)
@@ -284,7 +284,7 @@ rx.schedules.register_memory("tdsp_near", bytes=8 << 10, copy=copy_by_the_librar
 
 @pytest.mark.parametrize("options", ["", "{memory=heap}"])
 def test_functions_of_the_c_library_and_two_memories_of_one_name(options: str) -> None:
-    """Headers declare the functions, and arrays have names of their own."""
+    """Declare functions by headers, and give arrays unique names."""
     sch = rx.Schedule(turned)
     sch.compute_at(sch.cache_read("Y", "X", "tdsp.near"), sch.get_loops("Y")[0])
     sch.cache_write("Y", 0, "tdsp_near")
@@ -346,7 +346,7 @@ def turned(X: T.Buffer((6, 8), "int32"), Y: T.Buffer((8, 6), "int32")):
 
 
 def test_copies_of_any_strides_and_places() -> None:
-    """The buffer of rows is turned when it is copied out; each row has its place added."""
+    """Transpose the buffer of rows in the copy, with an offset for each row."""
     stand_in()
     sch = rx.Schedule(turned)
     sch.cache_read("Y", "X", "tdsp.loose")
@@ -368,7 +368,7 @@ EXAMPLE = Path(__file__).parents[4] / "examples" / "dsp"
 
 
 def test_relax_check_compiles_the_functions_of_the_target() -> None:
-    """Each case is a program of C, linked with the C source that `libraries=` names; the device computes it."""
+    """Compile each case as a C program, linked with the C source of `libraries=`."""
     load_plugin(str(EXAMPLE / "dsp_target.py"))
     report = rx.testing.check("dsp", target="dsp", only=["relax.matmul i8 *"], jobs=1)
     assert len(report.verdicts) >= 3 and all(each.verdict == "right" for each in report.verdicts), report.summary()

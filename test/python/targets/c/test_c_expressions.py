@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Expressions as text: brackets where C needs them, for every operator within every other; loops' ends, sizes."""
+"""Expressions as text: brackets if C needs them, for every operator within every other; ends of loops, sizes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 VALUES = {"a": 6, "b": 5, "c": -3, "d": 0, "e": 7}
-#: What C computes, by Python; divisors are never 0 here.
+#: C's operators in Python. Divisors are never 0 here.
 OPERATORS = {
     "+": lambda x, y: x + y,
     "-": lambda x, y: x - y,
@@ -60,13 +60,13 @@ def leaf(random: Random) -> Value:
 
 
 def truth(random: Random, depth: int) -> Value:
-    """As a bool of C's: what compilers let stand on either side of && and behind !."""
+    """Return a bool of C, which compilers accept as an operand of && and !."""
     made, value, is_bool = drawn(random, depth)
     return (made, value, True) if is_bool else (binary("!=", made, integer(0)), int(value != 0), True)
 
 
 def drawn(random: Random, depth: int) -> Value:
-    """An expression, its value, and whether it is a truth value."""
+    """Draw an expression, its value, and whether it is a truth value."""
     if depth == 0:
         return leaf(random)
     kind = random.choice(["binary"] * 6 + ["choice", "choice", "minus", "not", "cast", "call", "sum"])
@@ -92,14 +92,14 @@ def drawn(random: Random, depth: int) -> Value:
     if operator in ("/", "%", "<<") and (other <= 0 or other > 20 or abs(one) > 1 << 30):
         right, other = integer(3), 3
     if operator in TRUTH[:6]:
-        left, right = call("same", left), call("same", right)  # of what is known integers.py decides
+        left, right = call("same", left), call("same", right)  # integers.py decides about known values
     if operator == "<<" and one < 0:
         left, one = integer(2), 2
     return binary(operator, left, right), OPERATORS[operator](one, other), operator in TRUTH
 
 
 def number(random: Random, depth: int) -> Value:
-    """No bool: compilers warn where one is compared or calculated with."""
+    """Draw a number that is no bool: compilers warn about comparisons of bools and arithmetic with them."""
     made, value, is_bool = drawn(random, depth)
     return (cast("int64_t", made) if is_bool else made, value, False)
 
@@ -110,7 +110,7 @@ def pair(random: Random, depth: int) -> tuple[Value, Value]:
     return (first, second) if first[0].text != second[0].text else (first, (name("f"), 11, False))
 
 
-#: Constants whose comparison is known, and sums in shifts, are no matter of brackets.
+#: Comparisons of constants and sums in shifts have nothing to do with brackets.
 FLAGS = ["-Wno-type-limits", "-Wno-tautological-compare"]
 
 
@@ -229,7 +229,7 @@ def test_what_is_used_twice_is_computed_once_and_names_are_not_named_again() -> 
 
 
 def test_what_a_loop_carries_is_assigned_at_once_only_where_it_matters() -> None:
-    """One value needs no other name; of two that are exchanged one would be lost."""
+    """Assign a single carried value directly. Two exchanged values need a temporary."""
     kernel = """
 func.func private @kernel(%x: memref<4xf32>, %y: memref<2xf32>) attributes {{tir.prim_func}} {{
   %zero = arith.constant 0 : index

@@ -32,7 +32,7 @@ SPECIAL = [0.0, -0.0, 1.0, -1.5, 1.0, numpy.inf, -numpy.inf, numpy.nan]
 
 
 def holds(predicate: str, x: Any, y: Any) -> Any:
-    """By numpy: an unordered one holds for NaN as well."""
+    """Return the comparison's result by numpy. An unordered comparison also holds for NaN."""
     x, y = x.astype("float64"), y.astype("float64")
     if predicate == "true":
         return numpy.ones(x.shape, bool)
@@ -48,7 +48,7 @@ def array_of(values: Any, type_: str) -> Any:
 
 
 def lines_of(type_: str, left: str, right: str) -> dict[str, tuple[str, str]]:
-    """Each alone, its contrary, and in what chooses between the two."""
+    """Return each comparison by itself, its negation, and a select by it."""
     made = {}
     for name in PREDICATES:
         compare = f"arith.cmpf {name}, %{left}, %{right} : {type_}"
@@ -102,7 +102,7 @@ def test_a_number_and_one_that_is_known(value: str, order: tuple[str, str]) -> N
 
 @pytest.mark.parametrize("type_", ["f32", "f64"])
 def test_two_elements_that_are_one_place(type_: str) -> None:
-    """What is read twice is read once where both stand in one expression: it may be NaN."""
+    """Compare two reads of one element, which become one read in C: the element may be NaN."""
     lines = {}
     for name in PREDICATES:
         reads = "\n".join(f"%{name}_{each} = memref.load %x[%i] : memref<?x{type_}>" for each in ("one", "other"))
@@ -121,7 +121,7 @@ COMPARISONS: dict[str, Callable[..., Any]] = {
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "bool"])
 def test_operators_of_a_value_and_itself(dtype: str) -> None:
-    """Alone, and fused with what reads the value as well."""
+    """Compare a value with itself, alone and fused with another user of the value."""
     module = rx.Module()
     for name in COMPARISONS:
         with module.function(f"alone_{name}", [rx.tensor((8,), dtype)]) as f:

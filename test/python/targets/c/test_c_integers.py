@@ -34,7 +34,7 @@ def binary_of(type_: str) -> tuple[str, ...]:
 
 
 def special(type_: str) -> list[int]:
-    """Numbers of a type around 0, its width and its limits."""
+    """Return numbers of a type around 0, its width and its limits."""
     width = width_of(type_)
     low, high = -(1 << (width - 1)), (1 << (width - 1)) - 1
     wanted = (0, 1, 2, 3, 7, width - 1, -1, -2, -3, -7, low, low + 1, high, high - 1)
@@ -50,7 +50,7 @@ def is_defined(name: str, x: int, y: int, type_: str) -> bool:
 
 
 def predicate_of(name: str, x: Any, y: Any, type_: str) -> Any:
-    """By numpy."""
+    """Return the comparison's result by numpy."""
     functions = {"eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater"}
     if name.startswith("u"):
         wide = type_text(type_).replace("i", "uint")
@@ -60,7 +60,10 @@ def predicate_of(name: str, x: Any, y: Any, type_: str) -> Any:
 
 
 def lines_of(type_: str, right: str) -> tuple[dict[str, tuple[str, str]], dict[str, tuple[str, str]]]:
-    """All operations with %a and the right operand, quotients apart; comparisons alone, and in what chooses of both."""
+    """Return all operations on %a and the right operand, with quotients apart.
+
+    Comparisons are alone and in a select.
+    """
     made = {name: (f"%{name} = arith.{name} %a, %{right} : {type_}", type_) for name in binary_of(type_)}
     quotients = {name: made.pop(name) for name in binary_of(type_) if name in QUOTIENTS}
     for name in PREDICATES:
@@ -72,7 +75,7 @@ def lines_of(type_: str, right: str) -> tuple[dict[str, tuple[str, str]], dict[s
 
 
 def check(type_: str, right: str, x: list[int], y: list[int], before: str = "") -> None:
-    """Where each operation is defined it gives what LLVM makes of it; comparisons also what numpy does."""
+    """Check that each defined operation gives LLVM's result, and comparisons also numpy's."""
     held = type_text(type_).replace("i", "int")
     for lines in lines_of(type_, right):
         kernel = Kernel(type_, lines, before)
@@ -104,7 +107,8 @@ def test_a_number_and_itself(type_: str) -> None:
 @pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("which", ["lowest", "none", "one", "highest"])
 def test_a_number_and_one_that_is_known(type_: str, which: str) -> None:
-    """Compilers warn of comparisons that no number of the type decides, and of a division by 0 that never runs."""
+    """Compare with constants: compilers warn about comparisons with a known result, and divisions by 0 that never
+    run."""
     values = special(type_)
     known = {"lowest": values[0], "none": 0, "one": -1 if type_ == "i1" else 1, "highest": values[-1]}[which]
     check(type_, "known", values, [known] * len(values), constant("known", known, type_))
@@ -129,7 +133,7 @@ def test_a_known_number_on_the_left(which: str) -> None:
 
 
 def test_two_elements_that_are_one_place() -> None:
-    """Compilers see that both are read from the same."""
+    """Compare two reads of one element, which compilers recognize."""
     lines = {}
     for name in PREDICATES:
         read = f"%{name}_again = memref.load %x[%i] : memref<?xi32>"
@@ -185,7 +189,7 @@ def test_numbers_of_fewer_bits_that_never_are_a_number() -> None:
 
 
 def test_sums_of_numbers_that_are_known() -> None:
-    """C makes an int of them: what is too large for one is added up before it is written."""
+    """Add known numbers that do not fit C's int before they are written."""
     most = 2**31 - 1
     lines = {
         name: (f"%{name} = arith.{name} %most, %other : {type_}", type_)
@@ -231,7 +235,7 @@ def test_truth_values() -> None:
     lines = {
         f"{name}_byte": (f"{text}\n%{name}_byte = arith.extui %{name} : i1 to i8", "i8") for name, text in TRUTH.items()
     }
-    first, type_ = lines["and_byte"]  # what all of them use
+    first, type_ = lines["and_byte"]  # shared by all operations
     lines["and_byte"] = (f"%p = arith.trunci %a : i8 to i1\n%q = arith.trunci %b : i8 to i1\n{first}", type_)
     kernel = Kernel("i8", lines, "%yes = arith.constant true\n%no = arith.constant false")
     x, y = (numpy.array(each, "int8") for each in pairs([0, 1]))
@@ -282,7 +286,9 @@ def test_parts_of_products_and_sums(type_: str) -> None:
 )
 def test_what_c_has_no_word_for_is_refused(type_: str, operation: str) -> None:
     name = operation.split("= ")[1].split()[0]
-    with pytest.raises(rx.RelaxError, match=rf"target 'c' cannot write '{name}' op in @kernel: there is no C for it"):
+    with pytest.raises(
+        rx.RelaxError, match=rf"target 'c' cannot write '{name}' op in @kernel: C has no counterpart for it"
+    ):
         Kernel(type_, {"made": (operation, type_)})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What callers pass: numbers and sizes, by C's convention and by tvm-ffi's, and what is refused of them."""
+"""Arguments of callers: numbers and sizes, by C's convention and by tvm-ffi's, and refusals."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_sizes_that_cannot_be_are_reported() -> None:
 
 
 def test_main_takes_sizes_and_prints_numbers(tmp_path: Path) -> None:
-    """By the names that C has for them: what the model calls a size may be a word of C's."""
+    """Name sizes by their C names: the model's name may be a keyword of C."""
     x = numpy.arange(6, dtype="float32").reshape(3, 2)
     x.tofile(tmp_path / "x.bin")
     numpy.ones(1, "float32").tofile(tmp_path / "y.bin")

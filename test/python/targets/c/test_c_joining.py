@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sums, what they start from and what is done to them: one nest of loops where nothing looks at memory in between."""
+"""Sums, their initial values and epilogues: one loop nest if nothing reads the memory in between."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ func.func @main(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<f32>) {{
     ("steps", "expected", "kept"),
     [
         ((FILL, SUM, DOUBLE), (10 + SUMS) * 2, 10),
-        # Somebody looks at the memory before the sum, or between it and what follows.
+        # Another operation reads the memory before the sum, or between the sum and its epilogue.
         ((FILL, DOUBLE, SUM), 20 + SUMS, 10),
         ((FILL, SUM, KEEP, DOUBLE), (10 + SUMS) * 2, 10 + SUMS[-1]),
         ((FILL, KEEP, SUM, DOUBLE), (10 + SUMS) * 2, 10),
@@ -76,7 +76,7 @@ def test_what_stands_between_loads_and_stores_runs_in_order(steps: Any, expected
 
 
 def on_tensors(*steps: str) -> rx.Module:
-    """Each of them writes over what the one before gives."""
+    """Return a module in which each step writes over the result of the step before."""
     lines = [
         f"%v{number + 1} = {step.replace('memref<', 'tensor<').replace('%out', f'%v{number}')} -> tensor<4xf32>"
         for number, step in enumerate(steps)
@@ -112,7 +112,8 @@ ADD_LAST = (
         ((FILL, SUM), 2, 10 + SUMS),
         ((FILL, SUM, DOUBLE), 2, (10 + SUMS) * 2),
         ((FILL, SUM, DOUBLE, DOUBLE), 2, (10 + SUMS) * 4),
-        # What is not done to each sum alone, or before it, has loops of its own; so have copies of what is still read.
+        # Work that is not done on each sum by itself, or before it, has loops of its own, as have copies of values with
+        # later uses.
         ((FILL, DOUBLE, SUM), 4, 20 + SUMS),
         ((FILL, SUM, ADD_LAST), 5, 10 + SUMS + 10 + SUMS[-1]),
         ((FILL, SUM, SUM), 4, 10 + 2 * SUMS),

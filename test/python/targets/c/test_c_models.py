@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy
 import pytest
-from blocks import Weights, transformer_block
+from blocks import Weights, resnet, transformer_block
 from c_programs import CProgram, needs_compiler, run, write
 
 import relax_mlir as rx
@@ -31,7 +31,7 @@ def built(infos: Any, body: Callable[..., Any]) -> rx.Module:
 
 
 def mobile_net(x: Any) -> Any:
-    """Depthwise separable convolutions, a residual, the mean and a classifier."""
+    """Return depthwise separable convolutions, a residual, the mean and a classifier."""
     weights = Weights(7)
     x = relax.nn.conv2d(x, weights(8, 3, 3, 3), strides=(2, 2), padding=(1, 1))
     x = relax.clip(weights.batch_norm(x, 8), min=0.0, max=6.0)
@@ -74,6 +74,20 @@ def test_models_agree_and_show_no_undefined_behaviour(name: str, tmp_path: Path)
     assert text.startswith("result: ")
     called = set(re.findall(r"\b(malloc|calloc|free|memcpy|memset|printf)\b", program.files["model.c"]))
     assert not called, "a microcontroller has none of these"
+
+
+def test_quantized_layers_equal_the_recipe_in_each_bit() -> None:
+    def pictures(seed: int) -> list[Any]:
+        return list(numpy.random.default_rng(seed).standard_normal((8, 1, 8, 8, 8)).astype("float32"))
+
+    quantized = rx.quantize(resnet(2), pictures(0), for_="c").module
+    program = CProgram(quantized.copy())
+    integers = quantized.copy()
+    rx.Pipeline("builtin.module(relax-requantize{recipe=c},relax-propagate-quantization)").run(integers)
+    assert str(integers).count('"relax.requantize"') == 8
+    for x in pictures(1):
+        (given,) = program(x)
+        numpy.testing.assert_array_equal(given, numpy.asarray(rx.reference(integers)["main"](x)))
 
 
 @pytest.mark.slow
@@ -119,7 +133,7 @@ def test_memory_is_planned_for_the_largest_sizes() -> None:
 
 def test_sizes_without_a_bound_need_the_heap() -> None:
     module = built(SIZED, attend)
-    with pytest.raises(rx.RelaxError, match=r"has no bound, so it has no place in static memory") as caught:
+    with pytest.raises(rx.RelaxError, match=r"has no bound, so it cannot be in static memory") as caught:
         rx.sources(module)
     assert 'bind={"n": "1..64"}' in str(caught.value) and "memory=heap" in str(caught.value)
     program = CProgram(module, "c{memory=heap}")
@@ -130,7 +144,7 @@ def test_sizes_without_a_bound_need_the_heap() -> None:
 
 @pytest.mark.slow
 def test_the_heap_is_given_back(tmp_path: Path) -> None:
-    """Also where a call fails in the middle: the leak check would end the program with an error."""
+    """Release the heap, also after a failing call: the leak checker would end the program with an error."""
 
     def body(x: Any, i: Any) -> Any:
         y = relax.nn.softmax(relax.matmul(x, relax.permute_dims(x)), axis=-1)
@@ -169,7 +183,8 @@ def test_the_makefile_makes_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 def test_compilers_have_nothing_to_say_at_o3(compiler: str, tmp_path: Path) -> None:
-    """Each of those on the path: tiles whose sizes do not fit, weights from a file, and plain loops next to them."""
+    """Compile without warnings by each compiler on the path: tiles with remainders, weights from a file, plain
+    loops."""
     if shutil.which(compiler) is None:
         pytest.skip(f"this machine has no {compiler}")
 
@@ -192,7 +207,7 @@ WEIGHT = numpy.random.default_rng(5).normal(size=(64, 64)).astype("float32")
 
 
 def with_constants(x: Any) -> Any:
-    """Those of a file: one ends at no multiple of 64 bytes, one has all that text must spell. And a small one."""
+    """Use constants of a file, one with an odd size and one with all special values, and a small constant."""
     odd = relax.multiply(relax.max(x), relax.const(WEIGHT.ravel()[:1043]))
     special = numpy.resize(numpy.array([0.0, -0.0, numpy.inf, -numpy.inf, numpy.nan, 1e-45], "float32"), (16, 64))
     halves = relax.astype(relax.const(WEIGHT.astype("float16")), dtype="float32")
@@ -302,5 +317,5 @@ def test_loops_of_graphs(loop: str, target: str) -> None:
 
 
 def test_loops_that_copy_what_they_carry_need_the_heap() -> None:
-    with pytest.raises(rx.RelaxError, match="a loop makes it anew each time and hands it on, so it has no place"):
+    with pytest.raises(rx.RelaxError, match="a loop allocates it in each step and passes it on, so it cannot be"):
         rx.sources(rx.Module.parse(COPIED))

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators of all families in C give what the llvm target's code gives. (Apache TVM: test_target_codegen_c_host.py)"""
+"""Operators of all families in C, against the llvm target's code. (Apache TVM: test_target_codegen_c_host.py)"""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy
 import pytest
 from c_programs import CProgram, needs_compiler
+from relax_mlir.support.requantization import FORMS, ROUNDINGS, Multiplier
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -110,8 +113,25 @@ SUMS: dict[str, Case] = {
 }
 
 
+def requantizations() -> dict[str, Case]:
+    """Return requantizations by each form and rounding, with numbers of all magnitudes."""
+    cases: dict[str, Case] = {}
+    sums = RANDOM.integers(-(2**31), 2**31, (64, 8)) >> RANDOM.integers(0, 31, (64, 8))
+    reals = 2.0 ** RANDOM.uniform(-14, 4, 8) * [1, 1, 1, 1, 0, 0, 0, 0] + [0, 0, 0, 0, 1, 0.5, 0.25, 2.0**-9]
+    for form, rounding in itertools.product([*FORMS, "double"], ROUNDINGS):
+        is_double = form == "double"
+        how = rx.Requantize("q31>>shift" if is_double else form, rounding, rounding != "up", is_double)
+        dtype = "uint8" if rounding == "half_up" else "int16" if rounding == "down" else "int8"
+        zero = integers(8, low=0, high=99, dtype=dtype)
+        cases[f"{how.form}_{rounding}{'_twice' * is_double}"] = (
+            [sums.astype("int32"), *how.parameters(reals), zero],
+            partial(relax.requantize, out_dtype=dtype, **how.attributes()),
+        )
+    return cases
+
+
 def module_of(cases: dict[str, Case]) -> rx.Module:
-    """A function for each."""
+    """Return a module with a function for each case."""
     module = rx.Module()
     for name, (arrays, body) in cases.items():
         infos = [rx.tensor(numpy.shape(each), numpy.asarray(each).dtype.name) for each in arrays]
@@ -126,6 +146,19 @@ def module_of(cases: dict[str, Case]) -> rx.Module:
 )
 def test_operators(cases: dict[str, Case]) -> None:
     check(cases, atol=1e-6)
+
+
+def test_requantization() -> None:
+    """The C code has the bits of rx.Requantize.apply."""
+    cases = requantizations()
+    program = CProgram(module_of(cases))
+    for name, ((sums, multiplier, shift, zero), body) in cases.items():
+        (given,) = program(sums, multiplier, shift, zero, function=name)
+        settings = body.keywords  # type: ignore[attr-defined]
+        spelling = next(each for each, form in FORMS.items() if form == settings["form"])
+        how = rx.Requantize(spelling, *(settings[each] for each in ("rounding", "saturate", "double_rounding")))
+        expected = how.apply(sums, Multiplier(multiplier, shift), zero, settings["out_dtype"])
+        numpy.testing.assert_array_equal(given, expected, err_msg=name, strict=True)
 
 
 def check(cases: dict[str, Case], atol: float) -> None:
@@ -155,8 +188,8 @@ def test_floats_of_other_widths(dtype: str) -> None:
         numpy.testing.assert_allclose(given.astype("float64"), expected.astype("float64"), rtol=step, err_msg=name)
 
 
-#: Products with tiles that do not fit: rows and columns that are left over, batches, strides, groups, epilogues that
-#: read what they write over. None of the sizes is a tile's.
+#: Products with remainders of tiles: rows and columns, batches, strides, groups, epilogues that read the overwritten
+#: operand. No size is a multiple of a tile.
 TILED: dict[str, Case] = {
     "left_over": ([floats(13, 20), floats(20, 50)], relax.matmul),
     "one_row": ([floats(1, 20), floats(20, 64)], relax.matmul),
@@ -186,12 +219,12 @@ TILED: dict[str, Case] = {
 
 @pytest.mark.slow
 def test_products_in_tiles() -> None:
-    """Sums of up to 81 products around 0, in two orders."""
+    """Compare sums of up to 81 products around 0, in two orders."""
     check(TILED, atol=1e-5)
 
 
 def test_products_of_nan_and_infinity() -> None:
-    """They stay where they are: in their own rows and columns, whatever tile these are in."""
+    """Keep NaN and infinities in their own rows and columns, in any tile."""
     x, w = floats(13, 20), floats(20, 50)
     x[3, 5], x[12, 0], w[7, 33], w[0, 49] = numpy.nan, numpy.inf, -numpy.inf, numpy.nan
     cases: dict[str, Case] = {

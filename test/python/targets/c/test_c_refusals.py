@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What C cannot say is refused by name and place, and no module is changed."""
+"""Refusals of target c with names and locations. No module is changed."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def refusal(module: rx.Module, target: str = "c", **options: Any) -> str:
 
 def test_sizes_that_the_data_decide() -> None:
     module = built([rx.tensor((3, 4), "int64")], relax.nonzero)
-    assert "the size of 'result' is only known when the data are there" in refusal(module)
+    assert "the size of 'result' depends on the data" in refusal(module)
 
 
 def test_calls_of_packed_functions() -> None:
@@ -46,8 +46,8 @@ def test_a_module_without_public_functions() -> None:
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("c{name=a-b}", "name=a-b: expected a name of C's"),
-        ("c{name=int}", "name=int: expected a name of C's"),
+        ("c{name=a-b}", "name=a-b: expected a C identifier"),
+        ("c{name=int}", "name=int: expected a C identifier"),
         ("c{memory=stack}", "memory=stack: expected static or heap"),
         ("c{ffi=a/b}", "ffi=a/b: expected a name of letters"),
         ("c{cpu=haswell}", "target 'c' has no option 'cpu'"),
@@ -60,7 +60,7 @@ def test_options(target: str, words: str) -> None:
 
 def test_no_program_is_made() -> None:
     module = built([rx.tensor((4,))], relax.exp)
-    with pytest.raises(rx.RelaxError, match="target 'c' makes source files, no program to load"):
+    with pytest.raises(rx.RelaxError, match="target 'c' writes source files, not a program to load"):
         rx.compile(module, "c")
 
 

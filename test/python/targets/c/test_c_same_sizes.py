@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Sizes that a kernel in C takes: those that it asks for, one where every call says that they are the same."""
+"""Size parameters of a kernel in C: the needed sizes, and one for sizes that are equal in every call."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from relax_mlir.targets.c.source.same_sizes import Place, same_sizes
 
 import relax_mlir as rx
 
-#: The kernel asks for the size of each of its parameters.
+#: The kernel uses the size of each of its parameters.
 KERNEL = """
 func.func private @kernel(%x: memref<?xf32>, %y: memref<?xf32>, %z: memref<?xf32>) attributes {tir.prim_func} {
   %zero = arith.constant 0 : index
@@ -36,7 +36,7 @@ def size(name: str) -> str:
 
 
 def graph(*calls: tuple[str, str]) -> str:
-    """Calls the kernel with parameters of these sizes; a result has the size of the first."""
+    """Return calls of the kernel with parameters of these sizes. A result has the first one's size."""
     names = sorted({name for call in calls for name in call})
     parameters = ", ".join(f"%{name}: {size(name)}" for name in names)
     lines = [
@@ -57,7 +57,7 @@ def graph(*calls: tuple[str, str]) -> str:
         ([("n", "n")], ["in0_size0"], [["n"]]),
         ([("n", "m")], ["in0_size0", "in1_size0"], [["n", "m"]]),
         ([("n", "n"), ("m", "m")], ["in0_size0"], [["n"], ["m"]]),
-        # One call alone says that they are the same.
+        # Only one of the calls has equal sizes.
         ([("n", "n"), ("n", "m")], ["in0_size0", "in1_size0"], [["n", "n"], ["n", "m"]]),
         ([("n", "m"), ("n", "n")], ["in0_size0", "in1_size0"], [["n", "m"], ["n", "n"]]),
         ([("n", "m"), ("m", "n")], ["in0_size0", "in1_size0"], [["n", "m"], ["m", "n"]]),
@@ -72,7 +72,7 @@ def test_a_kernel_takes_each_size_once(calls: list[tuple[str, str]], taken: list
 
 
 def calls_of(*sites: tuple[list[str], str]) -> rx.Module:
-    """Calls of what memory is passed to; what the graph says of the sizes of inputs and of the output."""
+    """Return calls of a kernel, with the graph's types of inputs and of the output."""
     text = "func.func private @kernel(memref<?x?xf32>, memref<?x?xf32>, memref<?x?xf32>)\n"
     text += "func.func @main(%x: memref<?x?xf32>) {\n"
     for inputs, output in sites:
@@ -88,7 +88,7 @@ def calls_of(*sites: tuple[list[str], str]) -> rx.Module:
     ("sites", "same"),
     [
         ([(["f32[n,m]", "f32[m,n]"], "f32[n,n]")], {(1, 0): (0, 1), (1, 1): (0, 0), (2, 0): (0, 0), (2, 1): (0, 0)}),
-        # Two unknown ones may differ, and so may what formulas with commas say.
+        # Two unknown sizes may differ, and so may formulas with commas.
         ([(["f32[?,m]", "f32[?,m]"], "f32[?,?]")], {(1, 1): (0, 1)}),
         ([(["f32[max(n, 1),4]", "f32[n,m]"], "f32[n,m]")], {(2, 0): (1, 0), (2, 1): (1, 1)}),
         ([(["f32[n + 1,4]", "f32[n + 1,m]"], "f32[n,4]")], {(1, 0): (0, 0), (2, 1): (0, 1)}),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Numbers where C leaves something open: halves, wrap-around, conversions at their limits, types below a byte."""
+"""Numbers for which C leaves something open: halves, wrap-around, conversions at limits, types below a byte."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _function(module: rx.Module, name: str, infos: list[Any], body: Callable[...
 
 @functools.cache
 def conversions() -> CProgram:
-    """Those of floats, all in one program."""
+    """Compile the conversions of floats in one program."""
     module = rx.Module()
     for half in ("float16", "bfloat16"):
         _function(module, f"widen_{half}", [rx.tensor((65536,), half)], lambda x: relax.astype(x, dtype="float32"))
@@ -45,7 +45,7 @@ def conversions() -> CProgram:
 
 
 def difficult(dtype: str) -> Any:
-    """Numbers of all sizes, ties between halves, and what is just next to them."""
+    """Return numbers of all magnitudes, ties between halves, and the neighbours of ties."""
     random = numpy.random.default_rng(5)
     plain = random.normal(size=COUNT // 4) * 10.0 ** random.integers(-12, 9, COUNT // 4)
     halves = random.integers(0, 0x7C00, COUNT // 4).astype("uint16").view("float16").astype("float64")
@@ -76,7 +76,7 @@ def test_halves_are_rounded_once(half: str, wide: str) -> None:
 
 
 def _bfloat_of(x: Any) -> Any:
-    """Rounded once: by the nearest of neighbours, as ml_dtypes does for float32 alone."""
+    """Round once, to the nearest neighbour. ml_dtypes does this only for float32."""
     if x.dtype == numpy.float32:
         return x.astype(ml_dtypes.bfloat16)
     near = x.astype("float32")

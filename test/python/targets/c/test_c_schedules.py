@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules of kernels that become C: loops are as they say, and no schedule changes a result."""
+"""Schedules of kernels that become C: loops follow them, and no schedule changes a result."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ import relax_mlir as rx
 
 pytestmark = needs_compiler
 
-#: What a program in static memory does not have: buffers of dynamic sizes.
+#: Buffers of dynamic sizes, which a program with static memory cannot have.
 UNBOUNDED = "its size has no bound"
 
 
@@ -47,11 +47,11 @@ def test_random_schedules_never_change_a_result(each: Kernel, seed: int, count: 
 
 @pytest.mark.parametrize("each", KERNELS, ids=lambda each: each.name)
 def test_what_the_target_chooses_is_a_schedule(each: Kernel, tmp_path: Path) -> None:
-    """With the same loops where it is given back."""
+    """Check that the target's schedule, passed as a file, gives the same loops."""
     module = each.module()
     text = rx.schedules.chosen(module, "c")
     if f"def {each.name}(sch):" not in text:
-        assert "only operations of linalg" in text or "of a view" in text, text
+        assert "only linalg operations" in text or "of a view" in text, text
         agree(each, module)
         return
     file = tmp_path / "kernels.py"
@@ -69,7 +69,7 @@ def test_sums_and_what_follows_are_one_nest_in_the_schedule() -> None:
 
 
 def test_loops_are_the_schedule_s() -> None:
-    """Vectorized loops are left to the compiler of C."""
+    """Leave vectorized loops to the C compiler."""
     sch = rx.Schedule(kernel("matmul").module())
     i, j, k = sch.get_loops("C")
     j, lanes = sch.split(j, [None, 5])
@@ -89,5 +89,5 @@ def test_schedules_by_the_names_of_kernels() -> None:
 
 
 def bounds_of(text: str) -> list[int]:
-    """Of the loops, in their order."""
+    """Return the bounds of the loops in order."""
     return [int(bound) for bound in re.findall(r"for \(.* < (\d+);", text)]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What architectures have, as NVIDIA's assembler knows it."""
+"""Capabilities of architectures, compared with NVIDIA's assembler."""
 
 from __future__ import annotations
 
 import pytest
 from assembler import needs_ptxas
-from relax_mlir.targets.core.backend import Machine
+from relax_mlir.targets.core.machine import Machine
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.cuda.objects.arch import ARCHS, MMA, arch_of, find_arch
 from relax_mlir.targets.cuda.objects.cubin import resources
@@ -27,7 +27,7 @@ def _program(arch: str, statements: str, ptx: int = 0) -> str:
 
 
 def _product(mma: MMA) -> str:
-    """The instruction, with as many registers for each operand as its elements fill in each thread."""
+    """Return the instruction with the number of registers that each operand's elements fill in each thread."""
     declared, operands = [], []
     sizes = {"a": (mma.factors, mma.m * mma.k), "b": (mma.factors, mma.k * mma.n), "c": (mma.sums, mma.m * mma.n)}
     for name, (type_, elements) in sizes.items():
@@ -55,7 +55,7 @@ def test_products_that_older_devices_lack() -> None:
     newer = [mma for mma in ARCHS["sm_89"].mma if mma not in ARCHS["sm_86"].mma]
     assert len(newer) == 2
     for mma in newer:
-        with pytest.raises(rx.RelaxError, match="ptxas refuses the PTX for sm_86"):
+        with pytest.raises(rx.RelaxError, match="ptxas rejects the PTX for sm_86"):
             resources(_program("sm_86", _product(mma), 84), "sm_86")
 
 
@@ -65,7 +65,7 @@ def test_static_shared_memory() -> None:
         ".shared .align 16 .b8 memory[{}];\n.reg .b32 %r;\nld.shared.b32 %r, [memory];\nst.shared.b32 [memory+4], %r;"
     )
     assert resources(_program("sm_80", most.format(STATIC_SHARED)), "sm_80")["k"].shared == STATIC_SHARED
-    with pytest.raises(rx.RelaxError, match="ptxas refuses the PTX for sm_80"):
+    with pytest.raises(rx.RelaxError, match="ptxas rejects the PTX for sm_80"):
         resources(_program("sm_80", most.format(STATIC_SHARED + 16)), "sm_80")
 
 

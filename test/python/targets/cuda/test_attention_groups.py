@@ -20,7 +20,7 @@ ARCH = "sm_90a"
 
 
 def optimized(dtype: str, size: int, arch: str = ARCH, queries: int | str = 512, **options: Any) -> str:
-    """The code of attention of such heads, as users get it."""
+    """Return the optimized code of attention with such heads."""
     module = rx.Module()
     shapes = (2, queries, 8, size), (2, "keys", 4, size), (2, "keys", 4, size)
     with module.function("main", [rx.tensor(shape, dtype) for shape in shapes]) as f:
@@ -66,7 +66,7 @@ def test_attention(dtype: str, sizes: Any, options: Any, symbols: Any) -> None:
 
 @pytest.mark.parametrize("size", [64, 128])
 def test_waits_hold_in_optimized_code(size: int) -> None:
-    """Where LLVM has moved what it can."""
+    """Check waits in code that LLVM has reordered."""
     arrays = of(1, 130, 500, (2, 1), size, size, "float16")
     module = rx.Module()
     with module.function("main", [rx.tensor(each.shape, dtype_name(each)) for each in arrays]) as f:
@@ -91,7 +91,8 @@ def test_bias(shape: Any) -> None:
 
 
 def test_sequences() -> None:
-    """More blocks than one, an empty sequence, queries and keys that are in none, a sequence without keys."""
+    """Test several blocks, an empty sequence, queries and keys outside of all sequences, and a sequence without
+    keys."""
     query, key, value = of(1, 330, 340, (2, 1), 64, 64, "float16")
     queries, keys = (3, 240, 240, 250, 320), (0, 200, 210, 210, 330)
     starts = [numpy.array(each, "int32") for each in (queries, [240], keys, [200])]
@@ -141,7 +142,10 @@ def test_who_multiplies(arch: str, queries: int | str, size: int, instruction: s
 )
 @pytest.mark.parametrize("options", [{}, FIRST, WINDOW], ids=str)
 def test_what_kernels_take(dtype: str, size: int, most: int, options: Any) -> None:
-    """Two blocks on a multiprocessor of small heads, one of large ones; no product waits for what is not its factor."""
+    """Check the occupancy: two blocks per multiprocessor for small heads, one for large heads.
+
+    No product waits for more than its factors.
+    """
     text = optimized(dtype, size, **options)
     assert by_groups(text)
     for name, each in resources(text, ARCH).items():
@@ -150,7 +154,7 @@ def test_what_kernels_take(dtype: str, size: int, most: int, options: Any) -> No
 
 
 def test_powers_are_computed_along_with_totals() -> None:
-    """Of a block of keys' scores and the totals of the block before the group waits for the scores alone first."""
+    """Check that a group waits for the scores of a block of keys before it waits for the totals of the block before."""
     text = optimized("float16", 128)
     part = text[text.rindex("wgmma.wait_group.sync.aligned 1;") :]
     meanwhile = part[: part.index("wgmma.wait_group.sync.aligned 0;")]

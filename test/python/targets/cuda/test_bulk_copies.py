@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of plain matrices by TMA on sm_90a: which they are, what numpy computes, maps made for each launch."""
+"""Products of plain matrices by TMA on sm_90a: their choice, results against numpy, tensor maps for each launch."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def arrays_of(shapes: Sequence[Sequence[int]], dtype: str = "float16", seed: int
 
 
 def run(program: Any, arrays: Sequence[Any], library: EmulatedCuda | None = None) -> Any:
-    """What the program gives on the emulator, which raises what is wrong with its kernels."""
+    """Run the program on the emulator, which raises its findings about kernels."""
     library = library or EmulatedCuda(capability=(9, 0))
     with use_library(library):
         executable = Executable(program._artifact)
@@ -69,7 +69,7 @@ def checked(shapes: Sequence[Sequence[int]], body: Callable[..., Any], wanted: C
 
 
 def along_steps(x: Any, w: Any, dtype: str) -> Any:
-    """A product of two inputs that lie along its steps: a convolution of single taps."""
+    """Return a product of two inputs that are contiguous along its steps: a convolution of single taps."""
     total = {"out_dtype": "int32"} if dtype == "int8" else {}
     return relax.nn.conv2d(x, w, data_layout="NHWC", kernel_layout="OHWI", **total)
 
@@ -77,7 +77,7 @@ def along_steps(x: Any, w: Any, dtype: str) -> Any:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8"])
 @pytest.mark.parametrize("sizes", [(128, 128, 256), (130, 200, 208), (70, 96, 1040)], ids=["even", "odd", "parts"])
 def test_products_of_matrices(dtype: str, sizes: Sequence[int]) -> None:
-    """Beyond the last row, column and step are zeros; of few rectangles blocks share the steps."""
+    """Pad with zeros beyond the last row, column and step. Blocks share the steps if there are few rectangles."""
     m, n, k = sizes
     code = checked(
         [(1, m, 1, k), (n, 1, 1, k)],
@@ -90,7 +90,7 @@ def test_products_of_matrices(dtype: str, sizes: Sequence[int]) -> None:
 
 @pytest.mark.parametrize("sizes", [(128, 256, 192), (72, 264, 136)], ids=["even", "odd"])
 def test_columns_that_lie_in_lines(sizes: Sequence[int]) -> None:
-    """Pieces of 128 bytes of a line, one below the other in shared memory."""
+    """Copy pieces of 128 bytes of a line, one below the other in shared memory."""
     m, n, k = sizes
     code = checked([(m, k), (k, n)], relax.matmul, lambda a, b: a @ b, "float16")
     assert COPY in code and "cp.async.c" not in code
@@ -106,7 +106,7 @@ def test_columns_that_lie_in_lines(sizes: Sequence[int]) -> None:
 def test_blocks_of_several_boxes(
     shape: BlockShape, rows: int, columns: int, turned: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A box has 256 rows at most, and 128 bytes of a line."""
+    """Copy several boxes: a box has at most 256 rows, and 128 bytes of a line."""
     monkeypatch.setattr(warp_groups, "_SHAPES", (shape,))
     left, right = ((200, rows), (200, columns)) if turned else ((rows, 200), (columns, 200))
     subscripts = "km,kn->mn" if turned else "mk,nk->mn"
@@ -133,7 +133,7 @@ def test_no_batches_need_no_maps() -> None:
 
 
 def test_heads_are_adjacent() -> None:
-    """An input whose batches lie inside of its rows: axes of a map go by ever larger strides."""
+    """Copy an input with batches inside of its rows: the axes of a map need increasing strides."""
     code = checked(
         [(2, 66, 3, 64), (2, 3, 64, 72)],
         lambda a, b: relax.matmul(relax.permute_dims(a, axes=[0, 2, 1, 3]), b),
@@ -152,7 +152,7 @@ def test_what_is_done_to_results() -> None:
 
 
 def test_one_kernel_is_launched_with_maps_of_its_own() -> None:
-    """Layers are alike: intermediate results lie in the arena, weights elsewhere."""
+    """Launch equal layers, with intermediate results in the arena and weights elsewhere."""
 
     def body(x: Any, *weights: Any) -> Any:
         for each in weights:
@@ -172,7 +172,7 @@ def test_one_kernel_is_launched_with_maps_of_its_own() -> None:
 
 
 def test_graphs_have_maps_of_their_own_memory() -> None:
-    """Recorded with the kernels, of the addresses that a graph has; each call copies its arguments there."""
+    """Record maps with the kernels for a graph's addresses, to which each call copies its arguments."""
     shapes = [(96, 192), (192, 136)]
     program, library = built(shapes, relax.matmul), EmulatedCuda(capability=(9, 0))
     with use_library(library):
@@ -186,7 +186,7 @@ def test_graphs_have_maps_of_their_own_memory() -> None:
 
 
 def test_what_comes_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Windows and unknown sizes by cp.async, on other devices all."""
+    """Use cp.async for windows and unknown sizes, and on other devices for everything."""
     known: list[Sizes] = [(256, 256), (256, 256)]
     for arch in ("sm_80", "sm_90", "sm_100", "sm_120"):
         assert "bulk" not in code_of(built(known, relax.matmul, arch=arch))
@@ -216,7 +216,7 @@ def test_the_assembler_takes_them(dtype: str) -> None:
 
 
 class Old(EmulatedCuda):
-    """A driver of CUDA 11."""
+    """Driver of CUDA 11."""
 
     def __getattribute__(self, name: str) -> Any:
         if name == ENCODE:
@@ -225,7 +225,7 @@ class Old(EmulatedCuda):
 
 
 def test_drivers_that_make_no_maps() -> None:
-    """Are too old for what needs them alone."""
+    """Refuse only programs that need a newer driver."""
     program = built([(128, 128), (128, 128)], relax.matmul)
     with pytest.raises(DeviceError, match=f"has no {ENCODE}: it is too old, CUDA 12.0 is the oldest"):
         run(program, arrays_of([(128, 128)] * 2), Old(capability=(9, 0)))

@@ -23,7 +23,7 @@ from relax_mlir import relax
 
 @pytest.fixture
 def device() -> Iterator[EmulatedCuda]:
-    """A device in the driver's place, on which nothing was wrong, and whose context no thread keeps."""
+    """Yield an emulated device, and check at the end that it has no findings and that no thread keeps its context."""
     library = EmulatedCuda(devices=2)
     with use_library(library):
         yield library
@@ -32,7 +32,7 @@ def device() -> Iterator[EmulatedCuda]:
 
 
 class Slice(CudaTensor):
-    """A tensor that begins behind the first element of memory, as a slice of a vector does."""
+    """Tensor that begins after the first element of memory, like a slice of a vector."""
 
     def __init__(self, driver: EmulatedCuda, array: Any) -> None:
         super().__init__(driver, numpy.concatenate([[0], array.reshape(-1)]).astype(array.dtype))
@@ -47,7 +47,7 @@ class Slice(CudaTensor):
 
 
 def taken(device: EmulatedCuda) -> list[str]:
-    """What programs have taken of the device, and not given back."""
+    """Return the device memory that programs allocated and did not release."""
     return [each for each in device.leaks() if each.startswith("cuMemAllocAsync")]
 
 
@@ -67,7 +67,7 @@ def floats(*shape: int) -> Any:
 
 
 def test_slices_have_copies_for_the_time_of_a_call(device: EmulatedCuda) -> None:
-    """Kernels read 16 bytes at once; the emulator finds where that is not at a multiple of 16."""
+    """Copy slices for a call, since kernels read 16 bytes at once. The emulator finds misaligned reads."""
     x, w = floats(64, 64), floats(64, 64)
     run = program([rx.tensor((64, 64)), rx.tensor((64, 64))], relax.matmul)
     for make in (Slice, CudaTensor):
@@ -91,7 +91,7 @@ def test_one_element_and_none_are_read_where_they_are(device: EmulatedCuda) -> N
 
 
 def test_what_a_call_writes_to_a_copy_comes_back(device: EmulatedCuda) -> None:
-    """A buffer with rows so far, and room for new ones."""
+    """Pass a buffer with the existing rows, and room for new rows."""
     inputs = {"x": rx.tensor(("k", 2)), "past": rx.tensor(("m", 2))}
 
     def grown(x: Any, past: Any) -> Any:
@@ -131,7 +131,7 @@ def register(name: str, function: Any) -> None:
 
 
 def written(device: EmulatedCuda, tensor: Any, values: Any) -> None:
-    """As a kernel of somebody else's would write them."""
+    """Write values like an external kernel would."""
     start = tensor.data_ptr() - ADDRESS
     device.memory.data[start : start + values.nbytes] = values.reshape(-1).view("uint8")
     device.memory.state[start : start + values.nbytes] |= WRITTEN
@@ -160,7 +160,7 @@ def test_functions_get_and_give_tensors_of_the_device(device: EmulatedCuda) -> N
     y = there.copying()["main"](x)
     numpy.testing.assert_allclose(y, x - 3 * numpy.exp(x), rtol=1e-5)
     assert seen == [((2, 1), (2, 1))]
-    # What is given is looked at: where it is, and what it is.
+    # Results of functions are checked: their device, and their type.
     with pytest.raises(ValueError, match=r"scale: result #0 expected a tensor on cuda:0, got one on cuda:1$"):
         run.copying()["main"](x)
     for given, expected in ((floats(5, 2), r"on cuda:1, got one on cpu:0$"), (1, "expected a tensor, got int")):

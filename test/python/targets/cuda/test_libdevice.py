@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Each intrinsic as cuda says it, by libdevice, run on the CPU, against numpy and scipy, special values included."""
+"""Each intrinsic of cuda by libdevice, run on the CPU, against numpy and scipy, special values included."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OWN = sorted(
     for name, rules in intrinsic_rules_by_op("cuda").items()
     if rules[0].target == "cuda" and "call" not in name
 )
-# What they are compared with, in 64 bits of pi, is off by as much near zeros.
+# The reference values, with 64 bits of pi, have the same error near zeros.
 NEAR_ZEROS = frozenset({"sinpi", "cospi", "tanpi", "sinc"})
 
 
@@ -53,7 +53,7 @@ def test_narrow_types_go_through_f32(name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("name", ["tanh", *(each.removeprefix("tir.") for each in FAST)])
 def test_fast_math_is_near(name: str) -> None:
-    """On the CPU, where ex2.approx and its like are exact: what is left is what the short formulas lose."""
+    """Run on the CPU, where ex2.approx and the like are exact: the remaining error is that of the short formulas."""
     x = np.linspace(0.1, 3.0, 500, dtype=np.float32)
     operands = [x] * ORACLES[name].operands
     got = run_on_cuda(f"tir.{name}", *operands, fast_math=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Whole models for cuda give what the CPU's programs give, on the emulator of GPUs, and leave no memory behind."""
+"""Whole models for cuda on the emulator of GPUs: results equal those of the CPU's programs, without leaks."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _WIDTH, _HEADS, _HIDDEN, _WORDS, _PLACES = 16, 2, 24, 11, 12
 
 @pytest.fixture
 def device() -> Iterator[EmulatedCuda]:
-    """One of its own: others' programs have nothing on it."""
+    """Yield a new device without data of other programs."""
     device = EmulatedCuda()
     with use_library(device):
         yield device
 
 
 def checked(module: rx.Module, device: EmulatedCuda, calls: Sequence[Sequence[Any]], atol: float = 1e-5) -> int:
-    """Compares the programs' results; says how many kernels were launched."""
+    """Compare the programs' results, and return the number of launched kernels."""
     on_cpu, on_device = rx.compile(module), rx.compile(module, "cuda")
     for arguments in calls:
         expected = on_cpu["main"](*arguments)
@@ -56,7 +56,7 @@ def test_digits(device: EmulatedCuda) -> None:
 
 @pytest.mark.slow
 def test_digits_by_relax_compile(device: EmulatedCuda, tmp_path: Path) -> None:
-    """What the tool writes gives the CPU's answers where it is loaded."""
+    """Load the tool's output: its results equal the CPU's."""
     pictures = numpy.random.default_rng(3).random((2, 1, 8, 8), "float32")
     results = {}
     for target in ("llvm", "cuda"):
@@ -74,7 +74,7 @@ def test_digits_by_relax_compile(device: EmulatedCuda, tmp_path: Path) -> None:
 
 
 def transformer(*sizes: int | str, masked: bool = False) -> rx.Module:
-    """Ids of (batch, sequence) become words of `_WORDS`; each layer with its own weights, which are constants."""
+    """Return a transformer from ids of (batch, sequence) to words of `_WORDS`, with constant weights in each layer."""
     random = numpy.random.default_rng(5)
 
     def weight(*shape: int, around: float = 0.0) -> Any:
@@ -119,7 +119,7 @@ def test_transformer_of_any_size(device: EmulatedCuda) -> None:
 
 
 def test_ids_that_no_row_has_are_reported_and_nothing_leaks(device: EmulatedCuda) -> None:
-    # Behind a kernel that has failed, others work on what is unwritten.
+    # After a failed kernel, later kernels read unwritten memory.
     device.checks = Checks(unwritten=False)
     program = rx.compile(transformer("batch", "length"), "cuda")
     with pytest.raises(IndexError, match=r"relax\.take.*index 11 is out of range"):

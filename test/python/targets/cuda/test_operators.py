@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Each operator, compiled for cuda and run on the emulator of GPUs, gives what the CPU's code gives.
+"""Each operator, compiled for cuda and run on the emulator of GPUs, against the CPU's code.
 
-`make gpu-emulated` runs all tests of operators so, test_legalize_*.py, which compare with others' results.
+`make gpu-emulated` runs all tests of operators in this way: test_legalize_*.py, which compare with independent results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def test_operators(family: str, is_open: bool) -> None:
 
 
 def test_every_operator_has_a_case() -> None:
-    """A new operator gets a line in gpu_operator_cases.py."""
+    """Check that gpu_operator_cases.py has a line for each operator."""
     cased = {f"relax.{name.partition(' ')[0]}" for family in FAMILIES.values() for name in family}
     ruled = {name for name in rules_by_op("cuda") if name.startswith("relax.")}
     assert sorted(ruled - cased) == [] and sorted(cased - ruled) == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""gpu.modules written by hand become PTX, which NVIDIA's assembler takes for old and new devices."""
+"""Handwritten gpu.modules become PTX, which NVIDIA's assembler accepts for old and new devices."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def kernel(body: str, arguments: str = "%a: memref<4096xf32>", name: str = "k", 
 
 
 def lowered(text: str, passes: tuple[str, ...] = DEVICE_PASSES) -> Any:
-    """A module whose first operation is the gpu.module."""
+    """Return a module with the gpu.module as its first operation."""
     with create_context() as context:
         load_dialects(context, _DIALECTS)
         module = ir.Module.parse(f"gpu.module @kernels {{\n{text}\n}}")
@@ -62,7 +62,7 @@ def problem(text: str, passes: tuple[str, ...] = DEVICE_PASSES, arch: str = "sm_
 
 
 def on_elements(dtype: str, statements: str, name: str) -> str:
-    """A kernel on %x and %y, of memory, that stores %z."""
+    """Return a kernel on %x and %y from memory that stores %z."""
     memory = f"memref<4096x{dtype}>"
     body = f"""%i = gpu.global_id x
       %x = memref.load %a[%i] : {memory}
@@ -189,7 +189,8 @@ def test_tensor_cores() -> None:
 
 
 def test_what_is_rounded_how() -> None:
-    """Square roots and quotients correctly, sums of products only where it is asked for: as on CPUs."""
+    """Round square roots and quotients correctly, and fuse multiplications and additions only on request, as on
+    CPUs."""
     text = made(
         on_elements("f32", "%z = math.sqrt %x : f32", "root")
         + on_elements("f32", "%z = arith.divf %x, %y : f32", "quotient")
@@ -216,7 +217,7 @@ def test_each_level(opt_level: int) -> None:
 
 
 def test_registers_of_groups_of_warps_stay_where_they_are() -> None:
-    """While such a group computes they must not be touched: at the lowest level they would be copied to others."""
+    """Keep registers of a running group unchanged: at the lowest level they would be copied."""
     ask = "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $8, 1, 1, 1, 0, 0;"
     sums = "!llvm.struct<(f32, f32, f32, f32)>"
     body = f"""%i = gpu.global_id x
@@ -265,7 +266,7 @@ def test_machine_code_is_kept(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
 
 @pytest.mark.parametrize(("opt_level", "formats"), [(0, ["ptx"]), (1, ["ptx", "cubin"])])
 def test_programs_hold_machine_code_too(opt_level: int, formats: list[str]) -> None:
-    """Unless they are not optimized: PTX is enough for trying something."""
+    """Include machine code unless optimization is off: PTX suffices for an experiment."""
     module = rx.Module()
     with module.function("main", [rx.tensor((8,))]) as f:
         f.returns(relax.exp(*f))
@@ -284,7 +285,7 @@ def test_spills_are_reported() -> None:
     text = made(kernel(f"{constants}\n{loads}\ngpu.barrier\n{stores}", "%a: memref<4096xf32>, %b: memref<4096xf32>"))
     used = resources(text, "sm_80")["k"]
     assert used.spills > 0 and used.stack >= used.spills
-    with pytest.raises(rx.RelaxError, match=r"ptxas refuses the PTX for sm_80: .*mulx"):
+    with pytest.raises(rx.RelaxError, match=r"ptxas rejects the PTX for sm_80: .*mulx"):
         resources(text.replace("ld.global", "mulx.global"), "sm_80")
 
 
@@ -324,19 +325,19 @@ def test_what_was_made_before_is_found(tmp_path: Path, monkeypatch: pytest.Monke
     first = ptx_of(sine)
     assert first == made(sine) and len(optimized) == 2
     assert ptx_of(sine) == first and len(optimized) == 2
-    # What the code depends on makes another entry.
+    # A change of the code's inputs makes another entry.
     others = [ptx_of(sine, "sm_90a"), ptx_of(sine, opt_level=0), ptx_of(sine.replace("math.sin", "math.cos"))]
     assert len({first, *others}) == 4 and len(optimized) == 5
     calls = "func.func private @mine(f32) -> f32\n"
     calls += on_elements("f32", "%z = func.call @mine(%x) : (f32) -> f32", "k")
-    for _ in range(2):  # what fails is not kept
+    for _ in range(2):  # failures are not cached
         with pytest.raises(rx.RelaxError, match="which is not defined"):
             ptx_of(calls)
 
 
 @dataclass(frozen=True)
 class Exchange(Pass):
-    """Another operation in the place of one, in kernels alone."""
+    """Pass that replaces an operation by another one in kernels only."""
 
     name: ClassVar[str] = "test-exchange"
     before: str = ""
@@ -351,7 +352,7 @@ class Exchange(Pass):
 
 
 def test_a_stage_that_does_something_else_makes_other_code(tmp_path: Path) -> None:
-    """Passes and options of the last stages before the code, too: what is kept is found by what they leave."""
+    """Check that passes and options of the last stages change the code, too: the cache's key is their output."""
     module = rx.Module()
     with module.function("main", [rx.tensor((64,)), rx.tensor((64,))]) as f:
         f.returns(rx.relax.add(*f))
@@ -373,24 +374,24 @@ def test_a_stage_that_does_something_else_makes_other_code(tmp_path: Path) -> No
     assert len({first, *others}) == 4 and code() == first
 
 
-# ---- what is refused ----
+# ---- refusals ----
 
 
 def test_other_dialects() -> None:
     add = on_elements("f32", "%z = arith.addf %x, %y : f32", "k")
-    assert "operation 'gpu.func' is not of the dialects llvm and nvvm" in problem(add, ())
+    assert "operation 'gpu.func' is not in the dialects llvm or nvvm" in problem(add, ())
     product = """%i = gpu.global_id x
       %x = memref.load %a[%i] : memref<4096xf32>
       %o = memref.atomic_rmw mulf %x, %a[%i] : (f32, memref<4096xf32>) -> f32"""
-    assert "operation 'memref.atomic_rmw' is not of the dialects" in problem(kernel(product))
+    assert "operation 'memref.atomic_rmw' is not in the dialects" in problem(kernel(product))
     intrinsic = on_elements("f32", '%z = "tir.exp"(%x) : (f32) -> f32', "k")
-    assert "operation 'tir.exp' is not of the dialects" in problem(intrinsic)
+    assert "operation 'tir.exp' is not in the dialects" in problem(intrinsic)
 
 
 def test_no_kernel() -> None:
     assert "gpu.module 'kernels' has no kernel" in problem("")
     module = lowered("")
-    with pytest.raises(rx.RelaxError, match=r"PTX is made of a gpu\.module, not of 'builtin\.module'"):
+    with pytest.raises(rx.RelaxError, match=r"PTX requires a gpu\.module, got 'builtin\.module'"):
         make_ptx(module.operation, "sm_80", 3)
 
 

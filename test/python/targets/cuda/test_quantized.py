@@ -33,7 +33,7 @@ def model(nodes: list[Any], x: tuple[int, tuple[int, ...]], y: int, held: dict[s
 def weights() -> dict[str, Any]:
     random = numpy.random.default_rng(2)
     return {
-        # Of seven bits: on CPUs without VNNI onnxruntime's sums of pairs of products end at those of 16 bits.
+        # Weights have seven bits: without VNNI onnxruntime's sums of pairs of products saturate at 16 bits.
         "w": random.integers(-64, 64, (_DEPTH, _COLUMNS)).astype("int8"),
         "ws": (0.001 + 0.01 * random.random(_COLUMNS)).astype("float32"),
         "wz": numpy.zeros(_COLUMNS, "int8"),
@@ -61,7 +61,7 @@ def conv_integer() -> Any:
 
 
 def dequantized() -> Any:
-    """As exporters write quantized models."""
+    """Return a quantized model in the form of exporters."""
     nodes = [
         helper.make_node("QuantizeLinear", ["x", "xs", "xz"], ["xq"]),
         helper.make_node("DequantizeLinear", ["xq", "xs", "xz"], ["xd"]),
@@ -72,13 +72,13 @@ def dequantized() -> Any:
     return model(nodes, (_FLOAT, (_ROWS, _DEPTH)), _BYTES, weights())
 
 
-#: How many kernels there are in addition to that of the product: what quantizes its input, or writes zeros around it.
+#: Number of kernels besides the product's: quantization of the input, or zeros around it.
 @pytest.mark.parametrize(
     ("make", "others", "apart"),
     [(qlinear_matmul, 0, 1), (matmul_integer, 0, 0), (conv_integer, 1, 0), (dequantized, 1, 1)],
 )
 def test_bytes_by_tensor_cores(make: Any, others: int, apart: int) -> None:
-    """What is done to the sums is in the kernel of the product. `apart` is what roundings may differ by."""
+    """Check that the epilogue is in the product's kernel. `apart` is the accepted difference by rounding."""
     made = make()
     (given,) = made.graph.input
     shape = [each.dim_value for each in given.type.tensor_type.shape.dim]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products, convolutions and attention keep what they work on in registers, as NVIDIA's assembler says.
+"""Products, convolutions and attention keep their operands in registers, by the report of NVIDIA's assembler.
 
-`make gpu-code` asks the same of the exported models' kernels.
+`make gpu-code` checks the kernels of the exported models.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def attention(query: Any, key: Any, value: Any) -> Any:
 
 
 _HEADS: Shape = (2, "length", 8, 64)
-#: By name: the element type, the shapes, what is computed.
+#: By name: the element type, the shapes, the computation.
 CASES: dict[str, tuple[str, tuple[Shape, ...], Build]] = {
     "rows": ("float32", ((256, 512), (512, 384), (384,)), product),
     "rows_halves": ("float16", ((256, 512), (512, 384), (384,)), product),
@@ -67,14 +67,14 @@ CASES: dict[str, tuple[str, tuple[Shape, ...], Build]] = {
     "largest_heads_bfloats": ("bfloat16", ((1, "length", 4, 256),) * 3, attention),
     "heads_of_any_length": ("float32", (_HEADS,) * 3, attention),
 }
-#: Those whose factors warps multiply by instructions of their own, and groups of four of them on sm_90a.
+#: Cases that use matrix instructions of warps, and on sm_90a those of groups of four warps.
 BY_WARPS = ("rows_halves", "rows_bfloats", "rows_bytes")
 BY_GROUPS = ("rows_halves", "rows_bfloats", "heads_halves", "large_heads_halves", "largest_heads_bfloats")
 
 
 @cache
 def ptx_of(arch: str) -> str:
-    """All in one program; optimized as programs are, whatever other tests do."""
+    """Compile all cases as one program, optimized independently of other tests."""
     module = rx.Module()
     for name, (dtype, shapes, build) in CASES.items():
         with module.function(name, [rx.tensor(shape, dtype) for shape in shapes]) as f:
@@ -84,7 +84,7 @@ def ptx_of(arch: str) -> str:
 
 
 def entries(text: str) -> dict[str, str]:
-    """The kernels' code by name."""
+    """Return the kernels' code by name."""
     pieces = re.split(r"\.entry (\w+)\(", text)[1:]
     return dict(zip(pieces[::2], pieces[1::2], strict=True))
 
@@ -99,7 +99,7 @@ def test_nothing_spills(arch: str) -> None:
         assert each.spills == 0 and not each.remarks, f"{name} for {arch}: {each}"
         assert each.registers * threads[name] <= REGISTERS, f"{name} for {arch}: no block has that many: {each}"
         assert each.shared <= STATIC_SHARED, f"{name} for {arch}: {each}"
-    # The point of planning: what many results need is read once by a block.
+    # Plans exist to read data once per block if many results need it.
     sharing = [name for name, each in used.items() if each.shared >= 4096]
     assert len(sharing) >= 8, f"for {arch} only these share memory: {sharing}"
 
@@ -107,7 +107,7 @@ def test_nothing_spills(arch: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("arch", ARCHS)
 def test_warps_multiply(arch: str) -> None:
-    """By wgmma where there is one: on sm_90a alone."""
+    """Use wgmma on sm_90a, and mma.sync elsewhere."""
     code = entries(ptx_of(arch)).values()
     by_groups = sum("wgmma" in each for each in code)
     assert by_groups + sum("mma.sync" in each for each in code) >= len(BY_WARPS)

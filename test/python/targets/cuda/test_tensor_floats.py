@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products of f32 by tensor cores, where they are asked for: of factors rounded to 10 bits; exact ones stay exact."""
+"""Products of f32 by tensor cores on request, with factors rounded to 10 bits. Exact products stay exact."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def multiplies_tf32(executable: Executable) -> bool:
 
 
 def rounded(x: np.ndarray) -> np.ndarray:
-    """To 10 bits of the fraction, ties away from zero, as doubles."""
+    """Round to 10 bits of the fraction, ties away from zero, and return doubles."""
     bits = x.astype(np.float32).view(np.uint32)
     finite = (bits & 0x7F800000) != 0x7F800000
     return (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products by groups of four warps, from swizzled shared memory: what numpy computes, and nothing is read too early."""
+"""Products by groups of four warps from swizzled shared memory: results against numpy, and no early reads."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.runtime.cuda.driver import use_library
 from relax_mlir.support.errors import RelaxError
-from relax_mlir.targets.core.backend import Machine
+from relax_mlir.targets.core.machine import Machine
 from relax_mlir.targets.cuda.objects.arch import find_arch
 from relax_mlir.targets.cuda.objects.cubin import resources
 from relax_mlir.targets.cuda.plans.warp_groups import plan_warp_groups
@@ -63,7 +63,7 @@ def matmul(
     turned: str = "",
     start: bool = True,
 ) -> Product:
-    """Inputs named in `turned`, a and b, lie the other way."""
+    """Return a product. The inputs in `turned`, a and b, are transposed."""
     of = {name: (size,) if name in open_loops else size for name, size in zip("mnk", sizes, strict=True)}
     left, right = ("km" if "a" in turned else "mk"), ("nk" if "b" in turned else "kn")
     maps = "; ".join(f"(m, n, k) -> ({', '.join(axes)})" for axes in (left, right, "mn"))
@@ -92,7 +92,7 @@ def checked(case: Product, rule: Rule | str, turned: str = "", signs: str = "ss"
 @pytest.mark.parametrize("turned", ["", "a", "b", "ab"])
 @pytest.mark.parametrize("sizes", [(64, 64, 384), (70, 83, 150)], ids=["even", "odd"])
 def test_inputs_that_lie_either_way(factor: str, total: str, turned: str, sizes: Sequence[int]) -> None:
-    """Where neighbours cannot be copied they come through registers."""
+    """Load through registers where adjacent elements cannot be copied."""
     text = plan(steps=32 if factor == "i8" else 16)
     kernel = checked(matmul(sizes, factor, total, turned=turned), text, turned)
     if sizes[0] == 64:
@@ -170,7 +170,7 @@ def test_convolutions() -> None:
     ],
 )
 def test_rectangles_by_how_many_there_are(rows: int, columns: int, threads: int, instruction: str) -> None:
-    """Smaller ones where most cores had none else; each fits what the instruction asks for."""
+    """Choose smaller rectangles if most cores had no work otherwise. Each fits the instruction."""
     chosen = matmul((rows, columns, 128)).compiled(groups, ARCH.name).plan
     assert chosen.instruction == instruction and chosen.threads == ((0, threads), (1, 4)) and chosen.stages == 4
 
@@ -191,10 +191,10 @@ def test_plans_that_do_not_fit_say_why() -> None:
             case.compiled(text, ARCH.name)
         assert reason in caught.value.reason
     for sizes in ((16, 64, 128), (64, 16, 128), (64, 64, 32)):
-        with pytest.raises(Decline, match="empty mostly"):
+        with pytest.raises(Decline, match="mostly empty"):
             matmul(sizes).compiled(groups, ARCH.name)
     for open_loops, columns, types in (("n", 64, TYPES[0]), ("", 76, TYPES[0]), ("", 64, TYPES[2])):
-        with pytest.raises(Decline, match="one by one"):
+        with pytest.raises(Decline, match="copies of single elements are slower"):
             matmul((64, columns, 128), *types, open_loops).compiled(groups, ARCH.name)
     with pytest.raises(Decline, match="no instruction sums products of f32"):
         matmul((64, 64, 128), "f32").compiled(groups, ARCH.name)
@@ -238,7 +238,7 @@ def test_other_devices_multiply_by_warps() -> None:
 
 @pytest.mark.parametrize("arch,capability", [("sm_80", (8, 0)), ("sm_90a", (9, 0)), ("sm_86", (8, 6))])
 def test_launches_ask_for_more_shared_memory(arch: str, capability: tuple[int, int]) -> None:
-    """More than 48 KB, which the loader allows and the launch says; the driver refuses one without the other."""
+    """Request more than 48 KB at the launch and at loading. The driver refuses one without the other."""
     random = np.random.default_rng(5)
     arrays = [
         random.integers(-8, 8, (rows, columns)).astype(np.float16) for rows, columns in ((1024, 128), (128, 1024))
@@ -253,7 +253,7 @@ def test_launches_ask_for_more_shared_memory(arch: str, capability: tuple[int, i
 
 
 def test_more_than_a_device_has_is_refused() -> None:
-    """The plan's rectangle has room on sm_90a."""
+    """Refuse the plan on other devices than sm_90a."""
     large = (
         "order 0 1 2; carried 1; vector 1 x 2; tile 0: 8, 1: 4; blocks 2: 64; threads 0: 16, 1: 16; "
         "shared 0 1; stages 4; instruction m16n8k16"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts of models through C: values, sizes, errors, the compiler's words. (Apache TVM: test_codegen_c.py)"""
+"""Parts of models through C: values, sizes, errors, the compiler's messages. (Apache TVM: test_codegen_c.py)"""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def partitioned(inputs: Any, body: Callable[..., Any], codegen: str = "c", **opt
 
 
 def agree(inputs: Any, body: Callable[..., Any], *arguments: Any, tolerance: float = 1e-5) -> None:
-    """The part's values are the target's."""
+    """Compare the part's results with the target's."""
     given = partitioned(inputs, body, "c{flags=-O1}")["main"](*arguments)
     expected = rx.compile(module_with(inputs, body), opt_level=0)["main"](*arguments)
     for one, other in zip(_several(given), _several(expected), strict=True):
@@ -92,7 +92,7 @@ def test_parts_of_one_name_in_one_process() -> None:
 
 @needs_compiler
 def test_several_parts_next_to_what_stays() -> None:
-    """What C cannot make room for stays with the target, between two parts."""
+    """Keep an operator that C cannot allocate memory for in the target, between two parts."""
 
     def body(x: Any) -> Any:
         wanted = relax.nonzero(relax.greater(relax.exp(x), relax.const(1.0)))
@@ -167,7 +167,7 @@ def _mixed(x: Any, y: Any) -> Any:
 
 
 def _classifier(x: Any) -> Any:
-    """With a weight of 64 KiB that two products share, one that is folded, and a small one."""
+    """Return a classifier with a weight of 64 KiB that two products share, a folded weight, and a small constant."""
     shared = relax.const(floats(128, 128))
     folded = relax.permute_dims(relax.const(floats(32, 128)))
     y = relax.nn.relu(relax.matmul(relax.matmul(x, shared), shared))
@@ -175,7 +175,7 @@ def _classifier(x: Any) -> Any:
 
 
 def test_large_constants_are_no_text_of_a_part() -> None:
-    """They are parameters behind the others, each once, whatever their names are."""
+    """Pass large constants as parameters after the others, each once, for any names."""
     files, constants = part_sources(module_with([rx.tensor((2, 128))], _classifier))
     assert [str(each.type) for each in constants["main"]] == ["tensor<128x128xf32>", "tensor<128x32xf32>"]
     assert "const float *constant_0, const float *constant_1, float *result" in files["part_part.h"]
@@ -184,7 +184,7 @@ def test_large_constants_are_no_text_of_a_part() -> None:
 
 @needs_compiler
 def test_large_constants_are_in_the_files_own_section(tmp_path: Path) -> None:
-    """Where they are mapped. Two parts do not confuse theirs, and the target's own stand next to them."""
+    """Map large constants. Two parts have separate constants, next to those of the target."""
 
     def body(x: Any) -> Any:
         y = relax.nonzero(relax.greater(_classifier(x), relax.const(0.0)))

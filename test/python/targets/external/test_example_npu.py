@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Codegen example_npu: what it takes, against the default path; its bytes; what is refused.
+"""Codegen example_npu: accepted operators against the default path, its bytes, and refusals.
 
 Situations of Apache TVM's test_example_npu.py.
 """
@@ -18,7 +18,7 @@ from before_after import changed
 from relax_mlir.bindings.navigation import operations_in
 from relax_mlir.passes.core.external import external_modules
 from relax_mlir.runtime.external.example_npu import ExampleNpuRuntime, Instruction, programs_of
-from relax_mlir.support.external_bytes import Function, packed
+from relax_mlir.support.external_bytes import PartFunction, packed
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -42,7 +42,7 @@ def built(body: Any, *shapes: Sequence[int | str], dtype: str = "float32") -> rx
 
 
 def agrees(body: Any, *shapes: Sequence[int | str], codegen: str = "example_npu", tolerance: float = 1e-4) -> int:
-    """With the default path; how many operators the processor has."""
+    """Compare with the default path, and return the number of operators on the processor."""
     module = built(body, *shapes)
     arrays = [floats(*(3 if isinstance(size, str) else size for size in shape)) for shape in shapes]
     journal = rx.Journal()
@@ -80,7 +80,7 @@ def test_a_convolution_that_is_in_nhwc_already() -> None:
 @pytest.mark.parametrize("pool", [relax.nn.max_pool2d, relax.nn.avg_pool2d])
 @pytest.mark.parametrize("attributes", [{"pool_size": 2, "strides": 2}, {"pool_size": (3, 2), "padding": (1, 0, 1, 1)}])
 def test_pools(pool: Any, attributes: Any) -> None:
-    """The mean is that of what is inside."""
+    """Divide means by the number of elements inside of the image."""
     assert agrees(lambda x: pool(x, **attributes), (2, 3, 9, 8)) == 1
 
 
@@ -93,7 +93,7 @@ def test_layers_and_sums() -> None:
 
 
 def test_layouts_meet_at_the_borders_alone() -> None:
-    """What follows a convolution has NHWC, too: the image is permuted once on its way in, once on its way out."""
+    """Keep NHWC between a convolution and later operators: the image is permuted once at each border."""
 
     def body(x: Any) -> Any:
         for _ in range(2):
@@ -127,17 +127,17 @@ def test_constants_at_half_precision() -> None:
     [
         (lambda x: relax.nn.conv2d(x, const(4, 3, 1, 1)), (1, 3, 8, 8), "float32", "windows of 2 to 7, not 1 by 1"),
         (lambda x: relax.nn.conv2d(x, const(4, 3, 8, 8)), (1, 3, 8, 8), "float32", "windows of 2 to 7, not 8 by 8"),
-        (lambda x: relax.nn.conv2d(x, const(3, 1, 3, 3), groups=3), (1, 3, 8, 8), "float32", "no groups, here are 3"),
+        (lambda x: relax.nn.conv2d(x, const(3, 1, 3, 3), groups=3), (1, 3, 8, 8), "float32", "1 group, not 3"),
         (
             lambda x: relax.nn.max_pool2d(x, pool_size=2, strides=2, ceil_mode=True), (1, 3, 7, 7), "float32",
-            "windows that lie inside",
+            "pools without ceil_mode",
         ),
         (
             lambda x: relax.nn.max_pool2d(x, pool_size=2, layout="NCHW4c"), (1, 2, 7, 7, 4), "float32",
-            "no blocks of channels, here is NCHW4c",
+            "blocked channels, as in layout NCHW4c",
         ),
-        (lambda x: relax.add(x, x), (4,), "float64", "tensors of f32, not tensor<4xf64>"),
-        (lambda x: relax.matmul(x, relax.add(x, x)), (4, 4), "float64", "no constant"),
+        (lambda x: relax.add(x, x), (4,), "float64", "f32 tensors of known rank, not tensor<4xf64>"),
+        (lambda x: relax.matmul(x, relax.add(x, x)), (4, 4), "float64", "is not a constant"),
         (lambda x: relax.tanh(x), (4,), "float32", "no pattern has relax.tanh"),
     ],
 )  # fmt: skip
@@ -150,7 +150,7 @@ def test_what_it_leaves_is_reported(body: Any, shape: Any, dtype: str, why: str)
 
 
 def test_a_plan_by_cost_leaves_what_is_small() -> None:
-    """A call of the processor takes longer than a small sum, and less than a large product."""
+    """Keep a small sum on the target: a call of the processor takes longer, but less than a large product."""
 
     def count(body: Any, *shapes: Any) -> int:
         partition = rx.Partition(codegens=("example_npu",), plan="cost")
@@ -187,7 +187,7 @@ def test_programs_run_without_the_compiler(tmp_path: Path) -> None:
 
 
 def a_part() -> bytes:
-    program = Function([0], {1: numpy.arange(20, dtype="float32")}, [Instruction("add", {}, [0, 1], 2)], [2])
+    program = PartFunction([0], {1: numpy.arange(20, dtype="float32")}, [Instruction("add", {}, [0, 1], 2)], [2])
     return packed("example_npu", {"f": program})
 
 
@@ -206,5 +206,5 @@ def test_bytes_that_are_not_whole() -> None:
     for length in range(len(data)):
         with pytest.raises(rx.RelaxError, match=r"cut short|no bytes of the codegen 'example_npu'"):
             runtime.requires(memoryview(data)[:length])
-    unknown = packed("example_npu", {"f": Function([0], {}, [Instruction("fly", {}, [0], 1)], [1])})
-    assert runtime.requires(memoryview(unknown)) == "it has no instruction fly"
+    unknown = packed("example_npu", {"f": PartFunction([0], {}, [Instruction("fly", {}, [0], 1)], [1])})
+    assert runtime.requires(memoryview(unknown)) == "the processor has no instruction fly"

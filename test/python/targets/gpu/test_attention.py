@@ -79,7 +79,7 @@ def test_bias(queries: int, shape: Any) -> None:
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
 def test_sequences(dtype: str) -> None:
-    """More blocks than one, an empty sequence, queries and keys that are in none."""
+    """Test several blocks, an empty sequence, and queries and keys outside of all sequences."""
     query, key, value = of(1, 230, 240, (2, 1), 16, 16, dtype)
     queries, keys = (3, 140, 140, 150, 220), (0, 100, 110, 190, 230)
     starts = [numpy.array(each, "int32") for each in (queries, [140], keys, [100])]

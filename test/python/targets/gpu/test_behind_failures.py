@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of other functions run behind one that has failed, with what was left in memory: none goes out of bounds.
+"""Kernels after a failed kernel read leftover memory, and none accesses memory out of bounds.
 
-On the emulator, whose memory is full of large numbers here; the result of `take` becomes others' indices and lengths.
+The emulator's memory is full of large numbers here. The result of `take` becomes indices and lengths of other kernels.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a GPU's kernels do as steps: they give what the kernels give, and can be changed, in files of schedules."""
+"""Steps of a GPU's kernels: their results equal the kernels', and files of schedules can change them."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from relax_mlir import relax
 TARGET = "cuda{arch=sm_80}"
 #: Kernels without steps, and why.
 WITHOUT = {
-    "products_of_bytes": "multiplied by m16n8k32, an instruction that is no intrinsic",
-    "tiled": "has other loops in its text than its kernel is about",
-    "nested": "has other loops in its text than its kernel is about",
-    "overlapping": "has other loops in its text than its kernel is about",
+    "products_of_bytes": "multiplied by m16n8k32, an instruction without an intrinsic",
+    "tiled": "has loops in its text that differ from its kernel's",
+    "nested": "has loops in its text that differ from its kernel's",
+    "overlapping": "has loops in its text that differ from its kernel's",
 }
 Inputs = dict[str, tuple[tuple[int | str, ...], str]]
 
@@ -38,7 +38,7 @@ def results(program: rx.Executable, arrays: list[np.ndarray]) -> list[np.ndarray
 
 
 def by_steps(module: rx.Module, folder: Path, target: str = TARGET) -> rx.Executable:
-    """By the steps of all kernels, each of which has some."""
+    """Compile with the steps of all kernels, each of which must have some."""
     text = rx.schedules.chosen(module, target)
     assert "# Without steps" not in text, text
     file = folder / "kernels.py"
@@ -87,8 +87,8 @@ def _convolution(x: Any, w: Any, b: Any) -> Any:
     return relax.nn.relu(relax.add(relax.nn.conv2d(x, w, **_PADDED), b))
 
 
-#: Operators of models: whether results are those of kernels to the bit (sums are in the same order), and in how many
-#: blocks of code a text of it has to have some words.
+#: Operators of models: whether results equal the kernels' to the bit (sums in the same order), and texts with the
+#: number of kernels that must contain them.
 MODELS: dict[str, tuple[Callable[..., Any], Inputs, bool, tuple[str, ...]]] = {
     "product": (relax.matmul, {"x": f32(70, 40), "w": f32(40, 66)}, True, ("pipeline(", '"shared"', "unroll(")),
     "dense": (_dense, {"x": f32("n", 40), "w": f32(40, 66), "b": f32(66)}, True, ('"shared"', "set_scope(")),
@@ -175,7 +175,7 @@ def test_steps_give_what_kernels_give(name: str, tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MODELS)
 def test_steps_fit_the_smallest_devices(name: str, tmp_path: Path) -> None:
-    """With the least that Vulkan's devices have: no block has more threads, or more memory."""
+    """Compile for the minimum of Vulkan's devices: no block has more threads or more memory."""
     real_devices.skip_without("vulkan")
     make, inputs, _, _ = MODELS[name]
     target, module = with_more(real_devices.target("vulkan"), "threads=128 shared=16384"), graph(make, inputs)
@@ -195,7 +195,7 @@ def two_kernels() -> rx.Module:
 
 
 def test_one_kernel_is_replaced_and_the_others_stay() -> None:
-    """The other's code is the same to the letter."""
+    """Check that the other kernel's code is exactly the same."""
     module = two_kernels()
     text = rx.schedules.chosen(module, TARGET)
     assert "def permute_dims(sch):" in text and "def nn_softmax(sch):" in text
@@ -232,7 +232,7 @@ def test_what_is_wrong_with_a_line(line: str, problem: str, tmp_path: Path) -> N
 
 
 def test_reports_have_the_steps_of_rows_too() -> None:
-    """Which are loops, and no blocks, when plans are made."""
+    """Report steps of kernels over rows, which are loops without blocks when plans are made."""
     journal = rx.Journal(steps=True)
     rx.compile(two_kernels(), TARGET, journal=journal)
     told = {fact["kernel"]: fact["steps"] for fact in journal.of("schedule")}

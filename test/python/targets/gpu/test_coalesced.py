@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels that move memory ask for whole sectors: warps touch of it what they need, and read rows once."""
+"""Kernels that move memory access whole sectors: warps touch only the sectors they need, and read rows once."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a call launches, and where the host waits for the device: for sizes that only elements tell, nowhere else."""
+"""Launches of a call, and waits of the host: only for sizes that depend on elements."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from relax_mlir import relax
 
 #: They wait for how many results there are: one number, or one for each dimension.
 WAITING = {"nonzero": 1, "unique": 1, "vision.all_class_non_max_suppression": 1, "dynamic_strided_slice": 2}
-#: One thread has all of a kernel, which does what takes no time: writes one number, computes sizes of few numbers.
+#: Kernels of a single thread that take no time: they write one number, or compute sizes from a few numbers.
 ALONE = {"size", "dynamic_strided_slice"}
 
 
 class Host:
-    """What is left to the host of a module for cuda."""
+    """Host code of a module for cuda."""
 
     def __init__(self, module: rx.Module):
         rx.stages("cuda").until("kernels").run(module, "cuda")
@@ -35,7 +35,7 @@ class Host:
         self._kernels = {symbol_name(each): each for each in operations_in(op) if each.name == "gpu.func"}
 
     def forms(self, name: str = "main") -> list[str]:
-        """Of the kernels that a function launches, "alone" where one thread has one."""
+        """Return the forms of the kernels that a function launches, with "alone" for a single thread."""
         kernels = [self._kernels[each.attributes["kernel"].value[-1]] for each in self._in(name, "gpu.launch_func")]
         return [
             string_value(each.attributes[FORM]) if each.attributes["known_block_size"][0] > 1 else "alone"
@@ -43,7 +43,7 @@ class Host:
         ]
 
     def reads(self, name: str = "main") -> int:
-        """How many elements of the device's memory a function asks for."""
+        """Return the number of elements that a function reads from the device's memory."""
         return len(self._in(name, "memref.load"))
 
     def _in(self, name: str, wanted: str) -> list[Any]:
@@ -76,7 +76,7 @@ def test_who_waits_and_what_one_thread_does(family: str, is_open: bool) -> None:
 
 
 def test_a_loop_of_so_many_turns_waits_for_nothing() -> None:
-    """ONNX has the number as a constant tensor."""
+    """Loop a constant number of times, as in ONNX."""
     text = """<ir_version: 10, opset_import: ["" : 21]>
     loop (float[4] x) => (float[4] y) <int64[1] turns = {500}, bool go = {1}> {
         y = Loop <body = body (int64 turn, bool goes_on, float[4] before) => (bool still, float[4] after) {
@@ -88,7 +88,7 @@ def test_a_loop_of_so_many_turns_waits_for_nothing() -> None:
 
 
 def test_a_model_with_embeddings_waits_for_nothing() -> None:
-    """As BERT has them: ids, positions and types are looked up, each checked by the thread that reads it."""
+    """Look up ids, positions and types like BERT. The reading thread checks each index."""
 
     def embed(ids: Any, types: Any, words: Any, kinds: Any, places: Any, gain: Any, shift: Any, weight: Any) -> Any:
         found = relax.add(relax.take(words, ids, axis=0), relax.take(kinds, types, axis=0))
@@ -108,7 +108,7 @@ def test_a_model_with_embeddings_waits_for_nothing() -> None:
         (lambda x, y, z: relax.concat([x, y, z], 0), [("a", 5), ("b", 5), ("c", 5)], ["several"]),
         (lambda x: relax.split(x, 3, 1), [(4, 6)], ["several"]),
         (lambda x, y: relax.stack([x, y], 1), [("a", 5), ("a", 5)], ["several"]),
-        # The second one writes over what the first one has written.
+        # The second kernel writes over a part of the first kernel's output.
         (lambda x, y: relax.slice_scatter(x, y, 0, 4, 2, 1), [(3, 5), (3, 2)], ["points", "points"]),
         (lambda x: relax.nn.pad(x, (1, 1, 2, 0)), [("a", 5)], ["points"]),
         (lambda x: relax.nn.pad(x, (1, 1, 2, 0), "reflect"), [("a", 5)], ["points"]),
@@ -136,7 +136,7 @@ def run(build: Any, *arrays: Any, symbols: Any = None) -> Any:
 
 @pytest.mark.parametrize("symbols", [None, [("a", 33), ("b", 33), ("c", 33)]], ids=["known", "open"])
 def test_several_of_several_blocks(symbols: Any) -> None:
-    """Parts begin in the middle of a vector; one is empty, which only the run shows."""
+    """Concatenate parts that begin inside of a vector, with one that is empty at run time."""
     sizes = (70, 1, 41) if symbols is None else (70, 0, 41)
     arrays = [numpy.random.default_rng(size).normal(size=(size, 33)).astype("float32") for size in sizes]
     actual = run(lambda *given: relax.concat(list(given), 0), *arrays, symbols=symbols)
@@ -146,7 +146,7 @@ def test_several_of_several_blocks(symbols: Any) -> None:
 @pytest.mark.parametrize("dtype", ["int32", "uint32", "int64", "uint64"])
 @pytest.mark.parametrize("reduction", ["add", "max", "min"])
 def test_integers_come_together_by_atomics(reduction: str, dtype: str) -> None:
-    """In whatever order; numbers without sign above the largest with one count as what they are."""
+    """Combine integers in any order. Unsigned numbers above the largest signed one keep their value."""
     given = numpy.random.default_rng(7)
     limits = numpy.iinfo(dtype)
     data, updates = (given.integers(limits.min, limits.max, size, dtype, endpoint=True) for size in (9, 500))
@@ -166,7 +166,7 @@ def test_an_index_outside_is_found_where_updates_come_together() -> None:
 
 
 def test_elements_that_go_to_one_place() -> None:
-    """The last one stays, as where they go one after the other."""
+    """Keep the last element at a place, as in sequential execution."""
     x = numpy.arange(3000, dtype="float32").reshape(60, 50)
     actual = run(lambda given: relax.layout_transform(given, lambda i, j: (i + j, i + j)), x)
     expected = numpy.zeros((109, 109), "float32")
@@ -176,7 +176,7 @@ def test_elements_that_go_to_one_place() -> None:
 
 
 def test_samples_of_many_classes() -> None:
-    """Whose running totals several blocks compute; sums of powers of two have no rounding."""
+    """Sample from running totals of several blocks. Sums of powers of two have no rounding error."""
     prob = numpy.full((2, 4096), 2.0**-12, "float32")
     prob[1, 1::2], prob[1, ::2] = 2.0**-11, 0
     wanted = numpy.array([0, 1, 1500, 4095, 0, 7, 4000])

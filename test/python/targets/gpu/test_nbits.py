@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with weights of few bits on a GPU: what numpy computes, by kernels that read the codes alone."""
+"""Products with weights of few bits on a GPU: results against numpy, by kernels that read only the codes."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def check(case: Case, executable: Executable, *rows: int) -> None:
 @pytest.mark.parametrize("rows", [1, 3, 7, 9, 70])
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 def test_rows(rows: int, dtype: str) -> None:
-    """Strips for few, tiles for more, the last of both with parts that do not exist."""
+    """Use strips for few rows and tiles for more, with partial last ones."""
     case = Case(dtype=dtype)
     check(case, program(case, (rows,)), rows)
 
@@ -108,7 +108,7 @@ def test_forms(case: Case) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_rows_that_the_run_tells(dtype: str) -> None:
-    """Few have a kernel of their own."""
+    """Use a separate kernel for few rows."""
     case = Case(dtype=dtype, bias=True)
     executable = program(case, ("batch", "words"))
     for rows in ((1, 1), (2, 2), (1, 5), (3, 11)):
@@ -143,7 +143,7 @@ def test_no_weight_is_unpacked_in_memory(rows: tuple[int | str, ...], dtype: str
 
 
 def test_codes_are_read_as_wide_as_a_thread_loads() -> None:
-    """A thread takes 32 codes of each of its columns at once, and x for these."""
+    """Load 32 codes of each column of a thread at once, with the matching part of x."""
     executable = program(Case(depth=4096, columns=4096, dtype="float16"), (1,), opt_level=3)
     text = bytes(executable._artifact.devices[0].data).decode()
     assert text.count("ld.global.v4.b32") >= 2 + 4
@@ -158,7 +158,7 @@ def test_codes_are_read_as_wide_as_a_thread_loads() -> None:
     ],
 )
 def test_plans_that_do_not_fit_are_left_out(rows: int, before: str, after: str) -> None:
-    """The product is computed without one then."""
+    """Compute the product without a plan that does not fit."""
     case = Case()
     held = arrays_of(case)
     module = rx.Module()

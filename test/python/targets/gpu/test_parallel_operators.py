@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators that a CPU computes in order, by all threads of a GPU: no kernel is one thread's, and results of sizes that
-take several blocks are those of others, on the emulator, which finds races too."""
+"""Operators that a CPU computes in sequence use all threads of a GPU.
+
+No kernel has a single thread. Results of sizes with several blocks are compared on the emulator, which also finds
+races.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ import relax_mlir as rx
 
 
 def ran(name: str, *arguments: Any, symbols: Any = (), **attributes: Any) -> Any:
-    """What an operator gives, compiled for cuda."""
+    """Return an operator's results, compiled for cuda."""
     arrays = [each for each in arguments if isinstance(each, numpy.ndarray)]
     shapes = [tuple(shape) for shape in symbols] or [array.shape for array in arrays]
     infos = tuple(rx.tensor(shape, dtype_name(array)) for shape, array in zip(shapes, arrays, strict=True))
@@ -29,7 +32,7 @@ def ran(name: str, *arguments: Any, symbols: Any = (), **attributes: Any) -> Any
 
 
 def forms(name: str, *infos: Any, **attributes: Any) -> list[str]:
-    """Of the kernels that an operator becomes: their forms, one thread alone as "thread"."""
+    """Return the forms of an operator's kernels, with "thread" for a single thread."""
     module = rx.Module()
     with module.function("main", infos) as f:
         f.returns(*rx.bindings.mlir.as_list(rx.find_op(f"relax.{name}")(*f, **attributes)))
@@ -78,7 +81,7 @@ random = numpy.random.default_rng
 
 @pytest.mark.parametrize("size", [1023, 1025, 8192, 8193, 20000])
 def test_scans_of_several_spans(size: int) -> None:
-    """Below and above the sizes of a span, and of what one block scans alone."""
+    """Scan sizes below and above a span, and the size that one block scans alone."""
     x = random(size).integers(-9, 9, (2, size, 2)).astype("int32")
     total = numpy.cumsum(x, axis=1, dtype="int64")
     symbols = [("a", "b", "c")]
@@ -90,7 +93,7 @@ def test_scans_of_several_spans(size: int) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64", "uint8"])
 @pytest.mark.parametrize("size", [511, 1025, 2500])
 def test_sorting_of_several_pieces(size: int, dtype: str) -> None:
-    """Of equal ones, many, the first stays first; NaN is last."""
+    """Sort many equal elements stably, with NaN last."""
     x = random(size).integers(0, 200, (2, size)).astype(dtype)
     if dtype.startswith("float"):
         x[:, ::97] = numpy.nan
@@ -101,7 +104,7 @@ def test_sorting_of_several_pieces(size: int, dtype: str) -> None:
 
 @pytest.mark.parametrize("k", [1, 40, 256, 257, 2000])
 def test_the_first_of_several_pieces(k: int) -> None:
-    """Of 4000 elements pieces keep 40 each, once; of 256 twice; more are sorted."""
+    """Keep 40 of each piece of 4000 elements once, and of 256 twice. Larger k are sorted."""
     x = random(k).integers(0, 900, (2, 4000)).astype("float32")
     order = numpy.argsort(-x, axis=1, kind="stable")[:, :k]
     for symbols in ((), [("m", "n")]):
@@ -131,7 +134,7 @@ def test_unique_of_several_spans(is_sorted: bool) -> None:
 
 @pytest.mark.parametrize("reduction", ["update", "add", "mul", "max"])
 def test_many_writes_to_each_place(reduction: str) -> None:
-    """As one after the other, to the bit: floats are added up in the order of the updates."""
+    """Combine updates in their order, to the bit: floats are added in the order of the updates."""
     given = random(3)
     data, updates = given.normal(size=(40, 3)).astype("float32"), given.normal(size=(3000, 3)).astype("float32")
     indices = given.integers(-40, 40, (3000, 1))
@@ -146,7 +149,7 @@ def test_many_writes_to_each_place(reduction: str) -> None:
 
 @pytest.mark.parametrize("reduction", ["update", "add"])
 def test_writes_outside_are_refused(reduction: str) -> None:
-    """And nothing is written there, which the emulator would tell."""
+    """Refuse an index without a write, which the emulator would report."""
     data, indices = numpy.zeros((4, 3), "float32"), numpy.array([[1], [4], [0]])
     with pytest.raises(IndexError, match="index 4 is out of range for axis 0 of size 4"):
         ran("scatter_nd", data, indices, numpy.ones((3, 3), "float32"), reduction=reduction)
@@ -159,7 +162,7 @@ def test_writes_outside_are_refused(reduction: str) -> None:
      ("sum", (2, 70), None), ("variance", (90, 100), None)],
 )  # fmt: skip
 def test_reductions_to_few_results(name: str, shape: Any, axis: int | None, symbols: bool) -> None:
-    """In parts; the last part of steps may be smaller, and NaN is found in any."""
+    """Reduce in parts, with a smaller last part, and find NaN in any part."""
     x = random(4).normal(size=shape).astype("float32")
     named = [tuple("abc"[: len(shape)])] if symbols else ()
     expected = getattr(numpy, {"variance": "var"}.get(name, name))
@@ -182,7 +185,7 @@ def test_boxes_of_several_spans() -> None:
 
 @pytest.mark.parametrize("shape", [(8,), (3, 8), (40, 100)])
 def test_what_a_team_reads_is_overwritten_when_all_have_read_it(shape: tuple[int, ...]) -> None:
-    """At -O0 a median's prefix is updated by the kernel that counts with it."""
+    """Overwrite a median's prefix at -O0 in the kernel that counts with it, after all threads have read it."""
     x = numpy.random.default_rng(5).standard_normal(shape).astype("float32")
     module = rx.Module()
     with module.function("main", [rx.tensor(shape)]) as f:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pieces of models as exporters write them: what a call of each launches, and that it computes what numpy does."""
+"""Pieces of models as exporters write them: launches of a call, and results against numpy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from relax_mlir import relax
 class Piece(NamedTuple):
     build: Callable[..., Any]
     oracle: Callable[..., np.ndarray]
-    #: Of the arguments; those that are dynamic have names.
+    #: Shapes of the arguments. Dynamic sizes have names.
     shapes: list[tuple[int | str, ...]]
     launches: list[str]
 
@@ -32,7 +32,7 @@ def weights(rows: int, columns: int, seed: int) -> np.ndarray:
 
 
 def dense(x: Any, w: Any, rows: tuple[int | str, int | str], columns: int) -> Any:
-    """As transformers' Conv1D: the rows of all sequences are those of one product."""
+    """Return a layer like transformers' Conv1D: one product has the rows of all sequences."""
     batch, length = rows
     together = batch * length if isinstance(batch, int) and isinstance(length, int) else f"{batch}*{length}"
     flat = relax.reshape(x, (together, 32))
@@ -40,7 +40,7 @@ def dense(x: Any, w: Any, rows: tuple[int | str, int | str], columns: int) -> An
 
 
 def activated(x: Any, w: Any, b: Any, residual: Any, rows: tuple[int | str, int | str]) -> Any:
-    """The tanh waits for a power."""
+    """Return an activation with a tanh that depends on a power."""
     y = relax.add(dense(x, w, rows, 48), b)
     cube = relax.power(y, relax.const(np.float32(3)))
     inner = relax.add(y, relax.multiply(cube, relax.const(np.float32(0.044715))))
@@ -128,7 +128,7 @@ def test_results(name: str) -> None:
 
 
 def test_one_launch_where_parts_take_as_long() -> None:
-    """A layer of 128 rows in and out of 768 columns, by the estimate; with four times the steps parts take less."""
+    """Decide by the estimate for 128 rows and 768 columns: with four times the steps, parts take less time."""
     for steps, is_in_parts in ((768, False), (3072, True)):
         module = rx.Module()
         with module.function("main", [rx.tensor((128, steps)), rx.tensor((steps, 768))]) as f:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What follows a product point by point is in its kernel, several operations too; quantized models multiply bytes."""
+"""Elementwise operations after a product are in its kernel, also several; quantized models multiply bytes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def code_of(program: Executable) -> str:
 
 @pytest.mark.parametrize("rows", [40, "n"])
 def test_rounding_bias_and_relu_are_one_kernel(rows: int | str) -> None:
-    """Halves are rounded before the bias is added: two operations."""
+    """Round halves before the bias is added, as two operations."""
     module = rx.Module()
     shapes = ((rows, 72), (72, 33), (33,))
     with module.function("main", [rx.tensor(shape, "float16") for shape in shapes]) as f:
@@ -46,7 +46,7 @@ def test_functions_of_many_registers_stay_apart() -> None:
 
 
 def quantized() -> rx.Module:
-    """A convolution of dequantized bytes whose result is quantized, as onnxruntime's tools write it."""
+    """Return a convolution of dequantized bytes with a quantized result, in the form of onnxruntime's tools."""
     module = rx.Module()
     weights = np.random.default_rng(2).integers(-127, 128, (16, 8, 3, 3)).astype(np.int8)
 
@@ -76,4 +76,4 @@ def test_pools_are_no_products() -> None:
     with module.function("main", [rx.tensor((1, 4, 9, 9))]) as f:
         f.returns(relax.nn.max_pool2d(*f, pool_size=[3, 3], strides=[2, 2]))
     planned = str(rx.stages("cuda").until("plan").run(module, "cuda") or module)
-    assert "it is no sum over two inputs" in planned and '"order' not in planned
+    assert "it does not reduce over two inputs" in planned and '"order' not in planned

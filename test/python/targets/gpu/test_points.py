@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of a thread a point: loops are joined, neighbours are vectors, reductions have all that belongs to them."""
+"""Kernels with one thread per point: loops are collapsed, adjacent points are vectors, reductions include their
+epilogues."""
 
 from __future__ import annotations
 
@@ -65,7 +66,7 @@ def test_transposes_write_side_by_side(sizes: tuple[int, ...], axes: tuple[int, 
     executable = compiled("relax.permute_dims", [sizes], axes=list(axes))
     x = values(sizes)
     np.testing.assert_array_equal(ran(executable, x), x.transpose(axes))
-    # Longer ones are turned in tiles (test_coalesced.py).
+    # Longer ones are transposed in tiles (test_coalesced.py).
     is_long = min(sizes) >= 8 and axes[2] != 2
     assert ("st.global.v4.b32" in ptx_of(executable)) == (sizes[axes[2]] % 4 == 0 and not is_long)
 
@@ -90,7 +91,7 @@ def test_threads_are_as_many_as_a_row_is_worth(length: int, threads: int) -> Non
 
 @pytest.mark.parametrize("shape", [(1, 1, 2, 3), (1, 1, 2, 2), (2, 1, 3, 5)])
 def test_windows_that_do_not_move_end_before_the_axis(shape: tuple[int, ...]) -> None:
-    """A loop of one step is left out, but not where another's size would seem to be that of the axis."""
+    """Remove a loop of one step, unless another size would look like the axis's."""
     x = values(shape)
     pool = compiled("relax.nn.max_pool2d", [shape], pool_size=(1, 2), strides=(1, 2))
     pairs = x[..., : x.shape[-1] // 2 * 2].reshape(*shape[:-1], -1, 2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which plans rules make for GPUs, and what a device has for the kernels of the usual ones."""
+"""Plans of the rules for GPUs, and a device's limits for the usual kernels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from relax_mlir.dialects.context import create_context
 from relax_mlir.passes.schedule.planning import plan_each
 from relax_mlir.passes.schedule.registry import ScheduleContext
 from relax_mlir.runtime.devices.spirv import block_needs
-from relax_mlir.targets.core.backend import ChosenTarget, Machine
+from relax_mlir.targets.core.backend import ChosenTarget
+from relax_mlir.targets.core.machine import Machine
 from relax_mlir.targets.cuda.objects.cubin import resources
 from relax_mlir.targets.gpu.plans.strip import plan_strip
 from relax_mlir.targets.spirv.abi import unpacked
@@ -32,7 +33,7 @@ SUM = """^bb0(%x: f32, %y: f32, %o: f32):
 
 
 def planned(text: str, machine: Machine) -> list[str]:
-    """The plans of a function's operations, or why they have none."""
+    """Return the plans of a function's operations, or the reasons why there are none."""
     with create_context() as context:
         module = ir.Module.parse(text)
         schedule = ScheduleContext("cuda", ChosenTarget("cuda"))
@@ -49,7 +50,7 @@ def planned(text: str, machine: Machine) -> list[str]:
 
 
 def product(left: str, right: str, result: str, maps: Sequence[str], kinds: str, body: str) -> str:
-    """A function that fills a result, sums products, and takes roots of them."""
+    """Return a function that fills a result, sums products, and takes roots of them."""
     iterators = ", ".join('"parallel"' if kind == "p" else '"reduction"' for kind in kinds)
     named = ", ".join(f"affine_map<{each}>" for each in maps)
     rank = result.count("x")
@@ -96,7 +97,7 @@ def test_batches_without_a_gap_are_rows() -> None:
 
 
 def test_small_products_take_small_rectangles() -> None:
-    """Two large ones would leave most cores without work."""
+    """Choose small rectangles: two large ones would leave most cores without work."""
     (_, plan, _) = planned(product("256x512xf32", "512x256xf32", "256x256xf32", MATMUL, "ppr", SUM), PLAIN)
     assert "tile 0: 4, 1: 1; blocks 2: 16; threads 0: 8, 1: 8" in plan
 
@@ -132,7 +133,7 @@ def test_numbers_in_single_precision_stay_exact() -> None:
 def test_what_no_rule_takes_says_why() -> None:
     maps = ("(m, k) -> (m, k)", "(m, k) -> (m, k)", "(m, k) -> (m)")
     plans = planned(product("64x64xf32", "64x64xf32", "64xf32", maps, "pr", SUM), WITH_UNITS)
-    assert plans[1] == "one of two inputs has no rows or columns of its own"
+    assert plans[1] == "one of the two inputs has no rows or columns of its own"
 
 
 # ---- on a device ----
@@ -171,24 +172,24 @@ def test_matrix_units_get_four_tiles_at_once() -> None:
 def test_registers_suffice(factor: str, plan: str, arch: str, size: int) -> None:
     (found,) = resources(large(factor, size).compiled(plan, arch).ptx, arch).values()
     assert found.spills == 0 and found.shared <= 48 << 10
-    # One block's registers are asked for: the assembler takes a few more where sizes do not fit.
+    # The limit is that of one block: the assembler uses a few more registers where sizes do not fit.
     assert found.registers <= 176
 
 
 def test_plans_that_do_not_fit_say_why() -> None:
     wrong = {
-        LARGE.replace("threads 0: 16, 1: 16; ", ""): "it has no 'threads'",
-        LARGE.replace("carried 1; ", ""): "the last loop of the order, which is carried",
-        LARGE.replace("blocks 2: 8", "blocks 0: 8"): "blocks are of the reduction's steps, not of loop 0",
-        LARGE.replace("shared 0 1", "shared 0 2"): "operand 2 is not shared",
+        LARGE.replace("threads 0: 16, 1: 16; ", ""): "the plan has no 'threads'",
+        LARGE.replace("carried 1; ", ""): "the last loop of the order must be carried",
+        LARGE.replace("blocks 2: 8", "blocks 0: 8"): "'blocks' must name the reduction, not loop 0",
+        LARGE.replace("shared 0 1", "shared 0 2"): "operand 2 cannot be shared",
         LARGE.replace("stages 2", "stages 30"): "bytes of shared memory are more than a block may have: 232448",
         LARGE.replace("threads 0: 16", "threads 0: 128"): "2048 threads are more than a block may have: 1024",
-        LARGE.replace("tile 0: 8", "tile 2: 2, 0: 8"): "steps of the reduction are one by one",
+        LARGE.replace("tile 0: 8", "tile 2: 2, 0: 8"): "the reduction cannot have a tile",
         LARGE + "; instruction m16n8k16": "no instruction sums products of f32 in f32",
-        LARGE + "; instruction cooperative_f16_16x16": "'cooperative_f16_16x16' names no cooperative matrices",
+        LARGE + "; instruction cooperative_f16_16x16": "'cooperative_f16_16x16' does not name cooperative matrices",
         LARGE + "; instruction cooperative_f16_16x16x16_32": "no instruction sums products of f32 in f32",
         LARGE + "; instruction m16n8k17": "no target has an instruction 'm16n8k17'",
-        LARGE.replace("threads 0: 16, 1: 16", "threads 1: 16, 2: 16"): "are for threads that do not share",
+        LARGE.replace("threads 0: 16, 1: 16", "threads 1: 16, 2: 16"): "require that threads do not share",
     }
     for plan, reason in wrong.items():
         with pytest.raises(Decline) as caught:
@@ -208,7 +209,7 @@ def test_few_rows_read_a_matrix_by_vectors(turned: bool) -> None:
     buffers = [Buffer("f32", (1, 256)), Buffer("f32", (64, 256) if turned else (256, 64))]
     case = Product("; ".join(maps), "ppr", buffers, Buffer("f32", (1, 64)), muladd("f32", "f32"), zero("f32"))
     kernel = case.compiled(lambda op: plan_strip(op, PLAIN))
-    # Of four steps: the vector's elements, and those of one column or, of four columns, four rows.
+    # For four steps: the vector's elements, and those of one column, or four rows of four columns.
     vectors = kernel.instructions(r"ld\.global\S*\.v4")
     assert vectors and vectors % (2 if turned else 5) == 0
     assert kernel.instructions(r"ld\.global") == vectors
@@ -217,7 +218,7 @@ def test_few_rows_read_a_matrix_by_vectors(turned: bool) -> None:
 @pytest.mark.parametrize("options", ["shared=16384", "shared=16384 threads=128", "shared=16384 subgroup=4"])
 @pytest.mark.parametrize("images", [1, "n"])
 def test_sums_of_few_rows_have_room_in_small_blocks(images: int | str, options: str) -> None:
-    """Five rows of the weights: all threads' sums are in shared memory at last."""
+    """Store all threads' sums of five rows in shared memory at the end."""
     module = rx.Module()
     with module.function("main", [rx.tensor((images, 128, 2, 5)), rx.tensor((5, 128, 1, 1))]) as f:
         f.returns(rx.relax.nn.conv2d(*f, padding=[0, 0, 0, 1]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels of products and convolutions compute what numpy does, whatever the sizes, without races."""
+"""Kernels of products and convolutions against numpy, for all sizes, without races."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from gpu_products import Buffer, Kernel, Product, Rule, Size, muladd, zero
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from relax_mlir.bindings.rewriting import Decline
-from relax_mlir.targets.core.backend import Machine
+from relax_mlir.targets.core.machine import Machine
 from relax_mlir.targets.cuda.plans.matrix_units import plan_matrix_units
 from relax_mlir.targets.gpu.plans.product import plan_product
 from relax_mlir.targets.gpu.plans.strip import plan_strip
@@ -39,7 +39,7 @@ def units(op: Any) -> Any:
 def checked(
     case: Product, rule: Rule | str, expected: Any, tolerance: float = 1e-5, arrays: Sequence[np.ndarray] = ()
 ) -> Kernel:
-    """Compiles and runs a case; the last buffer is to be what a function of the others says."""
+    """Compile and run a case. `expected` computes the last buffer from the others."""
     random = np.random.default_rng(7)
     arrays = arrays or [each.values(random) for each in case.buffers]
     kernel = case.compiled(rule)
@@ -58,7 +58,7 @@ def matmul(
     turned: str = "",
     initial: bool = True,
 ) -> Product:
-    """A batch of products; `turned` are the inputs, a and b, that lie the other way."""
+    """Return a batch of products. The inputs in `turned`, a and b, are transposed."""
     total = total or factor
     of: dict[str, Size] = {
         name: (size,) if name in open_loops else size for name, size in zip("bmnk", sizes, strict=True)
@@ -145,7 +145,7 @@ def test_any_sizes(sizes: Sequence[int], open_loops: set[str], turned: str, init
 
 
 def convolved(stride: int, dilation: int, groups: int = 1) -> Any:
-    """Of images n, groups, channels, rows, columns; filters groups, outputs, channels, rows, columns."""
+    """Convolve images n, groups, channels, rows, columns with filters groups, outputs, channels, rows, columns."""
 
     def expected(images: np.ndarray, filters: np.ndarray, _: np.ndarray) -> np.ndarray:
         *_, height, width = images.shape
@@ -240,7 +240,7 @@ def test_results_are_worked_on_in_registers(rule: Rule, factor: str, columns: in
 
 @pytest.mark.parametrize("rule", [product, strip])
 def test_other_sums(rule: Rule) -> None:
-    """What is no product of zeros beyond the last step: steps are left out there."""
+    """Skip steps beyond the last one, since the body is not zero for zeros."""
     case = matmul((2, 5, 11, 13), "i8", "i32")
     case.body = """^bb0(%x: i8, %y: i8, %o: i32):
       %three = arith.constant 3 : i32
@@ -262,7 +262,7 @@ def test_other_sums(rule: Rule) -> None:
 
 
 def test_what_lies_between_the_steps() -> None:
-    """An input of rows, one of columns and one of neither stay in registers; one of all is read where it is."""
+    """Keep row inputs, column inputs and scalars in registers, and read an input of all loops in place."""
     loops = "(m, n, k)"
     maps = "; ".join(f"{loops} -> ({axes})" for axes in ("m, k", "k, n", "m", "n", "m, n, k", "m, n"))
     inputs = [Buffer("f32", sizes) for sizes in ((9, 13), (13, 10), (9,), (10,), (9, 10, 13))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scheduled PrimFuncs on a GPU: loops that are bound are its threads."""
+"""Scheduled PrimFuncs on a GPU: bound loops are its threads."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_blocks_inside_of_loops_are_refused() -> None:
     sch = rx.Schedule(kernel("chain").module())
     _, j = sch.get_loops(sch.get_block("B"))
     sch.bind(j, "blockIdx.x")
-    with pytest.raises(rx.RelaxError, match=r"'j' is blockIdx\.x: loops over blocks have to be outermost"):
+    with pytest.raises(rx.RelaxError, match=r"'j' is blockIdx\.x: loops over blocks must be outermost"):
         rx.compile(sch.mod, TARGET)
 
 
@@ -123,7 +123,7 @@ def test_more_memory_than_a_thread_has_is_refused() -> None:
     outer, _ = sch.split(i, [8, 64])
     sch.bind(outer, "threadIdx.x")
     sch.compute_at(sch.cache_read(sch.get_block("B"), "A", "local"), outer)
-    with pytest.raises(rx.RelaxError, match="each thread needs 131072 bytes for 'A_local', 65536 at most"):
+    with pytest.raises(rx.RelaxError, match="each thread needs 131072 bytes for 'A_local', at most 65536"):
         rx.compile(sch.mod, TARGET)
 
 
@@ -134,7 +134,9 @@ def test_more_memory_than_a_block_has_is_refused() -> None:
     sch.bind(outer, "blockIdx.x")
     sch.bind(inner, "threadIdx.x")
     sch.compute_at(sch.cache_read(sch.get_block("B"), "A", "shared"), outer)
-    with pytest.raises(rx.RelaxError, match="needs 524288 bytes of shared memory, a block may have 166912: smaller t"):
+    with pytest.raises(
+        rx.RelaxError, match="needs 524288 bytes of shared memory, a block may have 166912: use smaller t"
+    ):
         rx.compile(sch.mod, TARGET)
 
 
@@ -186,7 +188,7 @@ def test_elementwise_of_open_sizes(factors: list[int | None]) -> None:
 def test_vectors_at_once_where_they_begin_at_multiples_of_their_size(
     lanes: int, is_joined: bool, is_whole: bool
 ) -> None:
-    """Lines of 30 elements begin anywhere; all of them as one line are as good as any."""
+    """Vectorize lines of 30 elements as one line, since they begin at any alignment."""
     sch = rx.Schedule(kernel("chain").module())
     for name in "CB":
         sch.compute_inline(sch.get_block(name))

@@ -41,7 +41,7 @@ def panels(name: str, stages: int, depth: int = 4) -> rx.Schedule:
 @pytest.mark.parametrize("name", ["matmul_relu", "matmul"])
 @pytest.mark.parametrize("stages", [2, 3])
 def test_panels_in_shared_memory(name: str, stages: int) -> None:
-    """Threads wait before the loop, once a step, and behind it: what a step copies is not what it reads."""
+    """Wait before the loop, once a step, and after the loop: a step reads other panels than it copies."""
     sch = panels(name, stages)
     assert barriers_of(run_kernel(sch, kernel(name))) == 3
     (tree,) = sch.trees()

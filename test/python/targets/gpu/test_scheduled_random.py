@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Random schedules for GPUs compute what numpy computes, or are refused in words: no races, no waits that hang."""
+"""Random schedules for GPUs compute numpy's results, or are refused with a message: no races, no deadlocks."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What threads of a block do together: copies in shared memory, parts of sums; where they wait, and where not."""
+"""Cooperation of a block's threads: copies in shared memory, parts of sums, necessary and unnecessary barriers."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def product(A: T.Buffer((32, 48), "float32"), B: T.Buffer((48, 64), "float32"), 
 
 
 def tiled(sch: rx.Schedule) -> None:
-    """As TVM's users write a product: panels in shared memory that all threads fetch, sums in registers."""
+    """Tile a product like TVM's users: panels in shared memory that all threads fetch, sums in registers."""
     product = sch.get_block("C")
     i, j, k = sch.get_loops(product)
     i, rows, row = sch.split(i, [None, 4, 4])
@@ -84,12 +84,12 @@ def test_a_block_for_a_row_whose_sum_threads_share() -> None:
 
 def test_a_reduction_over_threads_is_refused_with_what_helps() -> None:
     sch = rx.Schedule(kernel("rows").module())
-    with pytest.raises(rx.RelaxError, match=r"'j' reduces in block 'B' \(vj\).*rfactor it, whose block has a loop"):
+    with pytest.raises(rx.RelaxError, match=r"'j' reduces in block 'B' \(vj\).*use rfactor, which creates a loop"):
         sch.bind(sch.get_loops(sch.get_block("B"))[1], "threadIdx.x")
 
 
 def test_threads_in_threads_each_with_a_part_of_the_memory() -> None:
-    """What is made in a row's threads and read by others of the same row is in the block's memory, row by row."""
+    """Put values that a row's threads exchange into the block's memory, row by row."""
     sch = rx.Schedule(kernel("softmax").module())
     exps, sums, result = (sch.get_block(name) for name in "ESD")
     i, j = sch.get_loops(result)
@@ -116,7 +116,7 @@ def test_no_waits_where_each_thread_goes_on_with_its_own() -> None:
 
 
 def test_elements_that_other_threads_take_in_the_next_step() -> None:
-    """A copy that goes along by one at each step: threads write what others have written before."""
+    """Move a copy by one at each step: threads write elements that others have written before."""
     sch = rx.Schedule(kernel("blur").module())
     block = sch.get_block("B")
     i, j = sch.get_loops(block)
@@ -129,7 +129,7 @@ def test_elements_that_other_threads_take_in_the_next_step() -> None:
 
 
 def test_panels_of_each_thread_that_are_to_be_all_threads() -> None:
-    """Before its loops are bound, a step needs a thread's own rows only: those cannot be shared."""
+    """Refuse to share panels: before its loops are bound, a step needs only a thread's own rows."""
     sch = rx.Schedule(_PRODUCT.module())
     product = sch.get_block("C")
     i, j, k = sch.get_loops(product)
@@ -145,12 +145,12 @@ def test_loops_of_one_axis_that_mean_different_threads_are_refused() -> None:
     sch = rx.Schedule(kernel("chain").module())
     i, j = sch.get_loops(sch.get_block("D"))
     sch.bind(i, "threadIdx.x")
-    with pytest.raises(rx.RelaxError, match=r"is threadIdx\.x already, and 'D' depends on 'i_2': bind it before"):
+    with pytest.raises(rx.RelaxError, match=r"is already threadIdx\.x, and 'D' depends on 'i_2': bind it before"):
         sch.bind(j, "threadIdx.x")
 
 
 def test_shared_memory_that_all_threads_fill_on_a_cpu() -> None:
-    """There, loops over threads run one after the other, each step with the whole copy."""
+    """Run loops over threads sequentially on a CPU, each step with the whole copy."""
     sch = rx.Schedule(_PRODUCT.module())
     tiled(sch)
     arrays = _PRODUCT.arrays(0)

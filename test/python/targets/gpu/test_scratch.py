@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels need between their parts is in the graph's arena, which is there as long as one of them runs."""
+"""Memory between the parts of kernels is in the graph's arena, which lives until the last kernel ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from relax_mlir import relax
 
 
 def program(rows: int | str, level: int = 0) -> Executable:
-    """The sum is computed in parts, behind the last use of a temporary."""
+    """Return a sum in parts, after the last use of a temporary."""
     module = rx.Module()
     with module.function("main", [rx.tensor((rows, 9))]) as f:
         (x,) = f
@@ -39,7 +39,7 @@ def test_the_arena_is_there_until_the_last_kernel_is_done(rows: int | str, level
 
 
 def _messages(driver: Any, main: Any, x: np.ndarray) -> list[str]:
-    """Of calls that are refused each of the allocations that a call makes."""
+    """Return the messages for a failure of each allocation of a call."""
     main(x)
     before = len(driver.calls("cuMemAllocAsync"))
     main(x)
@@ -58,7 +58,7 @@ def _messages(driver: Any, main: Any, x: np.ndarray) -> list[str]:
 
 @pytest.mark.parametrize("rows", [33, 0])
 def test_no_room_for_it_is_an_error(rows: int) -> None:
-    """Also where there are no temporaries next to it; nothing is left over, and the next call works."""
+    """Fail without memory, also without temporaries, with no leak and a working next call."""
     x = np.ones((rows, 9), "float32")
     with device_of_a_test() as driver:
         executable = program("k")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Thin products and convolutions whose steps blocks share: their plans, and that they compute what numpy does."""
+"""Thin products and convolutions with steps that blocks share: plans, and results against numpy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CORES = find_arch("sm_80").multiprocessors
 
 
 def dense(rows: int | str, columns: int | str, steps: int | str, dtype: str, batches: Sequence[int] = ()) -> rx.Module:
-    """A layer: products, a bias, what is below 0 cut off."""
+    """Return a layer: a product, a bias and a ReLU."""
     module = rx.Module()
     shapes = ((*batches, rows, steps), (*batches, steps, columns), (columns,))
     with module.function("main", [rx.tensor(shape, dtype) for shape in shapes]) as f:
@@ -40,7 +40,7 @@ def plan_of(module: rx.Module) -> str:
 
 
 def blocks_of(plan: str, rows: int, columns: int) -> int:
-    """How many there are in all parts."""
+    """Return the number of blocks in all parts."""
     tiles, threads = (
         dict(
             (int(dim), int(count)) for dim, count in re.findall(r"(\d+): (\d+)", re.search(rf"{word} ([^;]*)", plan)[1])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Truth values that threads read and write several at a time: bytes in memory, bits in registers."""
+"""Booleans that threads read and write several at a time: bytes in memory, bits in registers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def own_rules() -> Iterator[None]:
 
 
 def ran(operator: Any, *arrays: np.ndarray) -> np.ndarray:
-    """A kernel for each row, a vector of elements for each of its threads."""
+    """Run a kernel over rows with a vector of elements for each thread."""
     module = rx.Module()
     with module.function("main", [rx.tensor(("n", each.shape[1]), each.dtype.name) for each in arrays]) as f:
         f.returns(operator(*f))

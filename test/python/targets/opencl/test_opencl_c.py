@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels as text in OpenCL C, run by a real driver: numbers of all types, against numpy; what is refused."""
+"""Kernels as OpenCL C on a real driver: numbers of all types against numpy, and refusals."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(body: Callable[..., Any], *arrays: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers(dtype: str) -> None:
-    """Signs, and what is more than a type has."""
+    """Compute with signs, and with overflow."""
     info, random = np.iinfo(dtype), np.random.default_rng(0)
     x = random.integers(info.min, info.max, 300, dtype, endpoint=True)
     y = random.integers(info.min, info.max, 300, dtype, endpoint=True)
@@ -53,7 +53,7 @@ def _to_f32(x: Any) -> Any:
 
 
 def largest(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Of two zeros the one without a sign, if there is one."""
+    """Return the maximum. Of two zeros it is the positive one, if there is one."""
     found: np.ndarray = np.where((x == 0) & (y == 0), x + y, np.maximum(x, y))
     return found
 
@@ -78,7 +78,7 @@ def test_floats(dtype: str) -> None:
 
 
 def test_functions_of_opencl_are_no_kernels() -> None:
-    """exp is one already."""
+    """Use exp, which is a function of OpenCL."""
     x = np.linspace(-3, 3, 50, dtype="float32")
     np.testing.assert_allclose(run(relax.exp, x), np.exp(x), rtol=1e-6)
 
@@ -135,7 +135,7 @@ def test_text_that_the_driver_refuses() -> None:
     ("options", "reason"),
     [
         ("language=glsl", "option 'language' expects spirv or c, got 'glsl'"),
-        ("language=c subgroup=8", "OpenCL C does not say how many threads a subgroup has"),
+        ("language=c subgroup=8", "OpenCL C does not define the size of a subgroup"),
     ],
 )
 def test_options(options: str, reason: str) -> None:

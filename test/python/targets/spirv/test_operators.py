@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Each operator, compiled for vulkan and opencl and run by real drivers, gives what the CPU's code gives."""
+"""Each operator, compiled for vulkan and opencl and run by real drivers, against the CPU's code."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from relax_mlir.runtime import Executable
 from relax_mlir.runtime.devices.spirv import block_needs
 from relax_mlir.targets.spirv.abi import unpacked
 
-#: Options of the smallest devices, whose subgroups may be small, too.
+#: Options of the smallest devices, also with small subgroups.
 SMALL = ("threads=128 shared=16384", "threads=128 shared=16384 subgroup=4 version=1.3")
 
 
@@ -32,7 +32,7 @@ def test_operators(kind: str, family: str, is_open: bool) -> None:
 @pytest.mark.parametrize(("family", "is_open"), CASES, ids=IDS)
 @pytest.mark.parametrize("more", SMALL)
 def test_operators_on_small_devices(more: str, family: str, is_open: bool) -> None:
-    """With the least that Vulkan's devices have: no block has more threads, or more memory."""
+    """Compile for the minimum of Vulkan's devices: no block has more threads or more memory."""
     real_devices.skip_without("vulkan")
     executable = program(family, is_open, with_more(real_devices.target("vulkan"), more))
     spirv_validation.check(executable)
@@ -44,7 +44,7 @@ def test_operators_on_small_devices(more: str, family: str, is_open: bool) -> No
 @pytest.mark.slow
 @pytest.mark.parametrize(("family", "is_open"), CASES, ids=IDS)
 def test_operators_as_text(family: str, is_open: bool) -> None:
-    """In OpenCL C."""
+    """Compile to OpenCL C."""
     real_devices.skip_without("opencl")
     executable = program(family, is_open, "opencl{language=c}")
     assert {each.format for each in executable._artifact.devices} == {"opencl-c"}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What the targets vulkan and opencl are told of a device, and what kernels are then."""
+"""Options of the targets vulkan and opencl that describe a device, and the resulting kernels."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _CAPABILITIES = {
 def test_types_that_a_device_lacks_are_refused(dtype: str, lacks: str) -> None:
     build = relax.logical_not if dtype == "bool" else relax.negative
     type_, capability = lacks.rpartition("+")[2], _CAPABILITIES[lacks.rpartition("+")[2]]
-    message = rf"kernel '.*': '.*' op works with {type_}, which target 'vulkan{{lacks={re.escape(lacks)}}}' has not"
+    message = rf"kernel '.*': '.*' op uses {type_}, which target 'vulkan{{lacks={re.escape(lacks)}}}' lacks"
     with pytest.raises(rx.RelaxError, match=message) as raised:
         rx.compile(of(build, (40,), dtype=dtype), f"vulkan{{lacks={lacks}}}")
     assert Path(__file__).name in str(raised.value) and capability in str(raised.value)
@@ -97,7 +97,7 @@ def run(kind: str, target: str, module: rx.Module, *arrays: numpy.ndarray) -> nu
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_blocks_of_small_devices(kind: str) -> None:
-    """Tiles of a product, and the parts of attention, that have room in 16 KB."""
+    """Fit tiles of a product, and parts of attention, into 16 KB."""
     real_devices.skip_without(kind)
     rng = numpy.random.default_rng(0)
     target = with_more(real_devices.target(kind), "shared=16384")
@@ -114,7 +114,7 @@ def test_blocks_of_small_devices(kind: str) -> None:
 @pytest.mark.parametrize("subgroup", [1, 4, 16])
 @pytest.mark.parametrize("kind", KINDS)
 def test_threads_of_several_subgroups_meet_in_memory(kind: str, subgroup: int) -> None:
-    """With subgroups of 1 all of them do, which any device can."""
+    """Exchange values through memory. With subgroups of 1, which any device supports, all threads do."""
     real_devices.skip_without(kind)
     if kind == "vulkan" and subgroup > real_devices.vulkan_driver().device(0).capabilities.subgroups.size:
         pytest.skip("the device has smaller subgroups")
@@ -142,7 +142,7 @@ def test_code_is_the_same_each_time(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_more_blocks_than_one_dimension_has_room_for(kind: str) -> None:
-    """Bytes whose number is odd are a thread's one by one: 65538 blocks of 256, the last of which has one."""
+    """Process an odd number of bytes one per thread: 65538 blocks of 256, of which the last has one."""
     real_devices.skip_without(kind)
     x = numpy.arange(65537 * 256 + 1, dtype="uint32").astype("int8")
     module = of(relax.bitwise_not, x.shape, dtype="i8")

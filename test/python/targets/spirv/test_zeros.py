@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arithmetic with a constant 0.0 keeps NaNs, infinities and signs, on drivers that take it for something simpler."""
+"""Arithmetic with a constant 0.0 keeps NaNs, infinities and signs, on drivers that simplify it."""
 
 from __future__ import annotations
 

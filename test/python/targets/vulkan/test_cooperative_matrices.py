@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products by cooperative matrices give what numpy gives, whatever sizes and layouts, where a device has them.
+"""Products by cooperative matrices against numpy, for all sizes and layouts, where a device has them.
 
-Most devices that tests run on have none (Mesa's lavapipe has, from 26.1 on): then code is made and validated alone.
+Most devices of the tests have none (Mesa's lavapipe has, from 26.1 on). There the code is only generated and validated.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _TARGETS = (
 
 
 def device_target() -> str:
-    """Such that code is for the first device, by its matrices; skips where it has none, which is no fault."""
+    """Return a target with the first device's matrices. Skip the test if the device has none, which is no fault."""
     if real_devices.why_none("vulkan"):
         pytest.skip(real_devices.why_none("vulkan"))
     device = real_devices.vulkan_driver().device(0)
@@ -60,7 +60,7 @@ def module_of(build: Callable[..., Any], *inputs: tuple[tuple[int | str, ...], s
 
 
 def compiled(module: rx.Module, target: str) -> rx.runtime.Executable:
-    """A program that multiplies matrices."""
+    """Compile a program, and check that it uses cooperative matrices."""
     executable = rx.compile(module, target)
     spirv_validation.check(executable)
     assert multiplied_by_matrices(executable)
@@ -93,7 +93,7 @@ def total_of(dtype: str) -> str:
 
 
 def check(found: numpy.ndarray, expected: numpy.ndarray, steps: int = 1) -> None:
-    """Sums of bytes are exact; sums in f32 are in another order, of f16 they are rounded in the end."""
+    """Compare exactly for bytes, and with a tolerance for other orders in f32 and the final rounding of f16."""
     if found.dtype == numpy.int32:
         numpy.testing.assert_array_equal(found, expected)
         return
@@ -149,7 +149,7 @@ def test_sizes_that_are_known_when_it_runs(device: str) -> None:
 
 
 def test_work_on_results(device: str) -> None:
-    """Bias, relu, a residual and a cast, where the results are read."""
+    """Apply bias, relu, a residual and a cast to the results."""
     x, y, bias, more = (
         numbers(seed, "f16", *shape) for seed, shape in enumerate([(70, 80), (80, 50), (50,), (70, 50)])
     )
@@ -200,7 +200,7 @@ def test_convolutions(device: str, dtype: str) -> None:
 
 
 def test_weights_of_four_bits(device: str) -> None:
-    """Threads make f16 of the codes on the way to shared memory."""
+    """Convert codes to f16 on the way to shared memory."""
     random = numpy.random.default_rng(10)
     x, scale = numbers(11, "f16", 33, 128), (0.05 * random.normal(size=(24, 4))).astype("float16")
     codes = random.integers(0, 256, (24, 4, 16)).astype("uint8")
@@ -213,7 +213,7 @@ def test_weights_of_four_bits(device: str) -> None:
 
 
 def test_long_sums_in_parts(device: str) -> None:
-    """So few blocks that they share the steps."""
+    """Share the steps among blocks, since there are few blocks."""
     x, y = numbers(8, "i8", 20, 3000), numbers(9, "i8", 3000, 24)
     build = lambda x, y: relax.matmul(x, y, out_dtype="int32")  # noqa: E731
     executable = compiled(module_of(build, (x.shape, "i8"), (y.shape, "i8")), device)
@@ -236,7 +236,7 @@ def test_each_result_is_one_threads() -> None:
 
 
 def test_bytes_of_either_sign_are_no_matrices() -> None:
-    """Devices that take both kinds in one product are few: such products are as without the option."""
+    """Use no matrices for mixed signs, which few devices support."""
     build = lambda x, y: relax.matmul(x, y, out_dtype="int32")  # noqa: E731
     module = module_of(build, ((64, 64), "ui8"), ((64, 64), "i8"))
     assert not multiplied_by_matrices(rx.compile(module, _TARGETS[0]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Models on devices of Vulkan and OpenCL give what the CPU's programs give, and leave no memory behind."""
+"""Models on devices of Vulkan and OpenCL: results equal those of the CPU's programs, without leaks."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_digits_by_the_tools(kind: str, tmp_path: Path) -> None:
 
 
 def transformer(*sizes: int | str) -> rx.Module:
-    """Ids of (batch, sequence) become words of `_WORDS`; two layers, each with its own weights."""
+    """Return a transformer from ids of (batch, sequence) to words of `_WORDS`, with two layers and separate weights."""
     random = numpy.random.default_rng(5)
 
     def weight(*shape: int, around: float = 0.0) -> Any:

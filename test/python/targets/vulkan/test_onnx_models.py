@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""MobileNetV2 and BERT, small and from ONNX, on devices of Vulkan and OpenCL give what onnxruntime gives."""
+"""MobileNetV2 and BERT, small and from ONNX, on devices of Vulkan and OpenCL, against onnxruntime."""
 
 from __future__ import annotations
 

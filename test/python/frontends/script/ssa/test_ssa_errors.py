@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What scripts that are IR are refused for: each error has its place, and shows the line with a caret under the fault."""
+"""Refused scripts of IR: each error has its location, and shows the line with a caret under the mistake."""
 
 import pytest
 
@@ -13,20 +13,20 @@ PARAMETERS = (
 
 
 def body(text):
-    """Statements of a function, from line 6 on, behind four columns each for the class and the function."""
+    """Return a script with statements of a function from line 6 on, indented by four columns each for class and
+    function."""
     lines = "".join(f"        {line}\n" for line in text.split("\n"))
     return f"{HEAD}    @R.function\n    def f({PARAMETERS}):\n{lines}        return\n"
 
 
 def member(text):
-    """Lines of the class, from line 4 on."""
+    """Return a script with lines of the class from line 4 on."""
     return HEAD + "".join(f"    {line}\n" for line in text.split("\n"))
 
 
 NEST = "for j in T.grid(8): "
 
-# ruff: noqa: E501  # each case is a line
-#: name: (script, line:column, what the message says)
+#: name: (script, line:column, the message)
 CASES = {
     # names
     "a name": (body("y = k + kk"), "6:17", "there is no value 'kk' here; did you mean 'k'?"),
@@ -51,14 +51,14 @@ CASES = {
     "an operator": (body("y: R.Object = R.addd(x, x)"), "6:23", "R has no 'addd'; did you mean 'add'?"),
     "an operation of upstream": (body("y = arith.addx(k, k)"), "6:13", "dialect 'arith' has no operation 'addx'"),
     "a dialect": (body("y = arit.addi(k, k)"), "6:13", "there is no dialect 'arit'; did you mean 'arith'?"),
-    "an operation without dialect": (body('I.op("nothing", k)'), "6:9", "'nothing' is no operation"),
+    "an operation without dialect": (body('I.op("nothing", k)'), "6:9", "'nothing' is not an operation"),
     "an operation without name": (body("I.op(k)"), "6:9", "I.op takes the operation's name first"),
-    "a call of a call": (body("y = k()(k)"), "6:13", "is no operation"),
-    "a statement": (body("while c:\n    pass"), "6:9", "an ssa function has no `while`"),
-    "a lambda": (body("y = lambda z: k"), "6:13", "this is no value: lambda z: k"),
+    "a call of a call": (body("y = k()(k)"), "6:13", "is not an operation"),
+    "a statement": (body("while c:\n    pass"), "6:9", "an ssa function cannot contain `while`"),
+    "a lambda": (body("y = lambda z: k"), "6:13", "this is not a value: lambda z: k"),
     "nothing happens": (body("k"), "6:9", "this does nothing"),
-    "a function's decorator": (member("def f(): ..."), "4:5", "has no decorator that says what it is"),
-    "a class's decorator": (member("class A:\n    pass"), "4:5", "class 'A' is no @I.ir_module"),
+    "a function's decorator": (member("def f(): ..."), "4:5", "has no decorator"),
+    "a class's decorator": (member("class A:\n    pass"), "4:5", "class 'A' is not an @I.ir_module"),
     "an option": (
         member("@R.function(privat=True)\ndef f(): ..."),
         "4:24",
@@ -69,35 +69,35 @@ CASES = {
         "4:23",
         "there is no option 'attr' here; did you mean 'attrs'?",
     ),
-    "a name that is none": (member("@R.function(name=5)\ndef f(): ..."), "4:22", "a name is text"),
-    "a member": (member("import os"), "4:5", "a module has functions, classes"),
+    "a name that is none": (member("@R.function(name=5)\ndef f(): ..."), "4:22", "a name must be text"),
+    "a member": (member("import os"), "4:5", "a module contains functions, classes"),
     "an offset of more than 64 bits": (
         body(f"y = tensor.extract_slice(x, [{2**63}], [4], [1])"),
         "6:38",
-        "9223372036854775808 is no integer of 64 bits",
+        "9223372036854775808 is not a 64-bit integer",
     ),
     # numbers and types
     "a number alone": (body("y = 5"), "6:13", "a number needs a type here"),
     "two numbers": (body("y = 1 + 2"), "6:13", "a number needs a type here"),
     "a number of no operand": (body("y = math.exp(1.0)"), "6:22", "a number needs a type here"),
     "minus a number": (body("y = -(5)"), "6:13", "a number needs a type here"),
-    "a fraction as integer": (body("y = k + 1.5"), "6:17", "1.5 is no number of type i32"),
+    "a fraction as integer": (body("y = k + 1.5"), "6:17", "1.5 is not a number of type i32"),
     "a large number": (body("y = k + 5000000000"), "6:17", "5000000000 does not fit into i32"),
     "a number of a bool": (body("y = T.bool(7)"), "6:20", "7 does not fit into i1"),
     "a typed number": (body("y = T.float32(k)"), "6:13", "T.float32 takes one number"),
     "an infinite integer": (body('y = T.int32("inf")'), "6:13", "T.int32 takes one number"),
-    "types that differ": (body("y = k + s"), "6:13", "`k + s`: no operation on i32 and f32 has this sign"),
-    "a tensor's sign": (body("y = x + x"), "6:13", "has this sign"),
-    "a sign": (body("y = s % s"), "6:13", "no operation on f32 and f32 has this sign"),
-    "a division of integers": (body("y = k / k"), "6:13", "no operation on i32 and i32 has this sign"),
-    "minus an integer": (body("y = -k"), "6:13", "no operation on i32 has this sign"),
+    "types that differ": (body("y = k + s"), "6:13", "`k + s`: no operation on i32 and f32 has this operator"),
+    "a tensor's sign": (body("y = x + x"), "6:13", "has this operator"),
+    "a sign": (body("y = s % s"), "6:13", "no operation on f32 and f32 has this operator"),
+    "a division of integers": (body("y = k / k"), "6:13", "no operation on i32 and i32 has this operator"),
+    "minus an integer": (body("y = -k"), "6:13", "no operation on i32 has this operator"),
     "a comparison": (body("y = k < s"), "6:13", "i32 and f32 cannot be compared"),
     "a chain": (body("y = k < k < k"), "6:13", "comparisons do not chain"),
-    "is": (body("y = k is k"), "6:13", "cannot be compared by this sign"),
+    "is": (body("y = k is k"), "6:13", "cannot be compared with this operator"),
     "a type that is none": (
         member("@R.function\ndef f(x: R.Tensr((4,))): ..."),
         "5:14",
-        "this is no type; did you mean 'R.Tensor'?",
+        "this is not a type; did you mean 'R.Tensor'?",
     ),
     "no type": (member("@R.function\ndef f(x): ..."), "5:11", "parameter 'x' has no type"),
     "a parameter's default": (member("@R.function\ndef f(x: T.int32 = 5): ..."), "5:5", "plain parameters only"),
@@ -106,27 +106,39 @@ CASES = {
         "5:14",
         "'float33' is not an element type",
     ),
-    "a size": (member('@R.function\ndef f(x: R.Tensor((-4,), "float32")): ...'), "5:24", "a size is a number or text"),
-    "a size of text": (member('@R.function\ndef f(x: R.Tensor(("n +",), "float32")): ...'), "5:14", "this is no type"),
-    "a large vector": (member("@R.function\ndef f(x: T.float32x99999999999999999999): ..."), "5:14", "this is no type"),
+    "a size": (
+        member('@R.function\ndef f(x: R.Tensor((-4,), "float32")): ...'),
+        "5:24",
+        "a size must be a number or text",
+    ),
+    "a size of text": (
+        member('@R.function\ndef f(x: R.Tensor(("n +",), "float32")): ...'),
+        "5:14",
+        "this is not a type",
+    ),
+    "a large vector": (
+        member("@R.function\ndef f(x: T.float32x99999999999999999999): ..."),
+        "5:14",
+        "this is not a type",
+    ),
     "a large size": (
         member('@R.function\ndef f(x: R.Tensor((99999999999999999999,), "float32")): ...'),
         "5:14",
-        "this is no type",
+        "this is not a type",
     ),
     "a large size of a buffer": (
         member('@R.function\ndef f(x: T.Buffer((99999999999999999999,), "float32")): ...'),
         "5:14",
-        "this is no type",
+        "this is not a type",
     ),
-    "a shape": (member('@R.function\ndef f(x: R.Tensor(4, "float32")): ...'), "5:23", "a shape is a tuple"),
-    "MLIR's type": (member('@R.function\ndef f(x: I.type("tensor<")): ...'), "5:14", "this is no type"),
+    "a shape": (member('@R.function\ndef f(x: R.Tensor(4, "float32")): ...'), "5:23", "a shape must be a tuple"),
+    "MLIR's type": (member('@R.function\ndef f(x: I.type("tensor<")): ...'), "5:14", "this is not a type"),
     "a type's argument": (
         member('@R.function\ndef f(x: R.Tensor((4,), dtype="float32")): ...'),
         "5:35",
         "R.Tensor takes no argument 'dtype'",
     ),
-    "the type of a result": (body("y = R.call_dps_packed('f', (x,))"), "6:13", "the type of the result is not written"),
+    "the type of a result": (body("y = R.call_dps_packed('f', (x,))"), "6:13", "the type of the result is missing"),
     "a wrong type of a result": (body('y: R.Tensor((5,), "float32") = R.exp(x)'), "6:9", "is stated as tensor<5xf32>"),
     "an argument": (
         body("y: R.Object = R.sum(x, axs=1)"),
@@ -144,25 +156,25 @@ CASES = {
     "too few names": (body("a, b = arith.addi(k, k)"), "6:16", "2 names for"),
     "one name": (body("y = scf.yield_()"), "6:13", "one name for 0 values"),
     "names and values": (body("a, b = k, k, k"), "6:16", "2 names for 3 values"),
-    "several targets": (body("a = b = k"), "6:9", "one name is assigned at a time"),
+    "several targets": (body("a = b = k"), "6:9", "expected one assigned name per statement"),
     "a target": (body("a.b = k"), "6:9", "expected a name or an element"),
     # elements
     "too few places": (body("y = x[i]"), "6:13", "has 2 dimensions, not 1"),
     "too many places": (body("A[i, i] = s"), "6:9", "has 1 dimensions, not 2"),
     "no elements": (body("y = k[i]"), "6:13", "i32 has no elements"),
     "elements to set": (body("k[i] = s"), "6:9", "i32 has no elements"),
-    "a place": (body("y = A[1.5]"), "6:15", "1.5 is no number of type index"),
-    "a slice": (body("A[1:4] = s"), "6:9", "all elements are assigned: C[:] = 0.0"),
+    "a place": (body("y = A[1.5]"), "6:15", "1.5 is not a number of type index"),
+    "a slice": (body("A[1:4] = s"), "6:9", "expected an assignment of all elements: C[:] = 0.0"),
     "a vector's load": (body("y = A.vload(i, T.float32x8)"), "6:13", "vload takes indices and a type"),
     "a vector of other dimensions": (
         body('y = A.vload([i], T.Vector((2, 4), "float32"))'),
         "6:13",
         "has more dimensions than memref<8xf32>",
     ),
-    "a load of no vector": (body("y = A.vload([i], T.float32)"), "6:13", "f32 is no part of memref<8xf32>"),
-    "a vector's load of a number": (body("y = s.vload([i], T.float32x8)"), "6:13", "is no part of f32"),
+    "a load of no vector": (body("y = A.vload([i], T.float32)"), "6:13", "f32 is not a part of memref<8xf32>"),
+    "a vector's load of a number": (body("y = s.vload([i], T.float32x8)"), "6:13", "is not a part of f32"),
     "a vector's store": (body("A.vstore([i], v)"), "6:9", "vstore takes a vector and indices"),
-    "a store of no vector": (body("A.vstore(s, [i])"), "6:9", "f32 is no part of memref<8xf32>"),
+    "a store of no vector": (body("A.vstore(s, [i])"), "6:9", "f32 is not a part of memref<8xf32>"),
     "an argument of a load": (
         body("y = A.vload([i], T.float32x8, msk=c)"),
         "6:43",
@@ -174,30 +186,34 @@ CASES = {
     "no range": (body("for j in range():\n    pass"), "6:9", "a loop is `for i in range(start, stop, step)`"),
     "names of a range": (body("for j, l in range(3):\n    pass"), "6:9", "a loop is"),
     "a range's argument": (body("for j in range(i, step=2):\n    pass"), "6:32", "range has no such argument"),
-    "a bound": (body("for j in range(1.5):\n    pass"), "6:24", "1.5 is no number of type index"),
-    "a return in a loop": (body("for j in range(i):\n    return"), "7:13", "nothing stands behind what ends a block"),
-    "behind a return": (body("return\ny = k + k"), "7:9", "nothing stands behind what ends a block"),
+    "a bound": (body("for j in range(1.5):\n    pass"), "6:24", "1.5 is not a number of type index"),
+    "a return in a loop": (
+        body("for j in range(i):\n    return"),
+        "7:13",
+        "no operation may follow the end of a block",
+    ),
+    "behind a return": (body("return\ny = k + k"), "7:9", "no operation may follow the end of a block"),
     "behind a jump": (
         member("@R.function\ndef f(k: T.int32):\n    cf.br(to=(bb1,))\n    y = k + k\n    def bb1():\n        return"),
         "7:9",
-        "nothing stands behind what ends a block",
+        "no operation may follow the end of a block",
     ),
     "sides of other types": (
         body("if c:\n    y = k + k\nelse:\n    y = s + s"),
         "9:13",
-        "both sides assign values of the same types last",
+        "both branches must assign values of the same types last",
     ),
     "a condition": (body("if 1:\n    pass"), "6:12", "a number needs a type here"),
-    "with": (body("with open:\n    pass"), "6:9", "`with` stands before an operation that has regions"),
+    "with": (body("with open:\n    pass"), "6:9", "`with` needs an operation with regions"),
     "two withs": (
         body("with scf.execute_region(), scf.execute_region():\n    pass"),
         "6:9",
-        "`with` stands before an operation",
+        "`with` needs an operation",
     ),
     "regions next to statements": (
         body("with scf.if_(c):\n    with I.region():\n        pass\n    k = k + k"),
         "6:9",
-        "regions stand next to regions",
+        "a body with regions contains only regions",
     ),
     "names of with": (body("with scf.execute_region() as (a, b):\n    scf.yield_()"), "6:14", "2 names for 0 values"),
     "a block's argument": (
@@ -214,13 +230,17 @@ CASES = {
     "a place that is not affine": (
         body("for j, l in T.grid(8, 8): A[j * l] = s"),
         "6:35",
-        "places that are affine in its loops",
+        "outputs must be affine in its loop variables",
     ),
-    "a place of a value": (body(NEST + "A[i] = s"), "6:29", "places that are affine in its loops"),
-    "a place modulo nothing": (body(NEST + "A[j % 0] = s"), "6:29", "places that are affine in its loops"),
-    "a large place": (body(NEST + "A[j + 99999999999999999999] = s"), "6:29", "places that are affine in its loops"),
-    "no store": (body(NEST + "y = s"), "6:29", "places that are affine in its loops"),
-    "no end": (body("for j in T.grid(8):\n    pass"), "7:13", "a nest ends with the elements that it gives"),
+    "a place of a value": (body(NEST + "A[i] = s"), "6:29", "outputs must be affine in its loop variables"),
+    "a place modulo nothing": (body(NEST + "A[j % 0] = s"), "6:29", "outputs must be affine in its loop variables"),
+    "a large place": (
+        body(NEST + "A[j + 99999999999999999999] = s"),
+        "6:29",
+        "outputs must be affine in its loop variables",
+    ),
+    "no store": (body(NEST + "y = s"), "6:29", "outputs must be affine in its loop variables"),
+    "no end": (body("for j in T.grid(8):\n    pass"), "7:13", "a nest must end with a store to its outputs"),
     "names of a nest": (body("for j, l in T.grid(8): A[j] = s"), "6:9", "2 names for 1 loops"),
     "the same name twice": (body("for j, j in T.grid(8, 8): A[j] = s"), "6:9", "2 names for 2 loops"),
     "an argument of a nest": (
@@ -228,20 +248,20 @@ CASES = {
         "6:33",
         "T.grid has no such argument; did you mean 'reads'?",
     ),
-    "what is read": (body("for j in T.grid(8, reads=A[j]): A[j] = s"), "6:34", "reads is a list"),
-    "what is read nowhere": (body("for j in T.grid(8, reads=[5]): A[j] = s"), "6:35", "a nest reads numbers"),
+    "what is read": (body("for j in T.grid(8, reads=A[j]): A[j] = s"), "6:34", "reads must be a list"),
+    "what is read nowhere": (body("for j in T.grid(8, reads=[5]): A[j] = s"), "6:35", "a nest's reads must be numbers"),
     "what is not there": (body("for j in T.grid(8, reads=[q]): A[j] = s"), "6:35", "there is no value 'q' here"),
     "a tensor that is read whole": (body("for j in T.grid(8, reads=[A]): A[j] = s"), "6:9", "'A' is memref<8xf32>"),
     "elements of one tensor": (
         body("for j in T.grid(8): A[j], A[j + 1] = s, s"),
         "6:29",
-        "elements of different tensors",
+        "the outputs of a nest must be different tensors",
     ),
     "elements and values": (body("for j in T.grid(8): A[j] = s, s"), "6:36", "1 elements for 2 values"),
     "lost in an if": (
         body("y = s + s\nif k < k:\n    y = s"),
         "7:9",
-        "'y', which is there before, is assigned inside, and nothing of that is seen afterwards: an `if` gives",
+        "'y' from outside is assigned inside, and the new value is lost afterwards: the results of an `if` are",
     ),
     "lost in a nest": (
         body("y = s\nfor j in T.grid(8):\n    y = s + s\n    A[j] = y"),
@@ -261,30 +281,30 @@ CASES = {
     "a loop's variable": (
         body("for j in T.grid(8):\n    j = k\n    A[j] = s"),
         "7:13",
-        "'j' is a loop's variable: it is not assigned again",
+        "'j' is a loop variable and cannot be assigned",
     ),
     "a name of a nest": (body(NEST + "A[j] = ss"), "6:36", "there is no value 'ss' here"),
     # attributes
-    "an attribute": (body("y = arith.addi(k, k, a=k + k)"), "6:32", "this is no attribute"),
-    "MLIR's attribute": (body('y = arith.addi(k, k, a=I.attr("dense<"))'), "6:32", "this is no attribute"),
-    "a large attribute": (body("y = arith.addi(k, k, a=99999999999999999999)"), "6:32", "this is no attribute"),
+    "an attribute": (body("y = arith.addi(k, k, a=k + k)"), "6:32", "this is not an attribute"),
+    "MLIR's attribute": (body('y = arith.addi(k, k, a=I.attr("dense<"))'), "6:32", "this is not an attribute"),
+    "a large attribute": (body("y = arith.addi(k, k, a=99999999999999999999)"), "6:32", "this is not an attribute"),
     "a tuple of text": (body('y = arith.addi(k, k, a=("b",))'), "6:33", "a tuple among attributes has integers"),
     "a large number in a tuple": (
         body("y = arith.addi(k, k, a=(99999999999999999999,))"),
         "6:32",
-        "this is no attribute",
+        "this is not an attribute",
     ),
     "attributes": (body("y = arith.addi(k, k, attrs=[])"), "6:36", "expected a dictionary of attributes"),
-    "a key": (body("y = arith.addi(k, k, attrs={5: 6})"), "6:37", "an attribute's name is text"),
-    "keys elsewhere": (body("y = arith.addi(k, k, **attrs)"), "6:32", "attributes are given by name"),
+    "a key": (body("y = arith.addi(k, k, attrs={5: 6})"), "6:37", "an attribute's name must be text"),
+    "keys elsewhere": (body("y = arith.addi(k, k, **attrs)"), "6:32", "pass attributes by name"),
     "another kind": (
         body("y = arith.addi(k, k, overflowFlags=5)"),
         "6:13",
         "'arith.addi' has another kind of attribute 'overflowFlags'",
     ),
-    "a case": (body('y = arith.addi(k, k, overflowFlags="odd")'), "6:44", "this is no attribute"),
-    "segments": (body("y = arith.addi(k, k, segments=k)"), "6:39", "segments is a tuple"),
-    "large segments": (body("y = arith.addi(k, k, segments=(1, 99999999999))"), "6:39", "segments is a tuple"),
+    "a case": (body('y = arith.addi(k, k, overflowFlags="odd")'), "6:44", "this is not an attribute"),
+    "segments": (body("y = arith.addi(k, k, segments=k)"), "6:39", "segments must be a tuple"),
+    "large segments": (body("y = arith.addi(k, k, segments=(1, 99999999999))"), "6:39", "segments must be a tuple"),
     "another kind of a function": (
         member('@R.function(attrs={"arg_attrs": 5})\ndef f(): ...'),
         "5:5",
@@ -302,8 +322,8 @@ CASES = {
     ),
     # constants
     "elements": (body('y = R.const([1, "a"], "int64")'), "6:25", "the elements of a constant are numbers"),
-    "ragged elements": (body('y = R.const([[1], [2, 3]], "int64")'), "6:21", "these are no elements"),
-    "elements that do not fit": (body('y = R.const([300], "int8")'), "6:21", "these are no elements"),
+    "ragged elements": (body('y = R.const([[1], [2, 3]], "int64")'), "6:21", "these are not elements"),
+    "elements that do not fit": (body('y = R.const([300], "int8")'), "6:21", "these are not elements"),
     "elements' type": (body('y = R.const([1], "int65")'), "6:26", "'int65' is not an element type"),
     "a constant": (body("y = I.const(I.unit)"), "6:9", "'arith.constant' op requires attribute 'value'"),
     "a resource": (body('y = I.const(I.resource("w"))'), "6:21", "there is no resource 'w'"),
@@ -312,22 +332,22 @@ CASES = {
         "4:1",
         "resource 'w' has 3 bytes, and tensor<4xf32> 16",
     ),
-    "a resource of no tensor": (member('I.resource("w", "f32", "AAAA")'), "4:1", "is no tensor of known sizes"),
+    "a resource of no tensor": (member('I.resource("w", "f32", "AAAA")'), "4:1", "is not a tensor with static sizes"),
     "a resource of unknown size": (
         member('I.resource("w", "tensor<?xf32>", "AAAA")'),
         "4:1",
-        "is no tensor of known sizes",
+        "is not a tensor with static sizes",
     ),
     "a resource of no type": (member('I.resource("w", "tensor<", "AAAA")'), "4:1", "resource 'w': "),
     "a resource of no bytes": (member('I.resource("w", "tensor<4xf32>", "A")'), "4:1", "resource 'w': "),
-    "shapes": (body("y = R.shape(4)"), "6:21", "a shape is a tuple"),
+    "shapes": (body("y = R.shape(4)"), "6:21", "a shape must be a tuple"),
     "a size as number": (body("y = R.prim_value(x)"), "6:13", "R.prim_value takes a size"),
     # MLIR's text
     "what MLIR refuses": (member('I.mlir("func.func @f() { retur }")'), "4:5", "MLIR refuses this: "),
     "no text of MLIR": (member("I.mlir(5)"), "4:5", "I.mlir takes 1 arguments of text"),
     "types of operands": (body("y = math.exp(k)"), "6:9", "must be floating-point-like"),
     "depth": (body("y = " + "-(" * 300 + "s" + ")" * 300), "6:414", "too many nested parentheses"),
-    "depth of a sum": (body("y = s" + " + s" * 400), "6:13", "the expression is nested too deep"),
+    "depth of signs": (body("y = " + "-" * 400 + "s"), "6:313", "the expression is nested too deep"),
     "not Python in a type": (body('y: R.Tensor((4, "float32") = R.exp(x)'), "6:12", "this is not Python"),
 }
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scripts whose words and lines were changed at random are read, or refused in words; what is read can be printed."""
+"""Scripts with random changes of words and lines are read or refused with a message.
+
+Accepted scripts can be printed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,7 @@ def scripts() -> list[str]:
 
 
 def mutated(random: Random) -> str:
-    """One function of a script, or several, with a few changes."""
+    """Return one function of a script, or several, with a few changes."""
     head, *functions = re.split(r"(?m)^(?=    @)", random.choice(scripts()))
     text = head + "".join(random.sample(functions, min(2, len(functions))))
     parts = _TOKEN.findall(text) if random.random() < 0.7 else text.splitlines(keepends=True)

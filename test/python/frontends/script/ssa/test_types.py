@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Types as scripts spell them, against MLIR's text of them; what names stand for in loops of the same names."""
+"""Types in scripts against MLIR's text, and names in loops with variables of the same names."""
 
 from __future__ import annotations
 
