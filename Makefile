@@ -22,6 +22,9 @@ EXPECTED :=
 # Of tests with many examples and of slow or costly ones `make test` runs a part: which, this number tells.
 DRAW := $(shell date +%s)
 
+# The core's tests run with no plug-in of plugins/, but for those of the pages, which describe the plug-ins, too.
+DOCS_TESTS := test/python/test_docs.py
+
 # Of the cases of relax-check `make check-codegens` runs this share, which DRAW tells; all take more than an hour.
 SHARE := 1.0
 WRITE :=
@@ -32,6 +35,11 @@ TORCH_ENV := build/env-torch
 TORCH_PIP :=
 # What `make torch-ops` is told: TORCH_OPS='--only sin "linalg.*" --dtype f32 --dynamic'.
 TORCH_OPS :=
+
+# So has the comparison of quantizers.
+QUANTIZE_ENV := build/env-quantize
+# What `make test-quantize` is told: QUANTIZE='text digits'.
+QUANTIZE :=
 
 # So have those with jax.
 JAX_ENV := build/env-jax
@@ -51,6 +59,9 @@ OPENCL_ENV := build/env-opencl
 REAL_DRAW :=
 REAL_TARGETS := 'vulkan{subgroup=8 fma=twice}' opencl 'opencl{language=c}' webgpu
 
+# What `make bench-floor` is told: FLOOR='resnet50 --cpu x86-64-v3 --peers --only "conv 3x3"'.
+FLOOR :=
+
 # The models of bench/models and the environments that they need.
 MODELS := build/models
 GOALS := $(MODELS)/goals.md
@@ -62,15 +73,17 @@ GOALS := $(MODELS)/goals.md
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 TYPED := build/types
 FOLDERS := $(patsubst %/__init__.py,%,$(filter-out relax_mlir/%,$(wildcard */__init__.py)))
+PLUGINS_LIT := $(patsubst %/lit.cfg.py,%,$(wildcard plugins/*/test/*/lit.cfg.py))
+PLUGINS := $(patsubst %/__init__.py,%,$(wildcard plugins/*/relax_mlir_*/__init__.py))
 
 # Many processes start in a run: compiling the package's Python code in each takes longer than their work.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help run test test-all test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants replay generate docs wheel clean distclean
+.PHONY: help run test test-all test-plugins test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants replay generate docs wheel clean distclean
 .PHONY: stablehlo-interpret jax-tests test-torch-inductor torch-models
-.PHONY: test-torch torch-ops env-torch test-jax jax-harnesses env-jax test-tvm env-tvm npu dsp scaffold test-gpu-real env-opencl
-.PHONY: env env-dev env-site env-pythons env-release site dist models bench-models gpu gpu-code gpu-emulated
+.PHONY: test-torch torch-ops env-torch test-quantize env-quantize test-jax jax-harnesses env-jax test-tvm env-tvm npu dsp scaffold test-gpu-real env-opencl
+.PHONY: env env-dev env-site env-pythons env-release site dist models bench-models bench-floor bench-tune gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
 help: ## print this list
@@ -84,8 +97,10 @@ test: export RELAX_MLIR_DRAW = $(DRAW)
 test: env ## set everything up and run the tests
 	@status=0; \
 	$(BIN)/python tools/dev/check.py --jobs $(JOBS) || status=1; \
-	$(LIT) test || status=1; \
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal || status=1; \
+	$(LIT) test $(PLUGINS_LIT) || status=1; \
+	RELAX_MLIR_DISABLED_PLUGINS='relax_mlir_*' $(BIN)/python -m pytest -n $(JOBS) --dist worksteal --ignore $(DOCS_TESTS) || status=1; \
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(DOCS_TESTS) || status=1; \
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal plugins || status=1; \
 	exit $$status
 
 test-all: DRAW :=
@@ -104,6 +119,10 @@ test-torch-inductor: env-torch ## Inductor's CommonTemplate with the backend rel
 torch-models: env-torch ## 170 architectures of torch's libraries, each in three ways, compared with the list of those that fail (SHARE=0.1 SUITE='--only "timm *"')
 	@$(TORCH_ENV)/bin/python tools/dev/torch_models.py --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(SUITE)
 
+test-quantize: export RELAX_NUM_THREADS = 1
+test-quantize: env-quantize ## nets of other people quantized by this project, NNCF and onnxruntime: scores and times (QUANTIZE='text digits')
+	@$(QUANTIZE_ENV)/bin/python test/quantize/compare.py $(QUANTIZE)
+
 test-jax: export RELAX_MLIR_DRAW = $(DRAW)
 test-jax: env-jax ## the tests with jax, in build/env-jax (600 MB); DRAW= for all: some of the models are drawn
 	@$(JAX_ENV)/bin/python -m pytest test/with_jax -n $(JOBS) --dist worksteal
@@ -120,8 +139,11 @@ jax-tests: env-jax ## jax's own tests on the platform relax, compared with the l
 stablehlo-interpret: env ## the tests of StableHLO's interpreter, compared with the list of those that fail (TESTS=folder)
 	@$(BIN)/python tools/dev/stablehlo_interpret.py --tests '$(TESTS)' --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(SUITE)
 
-npu: env ## the models of examples/npu, whole, on its simulated accelerator, against their references
+npu: CASES = 100000
+npu: env ## the models of examples/npu, whole, on its simulated accelerator, against their references; CASES=1000000 draws more sums
+	@$(BIN)/python examples/npu/run_requantize.py --cases $(CASES)
 	@$(BIN)/python examples/npu/run_resnet.py
+	@$(BIN)/python examples/npu/run_resnet.py --float
 	@$(BIN)/python examples/npu/run_llama.py
 
 scaffold: env ## relax-check of the codegen that relax-new-codegen writes, --quantized and --process: a tenth of its patterns' cases
@@ -132,7 +154,10 @@ dsp: env ## relax-check of the target of examples/dsp, whose code is C with func
 	@$(BIN)/relax-check dsp --target=dsp --load-plugin=examples/dsp/dsp_target.py --only=relax.matmul --share=0.5 -q
 
 test-processes: env ## the lit tests again, each command a process of its own
-	@$(LIT) --param processes=1 test
+	@$(LIT) --param processes=1 test $(PLUGINS_LIT)
+
+test-plugins: env ## each plug-in's tests with the wheel of the core alone, and its own wheel
+	@$(BIN)/python tools/dev/plugin_tests.py --jobs $(JOBS)
 
 test-pythons: export RELAX_MLIR_DRAW = $(DRAW)
 test-pythons: export JOBS := $(JOBS)
@@ -158,6 +183,7 @@ reference: env ## rx.reference beside ONNX's node suite, compiled operators, and
 lint: env-dev ## all checks that need no run: house rules, ruff, types
 	@status=0; \
 	$(BIN)/python tools/dev/check.py --jobs $(JOBS) || status=1; \
+	$(BIN)/python tools/dev/check_subjects.py || status=1; \
 	$(BIN)/ruff check --quiet . || status=1; \
 	$(BIN)/ruff format --check --quiet . || { status=1; echo 'not formatted: run make format'; }; \
 	$(MAKE) --no-print-directory typecheck || status=1; \
@@ -170,13 +196,20 @@ format: env-dev ## rewrite the Python files as ruff formats them
 typecheck: env-dev ## mypy over the package, by its package names, and the scripts
 	@rm -rf $(TYPED) && mkdir -p $(TYPED)/relax_mlir
 	@ln -s $(abspath $(wildcard relax_mlir/*.py*) $(FOLDERS)) $(TYPED)/relax_mlir
-	@cd $(TYPED) && $(abspath $(BIN))/mypy $(MYPY_OPTIONS) --exclude tools/dev -p relax_mlir
+	@ln -s $(abspath $(PLUGINS)) $(TYPED)
+	@cd $(TYPED) && $(abspath $(BIN))/mypy $(MYPY_OPTIONS) --exclude tools/dev -p relax_mlir $(addprefix -p ,$(notdir $(PLUGINS)))
 	@cd tools/dev && MYPYPATH=$(abspath $(TYPED)) $(abspath $(BIN))/mypy $(MYPY_OPTIONS) --explicit-package-bases *.py
 
 bench: env ## the benchmarks; their figures stand in bench/README.md
 	@set -e; for script in bench/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
 
+bench-floor: env ## layers of networks beside the least times that this machine allows (FLOOR='bert --cpu x86-64-v3 --peers')
+	@$(BIN)/python bench/layer_floors.py $(FLOOR)
+
 models: $(MODELS)/exported ## export models from torch with random weights: build/models (4 GB), in an environment of its own
+
+bench-tune: env ## operators of te_workload: plans of the target beside plans that rx.tune finds (TUNE='GMM SFM --trials 16')
+	@$(BIN)/python bench/tune.py $(TUNE)
 
 $(MODELS)/exported: bench/models/export.py bench/models/zoo.py $(MODELS)/env-export
 	@$(MODELS)/env-export/bin/python bench/models/export.py $(MODELS)
@@ -209,8 +242,8 @@ gpu-code: env models ## the models' kernels for three GPUs, by NVIDIA's assemble
 
 # The tests of operators, of whatever target.
 OPERATOR_TESTS := test/python/targets/test_legalize_*.py
-DEVICE_TESTS := $(addprefix test/python/,runtime/devices runtime/opencl runtime/vulkan runtime/webgpu \
-  targets/opencl targets/spirv targets/vulkan targets/webgpu)
+DEVICE_TESTS := $(addprefix test/python/,runtime/devices runtime/opencl runtime/vulkan \
+  targets/opencl targets/spirv targets/vulkan)
 
 gpu-emulated: export RELAX_MLIR_TEST_TARGET = cuda
 gpu-emulated: env ## all tests of operators, compiled for cuda, on the emulator of GPUs (needs no device)
@@ -235,6 +268,7 @@ test-gpu-real: env env-opencl ## tests on devices of Vulkan, OpenCL and WebGPU, 
 	@$(BIN)/relax-run --list-devices
 	@status=0; \
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(DEVICE_TESTS) || status=1; \
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal plugins/webgpu || status=1; \
 	for target in $(REAL_TARGETS); do \
 	RELAX_MLIR_TEST_TARGET="$$target" $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(OPERATOR_TESTS) || status=1; \
 	done; \
@@ -308,6 +342,17 @@ $(JAX_ENV)/installed: test/with_jax/requirements.txt pyproject.toml
 	@$(JAX_ENV)/bin/pip --disable-pip-version-check --quiet install -r $< --editable '.[jax]'
 	@touch $@
 
+env-quantize: $(QUANTIZE_ENV)/installed
+	@:
+
+$(QUANTIZE_ENV)/installed: test/quantize/requirements.txt test/quantize/nets.txt pyproject.toml
+	$(require_python)
+	@echo 'Installing what $< names into $(QUANTIZE_ENV) (about 1.2 GB)'
+	@test -x $(QUANTIZE_ENV)/bin/pip || { rm -rf $(QUANTIZE_ENV) && '$(PYTHON)' -m venv $(QUANTIZE_ENV); }
+	@$(QUANTIZE_ENV)/bin/pip --disable-pip-version-check --quiet install -r $< --editable '.[onnxruntime]'
+	@$(QUANTIZE_ENV)/bin/pip --disable-pip-version-check --quiet install --no-deps -r test/quantize/nets.txt
+	@touch $@
+
 env-opencl: $(OPENCL_ENV)/installed
 	@:
 
@@ -343,6 +388,7 @@ $(BIN)/python:
 
 $(VENV)/installed-%: pyproject.toml | $(BIN)/python
 	@echo 'Installing relax-mlir[$*] into $(VENV) (about 150 MB to download the first time)'
+	@rm -rf relax_mlir.egg-info # metadata of an earlier build hides that of the environment
 	@$(PIP) install --editable '.[$*]'
 	@touch $@
 
