@@ -13,7 +13,6 @@ from .arrays import tensor as tensor
 from .arrays import to_numpy as to_numpy
 from .artifact import Artifact as Artifact
 from .artifact import Constant as Constant
-from .cuda_functions import cuda_function_address as cuda_function_address
 from .errors import ArtifactError as ArtifactError
 from .errors import UnknownFunction as UnknownFunction
 from .errors import UnsupportedArray as UnsupportedArray
@@ -30,6 +29,7 @@ from .native_calls import CallList as CallList
 from .native_calls import Given as Given
 from .native_calls import NativeFunction as NativeFunction
 from .native_calls import Passed as Passed
+from .native_calls import cuda_function_address as cuda_function_address
 from .part_steps import StepReporter as StepReporter
 from .part_steps import step_reporter as step_reporter
 from .signing import sign as sign

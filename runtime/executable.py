@@ -19,6 +19,7 @@ from ..support.argument_types import types_checked
 from ..support.collector import uncollected
 from ..support.errors import OptionError
 from ..support.external_part import ExternalPart
+from ..support.lapack_names import PREFIX
 from ..support.suggest import suggest
 from . import display
 from .artifact import Artifact, artifact_bytes, parse_artifact, read_artifact, write_artifact
@@ -33,7 +34,6 @@ from .libraries import load_libraries
 from .loader import loader_session
 from .numerics import Numerics, numerics_of
 from .registered import register_builtin_errors, register_print
-from .scipy_lapack import register_lapack
 from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
 
@@ -427,10 +427,14 @@ def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> CodeModu
     """Return one module of object files that refer to each other."""
     register_builtin_errors()
     register_print()
-    register_lapack()
+    code = list(map(bytes, objects))
+    if any(PREFIX.encode() in each for each in code):
+        from .scipy_lapack import register_lapack  # few programs have complex matrices
+
+        register_lapack()
     try:
         # The path is not a compiler and cannot be run: the loader would ask one for its C++ runtime, but the code is C.
-        return loader_session().load_module([bytes(each) for each in objects], cxx=os.devnull)
+        return loader_session().load_module(code, cxx=os.devnull)
     except (RuntimeError, ValueError) as error:
         others = "; ".join(each.label for each in artifact.externals if each.data is None)
         among = f" (among it that of {others})" if others else ""

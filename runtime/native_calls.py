@@ -365,3 +365,13 @@ def _word(argument: int | ctypes._CDataType | None) -> int:
     if isinstance(argument, ctypes._SimpleCData):
         return int(argument.value or 0) & (1 << 64) - 1
     return ctypes.addressof(argument)
+
+
+def cuda_function_address(name: str) -> int:
+    """Return the address of a function of the CUDA driver, such as "cuMemsetD8Async".
+
+    Raises DeviceError if there is no driver, or if the driver lacks the function.
+    """
+    from .cuda.driver import driver  # loads libcuda, which programs for other devices do not need
+
+    return driver().address(name)

@@ -7,7 +7,7 @@ from ..core.registry import Target
 from .backend import LLVMBackend
 from .objects.code_target import OPTIONS
 
-_FAMILIES = ("exponential", "logarithm", "trigonometric", "hyperbolic", "special", "c_library_calls")
+_FAMILIES = ("exponential", "logarithm", "trigonometric", "hyperbolic", "special")
 
 TARGET = Target(
     "llvm",

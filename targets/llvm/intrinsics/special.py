@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Error function, and functions that belong to no family."""
+"""Error function, functions that belong to no family, and calls of the C library."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 
+from ....bindings.ir import OpView
 from ....emit.arithmetic import bits_of, from_bits
-from ....emit.numbers import Number, fma, select
+from ....emit.conversions import to_float
+from ....emit.extern_calls import call_on_floats, extern_call
+from ....emit.numbers import Number, fma, numbers, select
+from ....passes.intrinsics.registry import register_legalize_intrinsic, register_lower_intrinsic
 from .expansion import (
     at_most,
     expansion,
@@ -160,3 +164,18 @@ def i0(x: Number) -> Number:
     far_size = select(size > 8.0, at_most(size, 720.0), 8.0)
     far = exp_scaled(far_size, -8) * (fitted("i0_far", 16.0 / far_size - 1.0) / square_root(far_size)) * 2.0**8
     return select(size > 8.0, far, select(size == size, near, size))
+
+
+register_lower_intrinsic(["tir.call_extern", "tir.call_pure_extern"], "llvm")(extern_call)
+
+
+@register_legalize_intrinsic(["tir.lgamma", "tir.tgamma"], "llvm", dtypes=("f32", "f64"))
+def gamma(op: OpView) -> Number:
+    """Call the f64 function, because the f32 function is less accurate."""
+    (x,) = numbers(op)
+    return to_float(call_on_floats(op.operation.name.removeprefix("tir."), [to_float(x, "f64")]), x.dtype)
+
+
+@register_legalize_intrinsic("tir.remainder", "llvm", dtypes=("f32", "f64"))
+def remainder(op: OpView) -> Number:
+    return call_on_floats("remainder", numbers(op))
