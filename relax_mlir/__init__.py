@@ -170,6 +170,10 @@ _NAMESPACES = {
         "passes.schedule.tuned_plans": "MachineFacts Times TunedFolder TunedKernel kernel_key plans_of read_tuned "
         "use_plans",
         "runtime.cpu": "cpu_name",
+        "runtime.remote_calls": "Compared ProgramBytes ProgramMissing compare_programs",
+        "runtime.turns": "time_in_turns",
+        "support.cluster": "Call Cluster",
+        "support.limited_process": "Answer LimitedProcess",
         "targets.core.registry": "parse_target",
         "tools.common.models": "read_model",
     },

@@ -24,5 +24,14 @@ from .passes.schedule.tuned_plans import plans_of as plans_of
 from .passes.schedule.tuned_plans import read_tuned as read_tuned
 from .passes.schedule.tuned_plans import use_plans as use_plans
 from .runtime.cpu import cpu_name as cpu_name
+from .runtime.remote_calls import Compared as Compared
+from .runtime.remote_calls import ProgramBytes as ProgramBytes
+from .runtime.remote_calls import ProgramMissing as ProgramMissing
+from .runtime.remote_calls import compare_programs as compare_programs
+from .runtime.turns import time_in_turns as time_in_turns
+from .support.cluster import Call as Call
+from .support.cluster import Cluster as Cluster
+from .support.limited_process import Answer as Answer
+from .support.limited_process import LimitedProcess as LimitedProcess
 from .targets.core.registry import parse_target as parse_target
 from .tools.common.models import read_model as read_model

@@ -4,6 +4,8 @@ needed."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..support.external_bytes import Data as Data
 from ..support.external_bytes import PartFunction as PartFunction
 from ..support.external_bytes import packed as packed
@@ -33,3 +35,17 @@ from .native_calls import cuda_function_address as cuda_function_address
 from .part_steps import StepReporter as StepReporter
 from .part_steps import step_reporter as step_reporter
 from .signing import sign as sign
+
+if TYPE_CHECKING:
+    from .remote import Boards
+
+
+def connect(scheduler: str) -> Boards:
+    """Return the workers of a Dask scheduler (`tcp://host:8786`) by name and tag, to run programs there.
+
+    `rx.runtime.connect(scheduler)["a53"].load("model.rxa")` is a program on the board a53. This needs the package
+    distributed (`relax-mlir[dask]`). The board needs relax-mlir, numpy and distributed, but no compiler.
+    """
+    from .remote import Boards  # few programs run on other machines
+
+    return Boards(scheduler)

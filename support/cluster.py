@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import pickle
+import threading
 import time
 import warnings
 from collections import deque
@@ -116,6 +117,7 @@ class Cluster:
         self._looked = 0.0
         self._alone_since: float | None = None
         self._here: ThreadPoolExecutor | None = None
+        self._calling = threading.Lock()
         self._look()
 
     def submit(self, call: Call) -> None:
@@ -141,9 +143,10 @@ class Cluster:
                     yield task.call, answer
 
     def call(self, call: Call) -> Any:
-        """Return the value of one call. Raise the function's exception, or RelaxError."""
-        self.submit(call)
-        ((_, answer),) = self.outcomes()
+        """Return the value of one call, also in several threads. Raise the function's exception, or RelaxError."""
+        with self._calling:
+            self.submit(call)
+            ((_, answer),) = self.outcomes()
         return answer.get()
 
     def _refill(self, calls: Iterator[Call]) -> None:

@@ -6,7 +6,9 @@ The functions run in a process of their own, on this machine or on a board.
 
 from __future__ import annotations
 
+import os
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import relax_mlir as rx
 from relax_mlir.facts import is_float, storage_dtype
 from relax_mlir.runtime import to_numpy
-from relax_mlir.tuning import Decline, from_rules, prim_funcs_in, use_plans
+from relax_mlir.tuning import Decline, ProgramBytes, from_rules, prim_funcs_in, time_in_turns, use_plans
 
 from .space import Plans, machine_of
 from .tasks import inputs_of
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
     from numpy import ndarray
     from numpy.random import Generator
 
-#: Seconds that the calls of one side of a turn take, and fewest calls.
-_TURN, _FEWEST = 0.004, 3
+
+#: Problem of plans that never win.
+DIFFERENT = "the results differ from those of the default plans"
 
 
 @dataclass(frozen=True)
@@ -74,13 +77,18 @@ class Prepared:
 @lru_cache(maxsize=4)
 def prepare(job: Job) -> Prepared:
     """Compile the default, and draw arguments."""
+    module = rx.Module.parse(job.module)
+    default = _called(_compiled(module, None, job), job)
+    arguments = arguments_of(module, job)
+    return Prepared(module, arguments, default, _bytes(default(*arguments)))
+
+
+def arguments_of(module: rx.Module, job: Job) -> list[ndarray]:
+    """Return random arguments, which are the same in each process."""
     import numpy
 
-    module = rx.Module.parse(job.module)
-    default = _compiled(module, None, job)
     draw, sizes = numpy.random.default_rng(0), dict(job.sizes)
-    arguments = [_argument(info, sizes, draw) for info in inputs_of(module)]
-    return Prepared(module, arguments, default, _bytes(default(*arguments)))
+    return [_argument(info, sizes, draw) for info in inputs_of(module)]
 
 
 def measure(job: Job, plans: Plans, turns: int) -> Outcome:
@@ -88,26 +96,60 @@ def measure(job: Job, plans: Plans, turns: int) -> Outcome:
     start = time.perf_counter()
     try:
         prepared = prepare(job)
-        program = _compiled(prepared.module, plans, job)
+        program = _called(_compiled(prepared.module, plans, job), job)
         found = _bytes(program(*prepared.arguments))
     except (rx.RelaxError, Decline) as error:
-        reason = error.reason if isinstance(error, Decline) else error.message
-        return Outcome(plans, problem=reason.splitlines()[0], seconds=time.perf_counter() - start)
+        return Outcome(plans, problem=reason_of(error), seconds=time.perf_counter() - start)
     if found != prepared.expected:
-        problem = "the results differ from those of the default plans"
-        return Outcome(plans, problem=problem, is_wrong=True, seconds=time.perf_counter() - start)
+        return Outcome(plans, problem=DIFFERENT, is_wrong=True, seconds=time.perf_counter() - start)
     times = time_in_turns([prepared.default, program], prepared.arguments, turns)
     return Outcome(plans, tuple((default, tuned) for default, tuned in times), seconds=time.perf_counter() - start)
 
 
-def _compiled(module: rx.Module, plans: Plans | None, job: Job) -> Callable[..., object]:
+@dataclass(frozen=True)
+class Built:
+    """Program for a board."""
+
+    program: ProgramBytes
+    #: Arguments of a call. Programs with plans have the default's.
+    arguments: Sequence[ndarray] | None
+    seconds: float
+
+
+def build(job: Job, plans: Plans | None) -> Built:
+    """Compile a kernel for a board, with plans or with those of the target's rules. Raise RelaxError."""
+    start = time.perf_counter()
+    module = rx.Module.parse(job.module)
+    try:
+        program = _compiled(module, plans, job)
+    except Decline as error:
+        raise rx.RelaxError(error.reason) from None
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "kernel.rxa")
+        program.save(path)
+        with open(path, "rb") as file:
+            data = ProgramBytes.of(file.read())
+    arguments = arguments_of(module, job) if plans is None else None
+    return Built(data, arguments, time.perf_counter() - start)
+
+
+def reason_of(error: Exception) -> str:
+    """Return the first line of an error's message."""
+    text = error.reason if isinstance(error, Decline) else getattr(error, "message", "") or str(error)
+    return (text.splitlines() or [type(error).__name__])[0]
+
+
+def _called(program: rx.runtime.Executable, job: Job) -> Callable[..., object]:
+    program.threads = job.threads
+    return program["main"]
+
+
+def _compiled(module: rx.Module, plans: Plans | None, job: Job) -> rx.runtime.Executable:
     copied = module.copy()
     if plans is not None:
         (function,) = prim_funcs_in(copied.operation)
         use_plans(function, plans, machine_of(job.target))
-    made = rx.compile(copied, job.target, pipeline=from_rules(rx.stages(job.target)), cache=False, jobs=1)
-    made.threads = job.threads
-    return made["main"]
+    return rx.compile(copied, job.target, pipeline=from_rules(rx.stages(job.target)), cache=False, jobs=1)
 
 
 def _argument(info: rx.TensorInfo, sizes: Mapping[str, int], draw: Generator) -> ndarray:
@@ -115,23 +157,6 @@ def _argument(info: rx.TensorInfo, sizes: Mapping[str, int], draw: Generator) ->
     shape = [size if isinstance(size, int) else sizes[str(size)] for size in info.shape or ()]
     numbers = draw.standard_normal(shape) if is_float(info.dtype) else draw.integers(0, 2, shape)
     return numbers.astype(storage_dtype(info.dtype))
-
-
-def time_in_turns(
-    programs: Sequence[Callable[..., object]], arguments: Sequence[ndarray], turns: int
-) -> list[tuple[float, ...]]:
-    """Return the seconds of a call of each program, for each turn. A turn takes the fastest of several calls."""
-    for program in programs:
-        program(*arguments)
-    once = min(_seconds(program, arguments) for program in programs)
-    count = max(_FEWEST, min(int(_TURN / max(once, 1e-7)), 10_000))
-    return [tuple(min(_seconds(each, arguments) for _ in range(count)) for each in programs) for _ in range(turns)]
-
-
-def _seconds(program: Callable[..., object], arguments: Sequence[ndarray]) -> float:
-    start = time.perf_counter()
-    program(*arguments)
-    return time.perf_counter() - start
 
 
 def _bytes(results: Any) -> list[bytes]:

@@ -3,18 +3,13 @@
 
 from __future__ import annotations
 
-import contextlib
-import multiprocessing
-import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures import TimeoutError as LateError
-from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Protocol
+from typing import Protocol
 
 import relax_mlir as rx
+from relax_mlir.tuning import Answer, Call, Cluster, LimitedProcess, ProgramMissing, compare_programs, cpu_name
 
-from .measuring import Job, Outcome, measure
+from .measuring import DIFFERENT, Built, Job, Outcome, build, measure, reason_of
 from .space import Plans
 
 #: Seconds of a trial, after which its process is ended, and bytes of memory of a process.
@@ -24,6 +19,17 @@ _MEMORY = 8 << 30
 
 class Runner(Protocol):
     """Measures plans of a kernel."""
+
+    @property
+    def width(self) -> int:
+        """Return the number of trials at once."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Return sentences for the report of the search."""
+
+    def cpu(self) -> str:
+        """Return the name of the CPU that measures."""
 
     def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         """Yield the outcome of each plan, in any order."""
@@ -37,77 +43,130 @@ class LocalRunner:
 
     def __init__(self, limit: float = _LIMIT_S) -> None:
         self._limit = limit
-        self._pool: ProcessPoolExecutor | None = None
+        self._processes: dict[int, LimitedProcess] = {}
+
+    @property
+    def width(self) -> int:
+        return 1
+
+    @property
+    def notes(self) -> Sequence[str]:
+        return ()
+
+    def cpu(self) -> str:
+        return cpu_name()
 
     def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+        """Yield the outcome of each plan, one after the other."""
+        # A process is kept on as many CPUs as a call has threads, so that times vary less.
+        process = self._processes.setdefault(job.threads, LimitedProcess(_MEMORY, job.threads))
         for each in plans:
-            yield self._measured(job, each, turns)
-
-    def _measured(self, job: Job, plans: Plans, turns: int) -> Outcome:
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(
-                1, mp_context=context, initializer=_prepare_process, initargs=(job.threads,)
-            )
-        try:
-            return self._pool.submit(measure, job, plans, turns).result(self._limit)
-        except LateError:
-            self.close()
-            return Outcome(plans, problem=f"took more than {self._limit:.0f} s")
-        except BrokenProcessPool:
-            self.close()
-            return Outcome(plans, problem="the process crashed")
+            yield _outcome(each, process.call(measure, job, each, turns, limit=self._limit))
 
     def close(self) -> None:
-        if self._pool is None:
-            return
-        for process in list((self._pool._processes or {}).values()):
-            process.kill()
-        self._pool.shutdown(wait=False, cancel_futures=True)
-        self._pool = None
-
-
-def _prepare_process(threads: int) -> None:
-    """Limit the memory of a process, and keep it on as many CPUs as a call has threads, so that times vary less."""
-    import resource
-    import signal
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the search ends its process
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
+        """End the processes."""
+        for process in self._processes.values():
+            process.close()
+        self._processes.clear()
 
 
 class DaskRunner:
-    """Measures on the workers of a Dask cluster. A lost worker loses its trial only; a new one helps at once."""
+    """Measures on the workers of a Dask cluster. No trial of a lost worker is lost; a new one helps at once.
 
-    def __init__(self, scheduler: str, resources: dict[str, float] | None = None) -> None:
+    With a board, workers with this name or tag measure and need no compiler. The other workers compile, or this
+    machine if there are none.
+    """
+
+    def __init__(self, scheduler: str, board: str | None = None, limit: float = _LIMIT_S) -> None:
         """Connect to a scheduler, such as tcp://host:8786."""
-        try:
-            from distributed import Client  # an extra
-        except ImportError:
-            raise rx.OptionError(
-                f"scheduler='{scheduler}' needs the package distributed", notes=["pip install 'relax-mlir[dask]'"]
-            ) from None
-        try:
-            self._client: Any = Client(scheduler, timeout=10)
-        except (OSError, ValueError) as error:
-            raise rx.OptionError(f"no Dask scheduler answers at '{scheduler}': {error}") from None
-        self._resources = resources
+        self._cluster = Cluster(scheduler)
+        self._board, self._limit = board or "", limit
+        #: Programs with the default's plans, by the keys of their kernels.
+        self._defaults: dict[tuple[str, int], Built] = {}
+        if self._board:
+            self._cluster.check_board(self._board)
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """Return sentences on workers that do not take part."""
+        return self._cluster.notes
+
+    @property
+    def width(self) -> int:
+        """Return the number of workers that measure."""
+        return self._cluster.width(self._board)
+
+    def cpu(self) -> str:
+        """Return the name of the CPU that measures."""
+        name: str = self._cluster.call(Call(cpu_name, board=self._board, needs_compiler=not self._board))
+        return name
 
     def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
-        from distributed import as_completed
+        """Yield the outcome of each plan, as workers finish."""
+        if self._board:
+            yield from self._on_board(job, plans, turns)
+            return
+        calls = (
+            Call(measure, (job, each, turns), self._limit, _MEMORY, cpus=job.threads, is_timed=True) for each in plans
+        )
+        for call, answer in self._cluster.outcomes(calls):
+            yield _outcome(call.arguments[1], answer)
 
-        futures = {
-            self._client.submit(measure, job, each, turns, pure=False, retries=1, resources=self._resources): each
-            for each in plans
-        }
-        for future in as_completed(list(futures)):
-            try:
-                yield future.result()
-            except Exception as error:  # of a lost worker, or of another version
-                yield Outcome(futures[future], problem=f"the worker failed: {error}"[:200])
+    def _on_board(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+        """Compile plans elsewhere, and compare and time each program on the board when its code arrives."""
+        try:
+            default = self._default(job)
+        except rx.RelaxError as error:
+            yield from (Outcome(each, problem=reason_of(error)) for each in plans)
+            return
+        compiling = (Call(build, (job, each), self._limit, _MEMORY, not_board=self._board) for each in plans)
+        #: Plans with the seconds of their compilation, by the keys of their programs.
+        built: dict[str, list[tuple[Plans, float]]] = {}
+        for call, answer in self._cluster.outcomes(compiling):
+            if call.function is build and isinstance(answer.value, Built):
+                found = built.setdefault(answer.value.program.key, [])
+                found.append((call.arguments[1], answer.value.seconds))
+                self._cluster.submit(self._comparison(default, answer.value, job, turns, has_default=True))
+            elif call.function is build:
+                yield _outcome(call.arguments[1], answer)
+            elif isinstance(answer.error, ProgramMissing):
+                again = Built(call.arguments[1], None, 0.0)
+                self._cluster.submit(self._comparison(default, again, job, turns, has_default=False))
+            else:
+                each, seconds = built[call.arguments[1].key].pop()
+                yield _compared(each, answer, seconds)
+
+    def _default(self, job: Job) -> Built:
+        key = job.key, job.threads
+        if key not in self._defaults:
+            self._defaults[key] = self._cluster.call(
+                Call(build, (job, None), self._limit, _MEMORY, not_board=self._board)
+            )
+        return self._defaults[key]
+
+    def _comparison(self, default: Built, tuned: Built, job: Job, turns: int, *, has_default: bool) -> Call:
+        """Return the call that compares a program on the board. Boards keep the default program."""
+        program = default.program.without_data() if has_default else default.program
+        arguments = program, tuned.program, None if has_default else default.arguments, turns, job.threads
+        # Workers of a board pin nothing: their processes keep programs for calls with any number of threads.
+        return Call(compare_programs, arguments, self._limit, board=self._board, needs_compiler=False, is_timed=True)
 
     def close(self) -> None:
-        self._client.close()
+        """Cancel calls, and disconnect."""
+        self._cluster.close()
+
+
+def _outcome(plans: Plans, answer: Answer) -> Outcome:
+    if isinstance(answer.value, Outcome):
+        return answer.value
+    return Outcome(plans, problem=answer.ended or reason_of(answer.error or TypeError("no outcome")))
+
+
+def _compared(plans: Plans, answer: Answer, seconds: float) -> Outcome:
+    """Return the outcome of a comparison on a board, after seconds of compilation."""
+    found = answer.value
+    if found is None:
+        return Outcome(plans, problem=answer.ended or reason_of(answer.error or TypeError("no outcome")))
+    problem = DIFFERENT if found.is_wrong else ""
+    turns = tuple((default, tuned) for default, tuned in found.turns)
+    return Outcome(plans, turns, problem, found.is_wrong, seconds + found.seconds)

@@ -36,6 +36,8 @@ class Search:
     random: Random
     #: Outcomes so far, also of an earlier search of the same kernel.
     outcomes: dict[Plans, Outcome] = field(default_factory=dict)
+    #: Number of trials at once. A round has two for each.
+    width: int = 1
 
     @property
     def best(self) -> float:
@@ -45,7 +47,7 @@ class Search:
         """Measure plans until there are `trials`, no plan is left, or the time is over."""
         since, best = 0, min(self.best, 1.0)
         while len(self.outcomes) < trials and since < _PATIENCE and not is_over():
-            batch = self._next(min(_ROUND, trials - len(self.outcomes)))
+            batch = self._next(min(max(_ROUND, 2 * self.width), trials - len(self.outcomes)))
             if not batch:
                 return
             for outcome in measure(batch, 3):

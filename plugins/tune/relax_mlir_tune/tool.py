@@ -67,6 +67,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--precision", default="f32", choices=("f32", "bf16", "f16"), help="as of relax-compile")
     parser.add_argument("--threads", type=int, default=1, help="threads of a call; default 1")
     parser.add_argument("--scheduler", metavar="tcp://host:8786", help="Dask scheduler with workers that measure")
+    parser.add_argument("--board", metavar="a53", help="name or tag of the workers that measure; the others compile")
     parser.add_argument("--seed", type=int, default=0, help="seed of the search")
     parser.add_argument("--trust", action="store_true", help="let a .pt2 file run code of its author")
     parser.add_argument("-q", action="store_true", help="no progress")
@@ -105,6 +106,7 @@ def _run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
         effort=options.effort,
         minutes=options.minutes,
         scheduler=options.scheduler,
+        board=options.board,
         folder=folder,
         bind=bind,
         sizes=sizes,

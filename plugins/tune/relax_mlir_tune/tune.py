@@ -12,7 +12,7 @@ from pathlib import Path
 from random import Random
 
 import relax_mlir as rx
-from relax_mlir.tuning import MachineFacts, Times, TunedKernel, cpu_name, planned
+from relax_mlir.tuning import MachineFacts, Times, TunedKernel, planned
 
 from .files import as_table
 from .measuring import Job, Outcome
@@ -99,6 +99,8 @@ def tune(
     effort: str = "full",
     minutes: float | None = None,
     scheduler: str | None = None,
+    board: str | None = None,
+    runner: Runner | None = None,
     folder: str | os.PathLike[str] = "tuned",
     bind: Mapping[str, int] | None = None,
     sizes: Mapping[str, int] | None = None,
@@ -113,8 +115,9 @@ def tune(
     with a confidence of 99 %. All trials are kept in the folder, so that the next call continues with them.
 
     trials: plans per kernel. effort: "quick" for a quarter of them and only kernels of 5 % of the time, or "full".
-    minutes: time limit. scheduler: address of a Dask scheduler; its workers measure. bind: values of symbolic
-    sizes, as of rx.compile. sizes: values of symbolic sizes with which kernels of any size are measured.
+    minutes: time limit. scheduler: address of a Dask scheduler; its workers measure. board: name or tag of the workers
+    that measure; the others compile. runner: another object that measures. bind: values of symbolic sizes, as of
+    rx.compile. sizes: values of symbolic sizes with which kernels of any size are measured.
     threads: threads of a call. progress: a function that is called after each trial.
     """
     if effort not in EFFORTS:
@@ -126,8 +129,12 @@ def tune(
     tasks = tasks_of(module, target, bind, precision)
     if not tasks:
         raise rx.RelaxError(f"the module has no kernels to tune for target '{target}'")
-    runner: Runner = DaskRunner(scheduler) if scheduler else LocalRunner()
-    run = _Run(target, Path(folder), runner, threads, dict(sizes or {}), deadline, seed)
+    runner = runner or _runner(scheduler, board)
+    try:
+        run = _Run(target, Path(folder), runner, threads, dict(sizes or {}), deadline, seed)
+    except BaseException:
+        runner.close()
+        raise
     try:
         found = run.timed(tasks)
         _check_measured(found, target)
@@ -143,7 +150,15 @@ def tune(
     finally:
         runner.close()
         run.trials.close()
-    return Tuning(found, Path(folder), [*filter(None, [run.trials.problem])])
+    return Tuning(found, Path(folder), [*filter(None, [run.trials.problem]), *runner.notes])
+
+
+def _runner(scheduler: str | None, board: str | None) -> Runner:
+    if scheduler:
+        return DaskRunner(scheduler, board)
+    if board:
+        raise rx.OptionError(f"board='{board}' is a worker of a Dask scheduler: pass scheduler='tcp://host:8786', too")
+    return LocalRunner()
 
 
 def _check_measured(found: Sequence[TunedTask], target: str) -> None:
@@ -167,7 +182,8 @@ class _Run:
     ):
         self._target, self._folder, self._runner, self._threads = target, folder, runner, threads
         self._sizes, self._deadline, self._seed = tuple(sizes.items()), deadline, seed
-        self.trials = Trials(folder, f"{cpu_name()} x{threads}")
+        self._cpu = runner.cpu()
+        self.trials = Trials(folder, f"{self._cpu} x{threads}")
 
     def _job(self, task: Task) -> Job:
         return Job(task.key, task.module.bytecode(), self._target, self._threads, self._sizes)
@@ -185,7 +201,7 @@ class _Run:
             times = [default for default, _ in outcome.turns]
             made = TunedTask(task, statistics.median(times) if times else 0.0, 0.0, note=outcome.problem)
             if not outcome.problem and space.choices:
-                made.search = Search(space, Random(f"{self._seed} {task.key}"))
+                made.search = Search(space, Random(f"{self._seed} {task.key}"), width=self._runner.width)
             elif not outcome.problem:
                 made.note = "no plan to change"
             found.append(made)
@@ -231,6 +247,6 @@ class _Run:
         kernel = TunedKernel(
             *(task.name, task.key, task.types, machine, winner.plans, search.space.default, times),
             trials=len(search.outcomes),
-            cpu=cpu_name(),
+            cpu=self._cpu,
         )
         kernel.write(self._folder)
