@@ -38,7 +38,8 @@ class _Checks(pytest.Collector):
 
     def collect(self) -> Iterator[_Check]:
         from .support.errors import RelaxError
-        from .testing.checking import all_cases, is_chosen, subject_of
+        from .testing.case_lists import all_cases, is_chosen
+        from .testing.checking import subject_of
 
         name = self.name.partition("[")[2].rstrip("]")
         try:

@@ -26,7 +26,7 @@ from .suggest import counted, suggest
 from .version import VERSION
 
 #: Expression that any worker can evaluate, also one without this package.
-_FACTS = f"__import__('{__package__}.cluster_worker', fromlist=['facts']).facts()"
+_FACTS = f"__import__('{__package__.partition('.')[0]}.bindings.worker_facts', fromlist=['facts']).facts()"
 #: Seconds between looks at the scheduler's list of workers, and of a wait for a result.
 _LOOK, _WAIT = 1.0, 0.25
 #: Seconds beyond the limit of a call after which its worker counts as hanging, and workers that may lose a call.
@@ -131,16 +131,16 @@ class Cluster:
         fits for half a minute.
         """
         source = iter(calls)
-        self._refill(source)
-        while self._waiting or self._running:
+        while self._refill(source):
             self._look()
-            self._refill(source)
             self._feed()
-            with contextlib.suppress(Empty):
+            try:
                 task, future = self._events.get(timeout=_WAIT)
-                answer = self._finished(task, future)
-                if answer is not None:
-                    yield task.call, answer
+            except Empty:
+                continue
+            answer = self._finished(task, future)
+            if answer is not None:
+                yield task.call, answer
 
     def call(self, call: Call) -> Any:
         """Return the value of one call, also in several threads. Raise the function's exception, or RelaxError."""
@@ -149,13 +149,15 @@ class Cluster:
             ((_, answer),) = self.outcomes()
         return answer.get()
 
-    def _refill(self, calls: Iterator[Call]) -> None:
+    def _refill(self, calls: Iterator[Call]) -> bool:
+        """Take calls for the free workers. Return False if no call is left."""
         room = max(sum(each.threads for each in self._workers.values() if each.is_usable), 1)
         while len(self._waiting) + len(self._running) < room:
             call = next(calls, None)
             if call is None:
-                return
+                break
             self.submit(call)
+        return bool(self._waiting or self._running)
 
     def width(self, board: str = "") -> int:
         """Return the number of workers, or of those with a name or tag."""

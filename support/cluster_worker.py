@@ -1,14 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Worker's side of a Dask cluster: facts about the worker, and calls in limited processes of the worker."""
+"""Worker's side of a Dask cluster: calls in limited processes of the worker."""
 
 from __future__ import annotations
 
 import contextlib
 import threading
-from importlib.util import find_spec
 
 from .limited_process import LimitedProcess
-from .version import VERSION
 
 #: Limits of a process: bytes of memory, number of CPUs.
 _Limits = tuple[int | None, int | None]
@@ -16,15 +14,6 @@ _Limits = tuple[int | None, int | None]
 _measuring = threading.Lock()
 _access = threading.Lock()
 _idle: dict[_Limits, list[LimitedProcess]] = {}
-
-
-def facts() -> dict[str, object]:
-    """Return the version of the package, and the packages that calls may need. Nothing of them is imported."""
-    return {
-        "version": VERSION,
-        "compiler": find_spec("torch_mlir") is not None or find_spec("mlir") is not None,
-        "numpy": find_spec("numpy") is not None,
-    }
 
 
 def run_call(data: bytes, limit: float, memory: int | None, cpus: int | None, is_timed: bool) -> bytes:

@@ -3,29 +3,19 @@
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache
 from typing import NamedTuple
 
-from ..compilation.compiling import lower
-from ..dialects.core.infos import tensor
-from ..frontends.module import Module
 from ..passes.partition.codegen import all_codegens, find_codegen
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from ..targets.core.registry import all_targets
 from . import isolated
-from .composites import cases_of as composites_of
-from .core.cases import GROUPS, Case, seeded
-from .core.rows import cases_of
-from .every_model import all_models
-from .fitting import all_rows
+from .case_lists import all_cases, is_chosen, preload
+from .core.cases import Case, seeded
 from .kept_cases import keep_case, kept_case
-from .random_graphs import cases as random_graphs
-from .recipe_cases import cases_of_recipe
 from .report import Report
 from .trial import CHECKED, WITHOUT_MEMORY, Subject, makes_sources, tried
 from .verdicts import Verdict
@@ -55,6 +45,8 @@ def check(
     schedules: int = 0,
     keep: str | None = None,
     cases: Sequence[str] = (),
+    scheduler: str | None = None,
+    told: Callable[[str], object] | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Check a codegen or a target on all cases. Return a report of the verdicts.
@@ -75,6 +67,9 @@ def check(
 
     With `keep`, the case of each fault is written to its own folder: module, inputs, expected results. `cases` are such
     folders, which are run instead of all other cases.
+
+    With the address of a Dask `scheduler`, its workers run the cases, as many at once as they have threads. `told` gets
+    a sentence for each worker that gets no cases.
     """
     if schedules and not same_bits:
         raise OptionError("schedules are compared with same_bits=True only")
@@ -84,7 +79,7 @@ def check(
     if same_bits:
         _check_declared(subject)
     chosen = [kept_case(path) for path in cases] if cases else _drawn(subject, groups, list(only), share, draw)
-    run = _CheckRun(subject, seed, limit, keep, progress)
+    run = _CheckRun(subject, seed, limit, keep, progress, scheduler, cases, told)
     return Report(subject, seed, list(run.verdicts(chosen, jobs, seconds)))
 
 
@@ -122,40 +117,6 @@ def _check_declared(subject: Subject) -> None:
             )
 
 
-def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
-    """Return the cases for a codegen or a target in the order of execution."""
-    chosen = list(groups) or list(GROUPS)
-    for group in chosen:
-        if group not in GROUPS:
-            raise OptionError(f"no group '{group}' of cases{suggest(group, GROUPS)}; there are {', '.join(GROUPS)}")
-    found = {
-        "operators": _operators,
-        "composites": _composites,
-        "recipes": cases_of_recipe,
-        "models": lambda _: (each.case for each in all_models()),
-        "graphs": lambda _: random_graphs(),
-    }
-    return [case for group in GROUPS if group in chosen for case in found[group](subject)]
-
-
-def _composites(subject: Subject) -> Iterator[Case]:
-    names = [each.partition("{")[0] for each in subject.codegens]
-    for codegen in all_codegens():
-        if codegen.name in names:
-            yield from composites_of(codegen)
-
-
-def _operators(subject: Subject) -> Iterator[Case]:
-    for row in all_rows():
-        yield from cases_of(row)
-
-
-def is_chosen(case: Case, patterns: Sequence[str]) -> bool:
-    """Check whether a pattern matches the case's name, or its operator, pattern or model."""
-    names = (case.name, case.subject, case.name.removeprefix("relax."), case.subject.removeprefix("relax."))
-    return not patterns or any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns for name in names)
-
-
 class _CheckRun(NamedTuple):
     """One check of a subject, with the settings for its cases."""
 
@@ -165,6 +126,10 @@ class _CheckRun(NamedTuple):
     #: Folder for the cases of faults.
     keep: str | None
     progress: Progress | None
+    scheduler: str | None = None
+    #: Folders of the cases, if they are kept ones.
+    folders: Sequence[str] = ()
+    told: Callable[[str], object] | None = None
 
     @property
     def _limit(self) -> float:
@@ -174,13 +139,8 @@ class _CheckRun(NamedTuple):
     def verdicts(self, cases: Sequence[Case], jobs: int | None, seconds: float | None) -> Iterator[Verdict]:
         """Run the cases, each in a process that may die, and return their verdicts as they come."""
         end = None if seconds is None else time.monotonic() + seconds
-        _preload(self.subject.target)
         done = 0
-        queue = iter([(index,) for index in range(len(cases))])
-        for (index,), verdict in isolated.run(
-            lambda index: tried(self.subject, cases[index], self.seed),
-            *(queue, jobs or len(os.sched_getaffinity(0)), end, self._limit, _died),
-        ):
+        for index, verdict in self._by_worker(cases, end) if self.scheduler else self._by_process(cases, jobs, end):
             done += 1
             if verdict is None:
                 continue
@@ -188,6 +148,29 @@ class _CheckRun(NamedTuple):
             if self.progress is not None:
                 self.progress(told, done, len(cases))
             yield told
+
+    def _by_process(
+        self, cases: Sequence[Case], jobs: int | None, end: float | None
+    ) -> Iterator[tuple[int, Verdict | None]]:
+        preload(self.subject.target)
+        queue = iter([(index,) for index in range(len(cases))])
+        for (index,), verdict in isolated.run(
+            lambda index: tried(self.subject, cases[index], self.seed),
+            *(queue, jobs or len(os.sched_getaffinity(0)), end, self._limit, _died),
+        ):
+            yield index, verdict
+
+    def _by_worker(self, cases: Sequence[Case], end: float | None) -> Iterator[tuple[int, Verdict | None]]:
+        from . import cluster, remote_cases
+
+        queue = remote_cases.arguments_of(self.subject, cases, self.folders, self.seed)
+        for (_, case, _), verdict in cluster.run(
+            *(remote_cases.try_case, queue, 1, end, self._limit, _died),
+            scheduler=self.scheduler,
+            prepare=remote_cases.prepare,
+            told=self.told,
+        ):
+            yield case.index, verdict
 
     def _told(self, verdict: Verdict, case: Case) -> Verdict:
         """Return the verdict with its case's name, and keep the case of a fault."""
@@ -200,18 +183,9 @@ class _CheckRun(NamedTuple):
 
 def verdict_of(subject: Subject, case: Case, seed: int, limit: float = _PATIENCE) -> Verdict | None:
     """Run one case in its own process. Return None if there is no such case."""
-    _preload(subject.target)
+    preload(subject.target)
     verdict = isolated.alone(lambda: tried(subject, case, seed), limit, _died)
     return None if verdict is None else _named(verdict, case)
-
-
-@cache
-def _preload(target: str) -> None:
-    """Import the compiler, so that the processes of cases do not have to."""
-    module = Module()
-    with module.function("main", {"x": tensor((2,))}) as f:
-        f.returns(*f)
-    lower(module, target)
 
 
 def _named(verdict: Verdict, case: Case) -> Verdict:

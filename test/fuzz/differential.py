@@ -32,9 +32,10 @@ import one_graph  # noqa: E402
 import random_schedules  # noqa: E402
 from graphs import Graph, smaller  # noqa: E402
 from on_target import TARGETS  # noqa: E402
-from relax_mlir.testing import isolated  # noqa: E402
+from relax_mlir.testing import cluster, isolated  # noqa: E402
 
 SAVED = Path(__file__).resolve().parents[2] / "build" / "fuzz"
+_PATH = "test/fuzz/differential.py"
 _KINDS = ("relax", "onnx", "script")
 _PATIENCE_S = 300.0  # a case takes a tenth of a second; machines have other things to do
 _ATTEMPTS = 200
@@ -47,8 +48,14 @@ def make_graph(kind: str, seed: int, index: int) -> Graph:
     return one_graph.KINDS[kind].draw(Random(f"{kind}:{seed}:{index}"))
 
 
-def _case(kind: str, seed: int, index: int, target: str) -> one_graph.Outcome:
+def _preload(kind: str) -> None:
+    one_graph.KINDS[kind].preload()
+
+
+def _case(kind: str, seed: int, index: int, target: str, has_schedules: bool = False) -> one_graph.Outcome:
     isolated.enter(0)
+    if has_schedules:
+        random_schedules.register_once()
     graph = make_graph(kind, seed, index)
     outcome = one_graph.check(kind, graph, target)
     return outcome._replace(operators=[node.op for node in graph.nodes])
@@ -81,14 +88,26 @@ def group(problem: str) -> str:
 
 
 def fuzz(
-    kinds: Sequence[str], seed: int, seconds: float | None, cases: int | None, jobs: int, target: str = "llvm"
+    kinds: Sequence[str],
+    seed: int,
+    seconds: float | None,
+    cases: int | None,
+    jobs: int,
+    target: str = "llvm",
+    has_schedules: bool = False,
+    scheduler: str | None = None,
 ) -> Totals:
     """Run until the time or the number of cases is exhausted."""
     totals = Totals()
     end = None if seconds is None else time.monotonic() + seconds
     started = shown = time.monotonic()
-    queue = ((kinds[index % len(kinds)], seed, index, target) for index in range(cases or 10**12))
-    for (kind, _, index, _), outcome in isolated.run(_case, queue, jobs, end, _PATIENCE_S, one_graph.died):
+    queue = ((kinds[index % len(kinds)], seed, index, target, has_schedules) for index in range(cases or 10**12))
+    for (kind, _, index, *_), outcome in cluster.run(
+        *(cluster.Script(_PATH, "_case"), queue, jobs, end, _PATIENCE_S, one_graph.died),
+        scheduler=scheduler,
+        prepare=cluster.Script(_PATH, "_preload"),
+        told=lambda sentence: print(sentence, file=sys.stderr),
+    ):
         totals.add(kind, index, outcome)
         if sys.stderr.isatty() and time.monotonic() - shown > 2:
             shown = time.monotonic()
@@ -162,6 +181,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, help="stop after this many cases")
     parser.add_argument("--seed", type=int, help="the same seed gives the same cases")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--scheduler", help="address of a Dask scheduler, whose workers run the cases")
     parser.add_argument("--case", type=int, help="run this case of the seed and show it")
     parser.add_argument("--schedules", action="store_true", help="kernels run by random schedules, not by plans")
     options = parser.parse_args(argv)
@@ -170,7 +190,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"target {options.target}: no graph, as this machine lacks {lacks}")
         return 0
     if options.schedules:
-        random_schedules.register()
+        random_schedules.register_once()
     if options.target != "llvm" and options.kind == "script":
         parser.error("scripts write their caller's buffers, which is tried on llvm only")
     kinds = [kind for kind in _KINDS if options.kind in (None, kind)]
@@ -183,7 +203,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return one(kinds[options.case % len(kinds)], seed, options.case, options.target)
     if options.seconds is None and options.cases is None:
         parser.error("how long? --seconds or --cases")
-    totals = fuzz(kinds, seed, options.seconds, options.cases, options.jobs, options.target)
+    totals = fuzz(
+        *(kinds, seed, options.seconds, options.cases, options.jobs, options.target),
+        has_schedules=options.schedules,
+        scheduler=options.scheduler,
+    )
     report(totals, seed, options.target)
     return 1 if totals.failures else 0
 

@@ -33,7 +33,7 @@ from relax_mlir.bindings.navigation import functions_in, operations_in, text_in 
 from relax_mlir.dialects.core.dialect import find_op  # noqa: E402
 from relax_mlir.dialects.core.infos import tensor  # noqa: E402
 from relax_mlir.passes.core.external import external_modules  # noqa: E402
-from relax_mlir.testing import agreement, isolated  # noqa: E402
+from relax_mlir.testing import agreement, cluster, isolated  # noqa: E402
 
 import relax_mlir as rx  # noqa: E402
 from relax_mlir.patterns import is_const, is_op, wildcard  # noqa: E402
@@ -407,6 +407,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, help="stop after this many cases")
     parser.add_argument("--seed", type=int, help="the same seed gives the same cases")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--scheduler", help="address of a Dask scheduler, whose workers run the cases")
     parser.add_argument("--case", type=int, help="run this case of the seed and show it")
     options = parser.parse_args(argv)
     seed = Random().randrange(10**6) if options.seed is None else options.seed
@@ -423,7 +424,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     failed: dict[int, str] = {}
     taken = 0
     queue = ((seed, index) for index in range(options.cases or 10**12))
-    for (_, index), outcome in isolated.run(_case, queue, options.jobs, end, _PATIENCE_S, _died):
+    for (_, index), outcome in cluster.run(
+        *(cluster.Script("test/fuzz/partitions.py", "_case"), queue, options.jobs, end, _PATIENCE_S, _died),
+        scheduler=options.scheduler,
+        told=lambda sentence: print(sentence, file=sys.stderr),
+    ):
         statuses[outcome.status] += 1
         taken += outcome.taken
         failed |= {index: outcome.problem} if outcome.status == "failed" else {}

@@ -27,7 +27,7 @@ import numpy
 import onnx
 import quantized_models
 from relax_mlir.passes.partition.codegen import all_codegens
-from relax_mlir.testing import isolated
+from relax_mlir.testing import cluster, isolated
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -137,6 +137,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, help="stop after this many models")
     parser.add_argument("--seed", type=int, help="the same seed gives the same models")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--scheduler", help="address of a Dask scheduler, whose workers run the cases")
     parser.add_argument("--case", type=int, help="run this model of the seed and show it")
     options = parser.parse_args(argv)
     seed = Random().randrange(10**6) if options.seed is None else options.seed
@@ -151,10 +152,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         return outcome.status == "failed"
     if options.seconds is None and options.cases is None:
         parser.error("how long? --seconds or --cases")
-    return fuzz(seed, codegens, options.seconds, options.cases, options.jobs)
+    return fuzz(seed, codegens, options.seconds, options.cases, options.jobs, options.scheduler)
 
 
-def fuzz(seed: int, codegens: Sequence[str], seconds: float | None, cases: int | None, jobs: int) -> int:
+def fuzz(
+    seed: int,
+    codegens: Sequence[str],
+    seconds: float | None,
+    cases: int | None,
+    jobs: int,
+    scheduler: str | None = None,
+) -> int:
     statuses: Counter[str] = Counter()
     taken: Counter[str] = Counter()
     failed: list[int] = []
@@ -162,7 +170,11 @@ def fuzz(seed: int, codegens: Sequence[str], seconds: float | None, cases: int |
     queue: Iterator[tuple[Any, ...]] = (
         (seed, index, codegens, quantized_models.MOST_LAYERS) for index in range(cases or 10**12)
     )
-    for (_, index, *_), outcome in isolated.run(check, queue, jobs, end, _PATIENCE_S, died):
+    for (_, index, *_), outcome in cluster.run(
+        *(cluster.Script("test/fuzz/quantized.py", "check"), queue, jobs, end, _PATIENCE_S, died),
+        scheduler=scheduler,
+        told=lambda sentence: print(sentence, file=sys.stderr),
+    ):
         statuses[outcome.status] += 1
         taken.update(outcome.taken)
         if outcome.status == "failed":

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -14,7 +15,8 @@ _PATTERNS = ["elemwise", "broadcast", "injective", "comm_reduce", "out_ewise_fus
 _MOST_STEPS = 12
 
 
-def register() -> None:
+@cache
+def register_once() -> None:
     """Register random schedules for all PrimFuncs on CPUs that can be scheduled."""
 
     @rx.register_schedule(_PATTERNS, target="llvm")

@@ -33,11 +33,15 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import onnx_suite
 import opt_suite
 from case import INPUT, Case, Outcome
+from relax_mlir.testing import cluster
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SAVED = REPOSITORY / "build" / "fuzz"
 _BATCH = 256
 _PART = 32
+_PATH = "test/fuzz/run.py"
+#: Seconds of a part. The cases have limits of their own.
+_PART_PATIENCE_S = 3600.0
 _SHOWN_FAILURES = 10
 
 
@@ -52,6 +56,7 @@ class Suite(NamedTuple):
 
 
 _OPT, _ONNX = (Suite(*(getattr(module, name) for name in Suite._fields)) for module in (opt_suite, onnx_suite))
+_SUITES = {"opt": _OPT, "onnx": _ONNX}
 
 
 def make_case(suite: Suite, seed: int, index: int) -> Case:
@@ -63,25 +68,67 @@ def _run_indices(suite: Suite, seed: int, indices: range) -> list[tuple[int, Out
     return list(zip(indices, suite.run([make_case(suite, seed, index) for index in indices]), strict=True))
 
 
-def fuzz(suite: Suite, seed: int, seconds: float | None, cases: int | None, jobs: int) -> int:
-    """Run until the time or the number of cases is exhausted. Return the number of failures."""
+def _preload(name: str) -> None:
+    _SUITES[name].preload()
+
+
+def _run_part(name: str, seed: int, indices: range) -> list[tuple[int, Outcome]]:
+    return _run_indices(_SUITES[name], seed, indices)
+
+
+def _outcomes(
+    suite: Suite, seed: int, end: float | None, cases: int | None, jobs: int, scheduler: str | None
+) -> Iterator[tuple[int, Outcome]]:
+    """Yield the outcomes of cases by their indices, from processes of this machine or from workers."""
+    if scheduler is not None:
+        name = next(name for name, each in _SUITES.items() if each == suite)
+        queue = ((name, seed, part) for batch in _batches(cases, end) for part in _parts(batch))
+        for (_, _, part), found in cluster.run(
+            *(
+                cluster.Script(_PATH, "_run_part"),
+                queue,
+                1,
+                end,
+                _PART_PATIENCE_S,
+                lambda cause, _: Outcome(cause, "", -1, ""),
+            ),
+            scheduler=scheduler,
+            prepare=cluster.Script(_PATH, "_preload"),
+            told=lambda sentence: print(sentence, file=sys.stderr),
+        ):
+            # Each case has a process below that of its part. If that of the part dies, no case has an outcome.
+            yield from ((index, found) for index in part) if isinstance(found, Outcome) else found
+        return
     suite.preload()
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        for batch in _batches(cases, end):
+            run_part = functools.partial(_run_indices, suite, seed)
+            yield from itertools.chain(*pool.map(run_part, list(_parts(batch)), chunksize=1))
+
+
+def _died(cause: str, phase: int) -> Outcome:
+    return Outcome(cause, "", -1, "")
+
+
+def _parts(batch: range) -> Iterator[range]:
+    return (range(start, min(start + _PART, batch.stop)) for start in range(batch.start, batch.stop, _PART))
+
+
+def fuzz(
+    suite: Suite, seed: int, seconds: float | None, cases: int | None, jobs: int, scheduler: str | None = None
+) -> int:
+    """Run until the time or the number of cases is exhausted. Return the number of failures."""
     end = None if seconds is None else time.monotonic() + seconds
     failures: list[tuple[int, Outcome]] = []
     crashes: dict[tuple[str, str], list[int]] = {}
     codes: collections.Counter[int] = collections.Counter()
-    with multiprocessing.get_context("fork").Pool(jobs) as pool:
-        for batch in _batches(cases, end):
-            parts = [range(start, min(start + _PART, batch.stop)) for start in range(batch.start, batch.stop, _PART)]
-            for index, outcome in itertools.chain(
-                *pool.map(functools.partial(_run_indices, suite, seed), parts, chunksize=1)
-            ):
-                codes[outcome.code] += 1
-                if outcome.crash:
-                    crash = re.sub(r" while .*", "", outcome.crash)
-                    crashes.setdefault((crash, make_case(suite, seed, index).kind), []).append(index)
-                if outcome.problem:
-                    failures.append((index, outcome))
+    for index, outcome in _outcomes(suite, seed, end, cases, jobs, scheduler):
+        codes[outcome.code] += 1
+        if outcome.crash:
+            crash = re.sub(r" while .*", "", outcome.crash)
+            crashes.setdefault((crash, make_case(suite, seed, index).kind), []).append(index)
+        if outcome.problem:
+            failures.append((index, outcome))
     total = sum(codes.values())
     print(f"seed {seed}: {total} cases, {codes[0]} accepted, {codes[1]} refused, {len(failures)} failures")
     for (crash, kind), indices in sorted(crashes.items()):
@@ -153,6 +200,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--cases", type=int, help="stop after this many cases")
     parser.add_argument("--seed", type=int, help="the same seed gives the same cases")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--scheduler", help="address of a Dask scheduler, whose workers run the cases")
     parser.add_argument("--case", type=int, help="run this case of the seed and show it")
     parser.add_argument("--replay", type=Path, help="run the saved case in this folder, or in each folder inside")
     options = parser.parse_args(argv)
@@ -166,7 +214,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return show(make_case(suite, seed, options.case))
     if options.seconds is None and options.cases is None:
         parser.error("how long? --seconds or --cases")
-    return 1 if fuzz(suite, seed, options.seconds, options.cases, options.jobs) else 0
+    return 1 if fuzz(suite, seed, options.seconds, options.cases, options.jobs, options.scheduler) else 0
 
 
 if __name__ == "__main__":

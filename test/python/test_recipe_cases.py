@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy
 from relax_mlir.bindings.navigation import operations_named
-from relax_mlir.testing.checking import all_cases, subject_of
+from relax_mlir.testing.case_lists import all_cases
+from relax_mlir.testing.checking import subject_of
 
 import relax_mlir as rx
 from relax_mlir import relax

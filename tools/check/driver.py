@@ -11,7 +11,8 @@ from typing import TextIO
 from ...support.errors import OptionError
 from ...support.files import write_whole
 from ...support.plugins import load_plugin
-from ...testing.checking import all_cases, check, is_chosen, subject_of
+from ...testing.case_lists import all_cases, is_chosen
+from ...testing.checking import check, subject_of
 from ...testing.page import page
 from ...testing.report import Report
 from ...testing.verdicts import Verdict
@@ -54,6 +55,8 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         schedules=arguments["schedules"],
         keep=arguments["keep"],
         cases=arguments["case"] or (),
+        scheduler=arguments["scheduler"],
+        told=lambda sentence: stderr.write(f"relax-check: warning: {sentence}\n"),
         progress=None if arguments["q"] else _Progress(stderr),
     )
     return _told(report, older, arguments, stdout)

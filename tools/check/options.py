@@ -32,6 +32,7 @@ OPTIONS: dict[str, Option] = {
     "q": Option("flag", _OUTPUT, "print no progress", default=False),
     "limit": Option("decimal", _LIMITS, "time limit of a case in seconds; default 60, and eight times that with --same-bits. A case over the limit is killed, with the verdict hang", "seconds", 60.0),
     "time-limit": Option("decimal", _LIMITS, "start no case after this number of seconds", "seconds"),
+    "scheduler": Option("text", _LIMITS, "address of a Dask scheduler, tcp://host:8786; its workers run the cases, as many at once as they have threads", "address"),
     "j": Option("number", _LIMITS, "number of concurrent cases; default: the number of CPUs", "n"),
     **COMMON_OPTIONS,
 }  # fmt: skip

@@ -93,7 +93,7 @@ def _target_of(kind: str) -> tuple[str, str]:
         return "", str(error)
 
 
-def run(name: str, subject: Subject, share: float, draw: int, jobs: int) -> Report:
+def run(name: str, subject: Subject, share: float, draw: int, jobs: int, scheduler: str | None = None) -> Report:
     """Run relax-check. A subject that is checked in part always has the same part: its list covers no other cases."""
     if subject.plugin:
         load_plugin(str(ROOT / subject.plugin))
@@ -104,6 +104,8 @@ def run(name: str, subject: Subject, share: float, draw: int, jobs: int) -> Repo
         share=min(share, subject.share),
         draw=draw if is_whole else 0,
         jobs=jobs,
+        scheduler=scheduler,
+        told=lambda sentence: print(sentence, file=sys.stderr, flush=True),
         progress=_Progress(name),
     )
 
@@ -124,6 +126,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="check_codegens.py", description=__doc__)
     parser.add_argument("names", nargs="*", choices=[[], *SUBJECTS], help="these only")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--scheduler", help="address of a Dask scheduler, whose workers run the cases")
     parser.add_argument("--share", type=float, default=1.0, help="of the cases; all is the default")
     parser.add_argument("--draw", type=int, default=0, help="another number draws others")
     parser.add_argument("--write", action="store_true", help="write the lists and pages; reasons on a list stay")
@@ -158,7 +161,7 @@ def main() -> int:
 def _report(name: str, subject: Subject, options: argparse.Namespace) -> Report:
     if options.reports is not None:
         return Report.from_json((options.reports / f"{name}.json").read_text("utf-8"))
-    return run(name, subject, options.share, options.draw, options.jobs)
+    return run(name, subject, options.share, options.draw, options.jobs, options.scheduler)
 
 
 def _told(problems: Sequence[str]) -> int:

@@ -20,12 +20,45 @@ sys.path += [str(TESTS), str(TESTS / "frontends" / "onnx")]
 import known_failures  # noqa: E402  # found by the line above, as the next
 import model_suites  # noqa: E402
 from case_results import CaseResult, differences, reason_of, run_all  # noqa: E402
+from relax_mlir.testing import cluster  # noqa: E402
+
+_PATH = "tools/dev/conformance.py"
 
 
 def _answering(kinds: list[str], is_reference: bool) -> Callable[[int], tuple[str, str]]:
     """Return a function that runs a case by its index in the list, in its own process."""
-    cases = _cases(kinds)
+    cases = _cases(tuple(kinds))
     return lambda index: _outcome(cases[index], is_reference)
+
+
+def _preload(kinds: tuple[str, ...]) -> None:
+    """Load the list of cases, so that the processes of cases do not have to."""
+    import node_suite  # noqa: F401
+
+    _cases(kinds)
+
+
+def _run_case(kinds: tuple[str, ...], index: int, is_reference: bool) -> tuple[str, str, float]:
+    """Run a case by its index in the list, in the process of a worker."""
+    start = time.monotonic()
+    return (*_outcome(_cases(kinds)[index], is_reference), time.monotonic() - start)
+
+
+def _by_workers(
+    chosen: dict[str, int], kinds: tuple[str, ...], is_reference: bool, limit: float, scheduler: str
+) -> list[CaseResult]:
+    """Return the results of the workers of a Dask scheduler, in the order of the cases."""
+    names = {index: name for name, index in chosen.items()}
+    queue = ((kinds, index, is_reference) for index in chosen.values())
+    results: dict[str, CaseResult] = {}
+    for (_, index, _), outcome in cluster.run(
+        *(cluster.Script(_PATH, "_run_case"), queue, 1, None, limit, lambda cause, _: ("crashed", cause, limit)),
+        scheduler=scheduler,
+        prepare=cluster.Script(_PATH, "_preload"),
+        told=lambda sentence: print(sentence, file=sys.stderr),
+    ):
+        results[names[index]] = CaseResult(names[index], *outcome)
+    return [results[name] for name in chosen]
 
 
 def _outcome(case: object, is_reference: bool) -> tuple[str, str]:
@@ -38,7 +71,8 @@ def _outcome(case: object, is_reference: bool) -> tuple[str, str]:
     return "passed", ""
 
 
-def _cases(kinds: list[str]) -> list[Any]:
+@functools.cache
+def _cases(kinds: tuple[str, ...]) -> list[Any]:
     return [case for kind in kinds for case in model_suites.cases_of(kind)]
 
 
@@ -67,6 +101,7 @@ def _kind(name: str) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="conformance.py", description=__doc__)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--scheduler", help="address of a Dask scheduler, whose workers run the cases")
     parser.add_argument("--limit", type=float, default=180, help="seconds for a case")
     parser.add_argument("--kinds", nargs="+", choices=model_suites.KINDS, default=list(model_suites.KINDS))
     parser.add_argument("--only", default="", help="cases whose names contain this")
@@ -75,7 +110,7 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the list; reasons that it has already stay")
     options = parser.parse_args()
     start = time.monotonic()
-    names = [case.name for case in _cases(options.kinds)]
+    names = [case.name for case in _cases(tuple(options.kinds))]
     listed = known_failures.read()
     wanted = [name for name in names if options.only in name and (name in listed or not options.listed)]
     chosen = {name: names.index(name) for name in wanted}
@@ -83,7 +118,11 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         # No stale program helps a case, and the user's own cache stays unchanged.
         os.environ["RELAX_MLIR_CACHE"] = folder
-        results = run_all(chosen, answering, options.jobs, options.limit)
+        if options.scheduler is None:
+            results = run_all(chosen, answering, options.jobs, options.limit)
+        else:
+            kinds = tuple(options.kinds)
+            results = _by_workers(chosen, kinds, options.reference, options.limit, options.scheduler)
     show(results)
     longest = max(results, key=lambda each: each.seconds, default=None)
     print(f"{time.monotonic() - start:.0f} seconds; the longest: {longest}")

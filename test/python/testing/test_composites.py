@@ -10,7 +10,8 @@ import numpy
 import pytest
 from partitioning import Native, codegen
 from relax_mlir.dialects.core.codec import decode
-from relax_mlir.testing.checking import all_cases, check, subject_of
+from relax_mlir.testing.case_lists import all_cases
+from relax_mlir.testing.checking import check, subject_of
 from relax_mlir.testing.core.cases import Case, Unmade
 from relax_mlir.testing.core.variants import VARIANTS
 from relax_mlir.testing.pattern_trees import trees

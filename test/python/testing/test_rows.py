@@ -11,7 +11,8 @@ import numpy
 import pytest
 from relax_mlir.dialects.relax.dialect import relax
 from relax_mlir.testing import operators
-from relax_mlir.testing.checking import all_cases, check, subject_of
+from relax_mlir.testing.case_lists import all_cases
+from relax_mlir.testing.checking import check, subject_of
 from relax_mlir.testing.core.rows import LETTERS, cases_of, row
 from relax_mlir.testing.fitting import all_rows
 
