@@ -30,10 +30,10 @@ _FACTS = f"__import__('{__package__.partition('.')[0]}.bindings.worker_facts', f
 #: Seconds between looks at the scheduler's list of workers, and of a wait for a result.
 _LOOK, _WAIT = 1.0, 0.25
 #: Seconds beyond the limit of a call after which its worker counts as hanging, and workers that may lose a call.
-_GRACE, _MOST_LOST = 15.0, 2
+_GRACE, _MOST_LOST = 30.0, 2
 #: Seconds without any fitting worker after which a run ends, and of an answer of the scheduler.
-PATIENCE = 30.0
-_ANSWER = 10.0
+PATIENCE = 60.0
+_ANSWER = 30.0
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ class Cluster:
         """Yield each call with its answer, as answers arrive, until no call is left. Calls may be added meanwhile.
 
         Further `calls` are taken when a worker is free. Raise RelaxError if the scheduler is gone, or if no worker
-        fits for half a minute.
+        fits for a minute.
         """
         source = iter(calls)
         while self._refill(source):
@@ -306,6 +306,7 @@ class Cluster:
         if now - self._alone_since < (PATIENCE if is_asking or not self._workers else _LOOK):
             return
         self._alone_since = None
+        self._waiting.clear()
         of_board = f" with the name or tag '{call.board}'" if call.board else ""
         reasons = [f"'{each.name}' {each.problem or self._lacking(each, call)}" for each in self._workers.values()]
         found = f"{counted(len(reasons), 'worker')}, " if reasons else "no workers"

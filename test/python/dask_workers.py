@@ -47,7 +47,7 @@ class DaskCluster:
         """Start a worker with a name and a tag. `startup` is a program that its processes begin with."""
         named = ["--name", name] if name else []
         tagged = ["--resources", f"{tag}=1"] if tag else []
-        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "60"]
+        options = ["--nthreads", "1", "--no-nanny", "--no-dashboard", "--death-timeout", "240"]
         worker = self._start("worker", [self.address, *options, *named, *tagged], startup)
         assert worker.stderr is not None
         threading.Thread(target=worker.stderr.read, daemon=True).start()

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import functools
 import os
+import shutil
 import sys
 import tempfile
 import time
@@ -35,6 +37,9 @@ def _preload(kinds: tuple[str, ...]) -> None:
     """Load the list of cases, so that the processes of cases do not have to."""
     import node_suite  # noqa: F401
 
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    os.environ["RELAX_MLIR_CACHE"] = folder  # as below
     _cases(kinds)
 
 

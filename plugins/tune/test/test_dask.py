@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trials on a Dask cluster of local processes: one worker is killed and another joins late, and no trial is lost."""
+"""Trials on a Dask cluster of local processes: lost and late workers, boards without the compiler, bad input."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-import threading
+import io
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,53 +11,36 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
+from relax_mlir.tuning import planned, plans_of, prim_funcs_in
 from relax_mlir_tune import Progress, Tuning, tune
+from relax_mlir_tune.measuring import Job
+from relax_mlir_tune.runners import DaskRunner
+from relax_mlir_tune.tasks import tasks_of
+from relax_mlir_tune.tool import run
 
 pytest.importorskip("distributed", reason="workers are processes of the package distributed (relax-mlir[dask])")
+from dask_workers import WITHOUT_COMPILER, WITHOUT_PACKAGE, DaskCluster
+
 _TRIALS = 12
 
 
-class Cluster:
-    """Scheduler and workers in processes of their own."""
-
-    def __init__(self) -> None:
-        self._processes: list[subprocess.Popen[str]] = []
-        self._start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-        log = self._processes[0].stderr
-        assert log is not None
-        line = next(line for line in log if "tcp://" in line)
-        self.address = "tcp://" + line.rpartition("tcp://")[2].strip()
-        # A full pipe would stop the scheduler.
-        threading.Thread(target=log.read, daemon=True).start()
-
-    def _start(self, module: str, *arguments: str) -> subprocess.Popen[str]:
-        process = subprocess.Popen([sys.executable, "-m", module, *arguments], stderr=subprocess.PIPE, text=True)
-        self._processes.append(process)
-        return process
-
-    def add_worker(self) -> subprocess.Popen[str]:
-        worker = self._start(
-            *("distributed.cli.dask_worker", self.address, "--nthreads", "1", "--no-nanny", "--no-dashboard"),
-            *("--death-timeout", "60"),
-        )
-        assert worker.stderr is not None
-        threading.Thread(target=worker.stderr.read, daemon=True).start()
-        return worker
-
-    def close(self) -> None:
-        for process in reversed(self._processes):
-            process.kill()
-            process.wait()
-
-
 @pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    made = Cluster()
+def cluster(tmp_path: Path) -> Iterator[DaskCluster]:
+    made = DaskCluster(tmp_path)
     yield made
     made.close()
 
 
-def test_a_killed_worker_and_a_late_one(cluster: Cluster, tmp_path: Path) -> None:
+def product() -> rx.Module:
+    with rx.Module() as module:
+        weights = numpy.random.default_rng(0).standard_normal((96, 80)).astype("float32")
+        with module.function("main", {"x": rx.tensor((64, 96))}) as f:
+            (x,) = f
+            f.returns(relax.nn.relu(relax.matmul(x, relax.const(weights))))
+    return module
+
+
+def test_a_killed_worker_and_a_late_one(cluster: DaskCluster, tmp_path: Path) -> None:
     workers = [cluster.add_worker(), cluster.add_worker()]
 
     def change(progress: Progress) -> None:
@@ -67,14 +48,58 @@ def test_a_killed_worker_and_a_late_one(cluster: Cluster, tmp_path: Path) -> Non
             workers[0].kill()
             workers.append(cluster.add_worker())
 
-    with rx.Module() as module:
-        weights = numpy.random.default_rng(0).standard_normal((96, 80)).astype("float32")
-        with module.function("main", {"x": rx.tensor((64, 96))}) as f:
-            (x,) = f
-            f.returns(relax.nn.relu(relax.matmul(x, relax.const(weights))))
-    found: Tuning = tune(module, trials=_TRIALS, folder=tmp_path, scheduler=cluster.address, progress=change)
+    found: Tuning = tune(product(), trials=_TRIALS, folder=tmp_path, scheduler=cluster.address, progress=change)
     assert len(workers) == 3, "the change happened"
     (task,) = found.tasks
     assert task.search is not None and len(task.search.outcomes) == _TRIALS
     assert not [each.problem for each in task.search.outcomes.values() if "worker" in each.problem]
     assert sum(bool(each.turns) for each in task.search.outcomes.values()) > _TRIALS / 2
+
+
+def test_a_board_without_the_compiler_measures(cluster: DaskCluster, tmp_path: Path) -> None:
+    """Other workers compile; the worker without the package gets no trials, and the search goes on."""
+    cluster.add_worker("a53-1", tag="a53", startup=WITHOUT_COMPILER)
+    cluster.add_worker("x86")
+    cluster.add_worker("empty", startup=WITHOUT_PACKAGE)
+    found = tune(product(), trials=4, folder=tmp_path / "tuned", scheduler=cluster.address, board="a53")
+    (task,) = found.tasks
+    assert task.search is not None and len(task.search.outcomes) == 4
+    outcomes = list(task.search.outcomes.values())
+    assert sum(bool(each.turns) for each in outcomes) >= 2, [each.problem for each in outcomes]
+    assert not found.wrong
+    assert all(each.seconds > 0 for each in outcomes if each.turns)
+    assert [each for each in found.notes if "'empty'" in each and "lacks relax-mlir" in each]
+
+
+def test_this_machine_compiles_for_a_board_without_other_workers(cluster: DaskCluster) -> None:
+    cluster.add_worker("a53-1", tag="a53", startup=WITHOUT_COMPILER)
+    runner = DaskRunner(cluster.address, "a53", limit=240)
+    try:
+        (task,) = tasks_of(product(), "llvm")
+        job = Job(task.key, task.module.bytecode(), "llvm", 1)
+        (outcome,) = runner.measured(job, [("start",)], 1)
+        assert "operations, but" in outcome.problem
+        (default,) = tasks_of(product(), "llvm{triple=riscv64-linux-gnu}")
+        foreign = Job(default.key, default.module.bytecode(), "llvm{triple=riscv64-linux-gnu}", 1)
+        (outcome,) = runner.measured(foreign, [planned_of(foreign)], 1)
+        assert outcome.problem.startswith("the code is for riscv64")
+    finally:
+        runner.close()
+
+
+def planned_of(job: Job) -> tuple[str, ...]:
+    """Return the plans of the target's rules."""
+    module = rx.lower(rx.Module.parse(job.module), job.target, pipeline=planned(rx.stages(job.target)))
+    return plans_of(prim_funcs_in(module.operation)[0])
+
+
+def test_bad_boards_are_one_line(cluster: DaskCluster, tmp_path: Path) -> None:
+    cluster.add_worker("x86")
+    (tmp_path / "model.mlir").write_text(str(product()))
+    for options, words in (
+        ([f"--scheduler={cluster.address}", "--board=a53"], "has the name or tag 'a53'; there are x86"),
+        (["--board=a53"], "board='a53' is a worker of a Dask scheduler: pass scheduler="),
+    ):
+        out, err = io.StringIO(), io.StringIO()
+        code = run([str(tmp_path / "model.mlir"), "-o", str(tmp_path / "tuned"), *options], out, err)
+        assert code == 1 and words in err.getvalue() and err.getvalue().startswith("relax-tune: error: ")

@@ -3,51 +3,22 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import ml_dtypes
 import numpy
 import pytest
-import tvm_ffi
+from emulated_cpus import CPUS, Cpu, emulated, linked
 from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx
 from relax_mlir import relax
 
-HERE = Path(__file__).parent
-HEADERS = Path(tvm_ffi.__file__).parent / "include"
 RANDOM = numpy.random.default_rng(11)
-
-
-class Cpu(NamedTuple):
-    """Target of the code, and qemu's name of a CPU that can run it."""
-
-    target: str
-    kind: str
-    emulated: str
-
-    @property
-    def compiler(self) -> str:
-        return f"{self.kind}-linux-gnu-gcc"
-
-    @property
-    def emulator(self) -> str:
-        return f"qemu-{self.kind}"
-
-
-#: Plain vectors; dot products of bytes; those of bf16 and of unsigned with signed bytes; long vectors.
-CPUS = {
-    "armv8": Cpu("triple=aarch64-linux-gnu", "aarch64", "cortex-a53"),
-    "neoverse-n1": Cpu("triple=aarch64-linux-gnu cpu=neoverse-n1", "aarch64", "max"),
-    "neoverse-v1": Cpu("triple=aarch64-linux-gnu cpu=neoverse-v1", "aarch64", "max"),
-    "riscv64": Cpu("triple=riscv64-linux-gnu", "riscv64", "rv64"),
-    "sifive-x280": Cpu("triple=riscv64-linux-gnu cpu=sifive-x280", "riscv64", "rv64,v=true,vext_spec=v1.0,vlen=512"),
-}
 
 
 def floats(*shape: int) -> Any:
@@ -122,49 +93,21 @@ def built(module: rx.Module, cpu: Cpu, folder: Path) -> Path:
     """Build a static program for the CPU."""
     (folder / "model.mlir").write_text(str(module))
     compile_ = [sys.executable, "-m", "relax_mlir.tools.relax_compile", "model.mlir", "--emit=obj", "-o", "model.o"]
-    link = [
-        cpu.compiler,
-        "-O1",
-        "-static",
-        f"-I{HEADERS}",
-        "-o",
-        "program",
-        str(HERE / "call_object.c"),
-        "model.o",
-        "-lm",
-    ]
-    for command in ([*compile_, f"--target=llvm{{{cpu.target}}}"], link):
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
-        assert done.returncode == 0, done.stderr
-    return folder / "program"
-
-
-def run(program: Path, cpu: Cpu, given: Any, like: Any) -> Any:
-    """Run the program on an array. The result has the type of `like`."""
-    code = {"i": 0, "u": 1, "f": 2}.get(given.dtype.kind, 4)
-    head = numpy.array([code, given.itemsize * 8, given.ndim, *given.shape], "int64")
-    (program.parent / "given").write_bytes(head.tobytes() + given.tobytes())
-    command = [cpu.emulator, "-cpu", cpu.emulated, "./program", "result", "given"]
-    done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=600)
-    if done.stderr.startswith(f"{cpu.emulator}: ") and "Assertion" in done.stderr:
-        pytest.skip(f"the emulator itself fails (qemu 7.2 on some vectors of RISC-V): {done.stderr.strip()}")
+    done = subprocess.run(
+        [*compile_, f"--target=llvm{{{cpu.target}}}"], cwd=folder, capture_output=True, text=True, timeout=600
+    )
     assert done.returncode == 0, done.stderr
-    written = (program.parent / "result").read_bytes()
-    _, bits, rank = numpy.frombuffer(written, "int64", 3)
-    assert bits == like.itemsize * 8
-    shape = numpy.frombuffer(written, "int64", rank, 24)
-    return numpy.frombuffer(written, like.dtype, offset=24 + 8 * int(rank)).reshape(shape)
+    return linked([(folder / "model.o").read_bytes()], cpu, folder)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("cpu", CPUS.values(), ids=CPUS)
 def test_results_are_this_machines(cpu: Cpu, name: str, tmp_path: Path) -> None:
-    missing = [each for each in (cpu.compiler, cpu.emulator) if shutil.which(each) is None]
-    if missing:
-        pytest.skip(f"{' and '.join(missing)} are not there: Debian has gcc-{cpu.kind}-linux-gnu and qemu-user")
+    if problem := cpu.lacks():
+        pytest.skip(problem)
     make, given = PROGRAMS[name]
     module = module_of(make, given)
     expected = to_numpy(rx.compile(module)["main"](given))
-    found = run(built(module, cpu, tmp_path), cpu, given, expected)
+    found = emulated(built(module, cpu, tmp_path), cpu, given, expected)
     assert found.shape == expected.shape
     numpy.testing.assert_allclose(found.astype("float64"), expected.astype("float64"), rtol=2e-5, atol=2e-5)

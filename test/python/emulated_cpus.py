@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs for other kinds of CPU: linked by a cross compiler, and run by qemu."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy
+import pytest
+import tvm_ffi
+
+_CALLER = Path(__file__).parent / "targets" / "call_object.c"
+_HEADERS = Path(tvm_ffi.__file__).parent / "include"
+
+
+class Cpu(NamedTuple):
+    """Target of the code, and qemu's name of a CPU that can run it."""
+
+    target: str
+    kind: str
+    emulated: str
+
+    @property
+    def compiler(self) -> str:
+        return f"{self.kind}-linux-gnu-gcc"
+
+    @property
+    def emulator(self) -> str:
+        return f"qemu-{self.kind}"
+
+    def lacks(self) -> str:
+        """Return the reason why this machine cannot link or run programs for the CPU, or an empty text."""
+        missing = [each for each in (self.compiler, self.emulator) if shutil.which(each) is None]
+        if not missing:
+            return ""
+        return f"{' and '.join(missing)} are not there: Debian has gcc-{self.kind}-linux-gnu and qemu-user"
+
+
+#: Plain vectors; dot products of bytes; those of bf16 and of unsigned with signed bytes; long vectors.
+CPUS = {
+    "armv8": Cpu("triple=aarch64-linux-gnu", "aarch64", "cortex-a53"),
+    "neoverse-n1": Cpu("triple=aarch64-linux-gnu cpu=neoverse-n1", "aarch64", "max"),
+    "neoverse-v1": Cpu("triple=aarch64-linux-gnu cpu=neoverse-v1", "aarch64", "max"),
+    "riscv64": Cpu("triple=riscv64-linux-gnu", "riscv64", "rv64"),
+    "sifive-x280": Cpu("triple=riscv64-linux-gnu cpu=sifive-x280", "riscv64", "rv64,v=true,vext_spec=v1.0,vlen=512"),
+}
+
+
+def linked(objects: Sequence[bytes], cpu: Cpu, folder: Path) -> Path:
+    """Link object files with a program that calls their function, statically."""
+    names = [f"object{number}.o" for number in range(len(objects))]
+    for name, data in zip(names, objects, strict=True):
+        (folder / name).write_bytes(data)
+    command = [cpu.compiler, "-O1", "-static", f"-I{_HEADERS}", "-o", "program", str(_CALLER), *names, "-lm"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600)
+    assert done.returncode == 0, done.stderr
+    return folder / "program"
+
+
+def emulated(program: Path, cpu: Cpu, given: Any, like: Any) -> Any:
+    """Run the program on an array. The result has the type of `like`."""
+    code = {"i": 0, "u": 1, "f": 2}.get(given.dtype.kind, 4)
+    head = numpy.array([code, given.itemsize * 8, given.ndim, *given.shape], "int64")
+    (program.parent / "given").write_bytes(head.tobytes() + given.tobytes())
+    command = [cpu.emulator, "-cpu", cpu.emulated, "./program", "result", "given"]
+    done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=600)
+    if done.stderr.startswith(f"{cpu.emulator}: ") and "Assertion" in done.stderr:
+        pytest.skip(f"the emulator itself fails (qemu 7.2 on some vectors of RISC-V): {done.stderr.strip()}")
+    assert done.returncode == 0, done.stderr
+    written = (program.parent / "result").read_bytes()
+    _, bits, rank = numpy.frombuffer(written, "int64", 3)
+    assert bits == like.itemsize * 8
+    shape = numpy.frombuffer(written, "int64", rank, 24)
+    return numpy.frombuffer(written, like.dtype, offset=24 + 8 * int(rank)).reshape(shape)
