@@ -302,7 +302,7 @@ class Cluster:
             return
         now = time.monotonic()
         self._alone_since = self._alone_since or now
-        is_asking = any(each.is_unknown for each in self._workers.values())
+        is_asking = any(not each.is_known for each in self._workers.values())
         if now - self._alone_since < (PATIENCE if is_asking or not self._workers else _LOOK):
             return
         self._alone_since = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -102,8 +103,6 @@ def _prepared(prepare: Function, argument: Any) -> None:
 
 
 def _until(queue: Iterator[tuple[Any, ...]], end: float | None) -> Iterator[tuple[Any, ...]]:
-    import time
-
     for each in queue:
         if end is not None and time.monotonic() >= end:
             return

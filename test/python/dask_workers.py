@@ -53,6 +53,13 @@ class DaskCluster:
         threading.Thread(target=worker.stderr.read, daemon=True).start()
         return worker
 
+    def wait_for(self, count: int) -> None:
+        """Wait until the scheduler knows a number of workers."""
+        from distributed import Client
+
+        with Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(count, timeout=240)
+
     def close(self) -> None:
         for process in reversed(self._processes):
             process.kill()

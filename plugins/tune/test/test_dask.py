@@ -42,6 +42,7 @@ def product() -> rx.Module:
 
 def test_a_killed_worker_and_a_late_one(cluster: DaskCluster, tmp_path: Path) -> None:
     workers = [cluster.add_worker(), cluster.add_worker()]
+    cluster.wait_for(2)
 
     def change(progress: Progress) -> None:
         if progress.trial == 3 and len(workers) == 2:
@@ -61,6 +62,7 @@ def test_a_board_without_the_compiler_measures(cluster: DaskCluster, tmp_path: P
     cluster.add_worker("a53-1", tag="a53", startup=WITHOUT_COMPILER)
     cluster.add_worker("x86")
     cluster.add_worker("empty", startup=WITHOUT_PACKAGE)
+    cluster.wait_for(3)
     found = tune(product(), trials=4, folder=tmp_path / "tuned", scheduler=cluster.address, board="a53")
     (task,) = found.tasks
     assert task.search is not None and len(task.search.outcomes) == 4
@@ -73,6 +75,7 @@ def test_a_board_without_the_compiler_measures(cluster: DaskCluster, tmp_path: P
 
 def test_this_machine_compiles_for_a_board_without_other_workers(cluster: DaskCluster) -> None:
     cluster.add_worker("a53-1", tag="a53", startup=WITHOUT_COMPILER)
+    cluster.wait_for(1)
     runner = DaskRunner(cluster.address, "a53", limit=240)
     try:
         (task,) = tasks_of(product(), "llvm")
@@ -95,6 +98,7 @@ def planned_of(job: Job) -> tuple[str, ...]:
 
 def test_bad_boards_are_one_line(cluster: DaskCluster, tmp_path: Path) -> None:
     cluster.add_worker("x86")
+    cluster.wait_for(1)
     (tmp_path / "model.mlir").write_text(str(product()))
     for options, words in (
         ([f"--scheduler={cluster.address}", "--board=a53"], "has the name or tag 'a53'; there are x86"),

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from relax_mlir import relax
 def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
     made = DaskCluster(tmp_path_factory.mktemp("dask"))
     made.add_worker("a53-1", tag="a53", startup=WITHOUT_COMPILER)
+    made.wait_for(1)
     yield made
     made.close()
 
@@ -83,13 +83,13 @@ def test_a_worker_that_joins_late_gets_the_program(boards: Boards, path: Path, t
     own = DaskCluster(tmp_path)
     try:
         first = own.add_worker("one", tag="board")
+        own.wait_for(1)
         with rx.runtime.connect(own.address) as connected:
             program = connected["board"].load(path)
             x = numpy.ones((2, 16), "float32")
             expected = program["main"](x, x)[0].tobytes()
             own.add_worker("two", tag="board")
-            while len(connected) < 3:
-                time.sleep(0.1)
+            own.wait_for(2)
             first.kill()
             assert program["main"](x, x)[0].tobytes() == expected
     finally:

@@ -32,22 +32,15 @@ def dask(tmp_path: Path) -> Iterator[DaskCluster]:
     made.close()
 
 
-def wait_for(cluster: Cluster, count: int, board: str = "") -> None:
-    end = time.monotonic() + 240
-    while cluster.width(board) < count:
-        assert time.monotonic() < end, "the workers did not start"
-        time.sleep(0.1)
-
-
 def test_workers_that_do_not_fit_get_one_sentence_each(dask: DaskCluster) -> None:
     dask.add_worker("empty", startup=WITHOUT_PACKAGE)
     dask.add_worker("old", startup=OTHER_VERSION)
     dask.add_worker("a53-1", tag="a53", startup=WITHOUT_COMPILER)
     dask.add_worker("x86")
+    dask.wait_for(4)
     told: list[str] = []
     cluster = Cluster(dask.address, told=told.append)
     try:
-        wait_for(cluster, 4)
         roots = dict(cluster.outcomes(Call(math.sqrt, (float(each),)) for each in range(6)))
         assert [each.value for each in roots.values()] and {each.ended for each in roots.values()} == {""}
         assert sorted(call.arguments[0] for call in roots) == [0, 1, 2, 3, 4, 5]
@@ -69,6 +62,7 @@ def test_workers_that_do_not_fit_get_one_sentence_each(dask: DaskCluster) -> Non
 
 def test_a_crash_a_limit_and_no_memory_are_answers(dask: DaskCluster) -> None:
     dask.add_worker("x86")
+    dask.wait_for(1)
     cluster = Cluster(dask.address)
     try:
         calls = [
@@ -93,9 +87,9 @@ def test_a_crash_a_limit_and_no_memory_are_answers(dask: DaskCluster) -> None:
 def test_a_stopped_worker_and_a_killed_one_lose_no_call(dask: DaskCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_GRACE", 1.0)
     stopped, killed = dask.add_worker("stopped"), dask.add_worker("killed")
+    dask.wait_for(2)
     cluster = Cluster(dask.address)
     try:
-        wait_for(cluster, 2)
         arguments = []
         for call, answer in cluster.outcomes(Call(divmod, (each, 5), limit=10.0) for each in range(40)):
             assert answer.get() == divmod(*call.arguments)

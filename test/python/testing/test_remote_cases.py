@@ -25,6 +25,7 @@ def dask(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
     made = DaskCluster(tmp_path_factory.mktemp("dask"))
     made.add_worker("one")
     made.add_worker("two")
+    made.wait_for(2)
     yield made
     made.close()
 
@@ -78,6 +79,7 @@ def test_a_cluster_without_a_usable_worker_is_one_error(tmp_path: Path) -> None:
     made = DaskCluster(tmp_path)
     try:
         made.add_worker("empty", startup=WITHOUT_PACKAGE)
+        made.wait_for(1)
         command = [sys.executable, "-m", "relax_mlir.tools.relax_check", "c", "--only=relax.nn.relu f32*", "-q"]
         done = subprocess.run([*command, f"--scheduler={made.address}"], capture_output=True, text=True, timeout=300)
     finally:
