@@ -207,7 +207,7 @@ class Cluster:
         for address in [each for each in self._workers if each not in listed]:
             self._lose(self._workers.pop(address), "was lost")
         for worker in self._workers.values():
-            if worker.is_unknown and now - worker.asked > _GRACE:
+            if worker.is_unknown and now - worker.asked > PATIENCE / 2:
                 worker.problem = "is busy or does not answer"
                 self._tell_of(worker)
             late = [each for each in worker.tasks if now - each.begun > each.call.limit + _GRACE]
