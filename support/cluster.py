@@ -118,6 +118,8 @@ class Cluster:
         self._alone_since: float | None = None
         self._here: ThreadPoolExecutor | None = None
         self._calling = threading.Lock()
+        #: True after the loss of a worker, which may come back.
+        self._has_lost = False
         self._look()
 
     def submit(self, call: Call) -> None:
@@ -252,6 +254,7 @@ class Cluster:
 
     def _lose(self, worker: _Worker, how: str) -> None:
         """Give the calls of a worker to others."""
+        self._has_lost = True
         tasks, worker.tasks = worker.tasks, []
         for task in tasks:
             task.lost_by.append(f"'{worker.name}' {how}")
@@ -303,7 +306,7 @@ class Cluster:
         now = time.monotonic()
         self._alone_since = self._alone_since or now
         is_asking = any(not each.is_known for each in self._workers.values())
-        if now - self._alone_since < (PATIENCE if is_asking or not self._workers else _LOOK):
+        if now - self._alone_since < (PATIENCE if is_asking or self._has_lost or not self._workers else _LOOK):
             return
         self._alone_since = None
         self._waiting.clear()
