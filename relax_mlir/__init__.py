@@ -161,15 +161,20 @@ _NAMESPACES = {
     "tuning": {
         "bindings.rewriting": "Decline",
         "compilation.schedules": "from_rules planned until_rules",
+        "compilation.decided": "decided_schedule",
         "compilation.kernel_module": "module_of_kernel",
         "dialects.tir.prim_func": "prim_funcs_in",
         "emit.structured": "StructuredOp analyze structured_ops",
+        "passes.loops.decisions": "CategoricalDecision Decision Taken TileDecision",
         "passes.schedule.constant_arguments": "callers_in",
+        "passes.schedule.decided": "DecidedSchedule",
         "passes.schedule.fitting": "check_plan",
         "passes.schedule.plan": "Parallel Plan parse_plan",
         "passes.schedule.tuned_plans": "MachineFacts Times TunedFolder TunedKernel kernel_key plans_of read_tuned "
         "use_plans",
+        "passes.schedule.tuned_steps": "use_steps",
         "runtime.cpu": "cpu_name",
+        "support.plugins": "load_plugin named_plugins",
         "targets.core.registry": "parse_target",
         "tools.common.models": "read_model",
     },
@@ -208,6 +213,7 @@ _NAMESPACES = {
     },
     "primitives": {
         "passes.loops.handles": "BlockRV IndexMap LoopRV",
+        "passes.loops.decisions": "check_factors divisors draw_factors static_steps",
         "passes.loops.primitives": "Edit Refused",
         "passes.loops.tree_buffers": "Buffer",
         "passes.loops.tree": "AROUND Access Block Iter Loop Node Place REDUCE Region SERIAL SPATIAL Tree "

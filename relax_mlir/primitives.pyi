@@ -8,6 +8,10 @@ from .passes.loops.body_scalars import IterIndex as IterIndex
 from .passes.loops.body_scalars import Load as Load
 from .passes.loops.boxes import Limits as Limits
 from .passes.loops.boxes import box_of as box_of
+from .passes.loops.decisions import check_factors as check_factors
+from .passes.loops.decisions import divisors as divisors
+from .passes.loops.decisions import draw_factors as draw_factors
+from .passes.loops.decisions import static_steps as static_steps
 from .passes.loops.handles import BlockRV as BlockRV
 from .passes.loops.handles import IndexMap as IndexMap
 from .passes.loops.handles import LoopRV as LoopRV
