@@ -3,20 +3,16 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from random import Random
 
 import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import TunedFolder, decided_schedule
-from relax_mlir_tune import tune
-from relax_mlir_tune.decisions import DecisionSpace, decisions_of, point_of, schedule_of
-from relax_mlir_tune.measuring import Job, measure
+from relax_mlir.tuning import decided_schedule
+from relax_mlir_tune.decisions import DecisionSpace, point_of, schedule_of
+from relax_mlir_tune.measuring import Job
 from relax_mlir_tune.space import machine_of
 from relax_mlir_tune.tasks import Task, tasks_of
 
