@@ -54,6 +54,9 @@ class Chooser:
                 break
             tried.append(rule)
             declined.append({"schedule": rule.label, "reason": outcome.reason})
+            searched = DECIDED.get()
+            if searched is not None and searched.name == rule.function.__name__:
+                searched.reason = outcome.reason
         made = (taken.function.__name__, taken.place) if taken is not None else ("", "")
         fact = ScheduleFact(symbol_name(function), *made, declined, operator=text_in(function, OPERATOR))
         if explains:

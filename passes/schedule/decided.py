@@ -52,7 +52,7 @@ def decided_steps(function: Operation, context: ScheduleContext, searched: Decid
         lines = _lines_of_steps(function, context, searched)
     if lines is None:
         if searched.wanted is not None:
-            raise RelaxError(f"the rule '{searched.name}' gives no schedule with these decisions")
+            raise RelaxError(f"the rule '{searched.name}' gives no schedule with these decisions{_why(searched)}")
         return None
     made = DecidedSchedule(searched.running, tuple(lines), tuple(searched.decider.made if searched.decider else ()))
     if searched.wanted is not None:
@@ -78,11 +78,16 @@ def _lines_of_steps(function: Operation, context: ScheduleContext, searched: Dec
     return None
 
 
+def _why(searched: DecidedRule) -> str:
+    return f": {searched.reason}" if searched.reason else ""
+
+
 def _check(made: DecidedSchedule, searched: DecidedRule) -> None:
     """Raise RelaxError for a schedule of another rule, and for one with other decisions."""
     assert searched.wanted is not None
     if made.rule != searched.name:
-        raise RelaxError(f"the rule '{searched.name}' declines these decisions; the next rule is '{made.rule}'")
+        problem = f"the rule '{searched.name}' gives no schedule with these decisions{_why(searched)}"
+        raise RelaxError(f"{problem}; the next rule is '{made.rule}'")
     if made.taken != searched.wanted:
         counts = f"{len(made.decisions)} decisions, expected {len(searched.wanted)}"
         raise RelaxError(f"the rule '{made.rule}' asks for {counts}: it depends on its other decisions")

@@ -75,6 +75,8 @@ class DecidedRule:
     #: Name of the rule that runs, and the decisions of its last schedule.
     running: str = ""
     decider: Decider | None = None
+    #: Why the rule of the search declines.
+    reason: str = ""
 
     def start(self, name: str) -> None:
         """Note that a rule begins."""

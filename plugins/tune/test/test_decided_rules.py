@@ -41,9 +41,9 @@ def rows(function: Any, context: Any) -> Any:
 
 
 def task_of(target: str, rows: int = 16) -> Task:
-    with rx.Module() as module:
-        with module.function("main", {"x": rx.tensor((rows, 24)), "w": rx.tensor((24, 40))}) as f:
-            f.returns(relax.nn.relu(relax.matmul(*f)))
+    inputs = {"x": rx.tensor((rows, 24)), "w": rx.tensor((24, 40))}
+    with rx.Module() as module, module.function("main", inputs) as f:
+        f.returns(relax.nn.relu(relax.matmul(*f)))
     (found,) = tasks_of(module, target)
     return found
 

@@ -222,4 +222,4 @@ def test_damaged_points_lose_one_trial(task: Task) -> None:
     for point in (("decisions",), ("decisions", RULE, "{"), ("decisions", RULE, '"a"')):
         assert "has no decisions of a rule" in measure(job_of(task), point, 1).problem
     unknown = measure(job_of(task), point_of("no_rule", DEFAULT), 1)
-    assert "the rule 'no_rule' declines these decisions; the next rule is 'rows_of_a_product'" in unknown.problem
+    assert "'no_rule' gives no schedule with these decisions; the next rule is 'rows_of_a_product'" in unknown.problem
