@@ -331,6 +331,8 @@ class Schedule(AutoTensorize):
         """Return an independent schedule of a copy of the module with the same steps."""
         made = Schedule(self.mod, seed=seed)
         made._working, made._drawn = self._working, self._drawn
+        if self._decider is not None:
+            made.decide_by(self._decider)
         return made
 
     def read_of(self, function: str) -> tuple[Read, Tree]:

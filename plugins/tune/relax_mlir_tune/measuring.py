@@ -102,15 +102,25 @@ def measure(job: Job, plans: Plans, turns: int) -> Outcome:
         prepared = prepare(job)
         program = _compiled(prepared.module, plans, job)
         found = _bytes(program.copying()["main"](*prepared.arguments))
-    except (rx.RelaxError, Decline) as error:
-        reason = error.reason if isinstance(error, Decline) else error.message
-        return Outcome(plans, problem=reason.splitlines()[0], seconds=time.perf_counter() - start)
-    if found != prepared.expected:
-        problem = "the results differ from those of the default plans"
-        return Outcome(plans, problem=problem, is_wrong=True, seconds=time.perf_counter() - start)
-    calls = [prepared.default, program.ready("main", *prepared.arguments)]
-    times = time_in_turns(calls, (), turns, clock_of(job.target))
+        if found != prepared.expected:
+            problem = "the results differ from those of the default plans"
+            return Outcome(plans, problem=problem, is_wrong=True, seconds=time.perf_counter() - start)
+        calls = [prepared.default, program.ready("main", *prepared.arguments)]
+        times = time_in_turns(calls, (), turns, clock_of(job.target))
+    except Exception as error:  # backends and runtimes of other packages may raise anything
+        return Outcome(plans, problem=_reason_of(error), seconds=time.perf_counter() - start)
     return Outcome(plans, tuple((default, tuned) for default, tuned in times), seconds=time.perf_counter() - start)
+
+
+def _reason_of(error: Exception) -> str:
+    """Return an error as one sentence."""
+    if isinstance(error, Decline):
+        reason = error.reason
+    elif isinstance(error, rx.RelaxError):
+        reason = error.message
+    else:
+        reason = f"{type(error).__name__}: {error}"
+    return reason.partition("\n")[0]
 
 
 def _compiled(module: rx.Module, plans: Plans | None, job: Job) -> rx.Executable:

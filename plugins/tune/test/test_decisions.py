@@ -8,6 +8,7 @@ import math
 import re
 import subprocess
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from random import Random
 
@@ -19,8 +20,9 @@ from relax_mlir.tuning import TileDecision, TunedFolder, TunedKernel, decided_sc
 from relax_mlir_tune import Tuning, tune
 from relax_mlir_tune.decisions import DecisionSpace, decisions_of, point_of, schedule_of
 from relax_mlir_tune.files import measured_again, merged
-from relax_mlir_tune.measuring import Job, clock_of, measure
-from relax_mlir_tune.space import machine_of
+from relax_mlir_tune.measuring import Job, Outcome, clock_of, measure
+from relax_mlir_tune.runners import LocalRunner
+from relax_mlir_tune.space import Plans, machine_of
 from relax_mlir_tune.tasks import Task, tasks_of
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "npu"
@@ -111,9 +113,30 @@ def test_the_clock_is_the_machines(task: Task, space: DecisionSpace) -> None:
     assert outcome.turns[0][0] == pytest.approx(npu.runtime.last[0].cycles.total * 1e-9)
 
 
+class OwnProcess:
+    """Measures in this process: the simulator's clock needs no process of its own."""
+
+    def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+        return (measure(job, each, turns) for each in plans)
+
+    def close(self) -> None:
+        """Leave the process as it is."""
+
+
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuning:
-    return tune(product(), "npu", trials=12, folder=tmp_path_factory.mktemp("tuned"), plugins=[PLUGIN])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("relax_mlir_tune.tune.LocalRunner", OwnProcess)
+        return tune(product(), "npu", trials=12, folder=tmp_path_factory.mktemp("tuned"), plugins=[PLUGIN])
+
+
+def test_a_measuring_process_loads_the_target(task: Task, space: DecisionSpace) -> None:
+    runner = LocalRunner(limit=600)
+    try:
+        (outcome,) = runner.measured(Job(task.key, task.module.bytecode(), "npu", 1, (), (PLUGIN,)), [space.default], 1)
+        assert not outcome.problem and len(outcome.turns) == 1
+    finally:
+        runner.close()
 
 
 def test_a_search_finds_faster_decisions(tuned: Tuning, task: Task) -> None:
@@ -149,7 +172,8 @@ def test_a_fresh_process_uses_the_steps(tuned: Tuning) -> None:
     assert result == expected and int(faster) < 0.95 * int(default)
 
 
-def test_replay_keeps_a_faster_kernel(tuned: Tuning) -> None:
+def test_replay_keeps_a_faster_kernel(tuned: Tuning, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("relax_mlir_tune.files.LocalRunner", OwnProcess)
     assert "kept" in measured_again(tuned.folder, product(), "npu", {}, {}, "f32", 1)
 
 
