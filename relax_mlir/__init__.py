@@ -213,7 +213,6 @@ _NAMESPACES = {
     },
     "primitives": {
         "passes.loops.handles": "BlockRV IndexMap LoopRV",
-        "passes.loops.decisions": "check_factors divisors draw_factors static_steps",
         "passes.loops.primitives": "Edit Refused",
         "passes.loops.tree_buffers": "Buffer",
         "passes.loops.tree": "AROUND Access Block Iter Loop Node Place REDUCE Region SERIAL SPATIAL Tree "
@@ -233,6 +232,7 @@ _NAMESPACES = {
         "passes.primitives.code_motion": "check_passes wrap_in_new_loops order_of plain_iter",
         "passes.primitives.compute_at": "compute_at",
         "passes.primitives.compute_inline": "check_inlinable check_once merge_reads",
+        "passes.primitives.factors": "check_factors divisors draw_factors static_steps",
         "passes.primitives.decompose_reduction": "make_init_block loops_at",
         "passes.primitives.reducers": "check_neutral reducer_of",
         "passes.primitives.reindex": "stage_by_map",

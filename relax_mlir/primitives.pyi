@@ -8,10 +8,6 @@ from .passes.loops.body_scalars import IterIndex as IterIndex
 from .passes.loops.body_scalars import Load as Load
 from .passes.loops.boxes import Limits as Limits
 from .passes.loops.boxes import box_of as box_of
-from .passes.loops.decisions import check_factors as check_factors
-from .passes.loops.decisions import divisors as divisors
-from .passes.loops.decisions import draw_factors as draw_factors
-from .passes.loops.decisions import static_steps as static_steps
 from .passes.loops.handles import BlockRV as BlockRV
 from .passes.loops.handles import IndexMap as IndexMap
 from .passes.loops.handles import LoopRV as LoopRV
@@ -71,6 +67,10 @@ from .passes.primitives.compute_inline import check_once as check_once
 from .passes.primitives.compute_inline import merge_reads as merge_reads
 from .passes.primitives.decompose_reduction import loops_at as loops_at
 from .passes.primitives.decompose_reduction import make_init_block as make_init_block
+from .passes.primitives.factors import check_factors as check_factors
+from .passes.primitives.factors import divisors as divisors
+from .passes.primitives.factors import draw_factors as draw_factors
+from .passes.primitives.factors import static_steps as static_steps
 from .passes.primitives.reducers import check_neutral as check_neutral
 from .passes.primitives.reducers import reducer_of as reducer_of
 from .passes.primitives.reindex import stage_by_map as stage_by_map

@@ -10,13 +10,10 @@ A search runs the rule again with other decisions (`passes/schedule/decided.py`)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
-from typing import NamedTuple, overload
-
-from .handles import LoopRV
-from .primitives import Edit
+from typing import NamedTuple, NoReturn, overload
 
 #: Index of a value, or factors: the `decision=` of a step's text.
 Taken = int | tuple[int, ...]
@@ -68,60 +65,24 @@ class Decider:
     made: list[Decision] = field(default_factory=list)
 
     @overload
-    def take(self, edit: Edit, decision: CategoricalDecision) -> int: ...
+    def take(self, decision: CategoricalDecision, refuse: Callable[[str], NoReturn]) -> int: ...
 
     @overload
-    def take(self, edit: Edit, decision: TileDecision) -> tuple[int, ...]: ...
+    def take(self, decision: TileDecision, refuse: Callable[[str], NoReturn]) -> tuple[int, ...]: ...
 
-    def take(self, edit: Edit, decision: Decision) -> Taken:
+    def take(self, decision: Decision, refuse: Callable[[str], NoReturn]) -> Taken:
         """Return the next decision, and record it. Refuse a missing decision, and one that is out of range."""
         taken: Taken = decision.default
         if self.wanted is not None:
             if len(self.made) >= len(self.wanted):
-                edit.refuse(f"the rule asks for more decisions than the {len(self.wanted)} of the search")
+                refuse(f"the rule asks for more decisions than the {len(self.wanted)} of the search")
             taken = self.wanted[len(self.made)]
             problem = decision.refusal(taken)
             if problem:
-                edit.refuse(problem)
+                refuse(problem)
         self.made.append(decision._replace(taken=taken))  # type: ignore[arg-type]  # refusal has checked the type
         return taken
 
 
 def _shown(taken: Taken) -> object:
     return list(taken) if isinstance(taken, tuple) else taken
-
-
-# ---- factors of loops ----
-
-
-def static_steps(edit: Edit, loop: LoopRV, count: int) -> int:
-    """Return the number of steps of a loop that is split into factors. Refuses a dynamic number, and no factors."""
-    found = edit.loop(loop)
-    if not isinstance(found.extent, int):
-        edit.refuse(f"'{found.name}' has {found.extent} steps, which is known at run time only")
-    if count < 1:
-        edit.refuse(f"expected at least one factor, got n = {count}")
-    return found.extent
-
-
-def divisors(number: int) -> list[int]:
-    """Return the divisors of a number, sorted."""
-    small = [each for each in range(1, int(number**0.5) + 1) if number % each == 0]
-    return sorted({*small, *(number // each for each in small)})
-
-
-def draw_factors(edit: Edit, extent: int, count: int, largest: int) -> list[int]:
-    """Draw factors from the innermost on, each a divisor of the remaining extent."""
-    factors: list[int] = []
-    for place in range(count - 1):
-        fitting = [each for each in divisors(extent) if place or each <= largest]
-        factors.insert(0, edit.random.choice(fitting))
-        extent //= factors[0]
-    return [extent, *factors]
-
-
-def check_factors(edit: Edit, decision: Sequence[int], count: int, extent: int) -> None:
-    """Refuse factors that are not `count` numbers with the product `extent`."""
-    problem = TileDecision(extent, count, extent, (), ()).refusal(tuple(decision))
-    if problem:
-        edit.refuse(problem)

@@ -31,7 +31,7 @@ def sample_categorical(
         _check(edit, candidates, probs)
     asked = CategoricalDecision(tuple(candidates), 0 if default is None else list(candidates).index(default), 0)
     if decision is None and edit.decider is not None:
-        decision = edit.decider.take(edit, asked)
+        decision = edit.decider.take(asked, edit.refuse)
     elif decision is None and default is not None:
         decision = asked.default
     elif decision is None:

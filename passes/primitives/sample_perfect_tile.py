@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from ..loops.decisions import TileDecision, divisors, draw_factors, static_steps
+from ..loops.decisions import TileDecision
 from ..loops.handles import LoopRV
 from ..loops.primitives import Edit, register_primitive
+from .factors import divisors, draw_factors, static_steps
 
 
 @register_primitive
@@ -32,7 +33,7 @@ def sample_perfect_tile(
     if problem:
         edit.refuse(problem.replace("the decision", "the default"))
     if decision is None and edit.decider is not None:
-        decision = edit.decider.take(edit, asked)
+        decision = edit.decider.take(asked, edit.refuse)
     elif decision is None:
         decision = draw_factors(edit, extent, n, max_innermost_factor) if default is None else standard
     problem = asked.refusal(tuple(decision))
