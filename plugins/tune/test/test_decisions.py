@@ -126,7 +126,7 @@ class OwnProcess:
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuning:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("relax_mlir_tune.tune.LocalRunner", OwnProcess)
+        patched.setattr(sys.modules["relax_mlir_tune.tune"], "LocalRunner", OwnProcess)
         return tune(product(), "npu", trials=12, folder=tmp_path_factory.mktemp("tuned"), plugins=[PLUGIN])
 
 
