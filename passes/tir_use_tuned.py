@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plans of tuned kernels from a folder."""
+"""Plans and schedules of tuned kernels from a folder."""
 
 from __future__ import annotations
 
@@ -20,14 +20,17 @@ from .core.registry import register_pass
 @register_pass
 @dataclass(frozen=True)
 class UseTuned(MachinePass):
-    """Set the plans of tuned kernels, which override the target's rules. A file that does not fit is left out."""
+    """Set the plans or schedules of tuned kernels, which override the target's rules.
+
+    A file that does not fit is left out.
+    """
 
     #: Folder with a file for each kernel (relax-tune).
     folder: str = ""
 
     name: ClassVar[str] = "tir-use-tuned"
     anchor: ClassVar[str] = "builtin.module"
-    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "linalg", "tensor")
+    dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "bufferization", "linalg", "memref", "scf", "tensor")
 
     def run(self, op: Operation) -> None:
         from .schedule.tuned_plans import TunedFolder, kernel_key, use_plans
@@ -37,9 +40,13 @@ class UseTuned(MachinePass):
             if SCHEDULE in function.attributes:
                 continue
             try:
-                kernel = tuned.find(kernel_key(function), self.machine)
-                if kernel is not None:
+                kernel = tuned.find(kernel_key(function), self.machine, self.chosen.name)
+                if kernel is not None and kernel.steps:
+                    from .schedule.tuned_steps import use_tuned_steps  # rarely needed, and it imports all primitives
+
+                    use_tuned_steps(function, kernel, self.chosen)
+                elif kernel is not None:
                     use_plans(function, kernel.plans, self.machine)
             except (RelaxError, Decline) as error:
                 reason = error.reason if isinstance(error, Decline) else error.message
-                warn(f"@{symbol_name(function)}: its tuned plans are left out: {reason}", function.location)
+                warn(f"@{symbol_name(function)}: its tuned file is left out: {reason}", function.location)

@@ -2,6 +2,7 @@
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
 
 from .bindings.rewriting import Decline as Decline
+from .compilation.decided import decided_schedule as decided_schedule
 from .compilation.kernel_module import module_of_kernel as module_of_kernel
 from .compilation.schedules import from_rules as from_rules
 from .compilation.schedules import planned as planned
@@ -10,7 +11,12 @@ from .dialects.tir.prim_func import prim_funcs_in as prim_funcs_in
 from .emit.structured import StructuredOp as StructuredOp
 from .emit.structured import analyze as analyze
 from .emit.structured import structured_ops as structured_ops
+from .passes.loops.decisions import CategoricalDecision as CategoricalDecision
+from .passes.loops.decisions import Decision as Decision
+from .passes.loops.decisions import Taken as Taken
+from .passes.loops.decisions import TileDecision as TileDecision
 from .passes.schedule.constant_arguments import callers_in as callers_in
+from .passes.schedule.decided import DecidedSchedule as DecidedSchedule
 from .passes.schedule.fitting import check_plan as check_plan
 from .passes.schedule.plan import Parallel as Parallel
 from .passes.schedule.plan import Plan as Plan
@@ -23,6 +29,9 @@ from .passes.schedule.tuned_plans import kernel_key as kernel_key
 from .passes.schedule.tuned_plans import plans_of as plans_of
 from .passes.schedule.tuned_plans import read_tuned as read_tuned
 from .passes.schedule.tuned_plans import use_plans as use_plans
+from .passes.schedule.tuned_steps import use_steps as use_steps
 from .runtime.cpu import cpu_name as cpu_name
+from .support.plugins import load_plugin as load_plugin
+from .support.plugins import named_plugins as named_plugins
 from .targets.core.registry import parse_target as parse_target
 from .tools.common.models import read_model as read_model

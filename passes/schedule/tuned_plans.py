@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tuned kernels: a JSON file for each kernel and machine, with the plans that measurements chose.
+"""Tuned kernels: a JSON file for each kernel and machine, with the plans or the steps that measurements chose.
 
     tuned/fused_matmul_relu-1f0c93be52a4d871-x86_64-512-2048K.json
 
@@ -15,7 +15,7 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import print_asm
@@ -29,6 +29,9 @@ from ...targets.core.machine import Machine
 from .epilogue import with_epilogue
 from .fitting import check_plan
 from .plan import EpilogueOf, Plan, parse_plan, plan_of, set_plan
+
+if TYPE_CHECKING:
+    from ..loops.decisions import Taken
 
 VERSION = 1
 _SUFFIX = ".json"
@@ -46,16 +49,18 @@ class MachineFacts(NamedTuple):
     #: Intrinsics of dot products.
     dots: tuple[str, ...]
     caches: tuple[int, ...]
+    #: Bytes of memory that the threads of a GPU's block share.
+    shared_bytes: int = 0
 
     @classmethod
     def of(cls, machine: Machine) -> MachineFacts:
         dots = tuple(sorted(each.intrinsic for each in machine.dots))
         sizes = machine.architecture, machine.vector_bytes, machine.registers
-        return cls(*sizes, machine.has_fused_multiply_add, dots, tuple(machine.caches))
+        return cls(*sizes, machine.has_fused_multiply_add, dots, tuple(machine.caches), machine.shared_bytes)
 
     @property
     def label(self) -> str:
-        own = (*self.caches, 0)[:2][-1]
+        own = self.shared_bytes or (*self.caches, 0)[:2][-1]
         return f"{self.architecture}-{self.vector_bytes * 8}-{own >> 10}K"
 
     def fits(self, other: MachineFacts) -> bool:
@@ -78,7 +83,7 @@ class Times(NamedTuple):
 
 @dataclass(frozen=True)
 class TunedKernel:
-    """Plans of a kernel's operations for a machine, with their times."""
+    """Plans of a kernel's operations for a machine, or steps for a target, with their times."""
 
     #: Name of the kernel in the program that was tuned.
     kernel: str
@@ -95,12 +100,21 @@ class TunedKernel:
     trials: int = 0
     #: Name of the CPU, for readers.
     cpu: str = ""
+    #: Lines of a schedule, in place of plans, and the target that they are for.
+    steps: tuple[str, ...] = ()
+    target: str = ""
+    #: Rule that gives the steps, and its decisions.
+    rule: str = ""
+    decisions: tuple[Taken, ...] = ()
     #: File that the kernel was read from.
     path: str = field(default="", compare=False)
 
     @property
     def file_name(self) -> str:
-        return f"{self.kernel}-{self.key}-{self.machine.label}{_SUFFIX}"
+        label = self.machine.label
+        if self.steps:  # targets with equal machines run other steps
+            label = "-".join([self.target.replace("-", "_"), *label.rsplit("-", 2)[1:]])
+        return f"{self.kernel}-{self.key}-{label}{_SUFFIX}"
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write the file into a folder. Return its path."""
@@ -160,10 +174,14 @@ class TunedFolder:
     def __bool__(self) -> bool:
         return bool(self._names)
 
-    def find(self, key: str, machine: Machine) -> TunedKernel | None:
-        """Return the kernel that was tuned on the most similar machine. Raises RelaxError for a damaged file."""
+    def find(self, key: str, machine: Machine, target: str = "") -> TunedKernel | None:
+        """Return the kernel that was tuned on the most similar machine. Raises RelaxError for a damaged file.
+
+        Kernels with steps are for the target of this name only.
+        """
         facts = MachineFacts.of(machine)
-        found = [kernel for kernel in map(self._read, self._names.get(key, ())) if kernel.machine.fits(facts)]
+        read = map(self._read, self._names.get(key, ()))
+        found = [each for each in read if each.machine.fits(facts) and each.target in ("", target)]
         return min(found, key=lambda each: each.machine.distance(facts), default=None)
 
     def all(self) -> Iterator[TunedKernel]:
@@ -189,8 +207,10 @@ def read_tuned(path: Path) -> TunedKernel:
         unknown = set(content) - {each.name for each in fields(TunedKernel)}
         if unknown:
             raise TypeError(f"field '{min(unknown)}' is unknown")
-        for name in ("types", "plans", "default"):
-            content[name] = tuple(map(str, content[name]))
+        for name in ("types", "plans", "default", "steps"):
+            content[name] = tuple(map(str, content.get(name, ())))
+        taken = content.get("decisions", ())
+        content["decisions"] = tuple(tuple(map(int, each)) if isinstance(each, list) else int(each) for each in taken)
         content["times"] = Times(**{name: float(each) for name, each in content["times"].items()})
         facts = content["machine"]
         lists = {name: tuple(facts[name]) for name in ("dots", "caches")}

@@ -75,6 +75,13 @@ class Backend(ABC):
         Raises RelaxError if no code can be generated. Equal modules, targets and levels must give equal bytes.
         """
 
+    def clock(self, target: ChosenTarget) -> Callable[[], float] | None:
+        """Return the device's own clock for measurements: a function that returns seconds. None: this machine's clock.
+
+        A clock that counts cycles, as that of a simulated device, gives equal times for equal calls.
+        """
+        return None
+
     def recipe(self, target: ChosenTarget) -> object | None:
         """Return the rx.Recipe by which rx.quantize quantizes models for the target, or None."""
         return None

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import relax_mlir as rx
-from relax_mlir.tuning import TunedFolder, TunedKernel
+from relax_mlir.tuning import TunedFolder, TunedKernel, named_plugins, parse_target
 
+from .decisions import point_of
 from .measuring import Job
 from .runners import LocalRunner
 from .search import FINAL_TURNS, is_faster
@@ -48,11 +49,12 @@ def measured_again(
     rows, runner = [("kernel", "ratio", "")], LocalRunner()
     try:
         for task in tasks_of(module, target, bind, precision):
-            kernel = tuned.find(task.key, machine)
+            kernel = tuned.find(task.key, machine, parse_target(target).name)
             if kernel is None:
                 continue
-            job = Job(task.key, task.module.bytecode(), target, threads, tuple(sizes.items()))
-            (outcome,) = runner.measured(job, [kernel.plans], FINAL_TURNS)
+            job = Job(task.key, task.module.bytecode(), target, threads, tuple(sizes.items()), named_plugins())
+            point = point_of(kernel.rule, kernel.decisions) if kernel.steps else kernel.plans
+            (outcome,) = runner.measured(job, [point], FINAL_TURNS)
             is_kept = is_faster(outcome)
             if not is_kept:
                 Path(kernel.path).unlink()

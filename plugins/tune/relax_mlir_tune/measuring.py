@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import relax_mlir as rx
 from relax_mlir.facts import is_float, storage_dtype
 from relax_mlir.runtime import to_numpy
-from relax_mlir.tuning import Decline, from_rules, prim_funcs_in, use_plans
+from relax_mlir.tuning import Decline, from_rules, load_plugin, parse_target, prim_funcs_in, use_plans
 
+from .decisions import has_decisions, schedule_kernel
 from .space import Plans, machine_of
 from .tasks import inputs_of
 
@@ -27,6 +28,11 @@ if TYPE_CHECKING:
 
 #: Seconds that the calls of one side of a turn take, and fewest calls.
 _TURN, _FEWEST = 0.004, 3
+#: Turns by a device's own clock, which other processes do not disturb: as many as a winner's confidence needs.
+_DEVICE_TURNS = 7
+
+#: Function that returns seconds.
+Clock = Callable[[], float]
 
 
 @dataclass(frozen=True)
@@ -40,6 +46,8 @@ class Job:
     threads: int
     #: Sizes of symbols of the arguments.
     sizes: tuple[tuple[str, int], ...] = ()
+    #: Modules or files that register the target, loaded before anything else.
+    plugins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -67,7 +75,8 @@ class Prepared:
 
     module: rx.Module
     arguments: Sequence[ndarray]
-    default: Callable[..., object]
+    #: Call of the default's program with the arguments.
+    default: Callable[[], object]
     expected: list[bytes] = field(default_factory=list)
 
 
@@ -76,11 +85,14 @@ def prepare(job: Job) -> Prepared:
     """Compile the default, and draw arguments."""
     import numpy
 
+    for each in job.plugins:
+        load_plugin(each)
     module = rx.Module.parse(job.module)
     default = _compiled(module, None, job)
     draw, sizes = numpy.random.default_rng(0), dict(job.sizes)
     arguments = [_argument(info, sizes, draw) for info in inputs_of(module)]
-    return Prepared(module, arguments, default, _bytes(default(*arguments)))
+    expected = _bytes(default.copying()["main"](*arguments))
+    return Prepared(module, arguments, default.ready("main", *arguments), expected)
 
 
 def measure(job: Job, plans: Plans, turns: int) -> Outcome:
@@ -89,25 +101,38 @@ def measure(job: Job, plans: Plans, turns: int) -> Outcome:
     try:
         prepared = prepare(job)
         program = _compiled(prepared.module, plans, job)
-        found = _bytes(program(*prepared.arguments))
-    except (rx.RelaxError, Decline) as error:
-        reason = error.reason if isinstance(error, Decline) else error.message
-        return Outcome(plans, problem=reason.splitlines()[0], seconds=time.perf_counter() - start)
-    if found != prepared.expected:
-        problem = "the results differ from those of the default plans"
-        return Outcome(plans, problem=problem, is_wrong=True, seconds=time.perf_counter() - start)
-    times = time_in_turns([prepared.default, program], prepared.arguments, turns)
+        found = _bytes(program.copying()["main"](*prepared.arguments))
+        if found != prepared.expected:
+            problem = "the results differ from those of the default plans"
+            return Outcome(plans, problem=problem, is_wrong=True, seconds=time.perf_counter() - start)
+        calls = [prepared.default, program.ready("main", *prepared.arguments)]
+        times = time_in_turns(calls, (), turns, clock_of(job.target))
+    except Exception as error:  # backends and runtimes of other packages may raise anything
+        return Outcome(plans, problem=_reason_of(error), seconds=time.perf_counter() - start)
     return Outcome(plans, tuple((default, tuned) for default, tuned in times), seconds=time.perf_counter() - start)
 
 
-def _compiled(module: rx.Module, plans: Plans | None, job: Job) -> Callable[..., object]:
+def _reason_of(error: Exception) -> str:
+    """Return an error as one sentence."""
+    if isinstance(error, Decline):
+        reason = error.reason
+    elif isinstance(error, rx.RelaxError):
+        reason = error.message
+    else:
+        reason = f"{type(error).__name__}: {error}"
+    return reason.partition("\n")[0]
+
+
+def _compiled(module: rx.Module, plans: Plans | None, job: Job) -> rx.Executable:
     copied = module.copy()
-    if plans is not None:
+    if plans is not None and has_decisions(plans):
+        schedule_kernel(copied, job.target, plans)
+    elif plans is not None:
         (function,) = prim_funcs_in(copied.operation)
         use_plans(function, plans, machine_of(job.target))
     made = rx.compile(copied, job.target, pipeline=from_rules(rx.stages(job.target)), cache=False, jobs=1)
     made.threads = job.threads
-    return made["main"]
+    return made
 
 
 def _argument(info: rx.TensorInfo, sizes: Mapping[str, int], draw: Generator) -> ndarray:
@@ -118,9 +143,14 @@ def _argument(info: rx.TensorInfo, sizes: Mapping[str, int], draw: Generator) ->
 
 
 def time_in_turns(
-    programs: Sequence[Callable[..., object]], arguments: Sequence[ndarray], turns: int
+    programs: Sequence[Callable[..., object]], arguments: Sequence[ndarray], turns: int, clock: Clock | None = None
 ) -> list[tuple[float, ...]]:
-    """Return the seconds of a call of each program, for each turn. A turn takes the fastest of several calls."""
+    """Return the seconds of a call of each program, for each turn.
+
+    A turn takes the fastest of several calls, or one call by a device's own clock.
+    """
+    if clock is not None:
+        return [tuple(_seconds(each, arguments, clock) for each in programs) for _ in range(min(turns, _DEVICE_TURNS))]
     for program in programs:
         program(*arguments)
     once = min(_seconds(program, arguments) for program in programs)
@@ -128,10 +158,16 @@ def time_in_turns(
     return [tuple(min(_seconds(each, arguments) for _ in range(count)) for each in programs) for _ in range(turns)]
 
 
-def _seconds(program: Callable[..., object], arguments: Sequence[ndarray]) -> float:
-    start = time.perf_counter()
+def clock_of(target: str) -> Clock | None:
+    """Return the clock of a target's device, or None for this machine's."""
+    chosen = parse_target(target)
+    return rx.find_backend(chosen.name).clock(chosen)
+
+
+def _seconds(program: Callable[..., object], arguments: Sequence[ndarray], clock: Clock = time.perf_counter) -> float:
+    start = clock()
     program(*arguments)
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def _bytes(results: Any) -> list[bytes]:

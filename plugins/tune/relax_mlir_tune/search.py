@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from .measuring import Outcome
-from .space import Plans, Space
+from .space import Plans, SearchSpace
 from .times_model import TimesModel
 
 #: Trials of a round, plans that are drawn for each trial of it, and drawn ones that the model does not choose.
@@ -32,7 +32,7 @@ Measure = Callable[[Sequence[Plans], int], Iterable[Outcome]]
 class Search:
     """Search of one kernel."""
 
-    space: Space
+    space: SearchSpace
     random: Random
     #: Outcomes so far, also of an earlier search of the same kernel.
     outcomes: dict[Plans, Outcome] = field(default_factory=dict)

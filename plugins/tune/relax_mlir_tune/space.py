@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Protocol
 
 import relax_mlir as rx
 from relax_mlir.rewriting import Operation
@@ -33,8 +34,31 @@ _LEAST_SHARE = 0.02
 _DRAWS = 40
 _ORDINARY_SIZE = 512
 
-#: Plans of all operations of a kernel, as text.
+#: Plans of all operations of a kernel, as text, or the decisions of its rule (decisions.py).
 Plans = tuple[str, ...]
+
+
+class SearchSpace(Protocol):
+    """Points that a search tries for a kernel."""
+
+    default: Plans
+
+    @property
+    def machine(self) -> rx.Machine:
+        """Return the machine that runs the kernel."""
+
+    @property
+    def choices(self) -> Sequence[object]:
+        """Return what differs between the points, or nothing."""
+
+    def neighbour(self, plans: Plans, random: Random) -> Plans | None:
+        """Return a point near another one, or None if there is none."""
+
+    def crossed(self, one: Plans, other: Plans, random: Random) -> Plans:
+        """Return a point that combines two others."""
+
+    def features(self, plans: Plans) -> list[float]:
+        """Return numbers that describe a point, for a model of its time."""
 
 
 @dataclass(frozen=True)

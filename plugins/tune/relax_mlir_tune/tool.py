@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 import relax_mlir as rx
-from relax_mlir.tuning import TunedFolder, read_model
+from relax_mlir.tuning import TunedFolder, load_plugin, read_model
 
 from .files import measured_again, merged, pruned, table_of
 from .tune import EFFORTS, Progress, tune
@@ -68,6 +68,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=1, help="threads of a call; default 1")
     parser.add_argument("--scheduler", metavar="tcp://host:8786", help="Dask scheduler with workers that measure")
     parser.add_argument("--seed", type=int, default=0, help="seed of the search")
+    parser.add_argument(
+        "--load-plugin", action="append", default=[], metavar="module", help="module or file that registers the target"
+    )
     parser.add_argument("--trust", action="store_true", help="let a .pt2 file run code of its author")
     parser.add_argument("-q", action="store_true", help="no progress")
     parser.add_argument("--version", action="version", version=f"relax-mlir {rx.__version__}")
@@ -87,6 +90,8 @@ def _run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     if options.merge is not None:
         stdout.write(f"{merged(Path(options.merge), folder)} files added to {folder}\n")
         return 0
+    for each in options.load_plugin:
+        load_plugin(each)
     if options.model is None:
         raise rx.OptionError("expected a model, such as model.onnx, or --list or --merge")
     module, bind = read_model(options.model, trust=options.trust), _sizes(options.bind, "--bind")

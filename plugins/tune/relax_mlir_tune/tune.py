@@ -7,18 +7,28 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
 import relax_mlir as rx
-from relax_mlir.tuning import MachineFacts, Times, TunedKernel, cpu_name, planned
+from relax_mlir.tuning import (
+    MachineFacts,
+    Times,
+    TunedKernel,
+    cpu_name,
+    load_plugin,
+    named_plugins,
+    parse_target,
+    planned,
+)
 
+from .decisions import has_decisions, schedule_of, space_of
 from .files import as_table
 from .measuring import Job, Outcome
 from .runners import DaskRunner, LocalRunner, Runner
 from .search import Search, noise
-from .space import Plans, Space
+from .space import Plans, SearchSpace
 from .tasks import Task, tasks_of
 from .trials import Trials
 
@@ -105,6 +115,7 @@ def tune(
     precision: str = "f32",
     threads: int = 1,
     seed: int = 0,
+    plugins: Sequence[str] = (),
     progress: Callable[[Progress], object] | None = None,
 ) -> Tuning:
     """Search faster plans for the kernels of a module. Write each winner to a file in a folder.
@@ -115,12 +126,15 @@ def tune(
     trials: plans per kernel. effort: "quick" for a quarter of them and only kernels of 5 % of the time, or "full".
     minutes: time limit. scheduler: address of a Dask scheduler; its workers measure. bind: values of symbolic
     sizes, as of rx.compile. sizes: values of symbolic sizes with which kernels of any size are measured.
-    threads: threads of a call. progress: a function that is called after each trial.
+    threads: threads of a call. plugins: modules or files that register the target, as of --load-plugin; measuring
+    processes load them, too. progress: a function that is called after each trial.
     """
     if effort not in EFFORTS:
         raise rx.OptionError(f"effort='{effort}' is unknown; expected one of {', '.join(EFFORTS)}")
     if trials < 1:
         raise rx.OptionError(f"trials={trials}: expected at least 1")
+    for each in plugins:
+        load_plugin(each)
     share, least = EFFORTS[effort]
     deadline = time.monotonic() + 60 * minutes if minutes is not None else None
     tasks = tasks_of(module, target, bind, precision)
@@ -170,7 +184,7 @@ class _Run:
         self.trials = Trials(folder, f"{cpu_name()} x{threads}")
 
     def _job(self, task: Task) -> Job:
-        return Job(task.key, task.module.bytecode(), self._target, self._threads, self._sizes)
+        return Job(task.key, task.module.bytecode(), self._target, self._threads, self._sizes, named_plugins())
 
     def timed(self, tasks: list[Task]) -> list[TunedTask]:
         """Measure the default of each kernel."""
@@ -187,12 +201,13 @@ class _Run:
             if not outcome.problem and space.choices:
                 made.search = Search(space, Random(f"{self._seed} {task.key}"))
             elif not outcome.problem:
-                made.note = "no plan to change"
+                made.note = "no plan and no decision to change"
             found.append(made)
         return found
 
-    def _space(self, task: Task) -> Space:
-        return Space(rx.lower(task.module, self._target, pipeline=planned(rx.stages(self._target))), self._target)
+    def _space(self, task: Task) -> SearchSpace:
+        lowered = rx.lower(task.module, self._target, pipeline=planned(rx.stages(self._target)))
+        return space_of(task.module, lowered, self._target)
 
     def search(
         self,
@@ -228,9 +243,14 @@ class _Run:
         default, tuned = (statistics.median(each) * _MICRO for each in zip(*winner.turns, strict=True))
         times = Times(round(default, 2), round(tuned, 2), round(noise(winner), 4))
         machine = MachineFacts.of(search.space.machine)
+        plans, default = (winner.plans, search.space.default) if not has_decisions(winner.plans) else ((), ())
         kernel = TunedKernel(
-            *(task.name, task.key, task.types, machine, winner.plans, search.space.default, times),
+            *(task.name, task.key, task.types, machine, plans, default, times),
             trials=len(search.outcomes),
             cpu=cpu_name(),
         )
+        if has_decisions(winner.plans):
+            made = schedule_of(task.module, self._target, winner.plans)
+            name = parse_target(self._target).name
+            kernel = replace(kernel, steps=made.steps, target=name, rule=made.rule, decisions=made.taken)
         kernel.write(self._folder)
