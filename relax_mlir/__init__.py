@@ -172,6 +172,7 @@ _NAMESPACES = {
         "runtime.cpu": "cpu_name",
         "targets.core.registry": "parse_target",
         "tools.common.models": "read_model",
+        "tools.report.page": "report_style",
     },
     "rewriting": {
         "bindings.context": "load_dialects",

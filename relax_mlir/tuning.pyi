@@ -26,3 +26,4 @@ from .passes.schedule.tuned_plans import use_plans as use_plans
 from .runtime.cpu import cpu_name as cpu_name
 from .targets.core.registry import parse_target as parse_target
 from .tools.common.models import read_model as read_model
+from .tools.report.page import report_style as report_style

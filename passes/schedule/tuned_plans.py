@@ -95,6 +95,8 @@ class TunedKernel:
     trials: int = 0
     #: Name of the CPU, for readers.
     cpu: str = ""
+    #: Hash of the kernel's operations without sizes: a search tries the plans of other sizes first.
+    structure: str = ""
     #: File that the kernel was read from.
     path: str = field(default="", compare=False)
 
