@@ -167,8 +167,8 @@ _NAMESPACES = {
         "passes.schedule.constant_arguments": "callers_in",
         "passes.schedule.fitting": "check_plan",
         "passes.schedule.plan": "Parallel Plan parse_plan",
-        "passes.schedule.tuned_plans": "MachineFacts Times TunedFolder TunedKernel kernel_key plans_of read_tuned "
-        "use_plans",
+        "passes.schedule.tuned_plans": "MachineFacts Times TunedFolder TunedKernel check_plans kernel_key plans_of "
+        "read_tuned use_plans",
         "runtime.cpu": "cpu_name",
         "targets.core.registry": "parse_target",
         "tools.common.models": "read_model",

@@ -19,6 +19,7 @@ from .passes.schedule.tuned_plans import MachineFacts as MachineFacts
 from .passes.schedule.tuned_plans import Times as Times
 from .passes.schedule.tuned_plans import TunedFolder as TunedFolder
 from .passes.schedule.tuned_plans import TunedKernel as TunedKernel
+from .passes.schedule.tuned_plans import check_plans as check_plans
 from .passes.schedule.tuned_plans import kernel_key as kernel_key
 from .passes.schedule.tuned_plans import plans_of as plans_of
 from .passes.schedule.tuned_plans import read_tuned as read_tuned

@@ -12,7 +12,7 @@ import torch
 from relax_mlir.compilation import torch_compile
 from relax_mlir.frontends.core.problems import Problem, Problems
 from relax_mlir.frontends.torch.program_main import AddedGraph
-from relax_mlir.passes.schedule import tuned_plans
+from relax_mlir.passes.tir_use_tuned import UseTuned
 from relax_mlir.support.errors import RelaxError
 
 
@@ -159,13 +159,13 @@ def test_an_unknown_choice_is_refused() -> None:
 
 
 def test_plans_of_a_folder_are_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(tuned_plans.TunedFolder, "__bool__", lambda folder: True)
-    monkeypatch.setattr(tuned_plans.TunedFolder, "find", lambda folder, key, machine: asked.append(key))
+    asked: list[str] = []
+    monkeypatch.setattr(UseTuned, "run", lambda step, module: asked.append(step.folder))
     x = torch.rand(8, 8)
     product = torch.compile(torch.mm, backend="relax_mlir", options={"tuned": tmp_path})
     torch.testing.assert_close(product(x, x), x @ x)
-    assert len(asked) == 1
+    assert asked == [str(tmp_path)]
+    monkeypatch.undo()
     missing = torch.compile(torch.mm, backend="relax_mlir", options={"tuned": str(tmp_path / "missing")})
     with pytest.raises(Exception, match=r"tuned kernels in '.*missing' cannot be read"):
         missing(torch.ones(3, 3), torch.ones(3, 3))

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from jax import export
 from relax_mlir.compilation import jax_arrays
-from relax_mlir.passes.schedule import tuned_plans
+from relax_mlir.passes.tir_use_tuned import UseTuned
 
 import relax_mlir as rx
 
@@ -429,11 +429,11 @@ def test_windows_larger_than_the_data() -> None:
 
 
 def test_plans_of_a_folder_are_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-    monkeypatch.setattr(tuned_plans.TunedFolder, "__bool__", lambda folder: True)
-    monkeypatch.setattr(tuned_plans.TunedFolder, "find", lambda folder, key, machine: asked.append(key))
+    asked: list[str] = []
+    monkeypatch.setattr(UseTuned, "run", lambda step, module: asked.append(step.folder))
     square = jnp.ones((4, 4))
     np.testing.assert_array_equal(rx.jit(lambda a: a @ a, tuned=tmp_path)(square), square @ square)
-    assert len(asked) == 1
+    assert asked == [str(tmp_path)]
+    monkeypatch.undo()
     with pytest.raises(rx.RelaxError, match=r"tuned kernels in '.*missing' cannot be read"):
         rx.jit(lambda a: a @ a.T, tuned=tmp_path / "missing")(x)

@@ -15,7 +15,8 @@ from .search import FINAL_TURNS, is_faster
 from .space import machine_of
 from .tasks import tasks_of
 
-_SUFFIX = ".json"
+#: Suffix of a kernel's file, and dashes in its name: kernel-key-architecture-bits-cache.json.
+_SUFFIX, _DASHES = ".json", 4
 
 
 def kernels_in(folder: Path) -> tuple[list[TunedKernel], list[str]]:
@@ -25,7 +26,7 @@ def kernels_in(folder: Path) -> tuple[list[TunedKernel], list[str]]:
     """
     kernels, problems = [], []
     try:
-        paths = sorted(each for each in folder.iterdir() if each.suffix == _SUFFIX)
+        paths = sorted(each for each in folder.iterdir() if each.suffix == _SUFFIX and each.name.count("-") >= _DASHES)
     except OSError as error:
         raise rx.RelaxError(f"tuned kernels in '{folder}' cannot be read: {error.strerror}") from None
     for path in paths:

@@ -66,7 +66,7 @@ def _adapted(space: Space, kernel: TunedKernel) -> Plans | None:
         if fitted is None:
             return None
         plans[choice.place] = fitted
-    return tuple(plans)
+    return tuple(plans) if space.fits(plans) else None
 
 
 def _fitted(choice: Choice, text: str, space: Space) -> str | None:

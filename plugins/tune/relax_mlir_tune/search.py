@@ -44,9 +44,9 @@ class Search:
         return min((each.ratio for each in self.outcomes.values()), default=1.0)
 
     def run(self, trials: int, measure: Measure, is_over: Callable[[], bool]) -> None:
-        """Measure plans until there are `trials`, no plan is left, or the time is over."""
+        """Measure plans until there are `trials`, no plan is left, or the time is over, but one at least."""
         since, best = 0, min(self.best, 1.0)
-        while len(self.outcomes) < trials and since < _PATIENCE and not is_over():
+        while len(self.outcomes) < trials and since < _PATIENCE:
             batch = self._next(min(_ROUND, trials - len(self.outcomes)))
             if not batch:
                 return

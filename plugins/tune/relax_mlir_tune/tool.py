@@ -26,6 +26,7 @@ relax-tune model.onnx --replay -o tuned/      measure the model's tuned kernels 
 relax-tune model.onnx --prune -o tuned/       remove files of kernels that the model does not have
 relax-tune --merge other/ -o tuned/           add the files of another folder; the faster one of two stays
 relax-tune --report report.html -o tuned/     a page of all trials of the folder
+relax-tune --check 1000                       compare results of random plans with the default's and with NumPy's
 """
 
 
@@ -74,6 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--scheduler", metavar="tcp://host:8786", help="Dask scheduler with workers that measure")
     parser.add_argument("--seed", type=int, default=0, help="seed of the search")
     parser.add_argument("--report", metavar="file.html", help="write a page of the folder's trials")
+    parser.add_argument("--check", type=int, metavar="N", help="compare results of N random plans of small kernels")
     parser.add_argument("--trust", action="store_true", help="let a .pt2 file run code of its author")
     parser.add_argument("-q", action="store_true", help="no progress")
     parser.add_argument("--version", action="version", version=f"relax-mlir {rx.__version__}")
@@ -95,6 +97,8 @@ def _run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
         count, problems = merged(Path(options.merge), folder)
         stdout.write(f"{count} files added to {folder}\n")
         return _told(problems, stderr)
+    if options.check is not None:
+        return _check(options, stdout)
     if options.model is None and options.report is not None:
         return _report(options.report, folder, stderr)
     if options.model is None:
@@ -145,6 +149,17 @@ def _search(
         line.end()
     stdout.write(f"{found.table()}\n")
     return _report(options.report, folder, stderr) if options.report is not None else 0
+
+
+def _check(options: argparse.Namespace, stdout: TextIO) -> int:
+    """Check random plans. Return 1 if one is wrong."""
+    from .random_plans import check_random_plans  # most commands check none
+
+    if options.check < 1:
+        raise rx.OptionError(f"--check {options.check}: expected at least 1")
+    found = check_random_plans(options.check, options.seed, options.target, lambda text: stdout.write(f"{text}\n"))
+    stdout.write(f"{found.summary()}\n")
+    return 1 if found.wrong else 0
 
 
 def _report(path: str, folder: Path, stderr: TextIO) -> int:

@@ -99,7 +99,7 @@ def told(*arguments: str) -> tuple[int, str, str]:
 
 def test_the_tool_writes_the_page_of_a_folder(tmp_path: Path) -> None:
     filled(tmp_path)
-    (tmp_path / "a-b-c.json").write_text("{")
+    (tmp_path / "a-b-c-1-2.json").write_text("{")
     page = tmp_path / "report.html"
     code, _, errors = told("--report", str(page), "-o", str(tmp_path))
     assert code == 0 and page.read_text().startswith("<!doctype html>")
