@@ -74,12 +74,12 @@ def _fitted(choice: Choice, text: str, space: Space) -> str | None:
         plan, default = parse_plan(text), parse_plan(space.default[choice.place])
         if not isinstance(plan, Plan) or not isinstance(default, Plan):
             return None
-        for each in (plan, _clipped(plan, choice.op)):
+        for each in (_clipped(plan, choice.op), plan):
             try:
                 check_plan(choice.op, each, space.machine)
             except Decline:
                 continue
-            return str(each)
+            return str(default if replace(each, rule=default.rule) == default else each)
     except Decline:
         return None
     return None
@@ -96,7 +96,7 @@ def _sizes(plan: Plan, op: StructuredOp) -> dict[int, int | None]:
 
 
 def _clipped(plan: Plan, op: StructuredOp) -> Plan:
-    """Return a plan with tiles and blocks that are no longer than the loops."""
+    """Return a plan with tiles, blocks and panels that are no longer than the loops."""
     sizes = _sizes(plan, op)
     tile = {}
     for dim, points in plan.tile.items():
@@ -110,8 +110,9 @@ def _clipped(plan: Plan, op: StructuredOp) -> Plan:
         rounded = max(length // step, 1) * step
         if size is None or rounded < size:
             blocks.append((dim, rounded))
-    kept = {dim for dim, _ in blocks}
-    panel = plan.panel if plan.panel is None or plan.panel.dim in kept else None
+    panel = plan.panel
     if panel is not None:
-        panel = panel._replace(length=dict(blocks)[panel.dim])
+        # A panel without blocks has the whole loop.
+        length = dict(blocks).get(panel.dim, sizes.get(panel.dim))
+        panel = None if length is None else panel._replace(length=length)
     return replace(plan, tile=tile, blocks=tuple(blocks), panel=panel)

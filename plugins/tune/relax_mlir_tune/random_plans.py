@@ -72,7 +72,7 @@ class Checked:
 def check_random_plans(
     count: int, seed: int = 0, target: str = "llvm", tell: Callable[[str], object] = lambda text: None
 ) -> Checked:
-    """Check as many random plans. `tell` gets the text of each wrong one."""
+    """Check as many random plans, or fewer until Ctrl-C. `tell` gets the text of each wrong one."""
     random, found, runner, start = Random(seed), Checked(), LocalRunner(_LIMIT_S), time.monotonic()
     try:
         while found.plans < count:
@@ -89,6 +89,8 @@ def check_random_plans(
                     elif outcome.problem:
                         found.refused[outcome.problem] = found.refused.get(outcome.problem, 0) + 1
                 found.kernels += most > 0
+    except KeyboardInterrupt:
+        tell("stopped")
     finally:
         runner.close()
         found.seconds = time.monotonic() - start

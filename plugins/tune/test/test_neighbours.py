@@ -71,8 +71,18 @@ def test_structures_depend_on_operations_not_on_sizes() -> None:
 
 def test_plans_of_another_size_come_first() -> None:
     kernel = tuned_kernel(64, 96, 80, tile={0: 2, 1: 2})
+    assert neighbours(kernel, 60, 96, 80)[1] == [kernel.plans]
+
+
+def test_a_panel_of_the_whole_loop_stays_one() -> None:
+    kernel = tuned_kernel(64, 96, 80, tile={0: 2, 1: 2})
     space, found = neighbours(kernel, 60, 100, 80)
-    assert found == [kernel.plans] and space.fits(found[0])
+    assert found == [tuple(each.replace("2: 96", "2: 100") for each in kernel.plans)] and space.fits(found[0])
+
+
+def test_plans_that_are_the_default_are_left_out() -> None:
+    kernel = tuned_kernel(64, 96, 80, tile={1: 2, 0: 6})
+    assert neighbours(kernel, 60, 96, 80)[1] == []
 
 
 def test_long_tiles_are_clipped() -> None:

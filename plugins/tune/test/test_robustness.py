@@ -204,7 +204,7 @@ def test_a_candidate_without_memory_loses_its_trial_only() -> None:
     runner = LocalRunner()
     try:
         (large,) = runner.measured(job(product("n"), n=1 << 34), [("",)], 1)
-        assert "MemoryError" in large.problem and not large.turns
+        assert "memory" in large.problem.lower() and not large.turns
         (after,) = runner.measured(job(product()), [("start",)], 1)
         assert "operations, but" in after.problem
     finally:
