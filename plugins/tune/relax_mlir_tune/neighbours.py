@@ -15,7 +15,7 @@ from relax_mlir.tuning import Decline, MachineFacts, StructuredOp, TunedKernel, 
 
 from .space import Choice, Plans, Space
 
-#: Neighbours whose plans are tried.
+#: Largest number of similar kernels with plans to try.
 _MOST = 3
 _BYTES = 8
 #: Sizes in a kernel's text: of shaped types, of index constants, and in names of values.

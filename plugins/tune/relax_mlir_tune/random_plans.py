@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Check of random plans over small kernels (relax-tune --check): results only, without times.
 
-The default's results are compared with NumPy's in float64, and those of random plans with the default's, bit by bit.
+The check compares the default's results with NumPy's in float64, and the results of random plans with the default's,
+bit by bit.
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ from relax_mlir_tune.trials import searched_in
 
 
 class Clock:
-    """Clock that stands still until a trial moves it."""
+    """Clock that trials move."""
 
     def __init__(self) -> None:
         self.now = 0.0
