@@ -22,7 +22,9 @@ def trials_chart(outcomes: Sequence[Outcome]) -> str:
     """Return the ratio of each trial, and the best ratio so far. Trials without times are crosses at the top."""
     axis = _Axis(outcomes)
     step = (_WIDTH - _LEFT - 10) / max(len(outcomes), 1)
-    marks, path, best = [], [], 1.0
+    marks: list[str] = []
+    path: list[str] = []
+    best = 1.0
     for place, outcome in enumerate(outcomes):
         across = _LEFT + (place + 0.5) * step
         marks.append(_mark(outcome, place + 1, across, axis))
