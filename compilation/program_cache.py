@@ -142,7 +142,8 @@ def _is_mapped(owner: Any) -> bool:
 def _deciding(options: CompileOptions) -> str:
     """Return the options that affect the program as text, in a normal form."""
     bind = {name: str(size) for name, size in sorted((options.bind or {}).items())}
-    tuned = options.tuned and list(files_in([os.fspath(options.tuned)]))
+    # Files of kernels, without the trials that a search adds to their folder.
+    tuned = options.tuned and [each for each in files_in([os.fspath(options.tuned)]) if ".json " in each]
     donate = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
     given = replace(options, bind=bind, donate=donate, partition=_partition(options), tuned=str(tuned))
     return repr(replace(given, cache=None, functions=None, jobs=None, device=None, graphs=None))
@@ -164,6 +165,8 @@ def _is_usual(options: CompileOptions) -> bool:
         and not options.instruments
         and isinstance(options.donate, (str, tuple, list))
         and isinstance(options.bind, (dict, type(None)))
+        # The compilation reports a folder that is missing.
+        and (options.tuned is None or os.path.isdir(options.tuned))
     )
 
 

@@ -170,13 +170,14 @@ _NAMESPACES = {
         "passes.schedule.decided": "DecidedSchedule",
         "passes.schedule.fitting": "check_plan",
         "passes.schedule.plan": "Parallel Plan parse_plan",
-        "passes.schedule.tuned_plans": "MachineFacts Times TunedFolder TunedKernel kernel_key plans_of read_tuned "
-        "use_plans",
+        "passes.schedule.tuned_plans": "MachineFacts Times TunedFolder TunedKernel check_plans kernel_key plans_of "
+        "read_tuned use_plans",
         "passes.schedule.tuned_steps": "use_steps",
         "runtime.cpu": "cpu_name",
         "support.plugins": "load_plugin named_plugins",
         "targets.core.registry": "parse_target",
         "tools.common.models": "read_model",
+        "tools.report.page": "report_style",
     },
     "rewriting": {
         "bindings.context": "load_dialects",

@@ -25,6 +25,7 @@ from .passes.schedule.tuned_plans import MachineFacts as MachineFacts
 from .passes.schedule.tuned_plans import Times as Times
 from .passes.schedule.tuned_plans import TunedFolder as TunedFolder
 from .passes.schedule.tuned_plans import TunedKernel as TunedKernel
+from .passes.schedule.tuned_plans import check_plans as check_plans
 from .passes.schedule.tuned_plans import kernel_key as kernel_key
 from .passes.schedule.tuned_plans import plans_of as plans_of
 from .passes.schedule.tuned_plans import read_tuned as read_tuned
@@ -35,3 +36,4 @@ from .support.plugins import load_plugin as load_plugin
 from .support.plugins import named_plugins as named_plugins
 from .targets.core.registry import parse_target as parse_target
 from .tools.common.models import read_model as read_model
+from .tools.report.page import report_style as report_style

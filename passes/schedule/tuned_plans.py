@@ -22,13 +22,13 @@ from ...bindings.mlir import print_asm
 from ...bindings.navigation import symbol_name
 from ...bindings.pass_manager import run_upstream
 from ...bindings.rewriting import Decline
-from ...emit.structured import analyze, structured_ops
+from ...emit.structured import StructuredOp, analyze, structured_ops
 from ...support.errors import RelaxError
 from ...support.files import write_whole
 from ...targets.core.machine import Machine
-from .epilogue import with_epilogue
+from .epilogue import check_lanes, keeps_results, with_epilogue
 from .fitting import check_plan
-from .plan import EpilogueOf, Plan, parse_plan, plan_of, set_plan
+from .plan import EpilogueOf, Plan, Start, parse_plan, plan_of, set_plan
 
 if TYPE_CHECKING:
     from ..loops.decisions import Taken
@@ -106,6 +106,8 @@ class TunedKernel:
     #: Rule that gives the steps, and its decisions.
     rule: str = ""
     decisions: tuple[Taken, ...] = ()
+    #: Hash of the kernel's operations without sizes: a search tries the plans of other sizes first.
+    structure: str = ""
     #: File that the kernel was read from.
     path: str = field(default="", compare=False)
 
@@ -142,17 +144,42 @@ def use_plans(function: Operation, plans: Sequence[str], machine: Machine) -> No
     with function.context, function.location:
         run_upstream(function, ["linalg-generalize-named-ops"])
         operations = structured_ops(function)
-        if len(operations) != len(plans):
-            raise Decline(f"the kernel has {len(operations)} operations, but there are plans for {len(plans)}")
-        parsed = [parse_plan(text) if text else None for text in plans]
-        for operation, plan in zip(operations, parsed, strict=True):
-            if isinstance(plan, EpilogueOf):
-                with_epilogue(analyze(operation), plan.operand)
-            elif isinstance(plan, Plan):
-                check_plan(analyze(operation), plan, machine)
+        parsed = check_plans(operations, plans, machine)
         for operation, plan in zip(operations, parsed, strict=True):
             if plan is not None:
                 set_plan(operation, plan)
+
+
+def check_plans(
+    operations: Sequence[Operation], plans: Sequence[str], machine: Machine
+) -> list[Plan | EpilogueOf | Start | None]:
+    """Parse the plans of a PrimFunc's operations. Raises Decline if one does not fit its operation or the others."""
+    if len(operations) != len(plans):
+        raise Decline(f"the kernel has {len(operations)} operations, but there are plans for {len(plans)}")
+    parsed = [parse_plan(text) if text else None for text in plans]
+    for operation, plan in zip(operations, parsed, strict=True):
+        if isinstance(plan, Plan):
+            check_plan(analyze(operation), plan, machine)
+    for operation, plan in zip(operations, parsed, strict=True):
+        if isinstance(plan, EpilogueOf):
+            op, _ = with_epilogue(analyze(operation), plan.operand)
+            _check_kept(op, parsed[operations.index(op.operation)], machine, is_extended=True)
+        elif isinstance(plan, Start):
+            for place, each in enumerate(operations):
+                if operation.results[0] in each.operands:
+                    _check_kept(analyze(each), parsed[place], machine)
+    return parsed
+
+
+def _check_kept(
+    op: StructuredOp, plan: Plan | EpilogueOf | Start | None, machine: Machine, is_extended: bool = False
+) -> None:
+    """Raise Decline if a reduction with a start or an epilogue does not keep its results in registers."""
+    if not isinstance(plan, Plan) or not keeps_results(op, plan):
+        raise Decline("a reduction with a start or an epilogue does not keep its results in registers")
+    if is_extended and not plan.threads:
+        joined, _ = check_plan(op, plan, machine)
+        check_lanes(joined, plan.vector)
 
 
 class TunedFolder:

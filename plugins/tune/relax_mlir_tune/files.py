@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import relax_mlir as rx
-from relax_mlir.tuning import TunedFolder, TunedKernel, named_plugins, parse_target
+from relax_mlir.tuning import TunedFolder, TunedKernel, named_plugins, parse_target, read_tuned
 
 from .decisions import point_of
 from .measuring import Job
@@ -15,6 +15,27 @@ from .runners import LocalRunner
 from .search import FINAL_TURNS, is_faster
 from .space import machine_of
 from .tasks import tasks_of
+
+#: Suffix of a kernel's file, and dashes in its name: kernel-key-architecture-bits-cache.json.
+_SUFFIX, _DASHES = ".json", 4
+
+
+def kernels_in(folder: Path) -> tuple[list[TunedKernel], list[str]]:
+    """Return the tuned kernels of a folder, and a sentence for each file that cannot be used.
+
+    Raises RelaxError if the folder cannot be read.
+    """
+    kernels, problems = [], []
+    try:
+        paths = sorted(each for each in folder.iterdir() if each.suffix == _SUFFIX and each.name.count("-") >= _DASHES)
+    except OSError as error:
+        raise rx.RelaxError(f"tuned kernels in '{folder}' cannot be read: {error.strerror}") from None
+    for path in paths:
+        try:
+            kernels.append(read_tuned(path))
+        except rx.RelaxError as error:
+            problems.append(error.message)
+    return kernels, problems
 
 
 def table_of(kernels: Iterable[TunedKernel]) -> str:
@@ -49,7 +70,11 @@ def measured_again(
     rows, runner = [("kernel", "ratio", "")], LocalRunner()
     try:
         for task in tasks_of(module, target, bind, precision):
-            kernel = tuned.find(task.key, machine, parse_target(target).name)
+            try:
+                kernel = tuned.find(task.key, machine, parse_target(target).name)
+            except rx.RelaxError as error:
+                rows.append((task.name, "-", error.message))
+                continue
             if kernel is None:
                 continue
             job = Job(task.key, task.module.bytecode(), target, threads, tuple(sizes.items()), named_plugins())
@@ -65,25 +90,34 @@ def measured_again(
     return as_table(rows)
 
 
-def pruned(folder: Path, module: rx.Module, target: str, bind: Mapping[str, int], precision: str) -> int:
-    """Remove files of kernels that a module does not have on a target. Return their number."""
+def pruned(
+    folder: Path, module: rx.Module, target: str, bind: Mapping[str, int], precision: str
+) -> tuple[int, list[str]]:
+    """Remove files of kernels that a module does not have on a target. Return their number, and a sentence for each
+    file that cannot be used."""
     keys = {task.key for task in tasks_of(module, target, bind, precision)}
-    unused = [kernel for kernel in TunedFolder(folder).all() if kernel.key not in keys]
+    kernels, problems = kernels_in(folder)
+    unused = [kernel for kernel in kernels if kernel.key not in keys]
     for kernel in unused:
         Path(kernel.path).unlink()
-    return len(unused)
+    return len(unused), problems
 
 
-def merged(source: Path, folder: Path) -> int:
-    """Add the files of another folder. Of two for a kernel and machine the faster one stays. Return their number."""
-    known = {each.file_name: each for each in TunedFolder(folder).all()} if folder.is_dir() else {}
+def merged(source: Path, folder: Path) -> tuple[int, list[str]]:
+    """Add the files of another folder. Of two for a kernel and machine the faster one stays.
+
+    Return the number of files, and a sentence for each file that cannot be used.
+    """
+    own, problems = kernels_in(folder) if folder.is_dir() else ([], [])
+    others, more = kernels_in(source)
+    known = {each.file_name: each for each in own}
     count = 0
-    for kernel in TunedFolder(source).all():
+    for kernel in others:
         other = known.get(kernel.file_name)
         if other is None or _ratio(kernel) < _ratio(other):
             kernel.write(folder)
             count += 1
-    return count
+    return count, problems + more
 
 
 def _ratio(kernel: TunedKernel) -> float:

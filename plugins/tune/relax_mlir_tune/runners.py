@@ -57,6 +57,8 @@ class LocalRunner:
         except BrokenProcessPool:
             self.close()
             return Outcome(plans, problem="the process crashed")
+        except Exception as error:  # of a trial: memory that is exhausted, or a fault of the compiler
+            return Outcome(plans, problem=f"the trial failed: {type(error).__name__}: {error}"[:200])
 
     def close(self) -> None:
         if self._pool is None:

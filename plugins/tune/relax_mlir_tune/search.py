@@ -36,15 +36,17 @@ class Search:
     random: Random
     #: Outcomes so far, also of an earlier search of the same kernel.
     outcomes: dict[Plans, Outcome] = field(default_factory=dict)
+    #: Plans to measure first, of similar kernels.
+    first: Sequence[Plans] = ()
 
     @property
     def best(self) -> float:
         return min((each.ratio for each in self.outcomes.values()), default=1.0)
 
     def run(self, trials: int, measure: Measure, is_over: Callable[[], bool]) -> None:
-        """Measure plans until there are `trials`, no plan is left, or the time is over."""
+        """Measure plans until there are `trials`, no plan is left, or the time is over, but one at least."""
         since, best = 0, min(self.best, 1.0)
-        while len(self.outcomes) < trials and since < _PATIENCE and not is_over():
+        while len(self.outcomes) < trials and since < _PATIENCE:
             batch = self._next(min(_ROUND, trials - len(self.outcomes)))
             if not batch:
                 return
@@ -53,6 +55,8 @@ class Search:
                 since += 1
                 if outcome.ratio < best * (1 - _GAIN):
                     since, best = 0, outcome.ratio
+                if is_over():
+                    return
 
     def winner(self, measure: Measure) -> Outcome | None:
         """Measure the best plans again. Return the fastest that is faster than the default with confidence."""
@@ -65,6 +69,9 @@ class Search:
 
     def _next(self, count: int) -> list[Plans]:
         """Return the plans of the next round: most by the model, a few of the drawn ones without it."""
+        first = [each for each in self.first if each not in self.outcomes][:count]
+        if first:
+            return first
         drawn = self._drawn(count * _DRAWN)
         free = drawn[: min(_FREE, count)]
         model = TimesModel.of([(self.space.features(each.plans), each.ratio) for each in self.outcomes.values()])

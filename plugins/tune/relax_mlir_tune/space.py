@@ -18,6 +18,7 @@ from relax_mlir.tuning import (
     StructuredOp,
     analyze,
     check_plan,
+    check_plans,
     parse_plan,
     parse_target,
     plans_of,
@@ -77,7 +78,7 @@ class Space:
         self._kernel = kernel  # keeps the operations alive
         self._machine = machine_of(target)
         (function,) = prim_funcs_in(kernel.operation)
-        operations = structured_ops(function)
+        operations = self._operations = structured_ops(function)
         self.default: Plans = plans_of(function)
         works = [_steps(analyze(each)) if text else 0.0 for each, text in zip(operations, self.default, strict=True)]
         self.choices = [
@@ -112,9 +113,16 @@ class Space:
             except Decline:
                 continue
             changed = (*plans[: choice.place], str(replace(plan, rule="tuned")), *plans[choice.place + 1 :])
-            if changed != plans:
+            if changed != plans and self.fits(changed):
                 return changed
         return None
+
+    def fits(self, plans: Sequence[str]) -> bool:
+        """Check that plans fit the operations and each other."""
+        try:
+            return bool(check_plans(self._operations, plans, self._machine))
+        except Decline:
+            return False
 
     def crossed(self, one: Plans, other: Plans, random: Random) -> Plans:
         """Return plans that take each operation's from one of two."""

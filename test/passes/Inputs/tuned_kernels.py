@@ -16,6 +16,8 @@ _PLANS = {
     "of_one_operation": (_PRODUCT,),
     "unreadable": (_FILL, _PRODUCT.replace("order", "ordre")),
     "damaged": (_FILL, _PRODUCT),
+    # The product does not keep in registers what the fill would start.
+    "disagreeing": (_FILL, _PRODUCT.replace("carried 1; ", "")),
 }
 
 
