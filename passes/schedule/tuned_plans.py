@@ -32,7 +32,8 @@ from .plan import EpilogueOf, Plan, parse_plan, plan_of, set_plan
 
 VERSION = 1
 _SUFFIX = ".json"
-_KEY_BYTES = 8
+#: Bytes of the two hashes of a key.
+_TYPE_BYTES, _BODY_BYTES = 3, 5
 
 
 class MachineFacts(NamedTuple):
@@ -113,9 +114,21 @@ class TunedKernel:
 
 
 def kernel_key(function: Operation) -> str:
-    """Return a hash of a PrimFunc without plans: its operations, sizes and order of sums, but not its name."""
+    """Return a hash of a PrimFunc without plans: its operations, sizes and order of sums, but not its name.
+
+    The first digits are a hash of the types, which is computed without printing the kernel.
+    """
     text = print_asm(function, assume_verified=True).replace(f"@{symbol_name(function)}(", "@kernel(", 1)
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=_KEY_BYTES).hexdigest()
+    return type_key(function) + _hash(text, _BODY_BYTES)
+
+
+def type_key(function: Operation) -> str:
+    """Return the digits with which the keys of all kernels with these types of parameters begin."""
+    return _hash(str(function.attributes["function_type"]), _TYPE_BYTES)
+
+
+def _hash(text: str, size: int) -> str:
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=size).hexdigest()
 
 
 def plans_of(function: Operation) -> tuple[str, ...]:
