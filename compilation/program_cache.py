@@ -142,7 +142,9 @@ def _is_mapped(owner: Any) -> bool:
 def _deciding(options: CompileOptions) -> str:
     """Return the options that affect the program as text, in a normal form."""
     bind = {name: str(size) for name, size in sorted((options.bind or {}).items())}
-    tuned = options.tuned and list(files_in([os.fspath(options.tuned)]))
+    tuned: object = options.tuned
+    if isinstance(tuned, (str, os.PathLike)):  # loaded_compiler covers the target's own files
+        tuned = list(files_in([os.fspath(tuned)]))
     donate = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
     given = replace(options, bind=bind, donate=donate, partition=_partition(options), tuned=str(tuned))
     return repr(replace(given, cache=None, functions=None, jobs=None, device=None, graphs=None))

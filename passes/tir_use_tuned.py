@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Plans of tuned kernels from a folder."""
+"""Plans of tuned kernels from folders."""
 
 from __future__ import annotations
 
+import hashlib
+import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,8 +16,36 @@ from ..bindings.rewriting import Decline
 from ..dialects.core.ir_attributes import SCHEDULE
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..support.errors import RelaxError
+from ..targets.core.code import find_backend
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
+
+#: Bytes of the hash of types with which a kernel's key begins.
+_TYPE_BYTES = 3
+
+
+def key_of(text: str, size: int) -> str:
+    """Return the hexadecimal digits of a hash with this many bytes."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=size).hexdigest()
+
+
+def type_key(function: Operation) -> str:
+    """Return the digits with which the keys of all kernels with the same types of parameters begin."""
+    return key_of(str(function.attributes["function_type"]), _TYPE_BYTES)
+
+
+def tuned_names(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """Return the files of a folder by the kernels' keys. Raise RelaxError if the folder cannot be read."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise RelaxError(f"tuned kernels in '{os.fspath(folder)}' cannot be read: {error.strerror}") from None
+    found: dict[str, list[str]] = {}
+    for name in names:
+        # kernel-key-architecture-bits-cache.json: the kernel's name may have dashes too
+        if name.endswith(".json") and name.count("-") > 3:
+            found.setdefault(name.rsplit("-", 4)[1], []).append(name)
+    return found
 
 
 @register_pass
@@ -22,7 +53,7 @@ from .core.registry import register_pass
 class UseTuned(MachinePass):
     """Set the plans of tuned kernels, which override the target's rules. A file that does not fit is left out."""
 
-    #: Folder with a file for each kernel (relax-tune).
+    #: Folder with a file for each kernel (relax-tune). Its files come before the target's own ones.
     folder: str = ""
 
     name: ClassVar[str] = "tir-use-tuned"
@@ -30,16 +61,27 @@ class UseTuned(MachinePass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith", "linalg", "tensor")
 
     def run(self, op: Operation) -> None:
-        from .schedule.tuned_plans import TunedFolder, kernel_key, use_plans
+        own = find_backend(self.chosen.name).tuned_folder
+        folders = [each for each in (self.folder, own if os.path.isdir(own) else "") if each]
+        # Only kernels with the types of a tuned one are printed for their whole key.
+        types = {key[: 2 * _TYPE_BYTES] for folder in folders for key in tuned_names(folder)}
+        functions = [each for each in prim_funcs_in(op) if SCHEDULE not in each.attributes] if types else []
+        found = [each for each in functions if type_key(each) in types]
+        if found:
+            self._use(found, folders)
 
-        tuned = TunedFolder(self.folder)
-        for function in prim_funcs_in(op) if tuned else ():
-            if SCHEDULE in function.attributes:
-                continue
-            try:
-                kernel = tuned.find(kernel_key(function), self.machine)
-                if kernel is not None:
-                    use_plans(function, kernel.plans, self.machine)
-            except (RelaxError, Decline) as error:
-                reason = error.reason if isinstance(error, Decline) else error.message
-                warn(f"@{symbol_name(function)}: its tuned plans are left out: {reason}", function.location)
+    def _use(self, functions: Sequence[Operation], folders: Sequence[str]) -> None:
+        from .schedule.tuned_plans import TunedFolder, kernel_key, use_plans  # most programs have no tuned kernel
+
+        tuned = [TunedFolder(folder) for folder in folders]
+        for function in functions:
+            key = kernel_key(function)
+            for folder in tuned:
+                try:
+                    kernel = folder.find(key, self.machine)
+                    if kernel is not None:
+                        use_plans(function, kernel.plans, self.machine)
+                        break
+                except (RelaxError, Decline) as error:
+                    reason = error.reason if isinstance(error, Decline) else error.message
+                    warn(f"@{symbol_name(function)}: its tuned plans are left out: {reason}", function.location)

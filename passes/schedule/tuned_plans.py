@@ -8,7 +8,6 @@ The name has the kernel's name, for readers, the key of its PrimFunc, and the ma
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -26,14 +25,17 @@ from ...emit.structured import analyze, structured_ops
 from ...support.errors import RelaxError
 from ...support.files import write_whole
 from ...targets.core.machine import Machine
+from ..tir_use_tuned import key_of, tuned_names, type_key
 from .epilogue import with_epilogue
 from .fitting import check_plan
 from .plan import EpilogueOf, Plan, parse_plan, plan_of, set_plan
 
 VERSION = 1
 _SUFFIX = ".json"
-#: Bytes of the two hashes of a key.
-_TYPE_BYTES, _BODY_BYTES = 3, 5
+#: Ends of the types of numbers that no dot-product instruction multiplies.
+_WIDE = tuple(f"x{name}>" for name in ("f32", "f64", "i32", "i64", "i1"))
+#: Bytes of a key's second hash, of the whole kernel.
+_BODY_BYTES = 5
 
 
 class MachineFacts(NamedTuple):
@@ -103,6 +105,11 @@ class TunedKernel:
     def file_name(self) -> str:
         return f"{self.kernel}-{self.key}-{self.machine.label}{_SUFFIX}"
 
+    def fits(self, machine: MachineFacts) -> bool:
+        """Check whether the kernel was tuned for such a machine. Dot products matter only for narrow numbers."""
+        is_wide = all(each.endswith(_WIDE) for each in self.types)
+        return (self.machine._replace(dots=machine.dots) if is_wide else self.machine).fits(machine)
+
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write the file into a folder. Return its path."""
         path = Path(folder, self.file_name)
@@ -116,19 +123,10 @@ class TunedKernel:
 def kernel_key(function: Operation) -> str:
     """Return a hash of a PrimFunc without plans: its operations, sizes and order of sums, but not its name.
 
-    The first digits are a hash of the types, which is computed without printing the kernel.
+    The first digits are a hash of the types alone, for which the kernel is not printed.
     """
     text = print_asm(function, assume_verified=True).replace(f"@{symbol_name(function)}(", "@kernel(", 1)
-    return type_key(function) + _hash(text, _BODY_BYTES)
-
-
-def type_key(function: Operation) -> str:
-    """Return the digits with which the keys of all kernels with these types of parameters begin."""
-    return _hash(str(function.attributes["function_type"]), _TYPE_BYTES)
-
-
-def _hash(text: str, size: int) -> str:
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=size).hexdigest()
+    return type_key(function) + key_of(text, _BODY_BYTES)
 
 
 def plans_of(function: Operation) -> tuple[str, ...]:
@@ -160,15 +158,7 @@ class TunedFolder:
     def __init__(self, folder: str | os.PathLike[str]):
         """List the files. Raises RelaxError if the folder cannot be read."""
         self._folder = Path(folder)
-        self._names: dict[str, list[str]] = {}
-        try:
-            names = sorted(os.listdir(self._folder))
-        except OSError as error:
-            raise RelaxError(f"tuned kernels in '{folder}' cannot be read: {error.strerror}") from None
-        for name in names:
-            if name.endswith(_SUFFIX) and name.count("-") > 1:
-                # The label has three words behind the key.
-                self._names.setdefault(name.rsplit("-", 4)[1], []).append(name)
+        self._names = tuned_names(folder)
 
     def __bool__(self) -> bool:
         return bool(self._names)
@@ -176,7 +166,7 @@ class TunedFolder:
     def find(self, key: str, machine: Machine) -> TunedKernel | None:
         """Return the kernel that was tuned on the most similar machine. Raises RelaxError for a damaged file."""
         facts = MachineFacts.of(machine)
-        found = [kernel for kernel in map(self._read, self._names.get(key, ())) if kernel.machine.fits(facts)]
+        found = [kernel for kernel in map(self._read, self._names.get(key, ())) if kernel.fits(facts)]
         return min(found, key=lambda each: each.machine.distance(facts), default=None)
 
     def all(self) -> Iterator[TunedKernel]:

@@ -79,6 +79,8 @@ class Backend(ABC):
         """Return the rx.Recipe by which rx.quantize quantizes models for the target, or None."""
         return None
 
+    #: Folder of tuned kernels that come with the target (relax-tune), or empty.
+    tuned_folder: ClassVar[str] = ""
     #: Stage after which kernels may be separated from a module; empty for targets that lower the module as a whole.
     separates_after: ClassVar[str] = ""
 
