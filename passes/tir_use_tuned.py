@@ -53,7 +53,7 @@ def tuned_names(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
 class UseTuned(MachinePass):
     """Set the plans of tuned kernels, which override the target's rules. A file that does not fit is left out."""
 
-    #: Folder with a file for each kernel (relax-tune). Its files come before the target's own ones.
+    #: Folder with a file for each kernel (relax-tune), before the target's own.
     folder: str = ""
 
     name: ClassVar[str] = "tir-use-tuned"
