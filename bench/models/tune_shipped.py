@@ -19,11 +19,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from compare import random_inputs
-from relax_mlir.tuning import TunedFolder, cpu_name, kernel_key, parse_target, prim_funcs_in, until_rules
 from relax_mlir_tune.tool import run
 from zoo import ZOO, Exported
 
 import relax_mlir as rx
+from relax_mlir.tuning import TunedFolder, cpu_name, kernel_key, parse_target, prim_funcs_in, until_rules
 
 TARGET = "llvm{cpu=x86-64-v3}"
 #: A file that comes with the target takes at most this share of the default's time.
@@ -45,7 +45,8 @@ def main() -> int:
     chosen = [each for each in ZOO if not options.models or each.name in options.models]
     for model in chosen if not options.measure else ():
         search(options.folder / f"{model.name}.onnx", options.folder / "tuned", options.trials, options.minutes)
-    print(f"{cpu_name()}, {TARGET}, one thread\n{'model':<16}{'default ms':>12}{'tuned ms':>12}{'ratio':>8}{'kernels':>9}")
+    print(f"{cpu_name()}, {TARGET}, one thread")
+    print(f"{'model':<16}{'default ms':>12}{'tuned ms':>12}{'ratio':>8}{'kernels':>9}")
     for model in chosen:
         compare(model, options.folder)
     return 0

@@ -7,12 +7,14 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy
 import pytest
 from relax_mlir.bindings.package_files import described, own_files
 from relax_mlir.passes.schedule.plan import parse_plan
 from relax_mlir.passes.tir_use_tuned import tuned_names, type_key
 from relax_mlir.targets.llvm.backend import LLVMBackend
+
+import relax_mlir as rx
+from relax_mlir import relax
 from relax_mlir.tuning import (
     MachineFacts,
     Times,
@@ -25,9 +27,6 @@ from relax_mlir.tuning import (
     until_rules,
     use_plans,
 )
-
-import relax_mlir as rx
-from relax_mlir import relax
 
 TARGET = "llvm{cpu=x86-64-v3}"
 OWN = Path(LLVMBackend.tuned_folder)
