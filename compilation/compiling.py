@@ -108,7 +108,7 @@ def compile(
     - schedules: replacements for the target's schedules of kernels. A file from rx.schedules.chosen or `relax-compile
       --emit=schedules`, or a mapping from kernel names to traces or schedules.
     - tuned: folder of tuned kernels (relax-tune). Their plans override the target's where they fit this machine. The
-      target's own tuned kernels are used as well, or False for none.
+      target's own tuned kernels come after them; False leaves out all.
     - observe: makes the values of the program observable (relax-observe).
     """
     if not isinstance(module, Module):

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from relax_mlir.bindings.package_files import described, own_files
 from relax_mlir.passes.schedule.plan import parse_plan
 from relax_mlir.passes.tir_use_tuned import tuned_names, type_key
 from relax_mlir.targets.llvm.backend import LLVMBackend
+from relax_mlir.tools.relax_compile import run
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -139,6 +141,26 @@ def test_stages_of_a_search_leave_own_kernels_out(own: Path) -> None:
 def test_an_empty_folder_name_is_refused(own: Path) -> None:
     with pytest.raises(rx.OptionError, match="tuned='': expected a folder, False for none"):
         rx.lower(product(), TARGET, tuned="")
+
+
+@pytest.mark.parametrize(("options", "is_used"), [([], True), (["--no-tuned"], False)])
+def test_the_tool_leaves_own_kernels_out(own: Path, tmp_path: Path, options: list[str], is_used: bool) -> None:
+    path = tmp_path / "product.mlir"
+    path.write_text(str(product()), encoding="utf-8")
+    stdout, stderr = io.StringIO(), io.StringIO()
+    arguments = [str(path), "--stop=plan", f"--target={TARGET}", "--no-cache", *options]
+    assert run(arguments, io.StringIO(), stdout, stderr) == 0, stderr.getvalue()
+    assert ("rule own" in stdout.getvalue()) == is_used and "tir.plan" in stdout.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [(["--tuned=x", "--no-tuned"], "give one of them"), (["--tuned="], "option --tuned expects a folder")],
+)
+def test_the_tool_refuses_contradictions(options: list[str], expected: str) -> None:
+    stderr = io.StringIO()
+    assert run(["model.onnx", *options], io.StringIO(), io.StringIO(), stderr) == 1
+    assert expected in stderr.getvalue() and stderr.getvalue().count("\n") == 1
 
 
 def test_equal_files_give_equal_programs(own: Path, tmp_path: Path) -> None:
