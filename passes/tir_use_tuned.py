@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,38 +13,12 @@ from ..bindings.ir import Operation
 from ..bindings.navigation import symbol_name
 from ..bindings.rewriting import Decline
 from ..dialects.core.ir_attributes import SCHEDULE
-from ..dialects.tir.prim_func import prim_funcs_in
+from ..dialects.tir.prim_func import prim_funcs_in, type_key
 from ..support.errors import RelaxError
+from ..targets.core.backend import tuned_names
 from ..targets.core.code import find_backend
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
-
-#: Bytes of the hash of types with which a kernel's key begins.
-_TYPE_BYTES = 3
-
-
-def key_of(text: str, size: int) -> str:
-    """Return the hexadecimal digits of a hash with this many bytes."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=size).hexdigest()
-
-
-def type_key(function: Operation) -> str:
-    """Return the digits with which the keys of all kernels with the same types of parameters begin."""
-    return key_of(str(function.attributes["function_type"]), _TYPE_BYTES)
-
-
-def tuned_names(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """Return the files of a folder by the kernels' keys. Raise RelaxError if the folder cannot be read."""
-    try:
-        names = sorted(os.listdir(folder))
-    except OSError as error:
-        raise RelaxError(f"tuned kernels in '{os.fspath(folder)}' cannot be read: {error.strerror}") from None
-    found: dict[str, list[str]] = {}
-    for name in names:
-        # kernel-key-architecture-bits-cache.json: the kernel's name may have dashes too
-        if name.endswith(".json") and name.count("-") > 3:
-            found.setdefault(name.rsplit("-", 4)[1], []).append(name)
-    return found
 
 
 @register_pass
@@ -64,9 +37,9 @@ class UseTuned(MachinePass):
         own = find_backend(self.chosen.name).tuned_folder
         folders = [each for each in (self.folder, own if os.path.isdir(own) else "") if each]
         # Only kernels with the types of a tuned one are printed for their whole key.
-        types = {key[: 2 * _TYPE_BYTES] for folder in folders for key in tuned_names(folder)}
-        functions = [each for each in prim_funcs_in(op) if SCHEDULE not in each.attributes] if types else []
-        found = [each for each in functions if type_key(each) in types]
+        keys = tuple(key for folder in folders for key in tuned_names(folder))
+        functions = [each for each in prim_funcs_in(op) if SCHEDULE not in each.attributes] if keys else []
+        found = [each for each in functions if any(key.startswith(type_key(each)) for key in keys)]
         if found:
             self._use(found, folders)
 

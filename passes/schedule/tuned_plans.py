@@ -8,6 +8,7 @@ The name has the kernel's name, for readers, the key of its PrimFunc, and the ma
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 import os
@@ -21,11 +22,12 @@ from ...bindings.mlir import print_asm
 from ...bindings.navigation import symbol_name
 from ...bindings.pass_manager import run_upstream
 from ...bindings.rewriting import Decline
+from ...dialects.tir.prim_func import type_key
 from ...emit.structured import analyze, structured_ops
 from ...support.errors import RelaxError
 from ...support.files import write_whole
+from ...targets.core.backend import tuned_names
 from ...targets.core.machine import Machine
-from ..tir_use_tuned import key_of, tuned_names, type_key
 from .epilogue import with_epilogue
 from .fitting import check_plan
 from .plan import EpilogueOf, Plan, parse_plan, plan_of, set_plan
@@ -126,7 +128,8 @@ def kernel_key(function: Operation) -> str:
     The first digits are a hash of the types alone, for which the kernel is not printed.
     """
     text = print_asm(function, assume_verified=True).replace(f"@{symbol_name(function)}(", "@kernel(", 1)
-    return type_key(function) + key_of(text, _BODY_BYTES)
+    body = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=_BODY_BYTES).hexdigest()
+    return type_key(function) + body
 
 
 def plans_of(function: Operation) -> tuple[str, ...]:

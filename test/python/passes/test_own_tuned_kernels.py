@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 from relax_mlir.bindings.package_files import described, own_files
+from relax_mlir.dialects.tir.prim_func import type_key
 from relax_mlir.passes.schedule.plan import parse_plan
-from relax_mlir.passes.tir_use_tuned import tuned_names, type_key
+from relax_mlir.targets.core.backend import tuned_names
 from relax_mlir.targets.llvm.backend import LLVMBackend
 from relax_mlir.tools.relax_compile import run
 
