@@ -13,7 +13,7 @@ from ..bindings.ir import Operation
 from ..bindings.navigation import symbol_name
 from ..bindings.rewriting import Decline
 from ..dialects.core.ir_attributes import SCHEDULE
-from ..dialects.tir.prim_func import prim_funcs_in, type_key
+from ..dialects.tir.prim_func import TYPE_DIGITS, prim_funcs_in, type_key
 from ..support.errors import RelaxError
 from ..targets.core.backend import tuned_names
 from ..targets.core.code import find_backend
@@ -37,9 +37,9 @@ class UseTuned(MachinePass):
         own = find_backend(self.chosen.name).tuned_folder
         folders = [each for each in (self.folder, own if os.path.isdir(own) else "") if each]
         # Only kernels with the types of a tuned one are printed for their whole key.
-        keys = tuple(key for folder in folders for key in tuned_names(folder))
-        functions = [each for each in prim_funcs_in(op) if SCHEDULE not in each.attributes] if keys else []
-        found = [each for each in functions if any(key.startswith(type_key(each)) for key in keys)]
+        types = {key[:TYPE_DIGITS] for folder in folders for key in tuned_names(folder)}
+        functions = [each for each in prim_funcs_in(op) if SCHEDULE not in each.attributes] if types else []
+        found = [each for each in functions if type_key(each) in types]
         if found:
             self._use(found, folders)
 

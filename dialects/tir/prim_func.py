@@ -21,6 +21,8 @@ from ..core.ir_attributes import OP_PATTERN, PRIM_FUNC, SCHEDULE, attribute_prob
 
 #: Assertion that ends a PrimFunc with an error status.
 ASSERT = "tir.assert"
+#: Digits of the hash of a PrimFunc's types.
+TYPE_DIGITS = 6
 
 
 def is_prim_func(op: Operation) -> bool:
@@ -34,9 +36,9 @@ def prim_funcs_in(op: Operation) -> list[Operation]:
 
 
 def type_key(function: Operation) -> str:
-    """Return six digits of a hash of a PrimFunc's types, with which its key begins (passes/schedule/tuned_plans.py)."""
+    """Return the digits of a hash of a PrimFunc's types, with which its key begins (passes/schedule/tuned_plans.py)."""
     text = str(function.attributes["function_type"])
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=3).hexdigest()
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=TYPE_DIGITS // 2).hexdigest()
 
 
 def op_pattern(op: Operation) -> OpPattern | None:
