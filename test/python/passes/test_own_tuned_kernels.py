@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from relax_mlir.bindings.package_files import described, own_files
+from relax_mlir.bindings.package_files import described, files_in, own_files
 from relax_mlir.dialects.tir.prim_func import type_key
 from relax_mlir.passes.schedule.plan import parse_plan
 from relax_mlir.targets.core.backend import tuned_names
@@ -176,6 +176,8 @@ _IMPORTS = """
 import sys
 import relax_mlir as rx
 from relax_mlir import relax
+from relax_mlir.targets.llvm.backend import LLVMBackend
+LLVMBackend.tuned_folder = sys.argv[2]
 module = rx.Module()
 with module.function("main", [rx.tensor((8, 9))]) as f:
     f.returns(relax.exp(*f))
@@ -185,19 +187,21 @@ print(*(name.rpartition(".")[2] for name in sys.modules if "tuned" in name))
 
 
 @pytest.mark.parametrize(("target", "modules"), [("llvm{cpu=x86-64-v4}", []), (TARGET, ["tir_use_tuned"])])
-def test_kernels_without_a_file_import_nothing_for_it(target: str, modules: list[str]) -> None:
-    assert subprocess.check_output([sys.executable, "-c", _IMPORTS, target], text=True).split() == modules
+def test_kernels_without_a_file_import_nothing_for_it(own: Path, target: str, modules: list[str]) -> None:
+    command = [sys.executable, "-c", _IMPORTS, target, str(own)]
+    assert subprocess.check_output(command, text=True).split() == modules
 
 
 # ---- the files of this repository ----
 
 
-def test_cache_keys_cover_the_files(tmp_path: Path) -> None:
+def test_cache_keys_cover_the_files(own: Path) -> None:
+    """Check that keys have all files of the target's package, and change with a file of a folder in it."""
     lines = set(own_files())
-    assert FILES and {described(str(OWN / name)) for name in FILES} <= lines
-    path = tmp_path / "kernel.json"
-    before = [described(str(path)) for content in ("{}", "{ }") if path.write_text(content)]
-    assert len(set(before)) == 2
+    assert {described(str(path)) for path in OWN.parent.rglob("*") if path.suffix in (".py", ".json")} <= lines
+    before = list(files_in([str(own.parent)]))
+    write_tuned(own, "other")
+    assert list(files_in([str(own.parent)])) != before
 
 
 @pytest.mark.parametrize("name", FILES)
