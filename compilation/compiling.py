@@ -71,7 +71,7 @@ def compile(
     device: str | None = None,
     graphs: bool | None = None,
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
-    tuned: str | os.PathLike[str] | None = None,
+    tuned: str | os.PathLike[str] | bool | None = None,
     observe: bool = False,
 ) -> Executable:
     """Compile a module's public functions to an executable.
@@ -107,7 +107,8 @@ def compile(
       those with an estimated speedup (None).
     - schedules: replacements for the target's schedules of kernels. A file from rx.schedules.chosen or `relax-compile
       --emit=schedules`, or a mapping from kernel names to traces or schedules.
-    - tuned: folder of tuned kernels (relax-tune). Their plans override the target's where they fit this machine.
+    - tuned: folder of tuned kernels (relax-tune). Their plans override the target's where they fit this machine. The
+      target's own tuned kernels come after them; False leaves out all.
     - observe: makes the values of the program observable (relax-observe).
     """
     if not isinstance(module, Module):
@@ -206,7 +207,7 @@ def lower(
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
-    tuned: str | os.PathLike[str] | None = None,
+    tuned: str | os.PathLike[str] | bool | None = None,
 ) -> Module:
     """Return a copy of the module lowered by the target's stages. The options are those of `compile`."""
     options = CompileOptions(
@@ -256,7 +257,7 @@ def sources(
     bind: Mapping[str, int | str] | None = None,
     donate: Iterable[str] = (),
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
-    tuned: str | os.PathLike[str] | None = None,
+    tuned: str | os.PathLike[str] | bool | None = None,
 ) -> dict[str, str | bytes]:
     """Return a module's functions as source files by name, for targets that emit sources.
 

@@ -58,7 +58,7 @@ class CompileOptions:
     device: str | None = None
     graphs: bool | None = None
     schedules: Schedules | None = None
-    tuned: str | os.PathLike[str] | None = None
+    tuned: str | os.PathLike[str] | bool | None = None
     #: State for the option `observe`.
     observation: Observation | None = None
 
@@ -103,8 +103,8 @@ class CompileOptions:
             from .schedules import with_schedules
 
             stages = with_schedules(stages, self.schedules)
-        if self.tuned is not None:
-            from .schedules import with_tuned
+        if self.tuned is not None and self.tuned is not True:
+            from .schedules import with_tuned, without_tuned
 
-            stages = with_tuned(stages, self.tuned)
+            stages = without_tuned(stages) if self.tuned is False else with_tuned(stages, self.tuned)
         return stages if self.observation is None else self.observation.stages(stages)

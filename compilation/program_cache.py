@@ -142,8 +142,10 @@ def _is_mapped(owner: Any) -> bool:
 def _deciding(options: CompileOptions) -> str:
     """Return the options that affect the program as text, in a normal form."""
     bind = {name: str(size) for name, size in sorted((options.bind or {}).items())}
-    # Files of kernels, without the trials that a search adds to their folder.
-    tuned = options.tuned and [each for each in files_in([os.fspath(options.tuned)]) if ".json " in each]
+    tuned: object = options.tuned
+    if isinstance(tuned, (str, os.PathLike)):
+        # Files of kernels, without the trials that a search adds. loaded_compiler covers the target's own files.
+        tuned = [each for each in files_in([os.fspath(tuned)]) if ".json " in each]
     donate = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
     given = replace(options, bind=bind, donate=donate, partition=_partition(options), tuned=str(tuned))
     return repr(replace(given, cache=None, functions=None, jobs=None, device=None, graphs=None))

@@ -22,9 +22,11 @@ from ...bindings.mlir import print_asm
 from ...bindings.navigation import symbol_name
 from ...bindings.pass_manager import run_upstream
 from ...bindings.rewriting import Decline
+from ...dialects.tir.prim_func import type_key
 from ...emit.structured import StructuredOp, analyze, structured_ops
 from ...support.errors import RelaxError
 from ...support.files import write_whole
+from ...targets.core.backend import tuned_names
 from ...targets.core.machine import Machine
 from .epilogue import check_lanes, keeps_results, with_epilogue
 from .fitting import check_plan
@@ -35,7 +37,10 @@ if TYPE_CHECKING:
 
 VERSION = 1
 _SUFFIX = ".json"
-_KEY_BYTES = 8
+#: Ends of the types of numbers that no dot-product instruction multiplies.
+_WIDE = tuple(f"x{name}>" for name in ("f32", "f64", "i32", "i64", "i1"))
+#: Bytes of a key's second hash, of the whole kernel.
+_BODY_BYTES = 5
 
 
 class MachineFacts(NamedTuple):
@@ -118,6 +123,11 @@ class TunedKernel:
             label = "-".join([self.target.replace("-", "_"), *label.rsplit("-", 2)[1:]])
         return f"{self.kernel}-{self.key}-{label}{_SUFFIX}"
 
+    def fits(self, machine: MachineFacts) -> bool:
+        """Check whether the kernel was tuned for such a machine. Dot products matter only for narrow numbers."""
+        is_wide = all(each.endswith(_WIDE) for each in self.types)
+        return (self.machine._replace(dots=machine.dots) if is_wide else self.machine).fits(machine)
+
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write the file into a folder. Return its path."""
         path = Path(folder, self.file_name)
@@ -129,9 +139,13 @@ class TunedKernel:
 
 
 def kernel_key(function: Operation) -> str:
-    """Return a hash of a PrimFunc without plans: its operations, sizes and order of sums, but not its name."""
+    """Return a hash of a PrimFunc without plans: its operations, sizes and order of sums, but not its name.
+
+    The first digits are a hash of the types alone, for which the kernel is not printed.
+    """
     text = print_asm(function, assume_verified=True).replace(f"@{symbol_name(function)}(", "@kernel(", 1)
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=_KEY_BYTES).hexdigest()
+    body = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=_BODY_BYTES).hexdigest()
+    return type_key(function) + body
 
 
 def plans_of(function: Operation) -> tuple[str, ...]:
@@ -188,15 +202,7 @@ class TunedFolder:
     def __init__(self, folder: str | os.PathLike[str]):
         """List the files. Raises RelaxError if the folder cannot be read."""
         self._folder = Path(folder)
-        self._names: dict[str, list[str]] = {}
-        try:
-            names = sorted(os.listdir(self._folder))
-        except OSError as error:
-            raise RelaxError(f"tuned kernels in '{folder}' cannot be read: {error.strerror}") from None
-        for name in names:
-            if name.endswith(_SUFFIX) and name.count("-") > 1:
-                # The label has three words behind the key.
-                self._names.setdefault(name.rsplit("-", 4)[1], []).append(name)
+        self._names = tuned_names(folder)
 
     def __bool__(self) -> bool:
         return bool(self._names)
@@ -208,7 +214,7 @@ class TunedFolder:
         """
         facts = MachineFacts.of(machine)
         read = map(self._read, self._names.get(key, ()))
-        found = [each for each in read if each.machine.fits(facts) and each.target in ("", target)]
+        found = [each for each in read if each.fits(facts) and each.target in ("", target)]
         return min(found, key=lambda each: each.machine.distance(facts), default=None)
 
     def all(self) -> Iterator[TunedKernel]:

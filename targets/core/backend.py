@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -86,6 +87,8 @@ class Backend(ABC):
         """Return the rx.Recipe by which rx.quantize quantizes models for the target, or None."""
         return None
 
+    #: Folder of tuned kernels that come with the target (relax-tune), or empty.
+    tuned_folder: ClassVar[str] = ""
     #: Stage after which kernels may be separated from a module; empty for targets that lower the module as a whole.
     separates_after: ClassVar[str] = ""
 
@@ -114,6 +117,20 @@ class Backend(ABC):
     def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str | bytes]:
         """Return the program of a lowered module as source files, by name. Raise RelaxError if there are none."""
         raise RefusalError(f"target '{target}' makes no source files: --emit=artifact, the default, makes a program")
+
+
+def tuned_names(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """Return the files of a folder of tuned kernels, by key. Raise RelaxError if the folder cannot be read."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise RelaxError(f"tuned kernels in '{os.fspath(folder)}' cannot be read: {error.strerror}") from None
+    found: dict[str, list[str]] = {}
+    for name in names:
+        # kernel-key-architecture-bits-cache.json: the kernel's name may have dashes too
+        if name.endswith(".json") and name.count("-") > 3:
+            found.setdefault(name.rsplit("-", 4)[1], []).append(name)
+    return found
 
 
 def check_backend(backend: object) -> None:

@@ -401,7 +401,7 @@ def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting
         strict_partition=arguments["strict-partition"],
         partition_elsewhere=arguments["partition-elsewhere"],
         schedules=arguments["schedules"],
-        tuned=arguments["tuned"],
+        tuned=False if arguments["no-tuned"] else arguments["tuned"],
         observation=_observation() if arguments["observe"] else None,
     )
 

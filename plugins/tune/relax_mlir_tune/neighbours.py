@@ -38,7 +38,7 @@ def neighbouring_plans(
     """Return plans of the most similar tuned kernels, adapted to the sizes of a space. Plans that do not fit are left
     out."""
     facts = MachineFacts.of(space.machine)
-    near = [each for each in kernels if each.structure == structure and each.key != key and each.machine.fits(facts)]
+    near = [each for each in kernels if each.structure == structure and each.key != key and each.fits(facts)]
     near.sort(key=lambda each: (_distance(types, each.types), each.key))
     found = dict.fromkeys(plans for each in near[:_MOST] if (plans := _adapted(space, each)) is not None)
     found.pop(space.default, None)
