@@ -162,8 +162,11 @@ _NAMESPACES = {
         "bindings.rewriting": "Decline",
         "compilation.schedules": "from_rules planned until_rules",
         "compilation.kernel_module": "module_of_kernel",
+        "compilation.tuned_programs": "TunedProgram find_program program_key program_name program_paths read_program "
+        "tuned_stages",
         "dialects.tir.prim_func": "prim_funcs_in",
         "emit.structured": "StructuredOp analyze structured_ops",
+        "passes.core.stage_edits": "StageEdit edit_stages pass_place",
         "passes.schedule.constant_arguments": "callers_in",
         "passes.schedule.fitting": "check_plan",
         "passes.schedule.plan": "Parallel Plan parse_plan",

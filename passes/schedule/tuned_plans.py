@@ -32,6 +32,8 @@ from .plan import EpilogueOf, Plan, parse_plan, plan_of, set_plan
 
 VERSION = 1
 _SUFFIX = ".json"
+#: Prefix of the files of tuned programs (compilation/tuned_programs.py).
+PROGRAM = "program-"
 _KEY_BYTES = 8
 
 
@@ -153,7 +155,8 @@ class TunedFolder:
         except OSError as error:
             raise RelaxError(f"tuned kernels in '{folder}' cannot be read: {error.strerror}") from None
         for name in names:
-            if name.endswith(_SUFFIX) and name.count("-") > 1:
+            is_program = name.startswith(PROGRAM) and name.count("-") > 4
+            if name.endswith(_SUFFIX) and name.count("-") > 1 and not is_program:
                 # The label has three words behind the key.
                 self._names.setdefault(name.rsplit("-", 4)[1], []).append(name)
 

@@ -10,6 +10,7 @@ import relax_mlir as rx
 from relax_mlir.tuning import TunedFolder, TunedKernel
 
 from .measuring import Job
+from .program import stages_of
 from .runners import LocalRunner
 from .search import FINAL_TURNS, is_faster
 from .space import machine_of
@@ -47,7 +48,8 @@ def measured_again(
     tuned, machine = TunedFolder(folder), machine_of(target)
     rows, runner = [("kernel", "ratio", "")], LocalRunner()
     try:
-        for task in tasks_of(module, target, bind, precision):
+        stages = stages_of(module, target, folder, bind, precision)
+        for task in tasks_of(module, target, bind, precision, stages):
             kernel = tuned.find(task.key, machine)
             if kernel is None:
                 continue
@@ -65,7 +67,8 @@ def measured_again(
 
 def pruned(folder: Path, module: rx.Module, target: str, bind: Mapping[str, int], precision: str) -> int:
     """Remove files of kernels that a module does not have on a target. Return their number."""
-    keys = {task.key for task in tasks_of(module, target, bind, precision)}
+    both = None, stages_of(module, target, folder, bind, precision)
+    keys = {task.key for stages in both for task in tasks_of(module, target, bind, precision, stages)}
     unused = [kernel for kernel in TunedFolder(folder).all() if kernel.key not in keys]
     for kernel in unused:
         Path(kernel.path).unlink()

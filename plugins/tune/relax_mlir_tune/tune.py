@@ -16,6 +16,8 @@ from relax_mlir.tuning import MachineFacts, Times, TunedKernel, cpu_name, planne
 
 from .files import as_table
 from .measuring import Job, Outcome
+from .program import Choice, stages_of
+from .program_search import ProgramTuning, tune_program
 from .runners import DaskRunner, LocalRunner, Runner
 from .search import Search, noise
 from .space import Plans, Space
@@ -67,6 +69,8 @@ class Tuning:
     tasks: list[TunedTask] = field(default_factory=list)
     folder: Path = Path()
     notes: list[str] = field(default_factory=list)
+    #: Result of the search of the program's layouts and fusion.
+    program: ProgramTuning | None = None
 
     @property
     def ratio(self) -> float:
@@ -88,7 +92,9 @@ class Tuning:
             tuned = f"{each.ratio:.3f}" if each.winner is not None else "-"
             row = (each.task.name, str(each.task.calls), f"{each.share:.1%}", f"{each.seconds * _MICRO:.1f}")
             rows.append((*row, tuned, trials, each.note))
-        return "\n".join([as_table(rows) + f"all kernels: {self.ratio:.3f} of the default's time", *self.notes])
+        program = self.program.lines() if self.program is not None else []
+        total = f"all kernels: {self.ratio:.3f} of the default's time"
+        return "\n".join([*program, as_table(rows) + total, *self.notes])
 
 
 def tune(
@@ -104,6 +110,9 @@ def tune(
     sizes: Mapping[str, int] | None = None,
     precision: str = "f32",
     threads: int = 1,
+    graph: bool = False,
+    inexact: bool = False,
+    choices: Sequence[Choice] = (),
     seed: int = 0,
     progress: Callable[[Progress], object] | None = None,
 ) -> Tuning:
@@ -115,7 +124,9 @@ def tune(
     trials: plans per kernel. effort: "quick" for a quarter of them and only kernels of 5 % of the time, or "full".
     minutes: time limit. scheduler: address of a Dask scheduler; its workers measure. bind: values of symbolic
     sizes, as of rx.compile. sizes: values of symbolic sizes with which kernels of any size are measured.
-    threads: threads of a call. progress: a function that is called after each trial.
+    threads: threads of a call. graph: search layouts and fusion of the whole program first. inexact: with graph, also
+    choices that change the last bits of results. choices: choices beside the registered ones.
+    progress: a function that is called after each trial.
     """
     if effort not in EFFORTS:
         raise rx.OptionError(f"effort='{effort}' is unknown; expected one of {', '.join(EFFORTS)}")
@@ -123,7 +134,13 @@ def tune(
         raise rx.OptionError(f"trials={trials}: expected at least 1")
     share, least = EFFORTS[effort]
     deadline = time.monotonic() + 60 * minutes if minutes is not None else None
-    tasks = tasks_of(module, target, bind, precision)
+    program = None
+    if graph:
+        limits = max(int(trials * share), 1), minutes
+        told = _program_progress(progress, limits[0])
+        given = module, target, folder, limits, bind, sizes, precision, threads
+        program = tune_program(*given, inexact, choices, told)
+    tasks = tasks_of(module, target, bind, precision, stages_of(module, target, folder, bind, precision))
     if not tasks:
         raise rx.RelaxError(f"the module has no kernels to tune for target '{target}'")
     runner: Runner = DaskRunner(scheduler) if scheduler else LocalRunner()
@@ -143,7 +160,16 @@ def tune(
     finally:
         runner.close()
         run.trials.close()
-    return Tuning(found, Path(folder), [*filter(None, [run.trials.problem])])
+    return Tuning(found, Path(folder), [*filter(None, [run.trials.problem])], program)
+
+
+def _program_progress(
+    progress: Callable[[Progress], object] | None, trials: int
+) -> Callable[[str, int, float], object]:
+    """Return a function that tells of the trials of a program."""
+    if progress is None:
+        return lambda name, trial, best: None
+    return lambda name, trial, best: progress(Progress(f"program {name}", 0, 1, trial, trials, best))
 
 
 def _check_measured(found: Sequence[TunedTask], target: str) -> None:
