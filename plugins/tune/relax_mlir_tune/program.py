@@ -14,7 +14,7 @@ from relax_mlir.rewriting import operations_in
 from relax_mlir.tuning import StageEdit, edit_stages, parse_target, pass_place, program_key, tuned_stages
 
 #: Most edits of a choice for each node or group of nodes.
-_MOST_NODES = 12
+_MOST_NODES = 16
 _CONVOLUTIONS = ("relax.nn.conv1d", "relax.nn.conv2d", "relax.nn.conv3d")
 _PRODUCTS = ("relax.matmul", "relax.einsum", *_CONVOLUTIONS)
 
@@ -72,7 +72,7 @@ def _fused_calls(point: Point) -> Iterator[str]:
     for call in operations_named(point.module.operation, "relax.call_tir"):
         name = str(call.attributes["func"]).removeprefix("@")
         counts[name] = counts.get(name, 0) + 1
-    for name in sorted(counts, key=lambda each: -counts[each]):
+    for name in sorted(counts, key=lambda each: -counts[each])[:_MOST_NODES]:
         yield f"set relax-fuse-ops{{keep={name}}}"
 
 
@@ -176,6 +176,8 @@ class ProgramSpace:
     def candidates(self, anchor: str, edits: Sequence[str]) -> list[Candidate]:
         """Return the candidates of a pass, of a program with earlier edits. Each gives another program."""
         stages = edit_stages(rx.stages(self.target), edits)
+        if pass_place(stages, anchor) is None:
+            return []
         point = Point(self._before(stages, anchor), self.target)
         one = _only(stages, anchor)
         known = {self._key(point, one)}
@@ -194,7 +196,7 @@ class ProgramSpace:
         stage, number = place
         cut = stages.until(stage).replace(stage, stages[stage].passes[:number])
         # products get their precision before constants are folded
-        precision = self.precision if {"fold", "legalize"}.intersection(cut.names[:-1]) else "f32"
+        precision = self.precision if {"fold", "legalize"}.intersection(cut.names) else "f32"
         return rx.lower(self.module, self.target, pipeline=cut, precision=precision)
 
     def _key(self, point: Point, stages: rx.Stages) -> str:

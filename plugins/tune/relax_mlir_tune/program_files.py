@@ -13,9 +13,9 @@ from typing import TextIO
 import relax_mlir as rx
 from relax_mlir.tuning import TunedProgram, find_program, program_key, program_paths, read_program
 
-from .program import fitted
+from .program import all_choices, fitted
 from .program_measuring import ProgramJob, measure_program
-from .program_search import LIMIT_S
+from .program_search import LIMIT_S, imports_of
 from .runners import LocalRunner
 from .search import FINAL_TURNS, is_faster
 
@@ -53,8 +53,9 @@ def check_programs(
         return
     found = find_program(folder, key, options.target)
     if found is not None:
-        given = options.target, options.threads, tuple(sizes.items()), options.precision
-        stdout.write(_measured_again(found, ProgramJob(key, program.bytecode(), *given, found.inexact)))
+        given = options.target, options.threads, tuple(sizes.items()), options.precision, found.inexact
+        imports = imports_of(all_choices(), options.target)
+        stdout.write(_measured_again(found, ProgramJob(key, program.bytecode(), *given, imports)))
 
 
 def programs_in(folder: Path) -> tuple[list[TunedProgram], list[str]]:

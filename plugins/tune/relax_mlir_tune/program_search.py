@@ -12,7 +12,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import relax_mlir as rx
-from relax_mlir.tuning import MachineFacts, StageEdit, Times, TunedProgram, cpu_name, program_key, program_name
+from relax_mlir.tuning import (
+    MachineFacts,
+    StageEdit,
+    Times,
+    TunedProgram,
+    cpu_name,
+    parse_target,
+    program_key,
+    program_name,
+)
 
 from .program import Candidate, Choice, ProgramSpace, all_choices, are_compatible, check_choice, fitted
 from .program_measuring import ProgramJob, arguments_of, measure_program
@@ -168,7 +177,7 @@ def tune_program(
     search.outcomes.update(trials.known(known))
     runner = LocalRunner(LIMIT_S, measure_program)
     with tempfile.TemporaryDirectory() as cache:
-        options = precision, inexact, imports_of(space.choices), cache
+        options = precision, inexact, imports_of(space.choices, target), cache
         job = ProgramJob(key, program.bytecode(), target, threads, tuple((sizes or {}).items()), *options)
 
         def measure(wanted: Sequence[Plans], turns: int) -> Iterable[Outcome]:
@@ -217,10 +226,14 @@ def _why_not_measured(program: rx.Module, sizes: Mapping[str, int]) -> str:
     return f"the size {missing} has no value: pass it in sizes=" if missing else ""
 
 
-def imports_of(choices: Iterable[Choice]) -> tuple[str, ...]:
-    """Return the modules of passes that are not this project's."""
-    edits = [each.edits for each in choices if not callable(each.edits)]
-    names = {name for texts in edits for text in texts for name in StageEdit.parse(text).passes}
-    classes = [found for name in names if (found := rx.find_pass(name)) is not None]
-    modules = {each.__module__ for each in classes}
-    return tuple(sorted(each for each in modules if each.partition(".")[0] != "relax_mlir"))
+def imports_of(choices: Iterable[Choice], target: str) -> tuple[str, ...]:
+    """Return the modules of a target, of choices' passes and of their functions that are not this project's."""
+    found = {type(rx.find_backend(parse_target(target).name)).__module__}
+    for choice in choices:
+        if callable(choice.edits):
+            found.add(choice.edits.__module__)
+            continue
+        names = {name for text in choice.edits for name in StageEdit.parse(text).passes}
+        found |= {each.__module__ for name in names if (each := rx.find_pass(name)) is not None}
+    others = (each for each in found if each.partition(".")[0] not in ("__main__", "relax_mlir", "relax_mlir_tune"))
+    return tuple(sorted(others))
