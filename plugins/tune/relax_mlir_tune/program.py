@@ -87,12 +87,10 @@ def _winograd(point: Point) -> Iterator[str]:
 _OWN = (
     Choice(
         "products of one operand",
-        "relax-combine-parallel-matmul",
+        "relax-decompose-ops",
         (
-            "set relax-combine-parallel-matmul{constants-only=false}",
-            "set relax-combine-parallel-matmul{keep-meeting=true}",
-            "set relax-combine-parallel-matmul{convolutions=false}",
-            "drop relax-combine-parallel-matmul",
+            "run relax-combine-parallel-matmul{constants-only=true} before relax-decompose-ops",
+            "run relax-combine-parallel-matmul{constants-only=true keep-meeting=true} before relax-decompose-ops",
         ),
         _PRODUCTS,
     ),
