@@ -21,7 +21,7 @@ from .search import FINAL_TURNS, is_faster
 
 
 def list_programs(options: argparse.Namespace, folder: Path, stdout: TextIO, stderr: TextIO) -> None:
-    """List the tuned programs of a folder, or add those of another one, as the tool's options ask for."""
+    """List the tuned programs of a folder, or add the programs of another folder."""
     if not options.list and options.merge is None:
         return
     programs, problems = programs_in(folder)
@@ -43,7 +43,7 @@ def check_programs(
     sizes: Mapping[str, int],
     stdout: TextIO,
 ) -> None:
-    """Measure a module's tuned program again, or remove the files of others, as the tool's options ask for."""
+    """Measure a module's tuned program again, or remove the files of other programs."""
     if not (options.replay or options.prune):
         return
     program = fitted(module, options.target, bind)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Search of a program's choices: pass by pass, each choice alone, then combinations of the choices that win."""
+"""Search of a program's choices: pass by pass, first single choices, then combinations of winners."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class ProgramSearch:
     def _combined(
         self, measure: Measure, before: Sequence[Candidate], candidates: Sequence[Candidate]
     ) -> list[Candidate]:
-        """Return the chosen candidates with those that gain, the best one first."""
+        """Return the chosen candidates, with each further candidate that gains. The best one comes first."""
         chosen, best = list(before), self._ratio(before)
         for each in sorted(candidates, key=lambda each: self._ratio([*before, each])):
             alone = self._ratio([*before, each])
