@@ -106,8 +106,9 @@ def _with_options(text: str, edit: StageEdit) -> str:
     options = dict(split_options(found["options"] or ""))
     for name, value in split_options(edit.text):
         before = options.get(name)
-        is_added = before and value and _takes_several(edit.anchor, name)
-        options[name] = ",".join(dict.fromkeys((*split_list(before), *split_list(value)))) if is_added else value
+        if before and value and _takes_several(edit.anchor, name):
+            value = ",".join(dict.fromkeys((*split_list(before), *split_list(value))))
+        options[name] = value
     shown = (name if value is None else f"{name}={quoted(value)}" for name, value in options.items())
     return f"{edit.anchor}{{{' '.join(shown)}}}"
 

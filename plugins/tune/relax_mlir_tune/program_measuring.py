@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import relax_mlir as rx
 from relax_mlir.facts import decode, is_float, storage_dtype
@@ -134,6 +134,6 @@ def _compiled(module: rx.Module, edits: Plans, job: ProgramJob) -> Callable[...,
     return made[program_name(module.operation)]
 
 
-def _results(results: object) -> list[ndarray]:
+def _results(results: Any) -> list[ndarray]:
     listed = results if isinstance(results, (list, tuple)) else [results]
     return [to_numpy(each) for each in listed]
