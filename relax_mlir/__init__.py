@@ -163,9 +163,12 @@ _NAMESPACES = {
         "compilation.schedules": "from_rules planned until_rules",
         "compilation.decided": "decided_schedule",
         "compilation.kernel_module": "module_of_kernel",
+        "compilation.tuned_programs": "TunedProgram find_program program_key program_name program_paths read_program "
+        "tuned_stages",
         "dialects.tir.prim_func": "prim_funcs_in",
         "emit.structured": "StructuredOp analyze structured_ops",
         "passes.loops.decisions": "CategoricalDecision Decision Taken TileDecision",
+        "passes.core.stage_edits": "StageEdit edit_stages pass_place",
         "passes.schedule.constant_arguments": "callers_in",
         "passes.schedule.decided": "DecidedSchedule",
         "passes.schedule.fitting": "check_plan",

@@ -7,6 +7,13 @@ from .compilation.kernel_module import module_of_kernel as module_of_kernel
 from .compilation.schedules import from_rules as from_rules
 from .compilation.schedules import planned as planned
 from .compilation.schedules import until_rules as until_rules
+from .compilation.tuned_programs import TunedProgram as TunedProgram
+from .compilation.tuned_programs import find_program as find_program
+from .compilation.tuned_programs import program_key as program_key
+from .compilation.tuned_programs import program_name as program_name
+from .compilation.tuned_programs import program_paths as program_paths
+from .compilation.tuned_programs import read_program as read_program
+from .compilation.tuned_programs import tuned_stages as tuned_stages
 from .dialects.tir.prim_func import prim_funcs_in as prim_funcs_in
 from .emit.structured import StructuredOp as StructuredOp
 from .emit.structured import analyze as analyze
@@ -15,6 +22,9 @@ from .passes.loops.decisions import CategoricalDecision as CategoricalDecision
 from .passes.loops.decisions import Decision as Decision
 from .passes.loops.decisions import Taken as Taken
 from .passes.loops.decisions import TileDecision as TileDecision
+from .passes.core.stage_edits import StageEdit as StageEdit
+from .passes.core.stage_edits import edit_stages as edit_stages
+from .passes.core.stage_edits import pass_place as pass_place
 from .passes.schedule.constant_arguments import callers_in as callers_in
 from .passes.schedule.decided import DecidedSchedule as DecidedSchedule
 from .passes.schedule.fitting import check_plan as check_plan

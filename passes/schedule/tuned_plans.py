@@ -217,9 +217,13 @@ class TunedFolder:
         found = [each for each in read if each.fits(facts) and each.target in ("", target)]
         return min(found, key=lambda each: each.machine.distance(facts), default=None)
 
+    def paths(self) -> list[Path]:
+        """Return the files of all kernels."""
+        return sorted(self._folder / name for names in self._names.values() for name in names)
+
     def all(self) -> Iterator[TunedKernel]:
         """Yield all kernels. Raises RelaxError for a damaged file."""
-        return (self._read(name) for names in self._names.values() for name in names)
+        return map(read_tuned, self.paths())
 
     def _read(self, name: str) -> TunedKernel:
         return read_tuned(self._folder / name)

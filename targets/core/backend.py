@@ -119,6 +119,10 @@ class Backend(ABC):
         raise RefusalError(f"target '{target}' makes no source files: --emit=artifact, the default, makes a program")
 
 
+#: Prefix of the files of tuned programs, which are in the same folder (compilation/tuned_programs.py).
+TUNED_PROGRAM = "program-"
+
+
 def tuned_names(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
     """Return the files of a folder of tuned kernels, by key. Raise RelaxError if the folder cannot be read."""
     try:
@@ -128,7 +132,8 @@ def tuned_names(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for name in names:
         # kernel-key-architecture-bits-cache.json: the kernel's name may have dashes too
-        if name.endswith(".json") and name.count("-") > 3:
+        is_program = name.startswith(TUNED_PROGRAM) and name.count("-") > 4
+        if name.endswith(".json") and name.count("-") > 3 and not is_program:
             found.setdefault(name.rsplit("-", 4)[1], []).append(name)
     return found
 

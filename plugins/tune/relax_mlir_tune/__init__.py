@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Search for faster plans of kernels by measurement: `relax_mlir_tune.tune`, `relax-tune`."""
 
+from .program import Choice, register_choice
 from .tune import Progress, Tuning, tune
 
-__all__ = ["Progress", "Tuning", "tune"]
+__all__ = ["Choice", "Progress", "Tuning", "register_choice", "tune"]

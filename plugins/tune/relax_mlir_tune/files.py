@@ -11,13 +11,13 @@ from relax_mlir.tuning import TunedFolder, TunedKernel, named_plugins, parse_tar
 
 from .decisions import point_of
 from .measuring import Job
+from .program import stages_of
 from .runners import LocalRunner
 from .search import FINAL_TURNS, is_faster
 from .space import machine_of
 from .tasks import tasks_of
 
 #: Suffix of a kernel's file, and dashes in its name: kernel-key-architecture-bits-cache.json.
-_SUFFIX, _DASHES = ".json", 4
 
 
 def kernels_in(folder: Path) -> tuple[list[TunedKernel], list[str]]:
@@ -26,11 +26,7 @@ def kernels_in(folder: Path) -> tuple[list[TunedKernel], list[str]]:
     Raises RelaxError if the folder cannot be read.
     """
     kernels, problems = [], []
-    try:
-        paths = sorted(each for each in folder.iterdir() if each.suffix == _SUFFIX and each.name.count("-") >= _DASHES)
-    except OSError as error:
-        raise rx.RelaxError(f"tuned kernels in '{folder}' cannot be read: {error.strerror}") from None
-    for path in paths:
+    for path in TunedFolder(folder).paths():
         try:
             kernels.append(read_tuned(path))
         except rx.RelaxError as error:
@@ -69,7 +65,8 @@ def measured_again(
     tuned, machine = TunedFolder(folder), machine_of(target)
     rows, runner = [("kernel", "ratio", "")], LocalRunner()
     try:
-        for task in tasks_of(module, target, bind, precision):
+        stages = stages_of(module, target, folder, bind, precision)
+        for task in tasks_of(module, target, bind, precision, stages):
             try:
                 kernel = tuned.find(task.key, machine, parse_target(target).name)
             except rx.RelaxError as error:
@@ -95,7 +92,8 @@ def pruned(
 ) -> tuple[int, list[str]]:
     """Remove files of kernels that a module does not have on a target. Return their number, and a sentence for each
     file that cannot be used."""
-    keys = {task.key for task in tasks_of(module, target, bind, precision)}
+    both = None, stages_of(module, target, folder, bind, precision)
+    keys = {task.key for stages in both for task in tasks_of(module, target, bind, precision, stages)}
     kernels, problems = kernels_in(folder)
     unused = [kernel for kernel in kernels if kernel.key not in keys]
     for kernel in unused:

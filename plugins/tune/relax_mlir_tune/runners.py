@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures import TimeoutError as LateError
 from concurrent.futures.process import BrokenProcessPool
@@ -35,8 +35,8 @@ class Runner(Protocol):
 class LocalRunner:
     """Measures in one process of this machine, which is replaced when it crashes or hangs."""
 
-    def __init__(self, limit: float = _LIMIT_S) -> None:
-        self._limit = limit
+    def __init__(self, limit: float = _LIMIT_S, trial: Callable[[Job, Plans, int], Outcome] = measure) -> None:
+        self._limit, self._trial = limit, trial
         self._pool: ProcessPoolExecutor | None = None
 
     def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
@@ -50,7 +50,7 @@ class LocalRunner:
                 1, mp_context=context, initializer=_prepare_process, initargs=(job.threads,)
             )
         try:
-            return self._pool.submit(measure, job, plans, turns).result(self._limit)
+            return self._pool.submit(self._trial, job, plans, turns).result(self._limit)
         except LateError:
             self.close()
             return Outcome(plans, problem=f"took more than {self._limit:.0f} s")

@@ -14,6 +14,7 @@ import relax_mlir as rx
 from relax_mlir.tuning import load_plugin, read_model
 
 from .files import kernels_in, measured_again, merged, pruned, table_of
+from .program_files import check_programs, list_programs
 from .progress_line import ProgressLine
 from .trials import FILE
 from .tune import EFFORTS, Stopped, tune
@@ -65,6 +66,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--target", default="llvm", help="target with options, as of relax-compile; default llvm")
     parser.add_argument("--trials", type=int, default=64, help="plans to measure per kernel; default 64")
     parser.add_argument("--effort", choices=sorted(EFFORTS), default="full", help="quick: a quarter of the trials")
+    parser.add_argument("--graph", action="store_true", help="search layouts and fusion of the whole program first")
+    parser.add_argument("--inexact", action="store_true", help="with --graph: also choices that change last bits")
     parser.add_argument("--minutes", type=float, help="stop after this time")
     parser.add_argument("--bind", action="append", default=[], metavar="n:8", help="value of a symbolic size")
     parser.add_argument(
@@ -92,6 +95,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
     folder = Path(options.o)
+    list_programs(options, folder, stdout, stderr)
     if options.list:
         kernels, problems = kernels_in(folder)
         stdout.write(table_of(kernels))
@@ -110,6 +114,7 @@ def _run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
         raise rx.OptionError("expected a model, such as model.onnx, or --list, --merge, --report or --check")
     module, bind = read_model(options.model, trust=options.trust), _sizes(options.bind, "--bind")
     sizes = _sizes(options.size, "--size")
+    check_programs(options, folder, module, bind, sizes, stdout)
     if options.prune:
         removed, problems = pruned(folder, module, options.target, bind, options.precision)
         stdout.write(f"{removed} files removed from {folder}\n")
@@ -143,6 +148,8 @@ def _search(
             sizes=sizes,
             precision=options.precision,
             threads=options.threads,
+            graph=options.graph,
+            inexact=options.inexact,
             seed=options.seed,
             progress=None if options.q else line,
         )

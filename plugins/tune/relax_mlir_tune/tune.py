@@ -29,6 +29,8 @@ from .decisions import has_decisions, schedule_of, space_of
 from .files import as_table, kernels_in
 from .measuring import Job, Outcome
 from .neighbours import neighbouring_plans, structure_of
+from .program import Choice, stages_of
+from .program_search import ProgramTuning, tune_program
 from .runners import DaskRunner, LocalRunner, Runner
 from .search import Search, noise
 from .space import Plans, SearchSpace, Space
@@ -86,6 +88,8 @@ class Tuning:
     tasks: list[TunedTask] = field(default_factory=list)
     folder: Path = Path()
     notes: list[str] = field(default_factory=list)
+    #: Result of the search of the program's layouts and fusion.
+    program: ProgramTuning | None = None
 
     @property
     def ratio(self) -> float:
@@ -113,7 +117,9 @@ class Tuning:
             tuned = f"{each.ratio:.3f}" if each.winner is not None else "-"
             row = (each.task.name, str(each.task.calls), f"{each.share:.1%}", f"{each.seconds * _MICRO:.1f}")
             rows.append((*row, tuned, trials, each.note))
-        return "\n".join([as_table(rows) + f"all kernels: {self.ratio:.3f} of the default's time", *self.notes])
+        program = self.program.lines() if self.program is not None else []
+        total = f"all kernels: {self.ratio:.3f} of the default's time"
+        return "\n".join([*program, as_table(rows) + total, *self.notes])
 
 
 class Stopped(KeyboardInterrupt):
@@ -137,6 +143,9 @@ def tune(
     sizes: Mapping[str, int] | None = None,
     precision: str = "f32",
     threads: int = 1,
+    graph: bool = False,
+    inexact: bool = False,
+    choices: Sequence[Choice] = (),
     seed: int = 0,
     plugins: Sequence[str] = (),
     progress: Callable[[Progress], object] | None = None,
@@ -149,9 +158,10 @@ def tune(
     trials: plans per kernel. effort: "quick" for a quarter of them and only kernels of 5 % of the time, or "full".
     minutes: time limit, which kernels divide by their share of the program's time. scheduler: address of a Dask
     scheduler; its workers measure. bind: values of symbolic sizes, as of rx.compile. sizes: values of symbolic sizes
-    with which kernels of any size are measured. threads: threads of a call. plugins: modules or files that register
-    the target, as of --load-plugin; measuring processes load them, too. progress: a function that is called after
-    each trial.
+    with which kernels of any size are measured. threads: threads of a call. graph: search layouts and fusion of the
+    whole program first. inexact: with graph, also choices that change the last bits of results. choices: choices
+    beside the registered ones. plugins: modules or files that register the target, as of --load-plugin; measuring
+    processes load them, too. progress: a function that is called after each trial.
     """
     if effort not in EFFORTS:
         raise rx.OptionError(f"effort='{effort}' is unknown; expected one of {', '.join(EFFORTS)}")
@@ -163,13 +173,19 @@ def tune(
         load_plugin(each)
     share, least = EFFORTS[effort]
     budget = Budget(None if minutes is None else 60 * minutes)
-    tasks = tasks_of(module, target, bind, precision)
+    program = None
+    if graph:
+        limits = max(int(trials * share), 1), minutes
+        told = _program_progress(progress, limits[0])
+        given = module, target, folder, limits, bind, sizes, precision, threads
+        program = tune_program(*given, inexact, choices, told)
+    tasks = tasks_of(module, target, bind, precision, stages_of(module, target, folder, bind, precision))
     if not tasks:
         raise rx.RelaxError(f"the module has no kernels to tune for target '{target}'")
     _check_folder(Path(folder))
     runner: Runner = DaskRunner(scheduler) if scheduler else LocalRunner()
     run = _Run(target, Path(folder), runner, threads, dict(sizes or {}), budget, seed)
-    found = Tuning(folder=Path(folder))
+    found = Tuning(folder=Path(folder), program=program)
     try:
         found.tasks = run.timed(tasks)
         _check_measured(found.tasks, target)
@@ -192,6 +208,15 @@ def _check_folder(folder: Path) -> None:
             pass
     except OSError as error:
         raise rx.RelaxError(f"tuned kernels cannot be written to '{folder}': {error.strerror}") from None
+
+
+def _program_progress(
+    progress: Callable[[Progress], object] | None, trials: int
+) -> Callable[[str, int, float], object]:
+    """Return a function that tells of the trials of a program."""
+    if progress is None:
+        return lambda name, trial, best: None
+    return lambda name, trial, best: progress(Progress(f"program {name}", 0, 1, trial, trials, best, best))
 
 
 def _check_measured(found: Sequence[TunedTask], target: str) -> None:
