@@ -117,7 +117,7 @@ _DEFINED_IN = {
     "compilation.training": "Trainer add_training_step append_loss grad unbind_params",
 }
 # Names of the plug-ins in this project's wheel.
-_IN_PLUGINS = {"tune": "relax_mlir_tune"}
+_IN_PLUGINS = {"tune": "relax_mlir_tune", "tune_placement": "relax_mlir_tune"}
 # Names of the modules beside this one, such as rx.rules.register_gradient.
 _NAMESPACES = {
     "rules": {
@@ -162,14 +162,18 @@ _NAMESPACES = {
         "bindings.rewriting": "Decline",
         "compilation.schedules": "from_rules planned until_rules",
         "compilation.kernel_module": "module_of_kernel",
+        "compilation.placement": "Claims ClaimedMatch ClaimedRegion claims_of model_key module_key operators_of",
         "dialects.tir.prim_func": "prim_funcs_in",
         "emit.structured": "StructuredOp analyze structured_ops",
+        "passes.partition.codegen": "ChosenCodegen parse_codegen",
+        "passes.partition.placement": "PlacedMatch PlacedRegion Placement placements_in read_placement",
         "passes.schedule.constant_arguments": "callers_in",
         "passes.schedule.fitting": "check_plan",
         "passes.schedule.plan": "Parallel Plan parse_plan",
         "passes.schedule.tuned_plans": "MachineFacts Times TunedFolder TunedKernel kernel_key plans_of read_tuned "
         "use_plans",
         "runtime.cpu": "cpu_name",
+        "support.plugins": "load_plugin",
         "targets.core.registry": "parse_target",
         "tools.common.models": "read_model",
     },

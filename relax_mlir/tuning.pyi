@@ -3,6 +3,13 @@
 
 from .bindings.rewriting import Decline as Decline
 from .compilation.kernel_module import module_of_kernel as module_of_kernel
+from .compilation.placement import ClaimedMatch as ClaimedMatch
+from .compilation.placement import ClaimedRegion as ClaimedRegion
+from .compilation.placement import Claims as Claims
+from .compilation.placement import claims_of as claims_of
+from .compilation.placement import model_key as model_key
+from .compilation.placement import module_key as module_key
+from .compilation.placement import operators_of as operators_of
 from .compilation.schedules import from_rules as from_rules
 from .compilation.schedules import planned as planned
 from .compilation.schedules import until_rules as until_rules
@@ -10,6 +17,13 @@ from .dialects.tir.prim_func import prim_funcs_in as prim_funcs_in
 from .emit.structured import StructuredOp as StructuredOp
 from .emit.structured import analyze as analyze
 from .emit.structured import structured_ops as structured_ops
+from .passes.partition.codegen import ChosenCodegen as ChosenCodegen
+from .passes.partition.codegen import parse_codegen as parse_codegen
+from .passes.partition.placement import PlacedMatch as PlacedMatch
+from .passes.partition.placement import PlacedRegion as PlacedRegion
+from .passes.partition.placement import Placement as Placement
+from .passes.partition.placement import placements_in as placements_in
+from .passes.partition.placement import read_placement as read_placement
 from .passes.schedule.constant_arguments import callers_in as callers_in
 from .passes.schedule.fitting import check_plan as check_plan
 from .passes.schedule.plan import Parallel as Parallel
@@ -24,5 +38,6 @@ from .passes.schedule.tuned_plans import plans_of as plans_of
 from .passes.schedule.tuned_plans import read_tuned as read_tuned
 from .passes.schedule.tuned_plans import use_plans as use_plans
 from .runtime.cpu import cpu_name as cpu_name
+from .support.plugins import load_plugin as load_plugin
 from .targets.core.registry import parse_target as parse_target
 from .tools.common.models import read_model as read_model

@@ -43,6 +43,8 @@ class Composites(tuple[Composite, ...]):
 #: operation may be taken once. A match is outlined, and its operations are erased, before the next one is requested.
 Planner = Callable[[Block, Sequence[Composite]], Iterator[Taken]]
 P = TypeVar("P", bound=Planner)
+#: Suffix of the files of measured placements, which are planners.
+PLACEMENT_SUFFIX = ".placement"
 
 
 def prospects_of(composites: Sequence[Composite]) -> Prospects:
@@ -64,6 +66,11 @@ def register_planner(name: str) -> Callable[[P], P]:
 
 
 def find_planner(name: str) -> Planner:
+    """Return the planner of a name, or of the file of a measured placement."""
+    if name.endswith(PLACEMENT_SUFFIX):
+        from .placement import planner_of  # most partitions are not measured
+
+        return planner_of(name)
     return _PLANNERS.get(name)
 
 

@@ -6,11 +6,11 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures import TimeoutError as LateError
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import relax_mlir as rx
 
@@ -20,6 +20,13 @@ from .space import Plans
 #: Seconds of a trial, after which its process is ended, and bytes of memory of a process.
 _LIMIT_S = 60.0
 _MEMORY = 8 << 30
+
+
+P, T = ParamSpec("P"), TypeVar("T")
+
+
+class TrialLost(Exception):
+    """Reason why a process has no result of a trial."""
 
 
 class Runner(Protocol):
@@ -44,19 +51,24 @@ class LocalRunner:
             yield self._measured(job, each, turns)
 
     def _measured(self, job: Job, plans: Plans, turns: int) -> Outcome:
+        try:
+            return self.call(job.threads, measure, job, plans, turns)
+        except TrialLost as lost:
+            return Outcome(plans, problem=str(lost))
+
+    def call(self, threads: int, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """Call a function in the process. Raises TrialLost if the process crashes or hangs."""
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(
-                1, mp_context=context, initializer=_prepare_process, initargs=(job.threads,)
-            )
+            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_prepare_process, initargs=(threads,))
         try:
-            return self._pool.submit(measure, job, plans, turns).result(self._limit)
+            return self._pool.submit(function, *arguments, **named).result(self._limit)
         except LateError:
             self.close()
-            return Outcome(plans, problem=f"took more than {self._limit:.0f} s")
+            raise TrialLost(f"took more than {self._limit:.0f} s") from None
         except BrokenProcessPool:
             self.close()
-            return Outcome(plans, problem="the process crashed")
+            raise TrialLost("the process crashed") from None
 
     def close(self) -> None:
         if self._pool is None:
