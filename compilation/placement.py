@@ -21,13 +21,12 @@ from ..bindings.navigation import (
     functions_in,
     operations_in,
     operations_of,
-    parent_of,
     symbol_name,
     text_in,
 )
 from ..dialects.core.call_graph import references_in
 from ..dialects.core.elements import print_by_content
-from ..dialects.core.ir_attributes import CODEGEN, COMPOSITE, PART_NUMBER
+from ..dialects.core.ir_attributes import COMPOSITE, PART_NUMBER
 from ..dialects.relax.function_attributes import VISIBILITY, function_attributes
 from ..frontends.module import Module
 from ..passes.core.external import external_modules
@@ -280,7 +279,7 @@ def _module_of(module: Module, numbers: frozenset[int]) -> Module | None:
 
 
 def _function_around(op: Operation) -> Operation:
-    return next(each for each in ancestors(op) if parent_of(each).name == "builtin.module")
+    return [each for each in ancestors(op) if each.name == "func.func"][-1]
 
 
 def _reached(function: Operation, functions: Mapping[str, Operation]) -> list[Operation]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from ...bindings.diagnostics import warn
 from ...bindings.ir import Block, Operation
-from ...bindings.navigation import operations_of, parent_of, symbol_name
+from ...bindings.navigation import operations_of, parent_of
 from ...dialects.core.ir_attributes import PART_NUMBER, PART_REFUSED
 from ...dialects.relax.known_constants import is_constant
 from ...support.errors import RelaxError
@@ -29,12 +29,15 @@ from ..core.facts import origins_of
 from ..patterns.matched import Match
 from ..schedule.tuned_plans import MachineFacts
 from .codegen import Composite
+from .external_functions import blocks_in, functions_to_part
 from .planning import PLACEMENT_SUFFIX, Planner, Taken, prospects_of
 from .sequence import settled
 
 VERSION = 1
 _NOTES = frozenset({PART_NUMBER, PART_REFUSED})
 _KEY_BYTES = 8
+#: Path of the first function's block.
+_FIRST = "0"
 # Most model nodes that a message names.
 _MOST_NODES = 4
 
@@ -42,7 +45,7 @@ _MOST_NODES = 4
 class PlacedMatch(NamedTuple):
     """Match that a codegen takes."""
 
-    #: Function of the match, with the path to its block if the block is inside of another operation.
+    #: Number of the match's graph function, with the path to its block if the block is inside of another operation.
     block: str
     #: Name of the pattern, `<codegen>.<what>`.
     pattern: str
@@ -59,8 +62,8 @@ class PlacedRegion(NamedTuple):
 
     codegen: str
     operators: tuple[str, ...]
-    #: Regions of the model that are equal to this one.
-    count: int
+    #: Number of equal regions in the model.
+    occurrences: int
     target: float
     own: float
     noise: float
@@ -143,9 +146,9 @@ def _match(row: Sequence[object]) -> PlacedMatch:
 
 
 def _region(
-    codegen: str, operators: Sequence[str], count: int, target: float, own: float, noise: float, is_taken: bool
+    codegen: str, operators: Sequence[str], occurrences: int, target: float, own: float, noise: float, is_taken: bool
 ) -> PlacedRegion:
-    return PlacedRegion(str(codegen), tuple(map(str, operators)), count, target, own, noise, bool(is_taken))
+    return PlacedRegion(str(codegen), tuple(map(str, operators)), occurrences, target, own, noise, bool(is_taken))
 
 
 def placements_in(folder: str | os.PathLike[str]) -> Iterator[str]:
@@ -183,8 +186,8 @@ def planner_of(path: str) -> Planner:
     """Return the planner that takes a placement's matches. Raises RelaxError for a damaged file."""
     placement = read_placement(path)
 
-    def by_placement(block: Block, composites: Sequence[Composite]) -> list[Taken]:
-        """Return the placement's matches in a block. One warning lists matches that do not fit."""
+    def by_placement(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
+        """Yield the placement's matches in a block. One warning lists matches that do not fit."""
         names, place = {each.codegen for each in composites}, _path_of(block)
         wanted = [each for each in placement.matches if each.block == place and each.pattern.partition(".")[0] in names]
         patterns = {each.pattern for each in wanted}
@@ -199,7 +202,8 @@ def planner_of(path: str) -> Planner:
                 used.update(results)
                 taken[each] = possible
         _report(path, wanted, [each for each in wanted if each not in taken], block)
-        return [Taken.of(each.composite, each.match) for each in taken.values()]
+        # The list is complete before outlining one erases its operations.
+        yield from [Taken.of(each.composite, each.match) for each in taken.values()]
 
     return by_placement
 
@@ -227,13 +231,17 @@ def _key(operations: Sequence[Operation]) -> str:
 
 
 def _path_of(block: Block) -> str:
-    """Return the name of a block's function, followed by the places of operations around the block."""
+    """Return the number of a block's function, followed by the places of operations around the block."""
     owner = block.owner.operation
     around = parent_of(owner)
     if around is None or around.name == "builtin.module":
-        return symbol_name(owner)
-    siblings = defaultdict(list)
-    for op in operations_of(owner.block):
-        siblings[op.name].append(op)
+        graphs = functions_to_part(owner if around is None else around, (), "a placement")
+        return str(graphs.index(owner))
+    siblings = [op for op in operations_of(owner.block) if op.name == owner.name]
     regions = [each for region in owner.regions for each in region.blocks]
-    return f"{_path_of(owner.block)}/{owner.name}.{siblings[owner.name].index(owner)}.{regions.index(block)}"
+    return f"{_path_of(owner.block)}/{owner.name}.{siblings.index(owner)}.{regions.index(block)}"
+
+
+def _paths_in(module: Operation) -> set[str]:
+    functions = functions_to_part(module, (), "a placement")
+    return {_path_of(block) for function in functions for block in blocks_in(function)}

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import relax_mlir as rx
 from relax_mlir.tuning import (
-    Claims,
     ClaimedMatch,
+    Claims,
     MachineFacts,
     PlacedRegion,
     Placement,
@@ -78,7 +78,7 @@ class PlacementTuning:
         for each in self.placement.regions:
             name = ", ".join(_short(operator) for operator in each.operators)
             times = (f"{each.target:.1f}", f"{each.own:.1f}", f"{each.noise:.3f}", "taken" if each.is_taken else "")
-            regions.append((name, str(each.count), each.codegen, *times))
+            regions.append((name, str(each.occurrences), each.codegen, *times))
         programs = [("program", "us"), *((name, f"{us:.1f}") for name, us in self.placement.times.items())]
         last = f"measured placement: {self.ratio:.3f} of the time of '{self.single}', the best single choice\n"
         return "\n".join([as_table(regions), as_table(programs) + last, *self.notes])
@@ -174,6 +174,8 @@ class _Search:
         self._trials, self._deadline, self._progress = trials, deadline, progress
         self._count, self._changes, self._best = 0, 0, 1.0
         self._notes: list[str] = []
+        #: Codegens with no region that can be measured.
+        self._failed: set[str] = set()
         #: Measured regions with the patterns and keys of their matches.
         self._regions: list[tuple[PlacedRegion, Kind]] = []
         self._target = Candidate(parse_target(meter.job.target).name)
@@ -183,7 +185,7 @@ class _Search:
         singles = self._singles(forms)
         for form in forms:
             self._price(form)
-        ratios = {self._target: 1.0, **self._ratios(singles)}
+        ratios = {self._target: 1.0, **self._ratios([each for each in singles if each.name not in self._failed])}
         working = list(ratios)
         starts = self._ratios([each for form in forms for each in self._planned(form)])
         ratios.update(starts)
@@ -220,20 +222,27 @@ class _Search:
 
     def _price(self, form: _Form) -> None:
         """Measure each distinct piece, then each distinct region with several pieces."""
-        counts = Counter(piece.kind for piece in form.pieces)
+        counts, works = Counter(piece.kind for piece in form.pieces), set[str]()
         for piece in {piece.kind: piece for piece in form.pieces}.values():
             for codegen in piece.matches:
                 outcome = self._measured_region(form, piece.numbers, codegen, piece.operators)
                 if outcome is None:
                     continue
+                works.add(codegen)
                 target, own = _medians(outcome)
                 form.prices.seconds.setdefault((piece.kind, TARGET), target)
                 scale = form.prices.seconds[piece.kind, TARGET] / target
                 form.prices.seconds[piece.kind, codegen] = own * scale
-                times = (round(each * _MICRO, 2) for each in (target, own))
-                row = (codegen, piece.operators, counts[piece.kind], *times, round(noise(outcome), 4), False)
-                self._regions.append((PlacedRegion(*row), kind_of(piece.matches[codegen])))
+                us = [round(each * _MICRO, 2) for each in (target, own)]
+                row = PlacedRegion(
+                    codegen, piece.operators, counts[piece.kind], *us, noise=round(noise(outcome), 4), is_taken=False
+                )
+                self._regions.append((row, kind_of(piece.matches[codegen])))
+        if not self._is_over():
+            self._failed |= set(form.codegens) - works
         for region in form.claims.regions:
+            if region.codegen in self._failed:
+                continue
             numbers = frozenset(number for match in region.matches for number in match.numbers)
             operators = tuple(name for match in region.matches for name in match.operators)
             if sum(piece.numbers <= numbers for piece in form.pieces) > 1:

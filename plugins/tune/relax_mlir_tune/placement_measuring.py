@@ -108,6 +108,8 @@ class Meter:
         return outcome
 
     def _run(self, job: ProgramJob, choices: Sequence[Choice], turns: int) -> Rows:
+        # A new process imports the compiler, which is no time of a candidate.
+        self._runner.start(job.threads, measure_choices, job, [Choice()], 1)
         try:
             return self._runner.call(job.threads, measure_choices, job, choices, turns)
         except TrialLost as lost:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from relax_mlir.tuning import Claims, ClaimedMatch, ClaimedRegion, PlacedMatch
+from relax_mlir.tuning import ClaimedMatch, ClaimedRegion, Claims, PlacedMatch
 
 #: Owner of pieces without a codegen.
 TARGET = ""

@@ -22,7 +22,8 @@ _LIMIT_S = 60.0
 _MEMORY = 8 << 30
 
 
-P, T = ParamSpec("P"), TypeVar("T")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class TrialLost(Exception):
@@ -58,17 +59,26 @@ class LocalRunner:
 
     def call(self, threads: int, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
         """Call a function in the process. Raises TrialLost if the process crashes or hangs."""
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_prepare_process, initargs=(threads,))
         try:
-            return self._pool.submit(function, *arguments, **named).result(self._limit)
+            return self._started(threads).submit(function, *arguments, **named).result(self._limit)
         except LateError:
             self.close()
             raise TrialLost(f"took more than {self._limit:.0f} s") from None
         except BrokenProcessPool:
             self.close()
             raise TrialLost("the process crashed") from None
+
+    def start(self, threads: int, function: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> None:
+        """Start the process if there is none, with a call that has no time limit."""
+        if self._pool is None:
+            with contextlib.suppress(BrokenProcessPool):  # reported by the next call
+                self._started(threads).submit(function, *arguments, **named).result()
+
+    def _started(self, threads: int) -> ProcessPoolExecutor:
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_prepare_process, initargs=(threads,))
+        return self._pool
 
     def close(self) -> None:
         if self._pool is None:
