@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from ...bindings.diagnostics import warn
 from ...bindings.ir import Block, Operation
-from ...bindings.navigation import operations_of, parent_of
+from ...bindings.navigation import operations_of, outermost, parent_of
 from ...dialects.core.ir_attributes import PART_NUMBER, PART_REFUSED
 from ...dialects.relax.known_constants import is_constant
 from ...support.errors import RelaxError
@@ -189,7 +189,11 @@ def planner_of(path: str) -> Planner:
     def by_placement(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
         """Yield the placement's matches in a block. One warning lists matches that do not fit."""
         names, place = {each.codegen for each in composites}, _path_of(block)
-        wanted = [each for each in placement.matches if each.block == place and each.pattern.partition(".")[0] in names]
+        own = [each for each in placement.matches if each.pattern.partition(".")[0] in names]
+        # The first block reports the matches of blocks that the model does not have.
+        there = _paths_in(outermost(block.owner.operation)) if place == _FIRST else set[str]()
+        lost = [each for each in own if there and each.block not in there]
+        wanted = [each for each in own if each.block == place]
         patterns = {each.pattern for each in wanted}
         chosen = [each for each in composites if each.name in patterns]
         found = {each.placed[:4]: each for each in matches_in(block, chosen)} if wanted else {}
@@ -201,7 +205,7 @@ def planner_of(path: str) -> Planner:
             if possible is not None and used.isdisjoint(results):
                 used.update(results)
                 taken[each] = possible
-        _report(path, wanted, [each for each in wanted if each not in taken], block)
+        _report(path, [*wanted, *lost], [*(each for each in wanted if each not in taken), *lost], block)
         # The list is complete before outlining one erases its operations.
         yield from [Taken.of(each.composite, each.match) for each in taken.values()]
 
