@@ -42,6 +42,8 @@ from .space import machine_of
 _REGION_TURNS, _PROGRAM_TURNS, _CHANGE_TURNS = 5, 7, 15
 #: A search ends after this many changes without a gain.
 _PATIENCE = 12
+#: Single choices that take at most this multiple of the fastest one's time are compared at the end.
+_CONTENDER = 1.5
 _KERNEL_CALL = "relax.call_tir"
 _MICRO = 1e6
 
@@ -193,7 +195,7 @@ class _Search:
         self._best = ratios[best]
         best = self._improved(best, forms)
         best = self._with_options(best)
-        return self._result(best, working)
+        return self._result(best, {each: ratios[each] for each in working})
 
     # ---- forms and prices ----
 
@@ -355,18 +357,26 @@ class _Search:
 
     # ---- result ----
 
-    def _result(self, best: Candidate, working: Sequence[Candidate]) -> PlacementTuning:
-        programs = list(dict.fromkeys([*working, best]))
+    def _result(self, best: Candidate, singles: Mapping[Candidate, float]) -> PlacementTuning:
+        """Measure the best placement and the fastest single choices in turns, and write the winner."""
+        limit = _CONTENDER * min(singles.values())
+        contenders = [each for each in singles if each == self._target or singles[each] <= limit]
+        programs = list(dict.fromkeys([*contenders, best]))
+        for each in programs:  # compiled one by one, each within the limit of a trial
+            self._meter.rows([each], 1)
         rows = self._meter.rows(programs, FINAL_TURNS)
         if rows.problem:
-            raise rx.RelaxError(f"the programs cannot be measured: {rows.problem}")
+            problem = f"the last comparison of programs failed: {rows.problem}"
+            raise rx.RelaxError(problem, notes=["trials are kept: the next call continues with them"])
         medians = [statistics.median(times) for times in zip(*rows.turns, strict=True)]
-        single = min(range(len(working)), key=lambda index: medians[index])
+        single = min(range(len(contenders)), key=lambda index: medians[index])
         place = programs.index(best)
-        if best in working or not all(is_faster(_pair(rows, index, place)) for index in range(len(working))):
+        if best in singles or not all(is_faster(_pair(rows, index, place)) for index in range(len(contenders))):
             place = single
         chosen = programs[place]
-        times = {each.name: round(us * _MICRO, 2) for each, us in zip(working, medians, strict=False)}
+        target = medians[programs.index(self._target)]
+        times = {each.name: round(ratio * target * _MICRO, 2) for each, ratio in singles.items()}
+        times |= {each.name: round(us * _MICRO, 2) for each, us in zip(contenders, medians, strict=False)}
         times["measured"] = round(medians[place] * _MICRO, 2)
         taken = {(each.pattern, each.key) for each in chosen.matches}
         regions = [each._replace(is_taken=taken.issuperset(kind)) for each, kind in self._regions]
@@ -375,7 +385,7 @@ class _Search:
             self._meter.placement(chosen), times=times, noise=round(deviation, 4), regions=tuple(regions)
         )
         path = placement.write(self._meter.folder)
-        return PlacementTuning(placement, path, working[single].name, [*self._notes, *self._meter.problems])
+        return PlacementTuning(placement, path, contenders[single].name, [*self._notes, *self._meter.problems])
 
     def _is_over(self) -> bool:
         return self._deadline is not None and time.monotonic() > self._deadline

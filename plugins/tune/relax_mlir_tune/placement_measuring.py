@@ -18,7 +18,7 @@ from .runners import LocalRunner, TrialLost
 from .trials import Trials
 
 _KEY_BYTES = 8
-#: Errors of options' results, relative to those of the stated options.
+#: Largest error of results with other options, relative to the error with the stated options.
 _MORE_ERROR, _LEAST_ERROR = 2.0, 1e-6
 
 
