@@ -235,10 +235,9 @@ class _Search:
                 form.prices.seconds.setdefault((piece.kind, TARGET), target)
                 scale = form.prices.seconds[piece.kind, TARGET] / target
                 form.prices.seconds[piece.kind, codegen] = own * scale
-                us = [round(each * _MICRO, 2) for each in (target, own)]
-                row = PlacedRegion(
-                    codegen, piece.operators, counts[piece.kind], *us, noise=round(noise(outcome), 4), is_taken=False
-                )
+                us, own_us = round(target * _MICRO, 2), round(own * _MICRO, 2)
+                deviation, count = round(noise(outcome), 4), counts[piece.kind]
+                row = PlacedRegion(codegen, piece.operators, count, us, own_us, deviation, is_taken=False)
                 self._regions.append((row, kind_of(piece.matches[codegen])))
         if not self._is_over():
             self._failed |= set(form.codegens) - works
