@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import address_of, operations_of
@@ -68,9 +69,8 @@ def register_planner(name: str) -> Callable[[P], P]:
 def find_planner(name: str) -> Planner:
     """Return the planner of a name, or of the file of a measured placement."""
     if name.endswith(PLACEMENT_SUFFIX):
-        from .placement import planner_of  # most partitions are not measured
-
-        return planner_of(name)
+        # Imported by name, as planners are: the module needs this one. Most partitions are not measured.
+        return cast("Planner", importlib.import_module(".placement", __package__).planner_of(name))
     return _PLANNERS.get(name)
 
 
