@@ -98,7 +98,8 @@ def compile(
     - numerics: "same" for equal bits on all CPUs, for any batch and number of threads; "fast" for any order of sums;
       None for "same" except where an instruction of the CPU is much faster (docs/numerics.md).
     - partition: external codegens in order of priority, ["mynpu", "dnnl"], or an rx.Partition. A codegen gets the
-      parts of the module that match its patterns. The target compiles declined parts.
+      parts of the module that match its patterns. The target compiles declined parts. "measured" for the placement
+      that relax-tune --partition has put in the folder `tuned`.
     - strict_partition: makes it an error if a codegen declines a part, or if this machine lacks a requirement of a
       part. By default, missing requirements are only reported.
     - partition_elsewhere: skips the check of this machine's requirements.
@@ -138,8 +139,17 @@ def compile(
         return _compiled(module, options)
 
 
+def _placed(module: Module, options: CompileOptions) -> CompileOptions:
+    if not options.is_measured:
+        return options
+    from .placement import with_placement  # most compilations have no measured placement
+
+    return with_placement(options, module)
+
+
 def _compiled(module: Module, options: CompileOptions) -> Executable:
     find_backend(options.chosen.name)  # an unknown target fails here, before anything is lowered
+    options = _placed(module, options)
     code = options.code()
     program = cached_program(module._owner, options, code)
     compiled = partial(_built, module, options, code)
@@ -228,8 +238,9 @@ def lower(
 
 
 def _lowered(module: Module, options: CompileOptions) -> Module:
-    stages = options.stages()
     with lock_context(module.context):
+        options = _placed(module, options)
+        stages = options.stages()
         copied = _fitted(module, options)
         lower_in_place(copied._owner, options, stages)
         return copied

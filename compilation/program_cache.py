@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bindings.diagnostics import Diagnostic, noting_warnings, warn_again
 from ..bindings.ir import Attribute, Module
-from ..bindings.package_files import files_in, loaded_compiler
+from ..bindings.package_files import described, files_in, loaded_compiler
 from ..dialects.context import registered_dialects
 from ..dialects.core.elements import hash_of, held_array, print_by_content
 from ..passes.core.journal import Journal
@@ -188,7 +188,8 @@ def _codegens(options: CompileOptions) -> list[str] | None:
         return None
     stated = [each.codegen().fingerprint(each.values) for each in chosen]
     files = [module_fingerprint(each.codegen.__module__) for each in chosen]
-    return [*stated, *map(str, files)] if all(stated) and None not in files else None
+    # The plan may be the file of a measured placement.
+    return [*stated, *map(str, files), described(partition.plan)] if all(stated) and None not in files else None
 
 
 def _has_foreign_operations(text: str) -> bool:

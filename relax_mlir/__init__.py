@@ -117,7 +117,7 @@ _DEFINED_IN = {
     "compilation.training": "Trainer add_training_step append_loss grad unbind_params",
 }
 # Names of the plug-ins in this project's wheel.
-_IN_PLUGINS = {"tune": "relax_mlir_tune"}
+_IN_PLUGINS = {"tune": "relax_mlir_tune", "tune_placement": "relax_mlir_tune"}
 # Names of the modules beside this one, such as rx.rules.register_gradient.
 _NAMESPACES = {
     "rules": {
@@ -163,12 +163,15 @@ _NAMESPACES = {
         "compilation.schedules": "from_rules planned until_rules",
         "compilation.decided": "decided_schedule",
         "compilation.kernel_module": "module_of_kernel",
+        "compilation.placement": "Claims ClaimedMatch ClaimedRegion claims_of model_key module_key operators_of",
         "compilation.tuned_programs": "TunedProgram find_program program_key program_name program_paths read_program "
         "tuned_stages",
         "dialects.tir.prim_func": "prim_funcs_in",
         "emit.structured": "StructuredOp analyze structured_ops",
-        "passes.loops.decisions": "CategoricalDecision Decision Taken TileDecision",
         "passes.core.stage_edits": "StageEdit edit_stages pass_place",
+        "passes.loops.decisions": "CategoricalDecision Decision Taken TileDecision",
+        "passes.partition.codegen": "ChosenCodegen parse_codegen",
+        "passes.partition.placement": "PlacedMatch PlacedRegion Placement placements_in read_placement",
         "passes.schedule.constant_arguments": "callers_in",
         "passes.schedule.decided": "DecidedSchedule",
         "passes.schedule.fitting": "check_plan",

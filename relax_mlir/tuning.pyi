@@ -4,6 +4,13 @@
 from .bindings.rewriting import Decline as Decline
 from .compilation.decided import decided_schedule as decided_schedule
 from .compilation.kernel_module import module_of_kernel as module_of_kernel
+from .compilation.placement import ClaimedMatch as ClaimedMatch
+from .compilation.placement import ClaimedRegion as ClaimedRegion
+from .compilation.placement import Claims as Claims
+from .compilation.placement import claims_of as claims_of
+from .compilation.placement import model_key as model_key
+from .compilation.placement import module_key as module_key
+from .compilation.placement import operators_of as operators_of
 from .compilation.schedules import from_rules as from_rules
 from .compilation.schedules import planned as planned
 from .compilation.schedules import until_rules as until_rules
@@ -25,6 +32,13 @@ from .passes.loops.decisions import TileDecision as TileDecision
 from .passes.core.stage_edits import StageEdit as StageEdit
 from .passes.core.stage_edits import edit_stages as edit_stages
 from .passes.core.stage_edits import pass_place as pass_place
+from .passes.partition.codegen import ChosenCodegen as ChosenCodegen
+from .passes.partition.codegen import parse_codegen as parse_codegen
+from .passes.partition.placement import PlacedMatch as PlacedMatch
+from .passes.partition.placement import PlacedRegion as PlacedRegion
+from .passes.partition.placement import Placement as Placement
+from .passes.partition.placement import placements_in as placements_in
+from .passes.partition.placement import read_placement as read_placement
 from .passes.schedule.constant_arguments import callers_in as callers_in
 from .passes.schedule.decided import DecidedSchedule as DecidedSchedule
 from .passes.schedule.fitting import check_plan as check_plan

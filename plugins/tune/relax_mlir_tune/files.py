@@ -17,8 +17,6 @@ from .search import FINAL_TURNS, is_faster
 from .space import machine_of
 from .tasks import tasks_of
 
-#: Suffix of a kernel's file, and dashes in its name: kernel-key-architecture-bits-cache.json.
-
 
 def kernels_in(folder: Path) -> tuple[list[TunedKernel], list[str]]:
     """Return the tuned kernels of a folder, and a sentence for each file that cannot be used.

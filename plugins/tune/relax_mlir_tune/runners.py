@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures import TimeoutError as LateError
 from concurrent.futures.process import BrokenProcessPool
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import relax_mlir as rx
 
@@ -20,6 +20,14 @@ from .space import Plans
 #: Seconds of a trial, after which its process is ended, and bytes of memory of a process.
 _LIMIT_S = 60.0
 _MEMORY = 8 << 30
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class TrialLost(Exception):
+    """Reason why a process has no result of a trial."""
 
 
 class Runner(Protocol):
@@ -44,21 +52,35 @@ class LocalRunner:
             yield self._measured(job, each, turns)
 
     def _measured(self, job: Job, plans: Plans, turns: int) -> Outcome:
-        if self._pool is None:
-            context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(
-                1, mp_context=context, initializer=_prepare_process, initargs=(job.threads,)
-            )
         try:
-            return self._pool.submit(self._trial, job, plans, turns).result(self._limit)
-        except LateError:
-            self.close()
-            return Outcome(plans, problem=f"took more than {self._limit:.0f} s")
-        except BrokenProcessPool:
-            self.close()
-            return Outcome(plans, problem="the process crashed")
+            return self.call(job.threads, self._trial, job, plans, turns)
+        except TrialLost as lost:
+            return Outcome(plans, problem=str(lost))
         except Exception as error:  # of a trial: memory that is exhausted, or a fault of the compiler
             return Outcome(plans, problem=f"the trial failed: {type(error).__name__}: {error}"[:200])
+
+    def call(self, threads: int, function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+        """Call a function in the process. Raises TrialLost if the process crashes or hangs."""
+        try:
+            return self._started(threads).submit(function, *arguments, **named).result(self._limit)
+        except LateError:
+            self.close()
+            raise TrialLost(f"took more than {self._limit:.0f} s") from None
+        except BrokenProcessPool:
+            self.close()
+            raise TrialLost("the process crashed") from None
+
+    def start(self, threads: int, function: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> None:
+        """Start the process if there is none, with a call that has no time limit."""
+        if self._pool is None:
+            with contextlib.suppress(BrokenProcessPool):  # reported by the next call
+                self._started(threads).submit(function, *arguments, **named).result()
+
+    def _started(self, threads: int) -> ProcessPoolExecutor:
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_prepare_process, initargs=(threads,))
+        return self._pool
 
     def close(self) -> None:
         if self._pool is None:

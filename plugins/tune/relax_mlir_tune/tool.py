@@ -14,6 +14,7 @@ import relax_mlir as rx
 from relax_mlir.tuning import load_plugin, read_model
 
 from .files import kernels_in, measured_again, merged, pruned, table_of
+from .placement import PlacementProgress, tune_placement
 from .program_files import check_programs, list_programs
 from .progress_line import ProgressLine
 from .trials import FILE
@@ -22,6 +23,8 @@ from .tune import EFFORTS, Stopped, tune
 _EPILOG = """\
 relax-tune model.onnx -o tuned/               search; Ctrl-C keeps what was found, and the next call continues
 relax-compile model.onnx --tuned tuned/       compile with the winners
+relax-tune model.onnx --partition dnnl,onnxruntime -o tuned/        measure which codegen gets which part
+relax-compile model.onnx --partition=measured --tuned tuned/        compile with these parts
 relax-tune --list -o tuned/                   a line for each tuned kernel
 relax-tune model.onnx --replay -o tuned/      measure the model's tuned kernels again; remove those that are not faster
 relax-tune model.onnx --prune -o tuned/       remove files of kernels that the model does not have
@@ -77,8 +80,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=1, help="threads of a call; default 1")
     parser.add_argument("--scheduler", metavar="tcp://host:8786", help="Dask scheduler with workers that measure")
     parser.add_argument("--seed", type=int, default=0, help="seed of the search")
+    parser.add_argument("--partition", metavar="codegens", help="measure which of these codegens gets which part")
     parser.add_argument(
-        "--load-plugin", action="append", default=[], metavar="module", help="module or file that registers the target"
+        "--load-plugin", action="append", default=[], metavar="module", help="module or file that registers extensions"
     )
     parser.add_argument("--report", metavar="file.html", help="write a page of the folder's trials")
     parser.add_argument("--check", type=int, metavar="N", help="compare results of N random plans of small kernels")
@@ -114,6 +118,9 @@ def _run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
         raise rx.OptionError("expected a model, such as model.onnx, or --list, --merge, --report or --check")
     module, bind = read_model(options.model, trust=options.trust), _sizes(options.bind, "--bind")
     sizes = _sizes(options.size, "--size")
+    if options.partition is not None:
+        stdout.write(_placed(options, module, bind, sizes, stderr))
+        return 0
     check_programs(options, folder, module, bind, sizes, stdout)
     if options.prune:
         removed, problems = pruned(folder, module, options.target, bind, options.precision)
@@ -191,6 +198,31 @@ def _told(problems: Sequence[str], stderr: TextIO) -> int:
     for each in problems:
         stderr.write(f"relax-tune: warning: {each}\n")
     return 0
+
+
+def _placed(
+    options: argparse.Namespace, module: rx.Module, bind: dict[str, int], sizes: dict[str, int], stderr: TextIO
+) -> str:
+    """Choose codegens for the parts of a model. Return a table."""
+
+    def tell(progress: PlacementProgress) -> None:
+        stderr.write(f"trial {progress.trial}, best {progress.best:.3f}: {progress.step}\n")
+
+    found = tune_placement(
+        module,
+        options.partition,
+        options.target,
+        trials=options.trials,
+        minutes=options.minutes,
+        folder=options.o,
+        bind=bind,
+        sizes=sizes,
+        precision=options.precision,
+        threads=options.threads,
+        plugins=options.load_plugin,
+        progress=None if options.q else tell,
+    )
+    return f"{found.table()}\n{found.path}\n"
 
 
 def _sizes(given: Sequence[str], option: str) -> dict[str, int]:
