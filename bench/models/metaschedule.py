@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 OPERATORS = ("C1D", "C2D", "C3D", "GMM", "GRP", "DIL", "DEP", "T2D", "CAP", "NRM", "SFM", "CBR", "TBG")
-#: Trials of a round: a new model of costs chooses those of the next round.
+#: Trials of a round. A new model of costs chooses the trials of the next round.
 _ROUND = 8
 #: Fewest schedules of a population that are drawn anew, as MetaSchedule has it for its population of 512.
 _FEWEST_DRAWN = 50
@@ -172,7 +172,7 @@ def operator_of(name: str) -> Any:
 
 
 def import_intrinsics() -> None:
-    """Import TVM's instructions of x86 only. MetaSchedule imports those of all devices, which takes 30 to 75 s."""
+    """Import TVM's instructions of x86 only. MetaSchedule imports instructions of all devices: 30 to 75 s."""
     import importlib
     import types
 
