@@ -208,8 +208,8 @@ bench-floor: env ## layers of networks beside the least times that this machine 
 
 models: $(MODELS)/exported ## export models from torch with random weights: build/models (4 GB), in an environment of its own
 
-bench-tune: env ## operators of te_workload: plans of the target beside plans that rx.tune finds (TUNE='GMM SFM --trials 16')
-	@$(BIN)/python bench/tune.py $(TUNE)
+bench-tune: env-tvm $(MODELS)/env-metaschedule ## operators of te_workload: the target's plans, rx.tune's and MetaSchedule's (TUNE='GMM --trials 16 --peers')
+	@$(TVM_ENV)/bin/python bench/tune.py --metaschedule=$(MODELS)/env-metaschedule/bin/python $(TUNE)
 
 $(MODELS)/exported: bench/models/export.py bench/models/zoo.py $(MODELS)/env-export
 	@$(MODELS)/env-export/bin/python bench/models/export.py $(MODELS)

@@ -71,7 +71,7 @@ def compile(
     device: str | None = None,
     graphs: bool | None = None,
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
-    tuned: str | os.PathLike[str] | None = None,
+    tuned: str | os.PathLike[str] | bool | None = None,
     observe: bool = False,
 ) -> Executable:
     """Compile a module's public functions to an executable.
@@ -98,7 +98,8 @@ def compile(
     - numerics: "same" for equal bits on all CPUs, for any batch and number of threads; "fast" for any order of sums;
       None for "same" except where an instruction of the CPU is much faster (docs/numerics.md).
     - partition: external codegens in order of priority, ["mynpu", "dnnl"], or an rx.Partition. A codegen gets the
-      parts of the module that match its patterns. The target compiles declined parts.
+      parts of the module that match its patterns. The target compiles declined parts. "measured" for the placement
+      that relax-tune --partition has put in the folder `tuned`.
     - strict_partition: makes it an error if a codegen declines a part, or if this machine lacks a requirement of a
       part. By default, missing requirements are only reported.
     - partition_elsewhere: skips the check of this machine's requirements.
@@ -107,7 +108,8 @@ def compile(
       those with an estimated speedup (None).
     - schedules: replacements for the target's schedules of kernels. A file from rx.schedules.chosen or `relax-compile
       --emit=schedules`, or a mapping from kernel names to traces or schedules.
-    - tuned: folder of tuned kernels (relax-tune). Their plans override the target's where they fit this machine.
+    - tuned: folder of tuned kernels (relax-tune). Their plans override the target's where they fit this machine. The
+      target's own tuned kernels come after them; False leaves out all.
     - observe: makes the values of the program observable (relax-observe).
     """
     if not isinstance(module, Module):
@@ -137,8 +139,17 @@ def compile(
         return _compiled(module, options)
 
 
+def _placed(module: Module, options: CompileOptions) -> CompileOptions:
+    if not options.is_measured:
+        return options
+    from .placement import with_placement  # most compilations have no measured placement
+
+    return with_placement(options, module)
+
+
 def _compiled(module: Module, options: CompileOptions) -> Executable:
     find_backend(options.chosen.name)  # an unknown target fails here, before anything is lowered
+    options = _placed(module, options)
     code = options.code()
     program = cached_program(module._owner, options, code)
     compiled = partial(_built, module, options, code)
@@ -206,7 +217,7 @@ def lower(
     strict_partition: bool = False,
     partition_elsewhere: bool = False,
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
-    tuned: str | os.PathLike[str] | None = None,
+    tuned: str | os.PathLike[str] | bool | None = None,
 ) -> Module:
     """Return a copy of the module lowered by the target's stages. The options are those of `compile`."""
     options = CompileOptions(
@@ -227,8 +238,9 @@ def lower(
 
 
 def _lowered(module: Module, options: CompileOptions) -> Module:
-    stages = options.stages()
     with lock_context(module.context):
+        options = _placed(module, options)
+        stages = options.stages()
         copied = _fitted(module, options)
         lower_in_place(copied._owner, options, stages)
         return copied
@@ -256,7 +268,7 @@ def sources(
     bind: Mapping[str, int | str] | None = None,
     donate: Iterable[str] = (),
     schedules: str | os.PathLike[str] | Mapping[str, object] | None = None,
-    tuned: str | os.PathLike[str] | None = None,
+    tuned: str | os.PathLike[str] | bool | None = None,
 ) -> dict[str, str | bytes]:
     """Return a module's functions as source files by name, for targets that emit sources.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import threading
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from types import MethodType
@@ -38,6 +39,7 @@ def jit(
     target: str = "llvm",
     partition: Wanted = (),
     opt_level: int = USUAL_LEVEL,
+    tuned: str | os.PathLike[str] | None = None,
     static_argnums: int | Sequence[int] = (),
     static_argnames: str | Iterable[str] = (),
     donate_argnums: int | Sequence[int] = (),
@@ -45,12 +47,12 @@ def jit(
     """Compile a JAX function like jax.jit: `rx.jit(f)(x)`, or as a decorator, `@rx.jit`, `@rx.jit(opt_level=3)`.
 
     JAX traces the function once for each combination of shapes, element types, pytrees and static arguments; the
-    program is cached for later calls. `target`, `partition` and `opt_level` are options of rx.compile. The other
-    options are jax.jit's: static arguments are constants of the program, donated arguments are deleted by a call. Take
-    gradients inside: `rx.jit(jax.grad(f))`.
+    program is cached for later calls. `target`, `partition`, `opt_level` and `tuned` are options of rx.compile.
+    The other options are jax.jit's: static arguments are constants of the program, donated arguments are deleted by a
+    call. Take gradients inside: `rx.jit(jax.grad(f))`.
     """
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    options = {"target": target, "partition": partition, "opt_level": opt_level}
+    options = {"target": target, "partition": partition, "opt_level": opt_level, "tuned": tuned}
 
     def made(function: Callable[..., Any]) -> JaxFunction:
         if not callable(function):

@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from .schedules import Schedules
 
 
+#: Value of `partition` for the measured placement of a module in the folder `tuned`.
+MEASURED = "measured"
+
+
 def with_numerics(target: str, numerics: str | None) -> str:
     """Return the target with the option `numerics`. Raise OptionError if it has none, or another value."""
     if numerics is None:
@@ -58,7 +62,7 @@ class CompileOptions:
     device: str | None = None
     graphs: bool | None = None
     schedules: Schedules | None = None
-    tuned: str | os.PathLike[str] | None = None
+    tuned: str | os.PathLike[str] | bool | None = None
     #: State for the option `observe`.
     observation: Observation | None = None
 
@@ -82,6 +86,12 @@ class CompileOptions:
         """Return the options of the target's backend."""
         return code_options(self.opt_level, self.jobs, self.cache, self.instruments)
 
+    @property
+    def is_measured(self) -> bool:
+        """Check whether the codegens are those of a measured placement, which depends on the module."""
+        named = getattr(self.partition, "codegens", self.partition)
+        return named == MEASURED or (isinstance(named, (list, tuple)) and list(named) == [MEASURED])
+
     def stages(self) -> Stages:
         """Return the stages of the target, or the given pipeline, extended for codegens, precision, schedules and
         observation."""
@@ -90,6 +100,8 @@ class CompileOptions:
         if parse_target(stages.target).options != self.chosen.options:
             made = f"make them by rx.stages('{self.target}')"
             raise OptionError(f"the stages are for target '{stages.target}', not for '{self.target}': {made}")
+        if self.is_measured:
+            raise OptionError(f"partition='{MEASURED}' needs a module: rx.compile, rx.lower and relax-compile take it")
         if self.partition:
             from ..passes.partition_stages import with_partition
 
@@ -103,8 +115,8 @@ class CompileOptions:
             from .schedules import with_schedules
 
             stages = with_schedules(stages, self.schedules)
-        if self.tuned is not None:
-            from .schedules import with_tuned
+        if self.tuned is not None and self.tuned is not True:
+            from .schedules import with_tuned, without_tuned
 
-            stages = with_tuned(stages, self.tuned)
+            stages = without_tuned(stages) if self.tuned is False else with_tuned(stages, self.tuned)
         return stages if self.observation is None else self.observation.stages(stages)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bindings.diagnostics import Diagnostic, noting_warnings, warn_again
 from ..bindings.ir import Attribute, Module
-from ..bindings.package_files import files_in, loaded_compiler
+from ..bindings.package_files import described, files_in, loaded_compiler
 from ..dialects.context import registered_dialects
 from ..dialects.core.elements import hash_of, held_array, print_by_content
 from ..passes.core.journal import Journal
@@ -142,7 +142,10 @@ def _is_mapped(owner: Any) -> bool:
 def _deciding(options: CompileOptions) -> str:
     """Return the options that affect the program as text, in a normal form."""
     bind = {name: str(size) for name, size in sorted((options.bind or {}).items())}
-    tuned = options.tuned and list(files_in([os.fspath(options.tuned)]))
+    tuned: object = options.tuned
+    if isinstance(tuned, (str, os.PathLike)):
+        # Files of kernels, without the trials that a search adds. loaded_compiler covers the target's own files.
+        tuned = [each for each in files_in([os.fspath(tuned)]) if ".json " in each]
     donate = (options.donate,) if isinstance(options.donate, str) else tuple(options.donate)
     given = replace(options, bind=bind, donate=donate, partition=_partition(options), tuned=str(tuned))
     return repr(replace(given, cache=None, functions=None, jobs=None, device=None, graphs=None))
@@ -164,6 +167,8 @@ def _is_usual(options: CompileOptions) -> bool:
         and not options.instruments
         and isinstance(options.donate, (str, tuple, list))
         and isinstance(options.bind, (dict, type(None)))
+        # The compilation reports a folder that is missing.
+        and (options.tuned is None or os.path.isdir(options.tuned))
     )
 
 
@@ -183,7 +188,8 @@ def _codegens(options: CompileOptions) -> list[str] | None:
         return None
     stated = [each.codegen().fingerprint(each.values) for each in chosen]
     files = [module_fingerprint(each.codegen.__module__) for each in chosen]
-    return [*stated, *map(str, files)] if all(stated) and None not in files else None
+    # The plan may be the file of a measured placement.
+    return [*stated, *map(str, files), described(partition.plan)] if all(stated) and None not in files else None
 
 
 def _has_foreign_operations(text: str) -> bool:

@@ -20,8 +20,8 @@ from ..support.errors import OptionError
 from ..targets.core.registry import parse_target
 
 #: Passes that choose or apply loop schedules. `_LOOPS` are earlier passes that create loops without blocks in kernels
-#: without a schedule.
-_PLANS, _APPLIED = "tir-plan", "tir-apply-schedule"
+#: without a schedule. `_TUNED` sets the plans of files before.
+_PLANS, _APPLIED, _TUNED = "tir-plan", "tir-apply-schedule", "tir-use-tuned"
 _LOOPS = ("tir-simplify-indices", "tir-cut-padding", "tir-fuse-rows")
 Schedules = str | os.PathLike[str] | Mapping[str, object]
 
@@ -37,17 +37,30 @@ def with_schedules(stages: Stages, schedules: Schedules) -> Stages:
 
 
 def with_tuned(stages: Stages, folder: str | os.PathLike[str]) -> Stages:
-    """Add a pass that sets the plans of tuned kernels."""
+    """Add a pass that sets the plans of tuned kernels, of a folder and of the target."""
     from ..passes.tir_use_tuned import UseTuned
 
+    if not os.fspath(folder):
+        raise OptionError("tuned='': expected a folder, False for none, or None for the target's own kernels")
+    stages = without_tuned(stages)
     stage, place = _place(stages)
     passes = stages[stage].passes
     pass_ = UseTuned(target=str(stages.target), folder=os.fspath(folder))
     return stages.replace(stage, [*passes[:place], pass_, *passes[place:]])
 
 
+def without_tuned(stages: Stages) -> Stages:
+    """Remove the passes that set the plans of tuned kernels."""
+    for stage in stages:
+        kept = [each for each in stage.passes if not _is(each, _TUNED)]
+        if len(kept) < len(stage.passes):
+            stages = stages.replace(stage.name, kept)
+    return stages
+
+
 def until_rules(stages: Stages) -> Stages:
-    """Return the stages up to the pass that chooses the loops of all kernels, without it."""
+    """Return the stages up to the pass that chooses the loops of all kernels, without it and without tuned plans."""
+    stages = without_tuned(stages)
     stage, place = _place(stages)
     return stages.until(stage).replace(stage, stages[stage].passes[:place])
 
@@ -109,7 +122,7 @@ def _before_plans(stages: Stages, pass_: Pass) -> Stages:
 def _schedules_place(stages: Stages) -> tuple[str, int]:
     stage, place = _place(stages)
     passes = stages[stage].passes
-    while place > 0 and any(_is(passes[place - 1], name) for name in _LOOPS):
+    while place > 0 and any(_is(passes[place - 1], name) for name in (*_LOOPS, _TUNED)):
         place -= 1
     return stage, place
 

@@ -64,6 +64,24 @@ def lower_in_place(
     around: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> None:
     """Run the third step, stage by stage, each inside `around(its name)`."""
+    _run(module, options, _tuned(module, options, stages, around), around)
+
+
+def _tuned(
+    module: Module, options: CompileOptions, stages: Stages, around: Callable[[str], AbstractContextManager[object]]
+) -> Stages:
+    """Return the stages with the choices of a tuned program. Programs with parts of codegens have none."""
+    if options.tuned is None or options.partition:
+        return stages
+    from .tuned_programs import tuned_stages  # most compilations have no folder
+
+    with around("tuned"):
+        return tuned_stages(stages, module.operation, options.tuned, str(options.chosen), options.precision)
+
+
+def _run(
+    module: Module, options: CompileOptions, stages: Stages, around: Callable[[str], AbstractContextManager[object]]
+) -> None:
     for stage in stages:
         with around(stage.name):
             stage.run(module, options.chosen.name, options.instruments)
@@ -81,6 +99,7 @@ def lowered_for_code(
 
     The backend may extract kernels to compile them separately, unless instruments or a journal follow the passes.
     """
+    stages = _tuned(module, options, stages, around)
     backend, listed = find_backend(options.chosen.name), list(stages)
     may_separate = stages.is_own_behind(backend.separates_after) and not _is_followed(options)
     with ExitStack() as stack:
@@ -95,7 +114,7 @@ def lowered_for_code(
                     kernels = backend.separate(module, behind, options.chosen, code)
                     code = replace(code, kernels=kernels and stack.enter_context(kernels))
 
-        lower_in_place(module, options, stages, around_and_separate)
+        _run(module, options, stages, around_and_separate)
         yield code
 
 

@@ -49,7 +49,7 @@ def torch_backend(
 ) -> Callable[..., object]:
     """Compile a graph for torch.compile, which finds this function by the name "relax_mlir".
 
-    `options` are those of rx.compile (target, partition, precision, opt_level, jobs, cache, ...) and two others.
+    `options` are those of rx.compile (target, partition, precision, opt_level, tuned, cache, ...) and two others.
 
     - `freeze` (True): parameters of a model called without gradients are constants of the program, which is compiled
       again after a change.

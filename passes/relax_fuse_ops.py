@@ -41,6 +41,8 @@ class FuseOps(Pass):
     #: Fuse for targets with launches, where waiting threads cost nothing, and a launch costs more than to read a tensor
     #: in a different order.
     launched: bool = False
+    #: Calls that join no group: names of PrimFuncs, and nodes of the model, by their names.
+    keep: tuple[str, ...] = ()
     #: Annotate calls with the reasons why they are not fused with their producers (relax.apart).
     reasons: bool = False
 
@@ -51,7 +53,8 @@ class FuseOps(Pass):
 
     def run(self, op: Operation) -> None:
         journal = Journal.active()
-        limits = GroupLimits(self.max_ops, self.max_parameters, self.epilogues, self.beside, self.launched)
+        sizes, keep = (self.max_ops, self.max_parameters), frozenset(self.keep)
+        limits = GroupLimits(*sizes, self.epilogues, self.beside, self.launched, keep)
         kinds = Kinds(PrimInfos(op), limits)
         for reading in readings_in(op):
             blocks = BlockGroups(reading, kinds)

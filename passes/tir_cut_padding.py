@@ -10,9 +10,10 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..bindings.ir import Operation
-from ..bindings.navigation import body_of
-from ..dialects.core.ir_attributes import SCHEDULE
+from ..bindings.navigation import body_of, last_of, made_by
+from ..dialects.core.ir_attributes import PLAN, SCHEDULE, UNPLANNED
 from ..dialects.tir.prim_func import prim_funcs_in
+from ..emit.structured import structured_ops
 from ..targets.core.machine_pass import MachinePass
 from .core.registry import register_pass
 from .rows.padded_windows import windows_over_copy
@@ -31,6 +32,19 @@ class TirCutPadding(MachinePass):
             if SCHEDULE in function.attributes:
                 continue
             with function.context:
+                _copy_with_borders(function)
                 # Each rewrite gives other windows new operands.
                 while (windows := windows_over_copy(body_of(function), self.machine)) is not None:
                     windows.write(self.machine)
+
+
+def _copy_with_borders(function: Operation) -> None:
+    """Replace padding that bodies compute by conditions."""
+    block = body_of(function)
+    for operation in structured_ops(function):
+        if operation.block != block or PLAN in operation.attributes or UNPLANNED in operation.attributes:
+            continue
+        if made_by(last_of(body_of(operation)).operands[0], "scf.if") is not None:
+            from .rows.conditional_padding import copy_with_border  # only bodies of te and of users need it
+
+            copy_with_border(operation)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from ..bindings.ir import Operation
-from ..bindings.navigation import body_of, symbol_name
+from ..bindings.ir import Block, Operation
+from ..bindings.navigation import body_of, operations_of, symbol_name
 from ..dialects.core.ir_attributes import SCHEDULE
 from ..dialects.tir.prim_func import prim_funcs_in
+from ..emit.generic import GENERIC, GenericOp
 from ..targets.core.machine_pass import MachinePass
 from .core.journal import Journal
 from .core.registry import register_pass
@@ -34,6 +35,8 @@ class TirFuseRows(MachinePass):
         for function in prim_funcs_in(op):
             if SCHEDULE in function.attributes:
                 continue
+            with function.context:
+                _join_chains(body_of(function))
             found = [rows for rows in rows_in(body_of(function)) if is_worth_it(rows, self.machine)]
             if found:
                 self._tell(function)
@@ -49,3 +52,14 @@ class TirFuseRows(MachinePass):
 
             context = ScheduleContext(self.chosen.name, self.chosen)
             journal.steps[symbol_name(function)] = chosen_steps(function, context)
+
+
+def _join_chains(block: Block) -> None:
+    """Join elementwise operations that follow each other, in functions of te and of users that have several."""
+    operations = [each for each in operations_of(block) if each.name == GENERIC]
+    if sum(not GenericOp(each).reductions and len(GenericOp(each).inputs) > 0 for each in operations) < 2:
+        return
+    if any(GenericOp(each).reductions for each in operations):
+        from .rows.epilogue_chains import join_chains  # rarely needed
+
+        join_chains(block)

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, made_by, operations_of, symbol_name
+from ..bindings.navigation import body_of, operations_of, symbol_name
 from ..dialects.core.ir_attributes import PLAN, SCHEDULE, UNPLANNED
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.generic import GENERIC, GenericOp
@@ -37,7 +37,10 @@ class TirSimplifyIndices(Pass):
             if SCHEDULE in function.attributes:
                 continue
             # Erasing one candidate erases no other candidate: only fills and elementwise operations go with it.
-            candidates = [each for each in structured_ops(function) if _has_candidate_form(each)]
+            operations = structured_ops(function)
+            for each in operations:
+                _hoist_constant(each)
+            candidates = [each for each in operations if _has_candidate_form(each)]
             with function.context:
                 changed = [_simplify(each) for each in candidates]
             if any(changed):
@@ -64,7 +67,6 @@ def _simplify(operation: Operation) -> bool:
     """Simplify the indices of an operation. Return True if its loops changed."""
     with operation.location:
         op = GenericOp(operation)
-        _hoist_start(op)
         if has_divisions(op):
             simplify_maps(operation)
             op = GenericOp(operation)
@@ -84,10 +86,8 @@ def _is_on_plain_tensors(op: GenericOp) -> bool:
     return all(isinstance(type_, ir.RankedTensorType) and type_.encoding is None for type_ in types)
 
 
-def _hoist_start(op: GenericOp) -> None:
-    """Move the constant of the outputs' fill out of the fill's body. The operation is then a plain fill."""
-    for output in op.outputs:
-        fill = made_by(output, GENERIC)
-        inner = [] if fill is None else operations_of(body_of(fill))
-        if fill is not None and [each.name for each in inner] == ["arith.constant", "linalg.yield"]:
-            inner[0].move_before(fill)
+def _hoist_constant(operation: Operation) -> None:
+    """Move the constant of a fill, as te writes fills, out of its body. Sums can then start from the constant."""
+    inner = operations_of(body_of(operation))
+    if len(inner) == 2 and inner[0].name == "arith.constant" and not GenericOp(operation).reductions:
+        inner[0].move_before(operation)

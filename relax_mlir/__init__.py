@@ -117,7 +117,7 @@ _DEFINED_IN = {
     "compilation.training": "Trainer add_training_step append_loss grad unbind_params",
 }
 # Names of the plug-ins in this project's wheel.
-_IN_PLUGINS = {"tune": "relax_mlir_tune"}
+_IN_PLUGINS = {"tune": "relax_mlir_tune", "tune_placement": "relax_mlir_tune"}
 # Names of the modules beside this one, such as rx.rules.register_gradient.
 _NAMESPACES = {
     "rules": {
@@ -161,21 +161,33 @@ _NAMESPACES = {
     "tuning": {
         "bindings.rewriting": "Decline",
         "compilation.schedules": "from_rules planned until_rules",
+        "compilation.decided": "decided_schedule",
         "compilation.kernel_module": "module_of_kernel",
+        "compilation.placement": "Claims ClaimedMatch ClaimedRegion claims_of model_key module_key operators_of",
+        "compilation.tuned_programs": "TunedProgram find_program program_key program_name program_paths read_program "
+        "tuned_stages",
         "dialects.tir.prim_func": "prim_funcs_in",
         "emit.structured": "StructuredOp analyze structured_ops",
+        "passes.core.stage_edits": "StageEdit edit_stages pass_place",
+        "passes.loops.decisions": "CategoricalDecision Decision Taken TileDecision",
+        "passes.partition.codegen": "ChosenCodegen parse_codegen",
+        "passes.partition.placement": "PlacedMatch PlacedRegion Placement placements_in read_placement",
         "passes.schedule.constant_arguments": "callers_in",
+        "passes.schedule.decided": "DecidedSchedule",
         "passes.schedule.fitting": "check_plan",
         "passes.schedule.plan": "Parallel Plan parse_plan",
-        "passes.schedule.tuned_plans": "MachineFacts Times TunedFolder TunedKernel kernel_key plans_of read_tuned "
-        "use_plans",
+        "passes.schedule.tuned_plans": "MachineFacts Times TunedFolder TunedKernel check_plans kernel_key plans_of "
+        "read_tuned use_plans",
+        "passes.schedule.tuned_steps": "use_steps",
         "runtime.cpu": "cpu_name",
         "runtime.remote_calls": "Compared ProgramBytes ProgramMissing compare_programs",
         "runtime.turns": "time_in_turns",
         "support.cluster": "Call Cluster",
         "support.limited_process": "Answer LimitedProcess",
+        "support.plugins": "load_plugin named_plugins",
         "targets.core.registry": "parse_target",
         "tools.common.models": "read_model",
+        "tools.report.page": "report_style",
     },
     "rewriting": {
         "bindings.context": "load_dialects",
@@ -231,6 +243,7 @@ _NAMESPACES = {
         "passes.primitives.code_motion": "check_passes wrap_in_new_loops order_of plain_iter",
         "passes.primitives.compute_at": "compute_at",
         "passes.primitives.compute_inline": "check_inlinable check_once merge_reads",
+        "passes.primitives.factors": "check_factors divisors draw_factors static_steps",
         "passes.primitives.decompose_reduction": "make_init_block loops_at",
         "passes.primitives.reducers": "check_neutral reducer_of",
         "passes.primitives.reindex": "stage_by_map",

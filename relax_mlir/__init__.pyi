@@ -176,6 +176,7 @@ from .targets.core.registry import find_target as find_target
 from .targets.core.registry import register_target as register_target
 from .testing.same_bits import same_bits as same_bits
 from relax_mlir_tune import tune as tune
+from relax_mlir_tune import tune_placement as tune_placement
 
 __version__: str
 attrs = _attributes

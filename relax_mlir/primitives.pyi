@@ -67,6 +67,10 @@ from .passes.primitives.compute_inline import check_once as check_once
 from .passes.primitives.compute_inline import merge_reads as merge_reads
 from .passes.primitives.decompose_reduction import loops_at as loops_at
 from .passes.primitives.decompose_reduction import make_init_block as make_init_block
+from .passes.primitives.factors import check_factors as check_factors
+from .passes.primitives.factors import divisors as divisors
+from .passes.primitives.factors import draw_factors as draw_factors
+from .passes.primitives.factors import static_steps as static_steps
 from .passes.primitives.reducers import check_neutral as check_neutral
 from .passes.primitives.reducers import reducer_of as reducer_of
 from .passes.primitives.reindex import stage_by_map as stage_by_map

@@ -19,7 +19,6 @@ from ..support.argument_types import types_checked
 from ..support.collector import uncollected
 from ..support.errors import OptionError
 from ..support.external_part import ExternalPart
-from ..support.lapack_names import PREFIX
 from ..support.suggest import suggest
 from . import display
 from .artifact import Artifact, artifact_bytes, parse_artifact, read_artifact, write_artifact
@@ -33,7 +32,7 @@ from .function import Function
 from .libraries import load_libraries
 from .loader import loader_session
 from .numerics import Numerics, numerics_of
-from .registered import register_builtin_errors, register_print
+from .registered import register_functions_of
 from .signing import check_trust
 from .threads import ThreadLimit, checked_threads, pool_of_process, usual_threads
 
@@ -425,13 +424,8 @@ def _find_of(part: ExternalPart, module: CodeModule, name: str) -> PackedFunctio
 
 def _load_objects(objects: Sequence[memoryview], artifact: Artifact) -> CodeModule:
     """Return one module of object files that refer to each other."""
-    register_builtin_errors()
-    register_print()
     code = list(map(bytes, objects))
-    if any(PREFIX.encode() in each for each in code):
-        from .scipy_lapack import register_lapack  # few programs have complex matrices
-
-        register_lapack()
+    register_functions_of(code)
     try:
         # The path is not a compiler and cannot be run: the loader would ask one for its C++ runtime, but the code is C.
         return loader_session().load_module(code, cxx=os.devnull)

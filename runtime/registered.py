@@ -1,17 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Python functions and exceptions for loaded programs: relax.print, and Python's exceptions."""
+"""Python functions and exceptions for loaded programs: relax.print, LAPACK, and Python's exceptions."""
 
 from __future__ import annotations
 
 import builtins
 import functools
+from collections.abc import Iterable
 from typing import Any
+
+from ..support.lapack_names import PREFIX as LAPACK
 
 _PRINT = "relax_mlir.print"
 
 
+def register_functions_of(code: Iterable[bytes]) -> None:
+    """Register the exceptions and functions that object files can ask for by name."""
+    _register_builtin_errors()
+    _register_print()
+    if any(LAPACK.encode() in each for each in code):
+        from .scipy_lapack import register_lapack  # few programs have complex matrices
+
+        register_lapack()
+
+
 @functools.lru_cache(maxsize=1)
-def register_print() -> None:
+def _register_print() -> None:
     from .ffi import tvm_ffi
 
     tvm_ffi.register_global_func(_PRINT, print_values, override=True)
@@ -36,7 +49,7 @@ def _shown(value: Any) -> object:
 
 
 @functools.lru_cache(maxsize=1)
-def register_builtin_errors() -> None:
+def _register_builtin_errors() -> None:
     """Register Python's own exceptions with tvm-ffi, which knows eight and raises RuntimeError for all others.
 
     User classes are registered with `tvm_ffi.register_error`.

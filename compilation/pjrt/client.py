@@ -16,7 +16,12 @@ from .c_handles import Held, hold, memory
 from .entries import entry, gives, gives_list, gives_text
 
 #: Environment variables for options that are not set through JAX.
-_VARIABLES = {"target": "RELAX_JAX_TARGET", "partition": "RELAX_JAX_PARTITION", "opt_level": "RELAX_JAX_OPT_LEVEL"}
+_VARIABLES = {
+    "target": "RELAX_JAX_TARGET",
+    "partition": "RELAX_JAX_PARTITION",
+    "opt_level": "RELAX_JAX_OPT_LEVEL",
+    "tuned": "RELAX_JAX_TUNED",
+}
 _STRING, _INTEGER = 0, 1
 _KIND_OF_MEMORY = "device"
 

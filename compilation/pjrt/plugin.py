@@ -27,7 +27,9 @@ def initialize() -> None:
 
 
 def register(**options: str | int) -> None:
-    """Register the platform in JAX, before its first array. target=, partition="a,b" and opt_level= are rx.compile's.
+    """Register the platform in JAX, before its first array.
+
+    target=, partition="a,b", opt_level= and tuned= are options of rx.compile.
 
     Raises ModelError if JAX's private functions are not as expected, and OptionError for options in a second call. A
     second call without options does nothing.

@@ -7,6 +7,7 @@ trailing parameters as well, and the function returns nothing.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ...bindings.ir import Attribute, Context, InsertionPoint, Location, Operation, Type, Value
@@ -20,6 +21,8 @@ from ..core.ir_attributes import OP_PATTERN, PRIM_FUNC, SCHEDULE, attribute_prob
 
 #: Assertion that ends a PrimFunc with an error status.
 ASSERT = "tir.assert"
+#: Digits of the hash of a PrimFunc's types.
+TYPE_DIGITS = 6
 
 
 def is_prim_func(op: Operation) -> bool:
@@ -30,6 +33,12 @@ def is_prim_func(op: Operation) -> bool:
 def prim_funcs_in(op: Operation) -> list[Operation]:
     """Return the PrimFuncs of a module that have a body, or the given PrimFunc."""
     return [function for function in functions_at(op) if is_prim_func(function) and has_body(function)]
+
+
+def type_key(function: Operation) -> str:
+    """Return the digits of a hash of a PrimFunc's types, with which its key begins (passes/schedule/tuned_plans.py)."""
+    text = str(function.attributes["function_type"])
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=TYPE_DIGITS // 2).hexdigest()
 
 
 def op_pattern(op: Operation) -> OpPattern | None:

@@ -72,6 +72,8 @@ class BlockGroups:
         for position in reading.plain_calls:
             if (position in stated) == is_limited or reading.has_mutated and reading.is_mutated(position):
                 continue
+            if kinds.is_kept(reading.operations[position]):
+                continue
             # Dead calls block no group and are erased later. A group of one dead call would have no results.
             if is_limited and not any(reading.users[value] for value in reading.results[position]):
                 continue

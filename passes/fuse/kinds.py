@@ -13,7 +13,8 @@ from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from ...bindings.ir import Attribute, Value
+from ...bindings.ir import Attribute, Operation, Value
+from ...dialects.script.value_names import location_name
 from .block_reading import BlockReading
 from .fusion_group import (
     FusionGroup,
@@ -42,6 +43,8 @@ class GroupLimits(NamedTuple):
     beside: bool
     #: True if a call costs more than a second read of a tensor, and dependent functions cost nothing extra.
     launched: bool = False
+    #: PrimFuncs, and nodes of the model, with calls that join no group.
+    keep: frozenset[str] = frozenset()
 
 
 @dataclass(eq=False)
@@ -103,6 +106,11 @@ class Kinds:
         #: Joins of two kinds. The key has the index of each value of the second kind in the first one. The order of all
         #: members is part of the key if the two overlap in the block.
         self._joins: dict[tuple[GroupKind, GroupKind, tuple[int | None, ...], tuple[int, ...]], Join | None] = {}
+
+    def is_kept(self, call: Operation) -> bool:
+        """Check whether the limits keep a call out of all groups, by its PrimFunc or by its node."""
+        keep = self.limits.keep if self.limits is not None else ()
+        return bool(keep) and (call.opview.func in keep or location_name(call.location) in keep)
 
     def single(self, reading: BlockReading, position: int) -> GroupOf | None:
         """Return a group of one call, or None if fusion cannot take part in it."""

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from random import Random
 from types import SimpleNamespace
-from typing import Any, NamedTuple, NoReturn, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn, TypeVar, get_type_hints
 
 from ...support.errors import OptionError, RelaxError
 from ...support.plugins import load_plugins, plugin_problems, where_to_get
@@ -30,6 +30,9 @@ from ...support.suggest import suggest
 from .handles import BlockRV, IndexMap, LoopRV
 from .show import show_loops
 from .tree import AROUND, Block, Loop, Node, Tree, blocks_in
+
+if TYPE_CHECKING:
+    from .decisions import Decider
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 T = TypeVar("T")
@@ -65,9 +68,11 @@ class Refused(Exception):
 class Edit:
     """Tree that one primitive changes."""
 
-    def __init__(self, tree: Tree, gone: dict[str, str], random: Random | None = None):
+    def __init__(self, tree: Tree, gone: dict[str, str], random: Random | None = None, decider: Decider | None = None):
         self.tree = tree
         self._gone = gone
+        #: Source of decisions in a rule.
+        self.decider = decider
         #: Source of the numbers that primitives draw.
         self.random = random or Random(0)
         #: Drawn or requested decision, which the text of the step contains.
@@ -168,8 +173,7 @@ _FAMILIES = f"{__name__.rpartition('.loops.')[0]}.primitives"
 _OF_TVM = frozenset(
     "annotate_buffer_access blockize cache_index cache_inplace decompose_padding fuse_reduction_epilogue get_consumers "
     "get_output_blocks get_producers loop_partition read_at reindex_cache_write reverse_compute_inline rolling_buffer "
-    "sample_categorical sample_compute_location sample_partitioned_tile sample_perfect_tile set_axis_separator "
-    "unannotate unsafe_set_dtype write_at".split()
+    "sample_compute_location sample_partitioned_tile set_axis_separator unannotate unsafe_set_dtype write_at".split()
 )
 
 

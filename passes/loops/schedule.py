@@ -27,6 +27,7 @@ from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .auto_tensorize import AutoTensorize
 from .bufferized import Scratch
+from .decisions import Decider
 from .handles import BlockRV, Sampled
 from .intrins import INTRIN, TENSORIZED, Mismatch, find_intrin, operands_of
 from .primitives import Edit, Primitive, Refused, find_primitive, has_primitive, hint_for, primitive_names
@@ -80,6 +81,7 @@ class Schedule(AutoTensorize):
         self._gone: dict[str, dict[str, str]] = {}
         self._most_operations, self._sizes = MOST_OPERATIONS, Sizes()
         self._random = Random(seed)
+        self._decider: Decider | None = None
         self._drawn = 0
         #: The PrimFunc of steps without handles, if the module has several.
         self._working = ""
@@ -139,6 +141,7 @@ class Schedule(AutoTensorize):
 
     def _go_on(self, lines: Sequence[str], function: str) -> None:
         """Continue with the steps of a PrimFunc. Errors are located at the PrimFunc."""
+        working, self._working = self._working, function
         self._most_operations = 4 * MOST_OPERATIONS  # functions like sin may have become many operations
         try:
             self._replay(lines, function)
@@ -148,6 +151,7 @@ class Schedule(AutoTensorize):
             raise located_error(error.message, self._functions.operations[function].location, error.notes) from None
         finally:
             self._most_operations, self._sizes = MOST_OPERATIONS, Sizes()
+            self._working = working
 
     def _replay(self, lines: Sequence[str], function: str | None) -> None:
         with self._undone_if_refused():
@@ -219,7 +223,7 @@ class Schedule(AutoTensorize):
         shown = text_of_step(primitive, bound)
         function = self._chosen(primitive, bound, shown)
         tree = self._functions.tree(function)
-        edit = Edit(tree, self._gone.setdefault(function, {}), self._random)
+        edit = Edit(tree, self._gone.setdefault(function, {}), self._random, self._decider)
         try:
             made = self._changed(primitive, edit, bound, shown)
             if edit.tree is not tree:
@@ -327,6 +331,8 @@ class Schedule(AutoTensorize):
         """Return an independent schedule of a copy of the module with the same steps."""
         made = Schedule(self.mod, seed=seed)
         made._working, made._drawn = self._working, self._drawn
+        if self._decider is not None:
+            made.decide_by(self._decider)
         return made
 
     def read_of(self, function: str) -> tuple[Read, Tree]:
@@ -337,6 +343,10 @@ class Schedule(AutoTensorize):
     def scratch_of(self, function: str) -> tuple[Scratch, Tree]:
         """Return the copy of a PrimFunc that was read, and its current tree."""
         return self._functions.scratch(function), self._functions.tree(function)
+
+    def decide_by(self, decider: Decider) -> None:
+        """Take the decisions of later steps from a search or the defaults: the schedule of a rule draws nothing."""
+        self._decider, self._random = decider, Random(0)
 
     def start_from(self, function: str, scratch: Scratch) -> None:
         """Use a copy of a PrimFunc that has been read already."""

@@ -95,6 +95,25 @@ class Steps:
     def rfactor(self, loop: LoopRV, factor_axis: int, merge_loops: bool = ...) -> BlockRV:
         """Keep the partial result of each step of a reduction's loop in a buffer with a new dimension at `factor_axis`."""
 
+    def sample_categorical(
+        self,
+        candidates: Sequence[int],
+        probs: Sequence[float] | None = ...,
+        decision: int | None = ...,
+        default: int | None = ...,
+    ) -> int:
+        """Decide for one of several numbers, and return it. The decision is the index of the number."""
+
+    def sample_perfect_tile(
+        self,
+        loop: LoopRV,
+        n: int,
+        max_innermost_factor: int = ...,
+        decision: Sequence[int] | None = ...,
+        default: Sequence[int | None] | None = ...,
+    ) -> list[int]:
+        """Decide for `n` factors of `split` with a loop's number of steps as their product. The last factor has a limit."""
+
     def set_scope(self, block: BlockRV | str, buffer_index: int | str, storage_scope: str) -> None:
         """Set the scope of a buffer that a block writes: "global", "local", or "shared" on a GPU."""
 

@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.navigation import address_of, operations_of
@@ -43,6 +44,8 @@ class Composites(tuple[Composite, ...]):
 #: operation may be taken once. A match is outlined, and its operations are erased, before the next one is requested.
 Planner = Callable[[Block, Sequence[Composite]], Iterator[Taken]]
 P = TypeVar("P", bound=Planner)
+#: Suffix of the files of measured placements, which are planners.
+PLACEMENT_SUFFIX = ".placement"
 
 
 def prospects_of(composites: Sequence[Composite]) -> Prospects:
@@ -64,6 +67,10 @@ def register_planner(name: str) -> Callable[[P], P]:
 
 
 def find_planner(name: str) -> Planner:
+    """Return the planner of a name, or of the file of a measured placement."""
+    if name.endswith(PLACEMENT_SUFFIX):
+        # Imported by name, as planners are: the module needs this one. Most partitions are not measured.
+        return cast("Planner", importlib.import_module(".placement", __package__).planner_of(name))
     return _PLANNERS.get(name)
 
 

@@ -15,7 +15,7 @@ from ...dialects.core.ir_attributes import OPERATOR, TIR_TARGET
 from ..core.facts import ScheduleFact
 from ..core.journal import Journal
 from .constant_arguments import Callers, callers_in
-from .registry import Schedule, ScheduleContext, schedules_of
+from .registry import DECIDED, Schedule, ScheduleContext, schedules_of
 from .unused import Reason, has_rules, unused_intrinsics, unused_rules, used_intrinsics
 
 
@@ -54,6 +54,9 @@ class Chooser:
                 break
             tried.append(rule)
             declined.append({"schedule": rule.label, "reason": outcome.reason})
+            searched = DECIDED.get()
+            if searched is not None and searched.name == rule.function.__name__:
+                searched.reason = outcome.reason
         made = (taken.function.__name__, taken.place) if taken is not None else ("", "")
         fact = ScheduleFact(symbol_name(function), *made, declined, operator=text_in(function, OPERATOR))
         if explains:
@@ -86,7 +89,9 @@ class Chooser:
 
         The rule declines, or a function that emits the schedule's code does.
         """
-        name = symbol_name(function)
+        name, searched = symbol_name(function), DECIDED.get()
+        if searched is not None:
+            searched.start(rule.function.__name__)
         try:
             with blaming_at(f"schedule '{rule.function.__name__}' of @{name}", rule.function, function, Decline):
                 outcome = rule.function(function, context)

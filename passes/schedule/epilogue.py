@@ -21,7 +21,7 @@ from .vector_access import is_lanewise
 from .vector_body import check_body
 
 #: Epilogues with more operations take far more instructions than a store and a load of a vector.
-_LONG = 16
+LONG = 16
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def check_lanes(op: StructuredOp, vector: int) -> None:
 def is_long(epilogue: Epilogue) -> bool:
     """Return True if the epilogue's code size matters: for a sigmoid, not for a bias or a bound."""
     computed = sum(inner.name != "arith.constant" for inner in operations_of(epilogue.op.block))
-    return computed > _LONG
+    return computed > LONG
 
 
 # ---- prologue ----

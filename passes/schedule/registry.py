@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -55,11 +56,35 @@ from .plan import Plan
 
 if TYPE_CHECKING:
     from ..loops.bufferized import Scratch
+    from ..loops.decisions import Decider, Taken
     from ..loops.schedule import Schedule as LoopSchedule
     from ..structures.structure import Structure
 
 ScheduleFunction = Callable[[Operation, "ScheduleContext"], object]
 Function = TypeVar("Function", bound=ScheduleFunction)
+
+
+@dataclass
+class DecidedRule:
+    """Rule that a search runs with decisions of its choice. Other rules take their defaults."""
+
+    #: Name of the rule's function.
+    name: str = ""
+    #: Decisions, in the order of the schedule's steps. None: the defaults.
+    wanted: tuple[Taken, ...] | None = None
+    #: Name of the rule that runs, and the decisions of its last schedule.
+    running: str = ""
+    decider: Decider | None = None
+    #: Why the rule of the search declines.
+    reason: str = ""
+
+    def start(self, name: str) -> None:
+        """Note that a rule begins."""
+        self.running, self.decider = name, None
+
+
+#: Rule of the search that runs in this context.
+DECIDED: ContextVar[DecidedRule | None] = ContextVar("DECIDED", default=None)
 
 
 @dataclass(frozen=True)
@@ -79,10 +104,18 @@ class ScheduleContext:
         return find_backend(self.chosen.name).machine(self.chosen)
 
     def schedule(self, function: Operation) -> LoopSchedule:
-        """Return a new schedule of the function's loops, which the rule changes step by step and returns."""
+        """Return a new schedule of the function's loops, which the rule changes step by step and returns.
+
+        Its `sch.sample_...` give their defaults, or the decisions of a search.
+        """
+        from ..loops.decisions import Decider
         from ..loops.schedule import Schedule as LoopSchedule  # lazy: rarely needed, and imports all primitives
 
-        made = LoopSchedule(function)
+        made, searched, decider = LoopSchedule(function), DECIDED.get(), Decider()
+        if searched is not None:
+            decider.wanted = searched.wanted if searched.name == searched.running else None
+            searched.decider = decider
+        made.decide_by(decider)
         if self.scratch is not None:
             made.start_from(symbol_name(function), self.scratch)
         return made

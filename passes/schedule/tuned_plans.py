@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tuned kernels: a JSON file for each kernel and machine, with the plans that measurements chose.
+"""Tuned kernels: a JSON file for each kernel and machine, with the plans or the steps that measurements chose.
 
     tuned/fused_matmul_relu-1f0c93be52a4d871-x86_64-512-2048K.json
 
@@ -15,24 +15,32 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import print_asm
 from ...bindings.navigation import symbol_name
 from ...bindings.pass_manager import run_upstream
 from ...bindings.rewriting import Decline
-from ...emit.structured import analyze, structured_ops
+from ...dialects.tir.prim_func import type_key
+from ...emit.structured import StructuredOp, analyze, structured_ops
 from ...support.errors import RelaxError
 from ...support.files import write_whole
+from ...targets.core.backend import tuned_names
 from ...targets.core.machine import Machine
-from .epilogue import with_epilogue
+from .epilogue import check_lanes, keeps_results, with_epilogue
 from .fitting import check_plan
-from .plan import EpilogueOf, Plan, parse_plan, plan_of, set_plan
+from .plan import EpilogueOf, Plan, Start, parse_plan, plan_of, set_plan
+
+if TYPE_CHECKING:
+    from ..loops.decisions import Taken
 
 VERSION = 1
 _SUFFIX = ".json"
-_KEY_BYTES = 8
+#: Ends of the types of numbers that no dot-product instruction multiplies.
+_WIDE = tuple(f"x{name}>" for name in ("f32", "f64", "i32", "i64", "i1"))
+#: Bytes of a key's second hash, of the whole kernel.
+_BODY_BYTES = 5
 
 
 class MachineFacts(NamedTuple):
@@ -46,16 +54,18 @@ class MachineFacts(NamedTuple):
     #: Intrinsics of dot products.
     dots: tuple[str, ...]
     caches: tuple[int, ...]
+    #: Bytes of memory that the threads of a GPU's block share.
+    shared_bytes: int = 0
 
     @classmethod
     def of(cls, machine: Machine) -> MachineFacts:
         dots = tuple(sorted(each.intrinsic for each in machine.dots))
         sizes = machine.architecture, machine.vector_bytes, machine.registers
-        return cls(*sizes, machine.has_fused_multiply_add, dots, tuple(machine.caches))
+        return cls(*sizes, machine.has_fused_multiply_add, dots, tuple(machine.caches), machine.shared_bytes)
 
     @property
     def label(self) -> str:
-        own = (*self.caches, 0)[:2][-1]
+        own = self.shared_bytes or (*self.caches, 0)[:2][-1]
         return f"{self.architecture}-{self.vector_bytes * 8}-{own >> 10}K"
 
     def fits(self, other: MachineFacts) -> bool:
@@ -78,7 +88,7 @@ class Times(NamedTuple):
 
 @dataclass(frozen=True)
 class TunedKernel:
-    """Plans of a kernel's operations for a machine, with their times."""
+    """Plans of a kernel's operations for a machine, or steps for a target, with their times."""
 
     #: Name of the kernel in the program that was tuned.
     kernel: str
@@ -95,12 +105,28 @@ class TunedKernel:
     trials: int = 0
     #: Name of the CPU, for readers.
     cpu: str = ""
+    #: Lines of a schedule, in place of plans, and the target that they are for.
+    steps: tuple[str, ...] = ()
+    target: str = ""
+    #: Rule that gives the steps, and its decisions.
+    rule: str = ""
+    decisions: tuple[Taken, ...] = ()
+    #: Hash of the kernel's operations without sizes: a search tries the plans of other sizes first.
+    structure: str = ""
     #: File that the kernel was read from.
     path: str = field(default="", compare=False)
 
     @property
     def file_name(self) -> str:
-        return f"{self.kernel}-{self.key}-{self.machine.label}{_SUFFIX}"
+        label = self.machine.label
+        if self.steps:  # targets with equal machines run other steps
+            label = "-".join([self.target.replace("-", "_"), *label.rsplit("-", 2)[1:]])
+        return f"{self.kernel}-{self.key}-{label}{_SUFFIX}"
+
+    def fits(self, machine: MachineFacts) -> bool:
+        """Check whether the kernel was tuned for such a machine. Dot products matter only for narrow numbers."""
+        is_wide = all(each.endswith(_WIDE) for each in self.types)
+        return (self.machine._replace(dots=machine.dots) if is_wide else self.machine).fits(machine)
 
     def write(self, folder: str | os.PathLike[str]) -> Path:
         """Write the file into a folder. Return its path."""
@@ -113,9 +139,13 @@ class TunedKernel:
 
 
 def kernel_key(function: Operation) -> str:
-    """Return a hash of a PrimFunc without plans: its operations, sizes and order of sums, but not its name."""
+    """Return a hash of a PrimFunc without plans: its operations, sizes and order of sums, but not its name.
+
+    The first digits are a hash of the types alone, for which the kernel is not printed.
+    """
     text = print_asm(function, assume_verified=True).replace(f"@{symbol_name(function)}(", "@kernel(", 1)
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=_KEY_BYTES).hexdigest()
+    body = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=_BODY_BYTES).hexdigest()
+    return type_key(function) + body
 
 
 def plans_of(function: Operation) -> tuple[str, ...]:
@@ -128,17 +158,42 @@ def use_plans(function: Operation, plans: Sequence[str], machine: Machine) -> No
     with function.context, function.location:
         run_upstream(function, ["linalg-generalize-named-ops"])
         operations = structured_ops(function)
-        if len(operations) != len(plans):
-            raise Decline(f"the kernel has {len(operations)} operations, but there are plans for {len(plans)}")
-        parsed = [parse_plan(text) if text else None for text in plans]
-        for operation, plan in zip(operations, parsed, strict=True):
-            if isinstance(plan, EpilogueOf):
-                with_epilogue(analyze(operation), plan.operand)
-            elif isinstance(plan, Plan):
-                check_plan(analyze(operation), plan, machine)
+        parsed = check_plans(operations, plans, machine)
         for operation, plan in zip(operations, parsed, strict=True):
             if plan is not None:
                 set_plan(operation, plan)
+
+
+def check_plans(
+    operations: Sequence[Operation], plans: Sequence[str], machine: Machine
+) -> list[Plan | EpilogueOf | Start | None]:
+    """Parse the plans of a PrimFunc's operations. Raises Decline if one does not fit its operation or the others."""
+    if len(operations) != len(plans):
+        raise Decline(f"the kernel has {len(operations)} operations, but there are plans for {len(plans)}")
+    parsed = [parse_plan(text) if text else None for text in plans]
+    for operation, plan in zip(operations, parsed, strict=True):
+        if isinstance(plan, Plan):
+            check_plan(analyze(operation), plan, machine)
+    for operation, plan in zip(operations, parsed, strict=True):
+        if isinstance(plan, EpilogueOf):
+            op, _ = with_epilogue(analyze(operation), plan.operand)
+            _check_kept(op, parsed[operations.index(op.operation)], machine, is_extended=True)
+        elif isinstance(plan, Start):
+            for place, each in enumerate(operations):
+                if operation.results[0] in each.operands:
+                    _check_kept(analyze(each), parsed[place], machine)
+    return parsed
+
+
+def _check_kept(
+    op: StructuredOp, plan: Plan | EpilogueOf | Start | None, machine: Machine, is_extended: bool = False
+) -> None:
+    """Raise Decline if a reduction with a start or an epilogue does not keep its results in registers."""
+    if not isinstance(plan, Plan) or not keeps_results(op, plan):
+        raise Decline("a reduction with a start or an epilogue does not keep its results in registers")
+    if is_extended and not plan.threads:
+        joined, _ = check_plan(op, plan, machine)
+        check_lanes(joined, plan.vector)
 
 
 class TunedFolder:
@@ -147,28 +202,28 @@ class TunedFolder:
     def __init__(self, folder: str | os.PathLike[str]):
         """List the files. Raises RelaxError if the folder cannot be read."""
         self._folder = Path(folder)
-        self._names: dict[str, list[str]] = {}
-        try:
-            names = sorted(os.listdir(self._folder))
-        except OSError as error:
-            raise RelaxError(f"tuned kernels in '{folder}' cannot be read: {error.strerror}") from None
-        for name in names:
-            if name.endswith(_SUFFIX) and name.count("-") > 1:
-                # The label has three words behind the key.
-                self._names.setdefault(name.rsplit("-", 4)[1], []).append(name)
+        self._names = tuned_names(folder)
 
     def __bool__(self) -> bool:
         return bool(self._names)
 
-    def find(self, key: str, machine: Machine) -> TunedKernel | None:
-        """Return the kernel that was tuned on the most similar machine. Raises RelaxError for a damaged file."""
+    def find(self, key: str, machine: Machine, target: str = "") -> TunedKernel | None:
+        """Return the kernel that was tuned on the most similar machine. Raises RelaxError for a damaged file.
+
+        Kernels with steps are for the target of this name only.
+        """
         facts = MachineFacts.of(machine)
-        found = [kernel for kernel in map(self._read, self._names.get(key, ())) if kernel.machine.fits(facts)]
+        read = map(self._read, self._names.get(key, ()))
+        found = [each for each in read if each.fits(facts) and each.target in ("", target)]
         return min(found, key=lambda each: each.machine.distance(facts), default=None)
+
+    def paths(self) -> list[Path]:
+        """Return the files of all kernels."""
+        return sorted(self._folder / name for names in self._names.values() for name in names)
 
     def all(self) -> Iterator[TunedKernel]:
         """Yield all kernels. Raises RelaxError for a damaged file."""
-        return (self._read(name) for names in self._names.values() for name in names)
+        return map(read_tuned, self.paths())
 
     def _read(self, name: str) -> TunedKernel:
         return read_tuned(self._folder / name)
@@ -189,8 +244,10 @@ def read_tuned(path: Path) -> TunedKernel:
         unknown = set(content) - {each.name for each in fields(TunedKernel)}
         if unknown:
             raise TypeError(f"field '{min(unknown)}' is unknown")
-        for name in ("types", "plans", "default"):
-            content[name] = tuple(map(str, content[name]))
+        for name in ("types", "plans", "default", "steps"):
+            content[name] = tuple(map(str, content.get(name, ())))
+        taken = content.get("decisions", ())
+        content["decisions"] = tuple(tuple(map(int, each)) if isinstance(each, list) else int(each) for each in taken)
         content["times"] = Times(**{name: float(each) for name, each in content["times"].items()})
         facts = content["machine"]
         lists = {name: tuple(facts[name]) for name in ("dots", "caches")}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -75,10 +76,19 @@ class Backend(ABC):
         Raises RelaxError if no code can be generated. Equal modules, targets and levels must give equal bytes.
         """
 
+    def clock(self, target: ChosenTarget) -> Callable[[], float] | None:
+        """Return the device's own clock for measurements: a function that returns seconds. None: this machine's clock.
+
+        A clock that counts cycles, as that of a simulated device, gives equal times for equal calls.
+        """
+        return None
+
     def recipe(self, target: ChosenTarget) -> object | None:
         """Return the rx.Recipe by which rx.quantize quantizes models for the target, or None."""
         return None
 
+    #: Folder of tuned kernels that come with the target (relax-tune), or empty.
+    tuned_folder: ClassVar[str] = ""
     #: Stage after which kernels may be separated from a module; empty for targets that lower the module as a whole.
     separates_after: ClassVar[str] = ""
 
@@ -107,6 +117,25 @@ class Backend(ABC):
     def sources(self, module: Module, target: ChosenTarget, version: str) -> dict[str, str | bytes]:
         """Return the program of a lowered module as source files, by name. Raise RelaxError if there are none."""
         raise RefusalError(f"target '{target}' makes no source files: --emit=artifact, the default, makes a program")
+
+
+#: Prefix of the files of tuned programs, which are in the same folder (compilation/tuned_programs.py).
+TUNED_PROGRAM = "program-"
+
+
+def tuned_names(folder: str | os.PathLike[str]) -> dict[str, list[str]]:
+    """Return the files of a folder of tuned kernels, by key. Raise RelaxError if the folder cannot be read."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError as error:
+        raise RelaxError(f"tuned kernels in '{os.fspath(folder)}' cannot be read: {error.strerror}") from None
+    found: dict[str, list[str]] = {}
+    for name in names:
+        # kernel-key-architecture-bits-cache.json: the kernel's name may have dashes too
+        is_program = name.startswith(TUNED_PROGRAM) and name.count("-") > 4
+        if name.endswith(".json") and name.count("-") > 3 and not is_program:
+            found.setdefault(name.rsplit("-", 4)[1], []).append(name)
+    return found
 
 
 def check_backend(backend: object) -> None:

@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+import os
+from functools import cache
+
 from ...passes.core.stages import Stage
 from ..core import common_stages as common
 from ..core.backend import ChosenTarget
 from ..core.common_stages import open_stage, trusted
+from ..core.machine import Machine
 from .objects.code_target import CodeTarget, code_target, machine
 
 _LAYOUTS = trusted(
@@ -26,20 +30,6 @@ _LAYOUTS = trusted(
     ),
     "blocks channels, packs weights of few bits, splits batches",
     level=2,
-)
-_PLAN = open_stage(
-    "plan",
-    (
-        "tir-split-reductions{target=@target}",
-        "llvm-order-reductions{target=@target}",
-        "tir-simplify-indices",
-        "tir-cut-padding{target=@target}",
-        "tir-fuse-rows{target=@target}",
-        "tir-plan{target=@target}",
-        "tir-pack-constants{target=@target}",
-        "relax-outline-branches",
-    ),
-    "chooses tiles, vectors and loop order, packs constant weights",
 )
 _APPLY = trusted(
     "apply",
@@ -81,12 +71,40 @@ def _calls(code: CodeTarget) -> Stage:
     )
 
 
-def stages(target: ChosenTarget) -> tuple[Stage, ...]:
-    """Return the stages for the machine that the target's options describe.
+@cache
+def _tuned_machines(folder: str) -> frozenset[str]:
+    """Return the machines for which a folder has tuned kernels, such as x86_64-256, by the names of the files."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return frozenset("-".join(name.split("-")[-3:-1]) for name in names)
+
+
+def _plan(machine: Machine, tuned_folder: str) -> Stage:
+    """Return the stage that chooses plans. It looks for tuned kernels only if there are any for the machine."""
+    has_tuned = f"{machine.architecture}-{machine.vector_bytes * 8}" in _tuned_machines(tuned_folder)
+    return open_stage(
+        "plan",
+        (
+            "tir-split-reductions{target=@target}",
+            "llvm-order-reductions{target=@target}",
+            "tir-simplify-indices",
+            "tir-cut-padding{target=@target}",
+            "tir-fuse-rows{target=@target}",
+            *(("tir-use-tuned{target=@target}",) if has_tuned else ()),
+            "tir-plan{target=@target}",
+            "tir-pack-constants{target=@target}",
+            "relax-outline-branches",
+        ),
+        "chooses tiles, vectors and loop order, packs constant weights",
+    )
+
+
+def stages(target: ChosenTarget, tuned_folder: str) -> tuple[Stage, ...]:
+    """Return the stages for the machine that the target's options describe, with a folder of tuned kernels.
 
     Stages that plan loops receive the target.
     """
-    dots, options = machine(target).dots, target.options_text
+    facts, options = machine(target), target.options_text
+    dots = facts.dots
     has_bytes, has_tiles = any(dot.total == "i32" for dot in dots), any(dot.rows > 1 for dot in dots)
     return (
         # Without dot products of bytes, products of dequantized bytes stay products of floats.
@@ -102,7 +120,7 @@ def stages(target: ChosenTarget) -> tuple[Stage, ...]:
         common.LEGALIZE.with_options(options),
         common.fuse(),
         common.INTRINSICS,
-        _PLAN.with_options(options),
+        _plan(facts, tuned_folder).with_options(options),
         _APPLY.with_options(options),
         common.bufferize(),
         common.SMALL_TYPES,

@@ -56,7 +56,7 @@ func.func @with_a_schedule(%a: tensor<60x32xf32>, %b: tensor<32x128xf32>, %out: 
 
 // CHECK-LABEL: func.func @of_one_operation(
 // CHECK-NOT: tir.plan
-// WARNING: @of_one_operation: its tuned plans are left out: the kernel has 2 operations, but there are plans for 1
+// WARNING: @of_one_operation: its tuned file is left out: the kernel has 2 operations, but there are plans for 1
 func.func @of_one_operation(%a: tensor<62x32xf32>, %b: tensor<32x128xf32>, %out: tensor<62x128xf32>) -> tensor<62x128xf32>
     attributes {tir.prim_func} {
   %zero = arith.constant 0.0 : f32
@@ -67,7 +67,7 @@ func.func @of_one_operation(%a: tensor<62x32xf32>, %b: tensor<32x128xf32>, %out:
 
 // CHECK-LABEL: func.func @unreadable(
 // CHECK-NOT: tir.plan
-// WARNING: @unreadable: its tuned plans are left out: column 1: expected one of order, {{.*}}, got 'ordre'
+// WARNING: @unreadable: its tuned file is left out: column 1: expected one of order, {{.*}}, got 'ordre'
 func.func @unreadable(%a: tensor<63x32xf32>, %b: tensor<32x128xf32>, %out: tensor<63x128xf32>) -> tensor<63x128xf32>
     attributes {tir.prim_func} {
   %zero = arith.constant 0.0 : f32
@@ -78,11 +78,22 @@ func.func @unreadable(%a: tensor<63x32xf32>, %b: tensor<32x128xf32>, %out: tenso
 
 // CHECK-LABEL: func.func @damaged(
 // CHECK-NOT: tir.plan
-// WARNING: @damaged: its tuned plans are left out: tuned kernel '{{.*}}damaged-{{.*}}' is damaged: it is no JSON object
+// WARNING: @damaged: its tuned file is left out: tuned kernel '{{.*}}damaged-{{.*}}' is damaged: it is no JSON object
 func.func @damaged(%a: tensor<64x32xf32>, %b: tensor<32x128xf32>, %out: tensor<64x128xf32>) -> tensor<64x128xf32>
     attributes {tir.prim_func} {
   %zero = arith.constant 0.0 : f32
   %0 = linalg.fill ins(%zero : f32) outs(%out : tensor<64x128xf32>) -> tensor<64x128xf32>
   %1 = linalg.matmul ins(%a, %b : tensor<64x32xf32>, tensor<32x128xf32>) outs(%0 : tensor<64x128xf32>) -> tensor<64x128xf32>
   return %1 : tensor<64x128xf32>
+}
+
+// CHECK-LABEL: func.func @disagreeing(
+// CHECK-NOT: tir.plan
+// WARNING: @disagreeing: its tuned file is left out: a reduction with a start or an epilogue does not keep its results
+func.func @disagreeing(%a: tensor<65x32xf32>, %b: tensor<32x128xf32>, %out: tensor<65x128xf32>) -> tensor<65x128xf32>
+    attributes {tir.prim_func} {
+  %zero = arith.constant 0.0 : f32
+  %0 = linalg.fill ins(%zero : f32) outs(%out : tensor<65x128xf32>) -> tensor<65x128xf32>
+  %1 = linalg.matmul ins(%a, %b : tensor<65x32xf32>, tensor<32x128xf32>) outs(%0 : tensor<65x128xf32>) -> tensor<65x128xf32>
+  return %1 : tensor<65x128xf32>
 }

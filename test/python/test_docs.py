@@ -35,7 +35,17 @@ PAGES = [
     "quickstart.md",
     "schedules.md",
 ]
-PAGES += ["script.md", "stablehlo.md", "targets.md", "te.md", "tflite.md", "tosa.md", "training.md", "vulkan.md"]
+PAGES += [
+    "script.md",
+    "stablehlo.md",
+    "targets.md",
+    "te.md",
+    "tflite.md",
+    "tosa.md",
+    "training.md",
+    "tuning.md",
+    "vulkan.md",
+]
 PAGES += ["webgpu.md"]
 #: Pages with blocks of `py` only: test/pytorch and test/with_jax run them.
 ELSEWHERE = {"tutorials/hugging_face.md", "tutorials/jax_function.md"}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import torch
 from relax_mlir.compilation import torch_compile
 from relax_mlir.frontends.core.problems import Problem, Problems
 from relax_mlir.frontends.torch.program_main import AddedGraph
+from relax_mlir.passes.tir_use_tuned import UseTuned
 from relax_mlir.support.errors import RelaxError
 
 
@@ -154,6 +156,19 @@ def test_an_unknown_choice_is_refused() -> None:
     compiled = torch.compile(torch.sin, backend="relax_mlir", options={"fallback": "eger"})
     with pytest.raises(Exception, match="fallback is 'eager' or 'error', got 'eger'"):
         compiled(torch.ones(2))
+
+
+def test_plans_of_a_folder_are_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(UseTuned, "run", lambda step, module: asked.append(step.folder))
+    x = torch.rand(8, 8)
+    product = torch.compile(torch.mm, backend="relax_mlir", options={"tuned": tmp_path})
+    torch.testing.assert_close(product(x, x), x @ x)
+    assert asked == [str(tmp_path)]
+    monkeypatch.undo()
+    missing = torch.compile(torch.mm, backend="relax_mlir", options={"tuned": str(tmp_path / "missing")})
+    with pytest.raises(Exception, match=r"tuned kernels in '.*missing' cannot be read"):
+        missing(torch.ones(3, 3), torch.ones(3, 3))
 
 
 def test_a_wrong_option_is_no_reason_to_run_in_eager_mode() -> None:

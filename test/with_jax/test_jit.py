@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from jax import export
 from relax_mlir.compilation import jax_arrays
+from relax_mlir.passes.tir_use_tuned import UseTuned
 
 import relax_mlir as rx
 
@@ -425,3 +426,14 @@ def test_the_nearly_largest_elements() -> None:
 
 def test_windows_larger_than_the_data() -> None:
     agree(lambda a, b: jax.lax.conv_general_dilated(a, b, (1, 1), "VALID"), x[None, None], jnp.ones((1, 1, 4, 4)))
+
+
+def test_plans_of_a_folder_are_looked_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    monkeypatch.setattr(UseTuned, "run", lambda step, module: asked.append(step.folder))
+    square = jnp.ones((4, 4))
+    np.testing.assert_array_equal(rx.jit(lambda a: a @ a, tuned=tmp_path)(square), square @ square)
+    assert asked == [str(tmp_path)]
+    monkeypatch.undo()
+    with pytest.raises(rx.RelaxError, match=r"tuned kernels in '.*missing' cannot be read"):
+        rx.jit(lambda a: a @ a.T, tuned=tmp_path / "missing")(x)

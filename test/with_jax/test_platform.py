@@ -195,6 +195,9 @@ def test_options_of_the_environment(tmp_path: Path) -> None:
     assert found.returncode == 1 and "opt_level is 0, 1, 2 or 3, got 'fast'" in found.stderr
     found = run(tmp_path, "print(refusal(lambda: x + 1))", RELAX_JAX_TARGET="nothere")
     assert "nothere" in found.stdout + found.stderr
+    assert passes(tmp_path, "print(x[0, 1])", RELAX_JAX_TUNED=str(tmp_path)) == "1.0\n"
+    found = run(tmp_path, "print(refusal(lambda: x + 1))", RELAX_JAX_TUNED="missing")
+    assert "tuned kernels in 'missing' cannot be read" in found.stdout + found.stderr
 
 
 def test_options_that_are_given(tmp_path: Path) -> None:

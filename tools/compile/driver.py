@@ -156,7 +156,9 @@ class Compilation:
         self.code_options = replace(
             self.options.code(), instruments=(KernelProgress(progress),), one_object=self.emit == "obj"
         )
-        self.stages: Stages = _stages_for(self.emit, self.options, arguments)
+        # The stages of a measured placement depend on the module.
+        emit = "relax" if self.options.is_measured else self.emit
+        self.stages: Stages = _stages_for(emit, self.options, arguments)
         self._shapes = parse_shapes(arguments["shape"], model_shape)
         self._saved = 0
 
@@ -196,6 +198,8 @@ class Compilation:
         self.progress.count += self._reporting.is_asked_for
         with self.progress.step("import"):
             module = self._import(source)
+        if self.options.is_measured:
+            self._use_placement(module)
         # Plug-ins may change anything: their programs are keyed by the files of the model and the plug-ins only.
         if self._program is not None and not self.arguments["load-plugin"]:
             self.place = cached_program(module.owner, self.options, self.code_options)
@@ -230,6 +234,14 @@ class Compilation:
             self._write_sources(module)
             return None
         return self._write_code(module)
+
+    def _use_placement(self, module: Module) -> None:
+        from ...compilation.placement import with_placement  # most compilations have no measured placement
+
+        with reporting(self._tell_warning):
+            self.options = with_placement(self.options, module)
+        self.stages = _stages_for(self.emit, self.options, self.arguments)
+        self.progress.count += len(self.stages.stages)
 
     def _built(self, module: Module) -> Artifact:
         self._fit(module)
@@ -401,7 +413,7 @@ def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting
         strict_partition=arguments["strict-partition"],
         partition_elsewhere=arguments["partition-elsewhere"],
         schedules=arguments["schedules"],
-        tuned=arguments["tuned"],
+        tuned=False if arguments["no-tuned"] else arguments["tuned"],
         observation=_observation() if arguments["observe"] else None,
     )
 

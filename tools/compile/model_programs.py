@@ -40,6 +40,7 @@ _DECIDING = (
     "donate",
     "precision",
     "numerics",
+    "no-tuned",
     "load-plugin",
 )
 _WITHOUT_EFFECT = frozenset({"o", "emit", "v", "traceback", "jobs", "cache-dir", "no-cache"})

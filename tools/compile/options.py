@@ -49,6 +49,7 @@ OPTIONS: dict[str, Option] = {
     "partition-elsewhere": Option("flag", _PARTS, "the program runs on another machine: skip checks of this machine's libraries and devices", default=False),
     "explain-partition": Option("flag", _PARTS, "print, for each operator that stays with the target, the nearest pattern and the reason for the mismatch", default=False),
     "tuned": Option("text", _MODEL, "folder of tuned kernels (relax-tune), with plans that override the target's where they fit this machine", "folder"),
+    "no-tuned": Option("flag", _MODEL, "do not use the tuned kernels that come with the target", default=False),
     "explain-schedules": Option("flag", _WATCH, "print the schedule rule and the tensor intrinsics of each kernel, and the reasons why your rules and intrinsics are unused", default=False),
     "list-codegens": Option("flag", _PARTS, "list the external codegens, with their patterns", default=False),
     "jobs": Option("number", _SPEED, "maximum number of processes that compile kernels; default: the number of CPUs", "n"),
@@ -104,6 +105,10 @@ def parse(argv: Sequence[str]) -> Arguments:
         raise OptionError("option --cache-dir expects a folder")
     if arguments["schedules"] == "":
         raise OptionError("option --schedules expects a file")
+    if arguments["tuned"] == "":
+        raise OptionError("option --tuned expects a folder")
+    if arguments["tuned"] and arguments["no-tuned"]:
+        raise OptionError("--no-tuned uses no tuned kernels, and --tuned those of a folder: give one of them")
     if arguments["O"] > 3:
         raise OptionError(f"option -O expects 0 to 3, got {arguments['O']}")
     _check_stages(arguments)

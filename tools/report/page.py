@@ -94,6 +94,11 @@ def embedded(data: Mapping[str, object]) -> str:
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
+def report_style() -> str:
+    """Return the style sheet of reports, for the page of another tool."""
+    return _part("page.css")
+
+
 def _part(name: str) -> str:
     from importlib import resources  # imported here because reports are rare
 

@@ -121,8 +121,8 @@ def rows_of_a_product(function: Any, context: Any) -> Any:
         return context.decline("nothing is done before products")
     *_, rows, columns, depth = (each.extent for each in sums.iters)
     *_, i, j = sch.get_loops(copy)
-    i, inner_i = sch.split(i, [None, _divisor(rows, _ROWS)])
-    j, inner_j = sch.split(j, [None, 16 * _divisor(columns // 16, _COLUMNS // 16)])
+    i, inner_i = sch.split(i, sch.sample_perfect_tile(i, 2, rows, default=[None, _divisor(rows, _ROWS)]))
+    j, inner_j = sch.split(j, [None, _sixteens(sch, columns, _COLUMNS)])
     sch.reorder(i, j, inner_i, inner_j)
     for block in (*behind, sums.name):
         sch.compute_at(block, j)
@@ -130,7 +130,7 @@ def rows_of_a_product(function: Any, context: Any) -> Any:
     *row, column, k = sch.get_loops(sums.name)[len(sch.get_loops(copy)) - 2 :]
     steps = j
     if depth > _DEPTH:
-        steps, k = sch.split(k, [None, 16 * _divisor(depth // 16, _DEPTH // 16)])
+        steps, k = sch.split(k, [None, _sixteens(sch, depth, _DEPTH)])
         sch.reorder(steps, *row, column, k)
     sch.decompose_reduction(sums.name, [steps, *row, column, k][steps is j])
     for number in (0, 1):
@@ -138,6 +138,12 @@ def rows_of_a_product(function: Any, context: Any) -> Any:
     _multiply(sch, sums, row, column, [k], transposed=_is_transposed(sums))
     sch.pipeline(steps)
     return sch
+
+
+def _sixteens(sch: Any, number: int, limit: int) -> Any:
+    """Decide for a divisor that is a multiple of 16. The default is the largest one that does not exceed a limit."""
+    fitting = [each for each in range(16, number + 1, 16) if number % each == 0]
+    return sch.sample_categorical(fitting, default=16 * _divisor(number // 16, limit // 16))
 
 
 def _is_transposed(sums: Any) -> bool:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
@@ -13,6 +13,7 @@ from relax_mlir import relax
 
 from . import pad  # noqa: F401  # a pass that the stages name
 from .recipe import RECIPE
+from .runtime import seconds
 from .translate import Translator
 
 _LAYOUTS = (
@@ -41,6 +42,9 @@ class NpuBackend(rx.Backend):
 
     def stages(self, target: rx.ChosenTarget) -> Sequence[rx.Stage]:
         return [rx.Stage(name, (passes,), doc) for name, passes, doc in _STAGES]
+
+    def clock(self, target: rx.ChosenTarget) -> Callable[[], float]:
+        return seconds
 
     def recipe(self, target: rx.ChosenTarget) -> object:
         return RECIPE

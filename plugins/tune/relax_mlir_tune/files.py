@@ -7,13 +7,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import relax_mlir as rx
-from relax_mlir.tuning import TunedFolder, TunedKernel
+from relax_mlir.tuning import TunedFolder, TunedKernel, named_plugins, parse_target, read_tuned
 
+from .decisions import point_of
 from .measuring import Job
+from .program import stages_of
 from .runners import LocalRunner
 from .search import FINAL_TURNS, is_faster
 from .space import machine_of
 from .tasks import tasks_of
+
+
+def kernels_in(folder: Path) -> tuple[list[TunedKernel], list[str]]:
+    """Return the tuned kernels of a folder, and a sentence for each file that cannot be used.
+
+    Raises RelaxError if the folder cannot be read.
+    """
+    kernels, problems = [], []
+    for path in TunedFolder(folder).paths():
+        try:
+            kernels.append(read_tuned(path))
+        except rx.RelaxError as error:
+            problems.append(error.message)
+    return kernels, problems
 
 
 def table_of(kernels: Iterable[TunedKernel]) -> str:
@@ -47,12 +63,18 @@ def measured_again(
     tuned, machine = TunedFolder(folder), machine_of(target)
     rows, runner = [("kernel", "ratio", "")], LocalRunner()
     try:
-        for task in tasks_of(module, target, bind, precision):
-            kernel = tuned.find(task.key, machine)
+        stages = stages_of(module, target, folder, bind, precision)
+        for task in tasks_of(module, target, bind, precision, stages):
+            try:
+                kernel = tuned.find(task.key, machine, parse_target(target).name)
+            except rx.RelaxError as error:
+                rows.append((task.name, "-", error.message))
+                continue
             if kernel is None:
                 continue
-            job = Job(task.key, task.module.bytecode(), target, threads, tuple(sizes.items()))
-            (outcome,) = runner.measured(job, [kernel.plans], FINAL_TURNS)
+            job = Job(task.key, task.module.bytecode(), target, threads, tuple(sizes.items()), named_plugins())
+            point = point_of(kernel.rule, kernel.decisions) if kernel.steps else kernel.plans
+            (outcome,) = runner.measured(job, [point], FINAL_TURNS)
             is_kept = is_faster(outcome)
             if not is_kept:
                 Path(kernel.path).unlink()
@@ -63,25 +85,35 @@ def measured_again(
     return as_table(rows)
 
 
-def pruned(folder: Path, module: rx.Module, target: str, bind: Mapping[str, int], precision: str) -> int:
-    """Remove files of kernels that a module does not have on a target. Return their number."""
-    keys = {task.key for task in tasks_of(module, target, bind, precision)}
-    unused = [kernel for kernel in TunedFolder(folder).all() if kernel.key not in keys]
+def pruned(
+    folder: Path, module: rx.Module, target: str, bind: Mapping[str, int], precision: str
+) -> tuple[int, list[str]]:
+    """Remove files of kernels that a module does not have on a target. Return their number, and a sentence for each
+    file that cannot be used."""
+    both = None, stages_of(module, target, folder, bind, precision)
+    keys = {task.key for stages in both for task in tasks_of(module, target, bind, precision, stages)}
+    kernels, problems = kernels_in(folder)
+    unused = [kernel for kernel in kernels if kernel.key not in keys]
     for kernel in unused:
         Path(kernel.path).unlink()
-    return len(unused)
+    return len(unused), problems
 
 
-def merged(source: Path, folder: Path) -> int:
-    """Add the files of another folder. Of two for a kernel and machine the faster one stays. Return their number."""
-    known = {each.file_name: each for each in TunedFolder(folder).all()} if folder.is_dir() else {}
+def merged(source: Path, folder: Path) -> tuple[int, list[str]]:
+    """Add the files of another folder. Of two for a kernel and machine the faster one stays.
+
+    Return the number of files, and a sentence for each file that cannot be used.
+    """
+    own, problems = kernels_in(folder) if folder.is_dir() else ([], [])
+    others, more = kernels_in(source)
+    known = {each.file_name: each for each in own}
     count = 0
-    for kernel in TunedFolder(source).all():
+    for kernel in others:
         other = known.get(kernel.file_name)
         if other is None or _ratio(kernel) < _ratio(other):
             kernel.write(folder)
             count += 1
-    return count
+    return count, problems + more
 
 
 def _ratio(kernel: TunedKernel) -> float:

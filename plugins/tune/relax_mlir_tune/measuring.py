@@ -18,15 +18,24 @@ from typing import TYPE_CHECKING, Any
 import relax_mlir as rx
 from relax_mlir.facts import is_float, storage_dtype
 from relax_mlir.runtime import to_numpy
-from relax_mlir.tuning import Decline, ProgramBytes, from_rules, prim_funcs_in, time_in_turns, use_plans
+from relax_mlir.tuning import (
+    Decline,
+    ProgramBytes,
+    from_rules,
+    load_plugin,
+    parse_target,
+    prim_funcs_in,
+    time_in_turns,
+    use_plans,
+)
 
+from .decisions import has_decisions, schedule_kernel
 from .space import Plans, machine_of
 from .tasks import inputs_of
 
 if TYPE_CHECKING:
     from numpy import ndarray
     from numpy.random import Generator
-
 
 #: Problem of plans that never win.
 DIFFERENT = "the results differ from those of the default plans"
@@ -43,6 +52,8 @@ class Job:
     threads: int
     #: Sizes of symbols of the arguments.
     sizes: tuple[tuple[str, int], ...] = ()
+    #: Modules or files that register the target, loaded before anything else.
+    plugins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -70,17 +81,25 @@ class Prepared:
 
     module: rx.Module
     arguments: Sequence[ndarray]
-    default: Callable[..., object]
+    #: Call of the default's program with the arguments.
+    default: Callable[[], object]
     expected: list[bytes] = field(default_factory=list)
 
 
 @lru_cache(maxsize=4)
 def prepare(job: Job) -> Prepared:
     """Compile the default, and draw arguments."""
-    module = rx.Module.parse(job.module)
-    default = _called(_compiled(module, None, job), job)
-    arguments = arguments_of(module, job)
-    return Prepared(module, arguments, default, _bytes(default(*arguments)))
+    module = module_of(job)
+    default, arguments = _compiled(module, None, job), arguments_of(module, job)
+    expected = _bytes(default.copying()["main"](*arguments))
+    return Prepared(module, arguments, default.ready("main", *arguments), expected)
+
+
+def module_of(job: Job) -> rx.Module:
+    """Return the module of a job, after the plug-ins that it needs."""
+    for each in job.plugins:
+        load_plugin(each)
+    return rx.Module.parse(job.module)
 
 
 def arguments_of(module: rx.Module, job: Job) -> list[ndarray]:
@@ -96,13 +115,14 @@ def measure(job: Job, plans: Plans, turns: int) -> Outcome:
     start = time.perf_counter()
     try:
         prepared = prepare(job)
-        program = _called(_compiled(prepared.module, plans, job), job)
-        found = _bytes(program(*prepared.arguments))
-    except (rx.RelaxError, Decline) as error:
+        program = _compiled(prepared.module, plans, job)
+        found = _bytes(program.copying()["main"](*prepared.arguments))
+        if found != prepared.expected:
+            return Outcome(plans, problem=DIFFERENT, is_wrong=True, seconds=time.perf_counter() - start)
+        calls = [prepared.default, program.ready("main", *prepared.arguments)]
+        times = time_in_turns(calls, (), turns, clock_of(job.target))
+    except Exception as error:  # backends and runtimes of other packages may raise anything
         return Outcome(plans, problem=reason_of(error), seconds=time.perf_counter() - start)
-    if found != prepared.expected:
-        return Outcome(plans, problem=DIFFERENT, is_wrong=True, seconds=time.perf_counter() - start)
-    times = time_in_turns([prepared.default, program], prepared.arguments, turns)
     return Outcome(plans, tuple((default, tuned) for default, tuned in times), seconds=time.perf_counter() - start)
 
 
@@ -119,7 +139,7 @@ class Built:
 def build(job: Job, plans: Plans | None) -> Built:
     """Compile a kernel for a board, with plans or with those of the target's rules. Raise RelaxError."""
     start = time.perf_counter()
-    module = rx.Module.parse(job.module)
+    module = module_of(job)
     try:
         program = _compiled(module, plans, job)
     except Decline as error:
@@ -134,22 +154,26 @@ def build(job: Job, plans: Plans | None) -> Built:
 
 
 def reason_of(error: Exception) -> str:
-    """Return the first line of an error's message."""
-    text = error.reason if isinstance(error, Decline) else getattr(error, "message", "") or str(error)
-    return (text.splitlines() or [type(error).__name__])[0]
+    """Return an error as one sentence."""
+    if isinstance(error, Decline):
+        reason = error.reason
+    elif isinstance(error, rx.RelaxError):
+        reason = error.message
+    else:
+        reason = f"{type(error).__name__}: {error}"
+    return reason.partition("\n")[0]
 
 
-def _called(program: rx.runtime.Executable, job: Job) -> Callable[..., object]:
-    program.threads = job.threads
-    return program["main"]
-
-
-def _compiled(module: rx.Module, plans: Plans | None, job: Job) -> rx.runtime.Executable:
+def _compiled(module: rx.Module, plans: Plans | None, job: Job) -> rx.Executable:
     copied = module.copy()
-    if plans is not None:
+    if plans is not None and has_decisions(plans):
+        schedule_kernel(copied, job.target, plans)
+    elif plans is not None:
         (function,) = prim_funcs_in(copied.operation)
         use_plans(function, plans, machine_of(job.target))
-    return rx.compile(copied, job.target, pipeline=from_rules(rx.stages(job.target)), cache=False, jobs=1)
+    made = rx.compile(copied, job.target, pipeline=from_rules(rx.stages(job.target)), cache=False, jobs=1)
+    made.threads = job.threads
+    return made
 
 
 def _argument(info: rx.TensorInfo, sizes: Mapping[str, int], draw: Generator) -> ndarray:
@@ -157,6 +181,12 @@ def _argument(info: rx.TensorInfo, sizes: Mapping[str, int], draw: Generator) ->
     shape = [size if isinstance(size, int) else sizes[str(size)] for size in info.shape or ()]
     numbers = draw.standard_normal(shape) if is_float(info.dtype) else draw.integers(0, 2, shape)
     return numbers.astype(storage_dtype(info.dtype))
+
+
+def clock_of(target: str) -> Callable[[], float] | None:
+    """Return the clock of a target's device, or None for this machine's."""
+    chosen = parse_target(target)
+    return rx.find_backend(chosen.name).clock(chosen)
 
 
 def _bytes(results: Any) -> list[bytes]:

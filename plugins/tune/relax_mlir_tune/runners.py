@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 import relax_mlir as rx
 from relax_mlir.tuning import Answer, Call, Cluster, LimitedProcess, ProgramMissing, compare_programs, cpu_name
@@ -15,6 +15,14 @@ from .space import Plans
 #: Seconds of a trial, after which its process is ended, and bytes of memory of a process.
 _LIMIT_S = 60.0
 _MEMORY = 8 << 30
+#: Seconds of a process's first call, which imports and compiles the default.
+_START_S = 600.0
+
+T = TypeVar("T")
+
+
+class TrialLost(Exception):
+    """Reason why a process has no result of a trial."""
 
 
 class Runner(Protocol):
@@ -41,8 +49,8 @@ class Runner(Protocol):
 class LocalRunner:
     """Measures in one process of this machine, which is replaced when it crashes or hangs."""
 
-    def __init__(self, limit: float = _LIMIT_S) -> None:
-        self._limit = limit
+    def __init__(self, limit: float = _LIMIT_S, trial: Callable[[Job, Plans, int], Outcome] = measure) -> None:
+        self._limit, self._trial = limit, trial
         self._processes: dict[int, LimitedProcess] = {}
 
     @property
@@ -58,10 +66,26 @@ class LocalRunner:
 
     def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         """Yield the outcome of each plan, one after the other."""
-        # A process is kept on as many CPUs as a call has threads, so that times vary less.
-        process = self._processes.setdefault(job.threads, LimitedProcess(_MEMORY, job.threads))
+        process = self._process(job.threads)
         for each in plans:
-            yield _outcome(each, process.call(measure, job, each, turns, limit=self._limit))
+            yield _outcome(each, process.call(self._trial, job, each, turns, limit=self._limit))
+
+    def call(self, threads: int, function: Callable[..., T], *arguments: object) -> T:
+        """Call a function in the process. Raises TrialLost if the process crashes or hangs."""
+        answer = self._process(threads).call(function, *arguments, limit=self._limit)
+        if answer.ended:
+            raise TrialLost(answer.ended)
+        found: T = answer.get()
+        return found
+
+    def start(self, threads: int, function: Callable[..., object], *arguments: object) -> None:
+        """Start the process if there is none, with a call that has a long limit. The next call reports its end."""
+        if threads not in self._processes:
+            self._process(threads).call(function, *arguments, limit=_START_S)
+
+    def _process(self, threads: int) -> LimitedProcess:
+        """Return a process on as many CPUs as a call has threads, so that times vary less."""
+        return self._processes.setdefault(threads, LimitedProcess(_MEMORY, threads))
 
     def close(self) -> None:
         """End the processes."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from .measuring import Outcome
-from .space import Plans, Space
+from .space import Plans, SearchSpace
 from .times_model import TimesModel
 
 #: Trials of a round, plans that are drawn for each trial of it, and drawn ones that the model does not choose.
@@ -32,10 +32,12 @@ Measure = Callable[[Sequence[Plans], int], Iterable[Outcome]]
 class Search:
     """Search of one kernel."""
 
-    space: Space
+    space: SearchSpace
     random: Random
     #: Outcomes so far, also of an earlier search of the same kernel.
     outcomes: dict[Plans, Outcome] = field(default_factory=dict)
+    #: Plans to measure first, of similar kernels.
+    first: Sequence[Plans] = ()
     #: Number of trials at once. A round has two for each.
     width: int = 1
 
@@ -44,9 +46,9 @@ class Search:
         return min((each.ratio for each in self.outcomes.values()), default=1.0)
 
     def run(self, trials: int, measure: Measure, is_over: Callable[[], bool]) -> None:
-        """Measure plans until there are `trials`, no plan is left, or the time is over."""
+        """Measure plans until there are `trials`, no plan is left, or the time is over, but one at least."""
         since, best = 0, min(self.best, 1.0)
-        while len(self.outcomes) < trials and since < _PATIENCE and not is_over():
+        while len(self.outcomes) < trials and since < _PATIENCE:
             batch = self._next(min(max(_ROUND, 2 * self.width), trials - len(self.outcomes)))
             if not batch:
                 return
@@ -55,6 +57,8 @@ class Search:
                 since += 1
                 if outcome.ratio < best * (1 - _GAIN):
                     since, best = 0, outcome.ratio
+                if is_over():
+                    return
 
     def winner(self, measure: Measure) -> Outcome | None:
         """Measure the best plans again. Return the fastest that is faster than the default with confidence."""
@@ -67,6 +71,9 @@ class Search:
 
     def _next(self, count: int) -> list[Plans]:
         """Return the plans of the next round: most by the model, a few of the drawn ones without it."""
+        first = [each for each in self.first if each not in self.outcomes][:count]
+        if first:
+            return first
         drawn = self._drawn(count * _DRAWN)
         free = drawn[: min(_FREE, count)]
         model = TimesModel.of([(self.space.features(each.plans), each.ratio) for each in self.outcomes.values()])

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
+from typing import Protocol
 
 import relax_mlir as rx
 from relax_mlir.rewriting import Operation
@@ -17,6 +18,7 @@ from relax_mlir.tuning import (
     StructuredOp,
     analyze,
     check_plan,
+    check_plans,
     parse_plan,
     parse_target,
     plans_of,
@@ -33,8 +35,31 @@ _LEAST_SHARE = 0.02
 _DRAWS = 40
 _ORDINARY_SIZE = 512
 
-#: Plans of all operations of a kernel, as text.
+#: Plans of all operations of a kernel, as text, or the decisions of its rule (decisions.py).
 Plans = tuple[str, ...]
+
+
+class SearchSpace(Protocol):
+    """Points that a search tries for a kernel."""
+
+    default: Plans
+
+    @property
+    def machine(self) -> rx.Machine:
+        """Return the machine that runs the kernel."""
+
+    @property
+    def choices(self) -> Sequence[object]:
+        """Return what differs between the points, or nothing."""
+
+    def neighbour(self, plans: Plans, random: Random) -> Plans | None:
+        """Return a point near another one, or None if there is none."""
+
+    def crossed(self, one: Plans, other: Plans, random: Random) -> Plans:
+        """Return a point that combines two others."""
+
+    def features(self, plans: Plans) -> list[float]:
+        """Return numbers that describe a point, for a model of its time."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +78,7 @@ class Space:
         self._kernel = kernel  # keeps the operations alive
         self._machine = machine_of(target)
         (function,) = prim_funcs_in(kernel.operation)
-        operations = structured_ops(function)
+        operations = self._operations = structured_ops(function)
         self.default: Plans = plans_of(function)
         works = [_steps(analyze(each)) if text else 0.0 for each, text in zip(operations, self.default, strict=True)]
         self.choices = [
@@ -88,9 +113,16 @@ class Space:
             except Decline:
                 continue
             changed = (*plans[: choice.place], str(replace(plan, rule="tuned")), *plans[choice.place + 1 :])
-            if changed != plans:
+            if changed != plans and self.fits(changed):
                 return changed
         return None
+
+    def fits(self, plans: Sequence[str]) -> bool:
+        """Check that plans fit the operations and each other."""
+        try:
+            return bool(check_plans(self._operations, plans, self._machine))
+        except Decline:
+            return False
 
     def crossed(self, one: Plans, other: Plans, random: Random) -> Plans:
         """Return plans that take each operation's from one of two."""

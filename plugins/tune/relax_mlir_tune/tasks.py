@@ -40,10 +40,15 @@ def inputs_of(module: rx.Module) -> list[rx.TensorInfo]:
 
 
 def tasks_of(
-    module: rx.Module, target: str, bind: Mapping[str, int] | None = None, precision: str = "f32"
+    module: rx.Module,
+    target: str,
+    bind: Mapping[str, int] | None = None,
+    precision: str = "f32",
+    stages: rx.Stages | None = None,
 ) -> list[Task]:
-    """Return the kernels of a module as a target compiles it. Equal kernels are one task."""
-    lowered = rx.lower(module, target, pipeline=until_rules(rx.stages(target)), bind=bind, precision=precision)
+    """Return the kernels of a module by the stages, or by the target's own. Equal kernels are one task."""
+    pipeline = until_rules(rx.stages(target) if stages is None else stages)
+    lowered = rx.lower(module, target, pipeline=pipeline, bind=bind, precision=precision)
     found: dict[str, Task] = {}
     for name, callers in callers_in(lowered.operation).items():
         function, calls = callers.function, callers.calls

@@ -5,22 +5,36 @@ from __future__ import annotations
 
 import os
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
 import relax_mlir as rx
-from relax_mlir.tuning import MachineFacts, Times, TunedKernel, planned
+from relax_mlir.tuning import (
+    MachineFacts,
+    Times,
+    TunedKernel,
+    load_plugin,
+    named_plugins,
+    parse_target,
+    planned,
+)
 
-from .files import as_table
+from .budget import Budget
+from .decisions import has_decisions, schedule_of, space_of
+from .files import as_table, kernels_in
 from .measuring import Job, Outcome
+from .neighbours import neighbouring_plans, structure_of
+from .program import Choice, stages_of
+from .program_search import ProgramTuning, tune_program
 from .runners import DaskRunner, LocalRunner, Runner
 from .search import Search, noise
-from .space import Plans, Space
+from .space import Plans, SearchSpace, Space
 from .tasks import Task, tasks_of
-from .trials import Trials
+from .trials import Searched, Trials
 
 #: By effort: share of the trials, and least share of the program's time of a kernel that is tuned.
 EFFORTS = {"quick": (0.25, 0.05), "full": (1.0, 0.01)}
@@ -38,7 +52,9 @@ class Progress:
     trials: int
     #: Best ratio to the default's time so far.
     best: float
-    #: Seconds until the time limit.
+    #: Ratio of the time of all kernels to the default's so far.
+    whole: float = 1.0
+    #: Seconds until the time limit; without one, until the remaining trials end, if they take as long as those so far.
     seconds_left: float | None = None
 
 
@@ -54,9 +70,13 @@ class TunedTask:
     search: Search | None = None
     winner: Outcome | None = None
     note: str = ""
+    #: True until the search of the kernel ends: its best trial so far counts.
+    is_open: bool = False
 
     @property
     def ratio(self) -> float:
+        if self.is_open and self.search is not None:
+            return min(self.search.best, 1.0)
         return self.winner.ratio if self.winner is not None else 1.0
 
 
@@ -67,6 +87,8 @@ class Tuning:
     tasks: list[TunedTask] = field(default_factory=list)
     folder: Path = Path()
     notes: list[str] = field(default_factory=list)
+    #: Result of the search of the program's layouts and fusion.
+    program: ProgramTuning | None = None
 
     @property
     def ratio(self) -> float:
@@ -80,6 +102,12 @@ class Tuning:
         searches = (each.search for each in self.tasks if each.search is not None)
         return [outcome for search in searches for outcome in search.outcomes.values() if outcome.is_wrong]
 
+    def stop(self) -> None:
+        """Leave out the kernel of an interrupted search: its best trial was not measured again."""
+        for each in self.tasks:
+            if each.is_open:
+                each.is_open, each.note = False, "stopped"
+
     def table(self) -> str:
         """Return a line for each kernel."""
         rows: list[tuple[str, ...]] = [("kernel", "calls", "share", "default us", "tuned", "trials", "note")]
@@ -88,7 +116,17 @@ class Tuning:
             tuned = f"{each.ratio:.3f}" if each.winner is not None else "-"
             row = (each.task.name, str(each.task.calls), f"{each.share:.1%}", f"{each.seconds * _MICRO:.1f}")
             rows.append((*row, tuned, trials, each.note))
-        return "\n".join([as_table(rows) + f"all kernels: {self.ratio:.3f} of the default's time", *self.notes])
+        program = self.program.lines() if self.program is not None else []
+        total = f"all kernels: {self.ratio:.3f} of the default's time"
+        return "\n".join([*program, as_table(rows) + total, *self.notes])
+
+
+class Stopped(KeyboardInterrupt):
+    """Interruption of a search, with what was found."""
+
+    def __init__(self, found: Tuning) -> None:
+        super().__init__()
+        self.found = found
 
 
 def tune(
@@ -106,7 +144,11 @@ def tune(
     sizes: Mapping[str, int] | None = None,
     precision: str = "f32",
     threads: int = 1,
+    graph: bool = False,
+    inexact: bool = False,
+    choices: Sequence[Choice] = (),
     seed: int = 0,
+    plugins: Sequence[str] = (),
     progress: Callable[[Progress], object] | None = None,
 ) -> Tuning:
     """Search faster plans for the kernels of a module. Write each winner to a file in a folder.
@@ -115,42 +157,53 @@ def tune(
     with a confidence of 99 %. All trials are kept in the folder, so that the next call continues with them.
 
     trials: plans per kernel. effort: "quick" for a quarter of them and only kernels of 5 % of the time, or "full".
-    minutes: time limit. scheduler: address of a Dask scheduler; its workers measure. board: name or tag of the workers
-    that measure; the others compile. runner: another object that measures. bind: values of symbolic sizes, as of
-    rx.compile. sizes: values of symbolic sizes with which kernels of any size are measured.
-    threads: threads of a call. progress: a function that is called after each trial.
+    minutes: time limit, which kernels divide by their share of the program's time. scheduler: address of a Dask
+    scheduler; its workers measure. board: name or tag of the workers that measure; the others compile. runner: another
+    object that measures. bind: values of symbolic sizes, as of rx.compile. sizes: values of symbolic sizes with which
+    kernels of any size are measured. threads: threads of a call. graph: search layouts and fusion of the whole program
+    first. inexact: with graph, also choices that change the last bits of results. choices: choices beside the
+    registered ones. plugins: modules or files that register the target, as of --load-plugin; measuring processes load
+    them, too. progress: a function that is called after each trial.
     """
     if effort not in EFFORTS:
         raise rx.OptionError(f"effort='{effort}' is unknown; expected one of {', '.join(EFFORTS)}")
     if trials < 1:
         raise rx.OptionError(f"trials={trials}: expected at least 1")
+    if minutes is not None and not minutes > 0:
+        raise rx.OptionError(f"minutes={minutes}: expected more than 0")
+    for each in plugins:
+        load_plugin(each)
     share, least = EFFORTS[effort]
-    deadline = time.monotonic() + 60 * minutes if minutes is not None else None
-    tasks = tasks_of(module, target, bind, precision)
+    budget = Budget(None if minutes is None else 60 * minutes)
+    program = None
+    if graph:
+        limits = max(int(trials * share), 1), minutes
+        told = _program_progress(progress, limits[0])
+        given = module, target, folder, limits, bind, sizes, precision, threads
+        program = tune_program(*given, inexact, choices, told)
+    tasks = tasks_of(module, target, bind, precision, stages_of(module, target, folder, bind, precision))
     if not tasks:
         raise rx.RelaxError(f"the module has no kernels to tune for target '{target}'")
+    _check_folder(Path(folder))
     runner = runner or _runner(scheduler, board)
     try:
-        run = _Run(target, Path(folder), runner, threads, dict(sizes or {}), deadline, seed)
+        run = _Run(target, Path(folder), runner, threads, dict(sizes or {}), budget, seed)
     except BaseException:
         runner.close()
         raise
+    found = Tuning(folder=Path(folder), program=program)
     try:
-        found = run.timed(tasks)
-        _check_measured(found, target)
-        total = sum(each.seconds * each.task.calls for each in found) or 1.0
-        for each in found:
-            each.share = each.seconds * each.task.calls / total
-        found.sort(key=lambda each: -each.share)
-        chosen = [each for each in found if each.share >= least]
-        for each in found[len(chosen) :]:
-            each.note = each.note or f"less than {least:.0%} of the time"
-        for number, each in enumerate(chosen):
-            run.search(each, max(int(trials * share), 1), number, len(chosen), progress)
+        found.tasks = run.timed(tasks)
+        _check_measured(found.tasks, target)
+        run.search_all(found, _chosen(found.tasks, least), max(int(trials * share), 1), progress)
+    except KeyboardInterrupt:
+        found.stop()
+        raise Stopped(found) from None
     finally:
         runner.close()
         run.trials.close()
-    return Tuning(found, Path(folder), [*filter(None, [run.trials.problem]), *runner.notes])
+        found.notes = [*filter(None, [run.trials.problem, *run.notes]), *runner.notes]
+    return found
 
 
 def _runner(scheduler: str | None, board: str | None) -> Runner:
@@ -161,10 +214,41 @@ def _runner(scheduler: str | None, board: str | None) -> Runner:
     return LocalRunner()
 
 
+def _check_folder(folder: Path) -> None:
+    """Raise RelaxError before a search if its winners cannot be written."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise rx.RelaxError(f"tuned kernels cannot be written to '{folder}': {error.strerror}") from None
+
+
+def _program_progress(
+    progress: Callable[[Progress], object] | None, trials: int
+) -> Callable[[str, int, float], object]:
+    """Return a function that tells of the trials of a program."""
+    if progress is None:
+        return lambda name, trial, best: None
+    return lambda name, trial, best: progress(Progress(f"program {name}", 0, 1, trial, trials, best, best))
+
+
 def _check_measured(found: Sequence[TunedTask], target: str) -> None:
     """Raise RelaxError if no kernel can be measured."""
     if not any(each.seconds for each in found):
         raise rx.RelaxError(f"no kernel can be measured for target '{target}': @{found[0].task.name}: {found[0].note}")
+
+
+def _chosen(found: list[TunedTask], least: float) -> list[TunedTask]:
+    """Sort kernels by their share of the time. Return those with a share of at least `least`."""
+    total = sum(each.seconds * each.task.calls for each in found) or 1.0
+    for each in found:
+        each.share = each.seconds * each.task.calls / total
+    found.sort(key=lambda each: -each.share)
+    chosen = [each for each in found if each.share >= least]
+    for each in found[len(chosen) :]:
+        each.note = each.note or f"less than {least:.0%} of the time"
+    return [each for each in chosen if each.search is not None]
 
 
 class _Run:
@@ -177,16 +261,18 @@ class _Run:
         runner: Runner,
         threads: int,
         sizes: Mapping[str, int],
-        deadline: float | None,
+        budget: Budget,
         seed: int,
     ):
         self._target, self._folder, self._runner, self._threads = target, folder, runner, threads
-        self._sizes, self._deadline, self._seed = tuple(sizes.items()), deadline, seed
+        self._sizes, self._budget, self._seed = tuple(sizes.items()), budget, seed
         self._cpu = runner.cpu()
         self.trials = Trials(folder, f"{self._cpu} x{threads}")
+        self.notes: list[str] = []
+        self._measured, self._start = 0, time.monotonic()
 
     def _job(self, task: Task) -> Job:
-        return Job(task.key, task.module.bytecode(), self._target, self._threads, self._sizes)
+        return Job(task.key, task.module.bytecode(), self._target, self._threads, self._sizes, named_plugins())
 
     def timed(self, tasks: list[Task]) -> list[TunedTask]:
         """Measure the default of each kernel."""
@@ -203,50 +289,87 @@ class _Run:
             if not outcome.problem and space.choices:
                 made.search = Search(space, Random(f"{self._seed} {task.key}"), width=self._runner.width)
             elif not outcome.problem:
-                made.note = "no plan to change"
+                made.note = "no plan and no decision to change"
             found.append(made)
         return found
 
-    def _space(self, task: Task) -> Space:
-        return Space(rx.lower(task.module, self._target, pipeline=planned(rx.stages(self._target))), self._target)
+    def _space(self, task: Task) -> SearchSpace:
+        lowered = rx.lower(task.module, self._target, pipeline=planned(rx.stages(self._target)))
+        return space_of(task.module, lowered, self._target)
 
-    def search(
-        self,
-        tuned: TunedTask,
-        trials: int,
-        number: int,
-        count: int,
-        progress: Callable[[Progress], object] | None,
+    def search_all(
+        self, found: Tuning, chosen: Sequence[TunedTask], trials: int, progress: Callable[[Progress], object] | None
     ) -> None:
-        if tuned.search is None:
-            return
+        """Search the plans of kernels, one after another. Each has its part of the time."""
+        self._start = time.monotonic()
+        for number, tuned in enumerate(chosen):
+            self._budget.begin(tuned.share, sum(each.share for each in chosen[number:]) or 1.0)
+
+            def tell(tuned: TunedTask = tuned, number: int = number) -> None:
+                if progress is not None:
+                    progress(self._progress(found, tuned, number, chosen, trials))
+
+            self._search(tuned, trials, tell)
+
+    def _progress(
+        self, found: Tuning, tuned: TunedTask, number: int, chosen: Sequence[TunedTask], trials: int
+    ) -> Progress:
+        assert tuned.search is not None
+        count, best = len(tuned.search.outcomes), min(tuned.search.best, 1.0)
+        left = self._budget.seconds_left
+        if left is None:
+            each = (time.monotonic() - self._start) / max(self._measured, 1)
+            left = each * (max(trials - count, 0) + trials * (len(chosen) - number - 1))
+        return Progress(tuned.task.name, number, len(chosen), count, trials, best, found.ratio, left)
+
+    def _search(self, tuned: TunedTask, trials: int, tell: Callable[[], None]) -> None:
         search, task, job = tuned.search, tuned.task, self._job(tuned.task)
+        assert search is not None
+        structure = structure_of(task.module)
         search.outcomes.update(self.trials.known(task.key))
+        search.first = self._neighbours(search.space, task, structure)
+        self.trials.add_kernel(
+            Searched(task.key, "", task.name, search.space.default, tuned.seconds, task.calls),
+        )
 
         def measure(plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
             for outcome in self._runner.measured(job, plans, turns):
                 self.trials.add(task.key, task.name, outcome)
+                self._measured += 1
                 yield outcome
-                if progress is not None:
-                    left = self._deadline and self._deadline - time.monotonic()
-                    best = min(search.best, 1.0)
-                    progress(Progress(task.name, number, count, len(search.outcomes), trials, best, left))
+                tell()
 
-        search.run(trials, measure, self._is_over)
+        tuned.is_open = True
+        search.run(trials, measure, self._budget.is_over)
         tuned.winner = search.winner(measure)
+        tuned.is_open = False
         if tuned.winner is not None:
-            self._write(task, search, tuned.winner)
+            self._write(task, structure, search, tuned.winner)
 
-    def _is_over(self) -> bool:
-        return self._deadline is not None and time.monotonic() > self._deadline
+    def _neighbours(self, space: SearchSpace, task: Task, structure: str) -> list[Plans]:
+        if not isinstance(space, Space):
+            return []  # decisions of rules fit one kernel only
+        kernels, problems = kernels_in(self._folder)
+        self.notes += [each for each in problems if each not in self.notes]
+        return neighbouring_plans(space, task.key, structure, task.types, kernels)
 
-    def _write(self, task: Task, search: Search, winner: Outcome) -> None:
-        default, tuned = (statistics.median(each) * _MICRO for each in zip(*winner.turns, strict=True))
-        times = Times(round(default, 2), round(tuned, 2), round(noise(winner), 4))
+    def _write(self, task: Task, structure: str, search: Search, winner: Outcome) -> None:
+        before, after = (statistics.median(each) * _MICRO for each in zip(*winner.turns, strict=True))
+        times = Times(round(before, 2), round(after, 2), round(noise(winner), 4))
         machine = MachineFacts.of(search.space.machine)
+        plans, default = (winner.plans, search.space.default) if not has_decisions(winner.plans) else ((), ())
         kernel = TunedKernel(
-            *(task.name, task.key, task.types, machine, winner.plans, search.space.default, times),
+            *(task.name, task.key, task.types, machine, plans, default, times),
             trials=len(search.outcomes),
             cpu=self._cpu,
+            structure=structure,
         )
-        kernel.write(self._folder)
+        if has_decisions(winner.plans):
+            made = schedule_of(task.module, self._target, winner.plans)
+            name = parse_target(self._target).name
+            kernel = replace(kernel, steps=made.steps, target=name, rule=made.rule, decisions=made.taken)
+        try:
+            kernel.write(self._folder)
+        except (OSError, rx.RelaxError) as error:
+            reason = error.message if isinstance(error, rx.RelaxError) else error.strerror
+            self.notes.append(f"@{task.name}: its plans cannot be written to '{self._folder}': {reason}")

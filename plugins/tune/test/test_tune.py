@@ -131,8 +131,9 @@ def test_damaged_files_are_left_out_with_a_warning(tuned: TunedKernel, tmp_path:
 
 
 def test_a_folder_that_is_missing_is_refused(tmp_path: Path) -> None:
+    rx.compile(product(), tuned=tmp_path, cache=tmp_path / "cache")  # the same plans, with a folder
     with pytest.raises(rx.RelaxError, match="cannot be read: No such file"):
-        rx.compile(product(), tuned=tmp_path / "missing")
+        rx.compile(product(), tuned=tmp_path / "missing", cache=tmp_path / "cache")
 
 
 def test_the_program_cache_sees_tuned_files(tuned: TunedKernel, tmp_path: Path) -> None:

@@ -40,6 +40,7 @@ from ..unplanned.reduce import shape_of_row
 from ..unplanned.row_teams import TeamShape
 from ..unplanned.split import count_of_parts
 from .point_steps import schedule_points, schedule_turned
+from .product_decisions import decided_product
 from .product_steps import schedule_product
 from .row_steps import Member, schedule_parts, schedule_rows
 
@@ -49,7 +50,7 @@ def schedule_of_kernels(function: Operation, context: ScheduleContext) -> Schedu
     with function.context:
         teams = _mark_rows(function, context.machine)
         plan_each(function, context)
-    sch = Schedule(function)
+    sch = context.schedule(function)
     _, tree = sch.scratch_of(symbol_name(function))
     # Querying a form collapses loops, so that this happens on a copy.
     copy = Scratch(function)
@@ -131,7 +132,8 @@ class _Kernels:
 
     def _kernel(self, fused: Fused, block: Block, epilogues: Sequence[Block]) -> None:
         if fused.plan is not None:
-            schedule_product(self.sch, block, epilogues, fused.planned(), self.limits.threads)
+            group = decided_product(self.sch, fused.planned())
+            schedule_product(self.sch, block, epilogues, group, self.limits.threads)
             return
         points = Points(fused.main)
         with fused.main.location, ir.InsertionPoint(fused.main):

@@ -9,6 +9,7 @@ Layout conversions remain at the graph's inputs and outputs, and at reshapes tha
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import ClassVar
 
 from ....bindings.ir import Operation, OpView
@@ -19,6 +20,7 @@ from ....dialects.core.codec import decode
 from ....dialects.core.infos import TensorInfo, bit_width
 from ....dialects.relax.known_constants import is_constant
 from ....dialects.relax.values import stated
+from ....dialects.script.value_names import location_name
 from ....passes.core.registry import register_pass
 from ....passes.decompose.registry import decomposed, find_decomposition
 from ....passes.relax_convert_layout import ConvertLayout
@@ -29,23 +31,39 @@ from ...core.machine_pass import MachinePass
 _SHORTEST_BLOCK = 4
 #: Operators to decompose into operators that need no single axis of channels. Group norms gained nothing.
 _WRITTEN_OUT = "relax.nn.instance_norm"
+_CONVOLUTION = "relax.nn.conv2d"
 
 
 @register_pass
+@dataclass(frozen=True)
 class BlockChannels(MachinePass):
     """Convert convolutions to blocks of channels, each of which is a vector."""
+
+    #: Convolutions that keep their layouts: nodes of the model, by their names, or places among the module's
+    #: convolutions, such as nn.conv2d#0 for the first.
+    keep: tuple[str, ...] = ()
 
     name: ClassVar[str] = "llvm-block-channels"
     anchor: ClassVar[str] = "any"
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
-        processor = self.machine
+        processor, kept = self.machine, self._kept(op)
         for norm in operations_named(op, _WRITTEN_OUT):
-            convolution = made_by(norm.operands[0], "relax.nn.conv2d")
-            if convolution is not None and _layouts(convolution.opview, processor):
+            convolution = made_by(norm.operands[0], _CONVOLUTION)
+            if convolution is None or convolution in kept:
+                continue
+            if _layouts(convolution.opview, processor):
                 _write_out(norm)
-        ConvertLayout(callback=lambda operation: _layouts(operation, processor)).run(op)
+        ConvertLayout(callback=lambda each: () if each.operation in kept else _layouts(each, processor)).run(op)
+
+    def _kept(self, op: Operation) -> list[Operation]:
+        """Return the convolutions that keep their layouts."""
+        if not self.keep:
+            return []
+        own, names = _CONVOLUTION.removeprefix("relax."), {name.removeprefix("relax.") for name in self.keep}
+        numbered = enumerate(operations_named(op, _CONVOLUTION))
+        return [each for place, each in numbered if {f"{own}#{place}", location_name(each.location)} & names]
 
 
 def _write_out(norm: Operation) -> None:
@@ -61,7 +79,7 @@ def _layouts(op: OpView, processor: Machine) -> tuple[str, ...] | None:
 
     Return an empty tuple for a convolution that keeps its layouts, and None for other operators, which follow.
     """
-    if op.OPERATION_NAME != "relax.nn.conv2d":
+    if op.OPERATION_NAME != _CONVOLUTION:
         return None
     if (op.data_layout, op.kernel_layout) != ("NCHW", "OIHW"):
         return ()

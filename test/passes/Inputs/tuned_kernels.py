@@ -7,6 +7,7 @@ from pathlib import Path
 from relax_mlir.bindings.navigation import symbol_name
 from relax_mlir.passes.core.registry import register_pass
 from relax_mlir.targets.core.machine_pass import MachinePass
+from relax_mlir.targets.llvm.backend import LLVMBackend
 from relax_mlir.tuning import MachineFacts, Times, TunedKernel, kernel_key, prim_funcs_in
 
 _FILL, _PRODUCT = "start", "order 1 0 2; carried 1; vector 1 x 16; tile 1: 2, 0: 3; rule tuned"
@@ -16,6 +17,8 @@ _PLANS = {
     "of_one_operation": (_PRODUCT,),
     "unreadable": (_FILL, _PRODUCT.replace("order", "ordre")),
     "damaged": (_FILL, _PRODUCT),
+    # The product does not keep in registers what the fill would start.
+    "disagreeing": (_FILL, _PRODUCT.replace("carried 1; ", "")),
 }
 
 
@@ -25,11 +28,15 @@ class WriteTuned(MachinePass):
     """Write tuned files."""
 
     folder: str = ""
+    #: Make the folder the one that comes with the target.
+    own: bool = False
 
     name = "lit-write-tuned"
     anchor = "builtin.module"
 
     def run(self, op):
+        if self.own:
+            LLVMBackend.tuned_folder = self.folder
         facts = MachineFacts.of(self.machine)
         for function in prim_funcs_in(op):
             name = symbol_name(function)

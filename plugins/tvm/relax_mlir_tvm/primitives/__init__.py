@@ -44,16 +44,10 @@ from . import (
     rolling_buffer as rolling_buffer,
 )
 from . import (
-    sample_categorical as sample_categorical,
-)
-from . import (
     sample_compute_location as sample_compute_location,
 )
 from . import (
     sample_partitioned_tile as sample_partitioned_tile,
-)
-from . import (
-    sample_perfect_tile as sample_perfect_tile,
 )
 from . import (
     set_axis_separator as set_axis_separator,

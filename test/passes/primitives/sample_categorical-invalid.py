@@ -63,3 +63,45 @@ def f(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
         with T.block("B"):
             vi = T.axis.spatial(10, i)
             B[vi] = A[vi] * A[vi]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{the default 4 is none of the numbers [2, 5]}}
+def f(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                "v0 = sch.sample_categorical([2, 5], default=4)",
+            ]
+        }
+    )
+    for i in range(10):
+        with T.block("B"):
+            vi = T.axis.spatial(10, i)
+            B[vi] = A[vi] * A[vi]
+
+
+# -----
+
+
+@T.prim_func
+# expected-note@+2 {{the loops as they stand}}
+# expected-error@+1 {{expected at least one number}}
+def f(A: T.Buffer((10,), "float32"), B: T.Buffer((10,), "float32")):
+    T.func_attr(
+        {
+            "tir.schedule": [
+                "# schedule 1",
+                "v0 = sch.sample_categorical([])",
+            ]
+        }
+    )
+    for i in range(10):
+        with T.block("B"):
+            vi = T.axis.spatial(10, i)
+            B[vi] = A[vi] * A[vi]

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Schedule of one kernel by the rules of a target, with the decisions of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..bindings.context_lock import lock_context
+from ..dialects.tir.prim_func import prim_funcs_in
+from ..frontends.module import Module
+from ..passes.loops.decisions import Taken
+from ..passes.schedule.decided import DecidedSchedule, decided_steps, deciding
+from ..passes.schedule.registry import ScheduleContext
+from ..targets.core.registry import parse_target
+from .compiling import lower, stages
+from .schedules import planned
+
+
+def decided_schedule(
+    module: Module, target: str, rule: str = "", decisions: Sequence[Taken] | None = None
+) -> DecidedSchedule | None:
+    """Return the schedule that a target's rule makes of a module's only kernel, before the kernel has plans.
+
+    A rule gets the decisions. Without a rule, all rules take their defaults. Returns None if plans are chosen that no
+    steps express. Raises RelaxError if the rule fails, and if it asks for other decisions.
+    """
+    chosen = parse_target(target)
+    with deciding(rule, decisions) as searched:
+        lowered = lower(module, target, pipeline=planned(stages(target)))
+        with lock_context(lowered.context):
+            (function,) = prim_funcs_in(lowered.operation)
+            return decided_steps(function, ScheduleContext(chosen.name, chosen), searched)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Schedules of a target's rules with the decisions of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import NamedTuple
+
+from ...bindings.ir import Operation
+from ...bindings.mlir import ir
+from ...bindings.rewriting import Decline, blaming_at
+from ...dialects.tir.prim_func import schedule_lines
+from ...support.errors import RelaxError
+from ..loops.decisions import Decision, Taken
+from .registry import DECIDED, DecidedRule, ScheduleContext, steps_rules
+
+
+class DecidedSchedule(NamedTuple):
+    """Schedule of a kernel by a rule, with the decisions that the rule has asked for."""
+
+    #: Name of the rule's function.
+    rule: str
+    #: Lines of the schedule.
+    steps: tuple[str, ...]
+    decisions: tuple[Decision, ...]
+
+    @property
+    def taken(self) -> tuple[Taken, ...]:
+        return tuple(each.taken for each in self.decisions)
+
+
+@contextmanager
+def deciding(rule: str = "", wanted: Sequence[Taken] | None = None) -> Iterator[DecidedRule]:
+    """Run a rule with decisions, or all rules with their defaults, while tir-plan plans a kernel."""
+    made = DecidedRule(rule, None if wanted is None else tuple(wanted))
+    token = DECIDED.set(made)
+    try:
+        yield made
+    finally:
+        DECIDED.reset(token)
+
+
+def decided_steps(function: Operation, context: ScheduleContext, searched: DecidedRule) -> DecidedSchedule | None:
+    """Return the schedule of a planned PrimFunc: of the rule that chose it, or of the target's steps.
+
+    Returns None if the rule chose plans, and no steps express these. Raises RelaxError if the rule fails, and if its
+    schedule does not have the decisions of the search.
+    """
+    lines = schedule_lines(function)
+    if lines is None:
+        lines = _lines_of_steps(function, context, searched)
+    if lines is None:
+        if searched.wanted is not None:
+            raise RelaxError(f"the rule '{searched.name}' gives no schedule with these decisions{_why(searched)}")
+        return None
+    made = DecidedSchedule(searched.running, tuple(lines), tuple(searched.decider.made if searched.decider else ()))
+    if searched.wanted is not None:
+        _check(made, searched)
+    return made
+
+
+def _lines_of_steps(function: Operation, context: ScheduleContext, searched: DecidedRule) -> Sequence[str] | None:
+    """Return the schedule of the target's steps, or None without steps."""
+    for rule in steps_rules(context.target)[:1]:
+        searched.start(rule.function.__name__)
+        module = ir.Module.create(function.location)
+        copy = function.clone(ip=ir.InsertionPoint(module.body)).operation
+        try:
+            with blaming_at(f"the steps of target '{rule.target}'", rule.function, function, Decline):
+                return rule.function(copy, context).trace.splitlines()
+        except Decline as decline:
+            if searched.wanted is not None:
+                raise RelaxError(f"the rule '{searched.running}' declines these decisions: {decline.reason}") from None
+        except RelaxError:
+            if searched.wanted is not None:
+                raise
+    return None
+
+
+def _why(searched: DecidedRule) -> str:
+    return f": {searched.reason}" if searched.reason else ""
+
+
+def _check(made: DecidedSchedule, searched: DecidedRule) -> None:
+    """Raise RelaxError for a schedule of another rule, and for one with other decisions."""
+    assert searched.wanted is not None
+    if made.rule != searched.name:
+        problem = f"the rule '{searched.name}' gives no schedule with these decisions{_why(searched)}"
+        raise RelaxError(f"{problem}; the next rule is '{made.rule}'")
+    if made.taken != searched.wanted:
+        counts = f"{len(made.decisions)} decisions, expected {len(searched.wanted)}"
+        raise RelaxError(f"the rule '{made.rule}' asks for {counts}: it depends on its other decisions")

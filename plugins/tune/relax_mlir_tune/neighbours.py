@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plans of kernels with the same operations at other sizes, which a search tries first."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import relax_mlir as rx
+from relax_mlir.schedules import Plan
+from relax_mlir.tuning import Decline, MachineFacts, StructuredOp, TunedKernel, check_plan, parse_plan, prim_funcs_in
+
+from .space import Choice, Plans, Space
+
+#: Largest number of similar kernels with plans to try.
+_MOST = 3
+_BYTES = 8
+#: Sizes in a kernel's text: of shaped types, of index constants, and in names of values.
+_SIZES = re.compile(r"(?<=[<x])(?:\d+|\?)(?=x)")
+_INDICES = re.compile(r"%c\d+(?:_\d+)?|arith\.constant \d+ : index")
+_NAME = re.compile(r"@[\w$.]+\(")
+_SHAPE = re.compile(r"(?<=[<x])\d+(?=x)")
+
+
+def structure_of(module: rx.Module) -> str:
+    """Return a hash of a task's kernel without its name and sizes."""
+    (function,) = prim_funcs_in(module.operation)
+    text = _INDICES.sub("index", _SIZES.sub("_", _NAME.sub("@kernel(", str(function), count=1)))
+    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=_BYTES).hexdigest()
+
+
+def neighbouring_plans(
+    space: Space, key: str, structure: str, types: Sequence[str], kernels: Iterable[TunedKernel]
+) -> list[Plans]:
+    """Return plans of the most similar tuned kernels, adapted to the sizes of a space. Plans that do not fit are left
+    out."""
+    facts = MachineFacts.of(space.machine)
+    near = [each for each in kernels if each.structure == structure and each.key != key and each.fits(facts)]
+    near.sort(key=lambda each: (_distance(types, each.types), each.key))
+    found = dict.fromkeys(plans for each in near[:_MOST] if (plans := _adapted(space, each)) is not None)
+    found.pop(space.default, None)
+    return list(found)
+
+
+def _distance(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return how much the sizes of parameters differ, as the sum of the logarithms of ratios."""
+    sizes = [[int(size) for text in each for size in _SHAPE.findall(text)] for each in (one, other)]
+    if len(sizes[0]) != len(sizes[1]):
+        return math.inf
+    return sum(abs(math.log2(max(left, 1) / max(right, 1))) for left, right in zip(*sizes, strict=True))
+
+
+def _adapted(space: Space, kernel: TunedKernel) -> Plans | None:
+    """Return a kernel's plans for a space: of operations that a search changed, where they fit."""
+    if len(kernel.plans) != len(space.default) or len(kernel.default) != len(kernel.plans):
+        return None
+    plans = list(space.default)
+    for choice in space.choices:
+        text = kernel.plans[choice.place]
+        if text == kernel.default[choice.place]:
+            continue
+        fitted = _fitted(choice, text, space)
+        if fitted is None:
+            return None
+        plans[choice.place] = fitted
+    return tuple(plans) if space.fits(plans) else None
+
+
+def _fitted(choice: Choice, text: str, space: Space) -> str | None:
+    try:
+        plan, default = parse_plan(text), parse_plan(space.default[choice.place])
+        if not isinstance(plan, Plan) or not isinstance(default, Plan):
+            return None
+        for each in (_clipped(plan, choice.op), plan):
+            try:
+                check_plan(choice.op, each, space.machine)
+            except Decline:
+                continue
+            return str(default if replace(each, rule=default.rule) == default else each)
+    except Decline:
+        return None
+    return None
+
+
+def _sizes(plan: Plan, op: StructuredOp) -> dict[int, int | None]:
+    """Return the sizes of a plan's loops, of which some are joined. None is a dynamic size."""
+    groups = plan.loops or tuple((dim,) for dim in op.dims)
+    found: dict[int, int | None] = {}
+    for place, dims in enumerate(groups):
+        known = [size for dim in dims if (size := op.sizes[dim]) is not None]
+        found[place] = math.prod(known) if len(known) == len(dims) else None
+    return found
+
+
+def _clipped(plan: Plan, op: StructuredOp) -> Plan:
+    """Return a plan with tiles, blocks and panels that are no longer than the loops."""
+    sizes = _sizes(plan, op)
+    tile = {}
+    for dim, points in plan.tile.items():
+        size = sizes.get(dim)
+        steps = None if size is None else -(-size // (plan.lanes if dim == plan.vector else 1))
+        tile[dim] = points if steps is None else max(min(points, steps), 1)
+    blocks = []
+    for dim, length in plan.blocks:
+        step = tile.get(dim, 1) * (plan.lanes if dim == plan.vector else 1)
+        size = sizes.get(dim)
+        rounded = max(length // step, 1) * step
+        if size is None or rounded < size:
+            blocks.append((dim, rounded))
+    panel = plan.panel
+    if panel is not None:
+        # A panel without blocks has the whole loop.
+        length = dict(blocks).get(panel.dim, sizes.get(panel.dim))
+        panel = None if length is None else panel._replace(length=length)
+    return replace(plan, tile=tile, blocks=tuple(blocks), panel=panel)
