@@ -142,7 +142,7 @@ def compile(
 def _placed(module: Module, options: CompileOptions) -> CompileOptions:
     if not options.is_measured:
         return options
-    from .placement import with_placement  # most compilations have no measured placement
+    from .claimed_regions import with_placement  # most compilations have no measured placement
 
     return with_placement(options, module)
 

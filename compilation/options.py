@@ -88,7 +88,7 @@ class CompileOptions:
 
     @property
     def is_measured(self) -> bool:
-        """Check whether the codegens are those of a measured placement, which depends on the module."""
+        """Check whether a measured placement chooses the codegens, which depends on the module."""
         named = getattr(self.partition, "codegens", self.partition)
         return named == MEASURED or (isinstance(named, (list, tuple)) and list(named) == [MEASURED])
 

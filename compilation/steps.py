@@ -71,7 +71,7 @@ def _tuned(
     module: Module, options: CompileOptions, stages: Stages, around: Callable[[str], AbstractContextManager[object]]
 ) -> Stages:
     """Return the stages with the choices of a tuned program. Programs with parts of codegens have none."""
-    if options.tuned is None or options.partition:
+    if options.tuned is None or isinstance(options.tuned, bool) or options.partition:
         return stages
     from .tuned_programs import tuned_stages  # most compilations have no folder
 

@@ -163,7 +163,7 @@ _NAMESPACES = {
         "compilation.schedules": "from_rules planned until_rules",
         "compilation.decided": "decided_schedule",
         "compilation.kernel_module": "module_of_kernel",
-        "compilation.placement": "Claims ClaimedMatch ClaimedRegion claims_of model_key module_key operators_of",
+        "compilation.claimed_regions": "Claims ClaimedMatch ClaimedRegion claims_of model_key module_key operators_of",
         "compilation.tuned_programs": "TunedProgram find_program program_key program_name program_paths read_program "
         "tuned_stages",
         "dialects.tir.prim_func": "prim_funcs_in",
@@ -171,7 +171,7 @@ _NAMESPACES = {
         "passes.core.stage_edits": "StageEdit edit_stages pass_place",
         "passes.loops.decisions": "CategoricalDecision Decision Taken TileDecision",
         "passes.partition.codegen": "ChosenCodegen parse_codegen",
-        "passes.partition.placement": "PlacedMatch PlacedRegion Placement placements_in read_placement",
+        "passes.partition.placement": "PlacedMatch PlacedRegion MeasuredPlacement placements_in read_placement",
         "passes.schedule.constant_arguments": "callers_in",
         "passes.schedule.decided": "DecidedSchedule",
         "passes.schedule.fitting": "check_plan",

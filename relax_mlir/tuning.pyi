@@ -2,15 +2,15 @@
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
 
 from .bindings.rewriting import Decline as Decline
+from .compilation.claimed_regions import ClaimedMatch as ClaimedMatch
+from .compilation.claimed_regions import ClaimedRegion as ClaimedRegion
+from .compilation.claimed_regions import Claims as Claims
+from .compilation.claimed_regions import claims_of as claims_of
+from .compilation.claimed_regions import model_key as model_key
+from .compilation.claimed_regions import module_key as module_key
+from .compilation.claimed_regions import operators_of as operators_of
 from .compilation.decided import decided_schedule as decided_schedule
 from .compilation.kernel_module import module_of_kernel as module_of_kernel
-from .compilation.placement import ClaimedMatch as ClaimedMatch
-from .compilation.placement import ClaimedRegion as ClaimedRegion
-from .compilation.placement import Claims as Claims
-from .compilation.placement import claims_of as claims_of
-from .compilation.placement import model_key as model_key
-from .compilation.placement import module_key as module_key
-from .compilation.placement import operators_of as operators_of
 from .compilation.schedules import from_rules as from_rules
 from .compilation.schedules import planned as planned
 from .compilation.schedules import until_rules as until_rules
@@ -34,9 +34,9 @@ from .passes.loops.decisions import Taken as Taken
 from .passes.loops.decisions import TileDecision as TileDecision
 from .passes.partition.codegen import ChosenCodegen as ChosenCodegen
 from .passes.partition.codegen import parse_codegen as parse_codegen
+from .passes.partition.placement import MeasuredPlacement as MeasuredPlacement
 from .passes.partition.placement import PlacedMatch as PlacedMatch
 from .passes.partition.placement import PlacedRegion as PlacedRegion
-from .passes.partition.placement import Placement as Placement
 from .passes.partition.placement import placements_in as placements_in
 from .passes.partition.placement import read_placement as read_placement
 from .passes.schedule.constant_arguments import callers_in as callers_in

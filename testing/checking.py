@@ -170,7 +170,7 @@ class _CheckRun(NamedTuple):
             prepare=remote_cases.prepare,
             told=self.told,
         ):
-            yield case.index, verdict
+            yield case.place, verdict
 
     def _told(self, verdict: Verdict, case: Case) -> Verdict:
         """Return the verdict with its case's name, and keep the case of a fault."""

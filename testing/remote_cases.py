@@ -32,7 +32,7 @@ class Place(NamedTuple):
 class RemoteCase(NamedTuple):
     """Case by its name, or by the files of a folder that --keep wrote."""
 
-    index: int
+    place: int
     name: str
     group: str
     files: tuple[tuple[str, bytes], ...] = ()

@@ -71,7 +71,7 @@ class PlacedRegion(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Placement:
+class MeasuredPlacement:
     """Choice of codegens for the parts of a model on a machine, with the times that decided."""
 
     #: Key of the model, from `model_key`.
@@ -111,7 +111,7 @@ class Placement:
         return path
 
 
-def read_placement(path: str | os.PathLike[str]) -> Placement:
+def read_placement(path: str | os.PathLike[str]) -> MeasuredPlacement:
     """Read a placement. Raises RelaxError for a file of another version, and for a damaged one."""
     what = f"placement '{os.fspath(path)}'"
     try:
@@ -124,7 +124,7 @@ def read_placement(path: str | os.PathLike[str]) -> Placement:
     if version != VERSION:
         raise RelaxError(f"{what} has version {version}, expected {VERSION}: measure the placement again")
     try:
-        unknown = set(content) - {each.name for each in fields(Placement)}
+        unknown = set(content) - {each.name for each in fields(MeasuredPlacement)}
         if unknown:
             raise ValueError(f"field '{min(unknown)}' is unknown")
         content["codegens"] = tuple(map(str, content["codegens"]))
@@ -133,7 +133,7 @@ def read_placement(path: str | os.PathLike[str]) -> Placement:
         content["operators"] = {str(name): int(count) for name, count in content["operators"].items()}
         facts = content["machine"]
         content["machine"] = MachineFacts(**{**facts, **{name: tuple(facts[name]) for name in ("dots", "caches")}})
-        return Placement(**content, path=os.fspath(path))
+        return MeasuredPlacement(**content, path=os.fspath(path))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RelaxError(f"{what} is damaged: {error}") from None
 

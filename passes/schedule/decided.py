@@ -47,7 +47,7 @@ def decided_steps(function: Operation, context: ScheduleContext, searched: Decid
     Returns None if the rule chose plans, and no steps express these. Raises RelaxError if the rule fails, and if its
     schedule does not have the decisions of the search.
     """
-    lines = schedule_lines(function)
+    lines: Sequence[str] | None = schedule_lines(function)
     if lines is None:
         lines = _lines_of_steps(function, context, searched)
     if lines is None:

@@ -141,7 +141,7 @@ class TunedKernel:
 def kernel_key(function: Operation) -> str:
     """Return a hash of a PrimFunc without plans: its operations, sizes and order of sums, but not its name.
 
-    The first digits are a hash of the types alone, for which the kernel is not printed.
+    The first digits are a hash of the types, for which the kernel is not printed.
     """
     text = print_asm(function, assume_verified=True).replace(f"@{symbol_name(function)}(", "@kernel(", 1)
     body = hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=_BODY_BYTES).hexdigest()

@@ -236,7 +236,7 @@ class Compilation:
         return self._write_code(module)
 
     def _use_placement(self, module: Module) -> None:
-        from ...compilation.placement import with_placement  # most compilations have no measured placement
+        from ...compilation.claimed_regions import with_placement  # most compilations have no measured placement
 
         with reporting(self._tell_warning):
             self.options = with_placement(self.options, module)

@@ -164,7 +164,7 @@ def reason_of(error: Exception) -> str:
     return reason.partition("\n")[0]
 
 
-def _compiled(module: rx.Module, plans: Plans | None, job: Job) -> rx.Executable:
+def _compiled(module: rx.Module, plans: Plans | None, job: Job) -> rx.runtime.Executable:
     copied = module.copy()
     if plans is not None and has_decisions(plans):
         schedule_kernel(copied, job.target, plans)

@@ -113,6 +113,6 @@ def _clipped(plan: Plan, op: StructuredOp) -> Plan:
     panel = plan.panel
     if panel is not None:
         # A panel without blocks has the whole loop.
-        length = dict(blocks).get(panel.dim, sizes.get(panel.dim))
-        panel = None if length is None else panel._replace(length=length)
+        whole = dict(blocks).get(panel.dim, sizes.get(panel.dim))
+        panel = None if whole is None else panel._replace(length=whole)
     return replace(plan, tile=tile, blocks=tuple(blocks), panel=panel)

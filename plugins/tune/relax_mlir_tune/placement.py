@@ -17,8 +17,8 @@ from relax_mlir.tuning import (
     ClaimedMatch,
     Claims,
     MachineFacts,
+    MeasuredPlacement,
     PlacedRegion,
-    Placement,
     claims_of,
     cpu_name,
     load_plugin,
@@ -63,7 +63,7 @@ class PlacementProgress:
 class PlacementTuning:
     """Result of a search."""
 
-    placement: Placement
+    placement: MeasuredPlacement
     path: Path
     #: Best choice of a single codegen or the target.
     single: str
@@ -130,7 +130,7 @@ def tune_placement(
     runner = LocalRunner()
     with tempfile.TemporaryDirectory() as scratch:
         key = model_key(module.operation, bind, precision)
-        empty = Placement(
+        empty = MeasuredPlacement(
             key, MachineFacts.of(machine_of(target)), (), (), dict(operators_of(module.operation)), cpu=cpu_name(),
             threads=threads,
         )  # fmt: skip

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import relax_mlir as rx
-from relax_mlir.tuning import PlacedMatch, Placement, module_key, parse_codegen
+from relax_mlir.tuning import MeasuredPlacement, PlacedMatch, module_key, parse_codegen
 
 from .measuring import Outcome
 from .placement_trials import Choice, ProgramJob, Rows, measure_choices
@@ -24,7 +24,7 @@ _MORE_ERROR, _LEAST_ERROR = 2.0, 1e-6
 
 @dataclass(frozen=True)
 class Candidate:
-    """Placement of a model that may be measured. Without matches it is the target by itself."""
+    """MeasuredPlacement of a model that may be measured. Without matches it is the target by itself."""
 
     name: str
     codegens: tuple[str, ...] = ()
@@ -41,7 +41,7 @@ class Candidate:
 class Meter:
     """Measures regions and placements of one model in a process of their own."""
 
-    def __init__(self, job: ProgramJob, empty: Placement, folder: Path, scratch: Path, runner: LocalRunner):
+    def __init__(self, job: ProgramJob, empty: MeasuredPlacement, folder: Path, scratch: Path, runner: LocalRunner):
         """Open the trials of a folder. Files of placements are written to `scratch`."""
         self.job, self.folder = job, folder
         self._empty, self._scratch, self._runner = empty, scratch, runner
@@ -57,7 +57,7 @@ class Meter:
     def close(self) -> None:
         self._trials.close()
 
-    def placement(self, candidate: Candidate) -> Placement:
+    def placement(self, candidate: Candidate) -> MeasuredPlacement:
         """Return the placement of a candidate, without times."""
         if not candidate.matches:
             return self._empty

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 import relax_mlir as rx
-from relax_mlir.tuning import TunedProgram, find_program, program_key, program_paths, read_program
+from relax_mlir.tuning import TunedProgram, find_program, named_plugins, program_key, program_paths, read_program
 
 from .program import all_choices, fitted
 from .program_measuring import ProgramJob, measure_program
@@ -49,13 +49,19 @@ def check_programs(
     program = fitted(module, options.target, bind)
     key = program_key(program.operation, options.target, options.precision)
     if options.prune:
-        stdout.write(f"{prune_programs(folder, key)} files of programs removed from {folder}\n")
+        removed = prune_programs(folder, key)
+        if removed:
+            stdout.write(f"{removed} files of programs removed from {folder}\n")
         return
     found = find_program(folder, key, options.target)
     if found is not None:
-        given = options.target, options.threads, tuple(sizes.items()), options.precision, found.inexact
-        imports = imports_of(all_choices(), options.target)
-        stdout.write(_measured_again(found, ProgramJob(key, program.bytecode(), *given, imports)))
+        job = ProgramJob(
+            *(key, program.bytecode(), options.target, options.threads, tuple(sizes.items()), named_plugins()),
+            precision=options.precision,
+            inexact=found.inexact,
+            imports=imports_of(all_choices(), options.target),
+        )
+        stdout.write(_measured_again(found, job))
 
 
 def programs_in(folder: Path) -> tuple[list[TunedProgram], list[str]]:

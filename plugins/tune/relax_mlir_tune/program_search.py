@@ -18,6 +18,7 @@ from relax_mlir.tuning import (
     Times,
     TunedProgram,
     cpu_name,
+    named_plugins,
     parse_target,
     program_key,
     program_name,
@@ -177,8 +178,13 @@ def tune_program(
     search.outcomes.update(trials.known(known))
     runner = LocalRunner(LIMIT_S, measure_program)
     with tempfile.TemporaryDirectory() as cache:
-        options = precision, inexact, imports_of(space.choices, target), cache
-        job = ProgramJob(key, program.bytecode(), target, threads, tuple((sizes or {}).items()), *options)
+        job = ProgramJob(
+            *(key, program.bytecode(), target, threads, tuple((sizes or {}).items()), named_plugins()),
+            precision=precision,
+            inexact=inexact,
+            imports=imports_of(space.choices, target),
+            cache=cache,
+        )
 
         def measure(wanted: Sequence[Plans], turns: int) -> Iterable[Outcome]:
             for outcome in runner.measured(job, wanted, turns):

@@ -14,7 +14,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.tools import relax_compile
-from relax_mlir.tuning import PlacedMatch, Placement, claims_of, load_plugin, read_placement
+from relax_mlir.tuning import MeasuredPlacement, PlacedMatch, claims_of, load_plugin, read_placement
 from relax_mlir_tune import PlacementTuning, tune_placement
 from relax_mlir_tune.codegen_options import variants_of
 from relax_mlir_tune.placement_plan import TARGET, Prices, cheapest, moves_of, pieces_of
@@ -137,23 +137,23 @@ def test_changes_are_of_equal_pieces_and_of_neighbours() -> None:
 
 
 @pytest.fixture
-def placed(tmp_path: Path) -> Placement:
+def placed(tmp_path: Path) -> MeasuredPlacement:
     """Write the placement of the product by a codegen, without trials."""
     return write(tmp_path, model(), "quick")
 
 
-def write(folder: Path, module: rx.Module, codegen: str, number: int = 0) -> Placement:
+def write(folder: Path, module: rx.Module, codegen: str, number: int = 0) -> MeasuredPlacement:
     from relax_mlir.tuning import MachineFacts, model_key, operators_of
     from relax_mlir_tune.space import machine_of
 
     matches = [match.placed for region in claims_of(module, "llvm", [codegen]).regions for match in region.matches]
     facts, operators = MachineFacts.of(machine_of("llvm")), dict(operators_of(module.operation))
     key = model_key(module.operation, None, "f32")
-    placement = Placement(key, facts, (codegen,), (matches[number],), operators)
+    placement = MeasuredPlacement(key, facts, (codegen,), (matches[number],), operators)
     return read_placement(placement.write(folder))
 
 
-def test_a_plan_replays_to_the_same_bytes(placed: Placement, tmp_path: Path) -> None:
+def test_a_plan_replays_to_the_same_bytes(placed: MeasuredPlacement, tmp_path: Path) -> None:
     programs = [
         rx.compile(model(), partition=partition, tuned=tuned, cache=False)
         for partition, tuned in (("measured", tmp_path), ("measured", tmp_path), ("quick", None))
@@ -162,7 +162,7 @@ def test_a_plan_replays_to_the_same_bytes(placed: Placement, tmp_path: Path) -> 
     assert all(first == other for other in others)
 
 
-def test_a_placement_replays_where_names_moved(placed: Placement, tmp_path: Path) -> None:
+def test_a_placement_replays_where_names_moved(placed: MeasuredPlacement, tmp_path: Path) -> None:
     text = str(model()).replace("@main", "@other")
     assert "1 part by quick" in parts_of(rx.Module.parse(text, "renamed.mlir"), tmp_path)
 
@@ -180,17 +180,17 @@ def test_a_changed_model_uses_what_fits(tmp_path: Path) -> None:
         assert "1 part by quick" in parts_of(model(layers=3), tmp_path)
     stale = placement.matches[0]._replace(block="0/scf.if.0.1", nodes=("layer",))
     Path(placement.path).unlink()
-    Placement(placement.model, placement.machine, ("quick",), (*placement.matches, stale), placement.operators).write(
-        tmp_path
-    )
+    MeasuredPlacement(
+        placement.model, placement.machine, ("quick",), (*placement.matches, stale), placement.operators
+    ).write(tmp_path)
     with pytest.warns(Warning, match=r"1 of 2 matches \(layer\) do not fit the model and stay with the target"):
         assert "1 part by quick" in parts_of(model(layers=2), tmp_path)
 
 
-def test_a_codegen_that_is_not_installed(placed: Placement, tmp_path: Path) -> None:
+def test_a_codegen_that_is_not_installed(placed: MeasuredPlacement, tmp_path: Path) -> None:
     gone = PlacedMatch("0", "goneby.product", "0" * 16, 0)
     matches = (*placed.matches, gone)
-    Placement(placed.model, placed.machine, ("goneby", "quick"), matches, placed.operators).write(tmp_path)
+    MeasuredPlacement(placed.model, placed.machine, ("goneby", "quick"), matches, placed.operators).write(tmp_path)
     with pytest.warns(Warning, match="its 1 matches of 'goneby' stay with the target: .*unknown codegen 'goneby'"):
         assert "1 part by quick" in parts_of(model(), tmp_path)
 
@@ -208,7 +208,7 @@ def test_a_codegen_that_is_not_installed(placed: Placement, tmp_path: Path) -> N
     ],
 )
 def test_damaged_and_foreign_files(
-    change: Callable[[dict[str, Any]], object], words: str, placed: Placement, tmp_path: Path
+    change: Callable[[dict[str, Any]], object], words: str, placed: MeasuredPlacement, tmp_path: Path
 ) -> None:
     content = json.loads(Path(placed.path).read_bytes())
     change(content)
@@ -218,7 +218,7 @@ def test_damaged_and_foreign_files(
     assert str(tmp_path) in str(found.value)
 
 
-def test_a_file_that_is_no_json(placed: Placement, tmp_path: Path) -> None:
+def test_a_file_that_is_no_json(placed: MeasuredPlacement, tmp_path: Path) -> None:
     Path(placed.path).write_bytes(b"\xff\x00")
     with pytest.raises(rx.RelaxError, match="is damaged: it is no JSON object"):
         rx.compile(model(), partition="measured", tuned=tmp_path)

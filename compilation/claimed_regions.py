@@ -35,8 +35,8 @@ from ..passes.partition.codegen import parse_codegen
 from ..passes.partition.external_functions import blocks_in, functions_to_part
 from ..passes.partition.outline import Order, OutlinedPart, pure_functions
 from ..passes.partition.placement import (
+    MeasuredPlacement,
     PlacedMatch,
-    Placement,
     matches_in,
     placements_in,
     read_placement,
@@ -100,9 +100,9 @@ def with_placement(options: CompileOptions, module: Module) -> CompileOptions:
     return replace(options, partition=Partition(tuple(codegens), plan=placement.path, explain=explains))
 
 
-def _found(options: CompileOptions, module: Operation) -> Placement:
+def _found(options: CompileOptions, module: Operation) -> MeasuredPlacement:
     help_ = f"relax-tune model.onnx --partition=<codegens> --target='{options.target}' -o <folder> measures one"
-    if options.tuned is None:
+    if options.tuned is None or isinstance(options.tuned, bool):
         raise OptionError(f"partition='{MEASURED}' needs the folder of a measured placement: tuned=", notes=[help_])
     facts = MachineFacts.of(find_backend(options.chosen.name).machine(options.chosen))
     placements = [each for each in map(read_placement, placements_in(options.tuned)) if each.machine.fits(facts)]
@@ -126,7 +126,7 @@ def _similarity(one: Mapping[str, int], other: Mapping[str, int]) -> float:
     return both.total() / either.total() if either else 1.0
 
 
-def _installed(placement: Placement, module: Operation) -> Iterator[str]:
+def _installed(placement: MeasuredPlacement, module: Operation) -> Iterator[str]:
     """Yield the codegens of a placement that are available. Others are reported."""
     for text in placement.codegens:
         try:
