@@ -33,7 +33,7 @@ from relax_mlir_tune.tasks import tasks_of
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import Answer, Call, Cluster, cpu_name, planned
+from relax_mlir.tuning import Answer, Cluster, RemoteCall, cpu_name, planned
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "python"))
 
@@ -117,13 +117,13 @@ async def host(address: str, first: int, count: int) -> None:
     await asyncio.gather(*(each.finished() for each in workers))
 
 
-def trials_until(end: float, shortest: float, longest: float) -> Iterator[Call]:
+def trials_until(end: float, shortest: float, longest: float) -> Iterator[RemoteCall]:
     """Yield trials of random length until a time."""
     random = Random(0)
     while time.monotonic() < end:
         scale = 0.0 if longest == 0 else math.log(longest / shortest)
         seconds = shortest * math.exp(random.random() * scale)
-        yield Call(sleep_for, (seconds,), board=_TAG, needs_compiler=False, is_timed=True)
+        yield RemoteCall(sleep_for, (seconds,), board=_TAG, needs_compiler=False, is_timed=True)
 
 
 def run_boards(count: int, seconds: float, shortest: float, longest: float) -> tuple[float, float, float]:
@@ -155,9 +155,9 @@ def run_boards(count: int, seconds: float, shortest: float, longest: float) -> t
     return _summary(rows, count)
 
 
-def _warming(count: int) -> Iterator[Call]:
+def _warming(count: int) -> Iterator[RemoteCall]:
     for _ in range(2 * count):
-        yield Call(sleep_for, (0.1,), board=_TAG, needs_compiler=False, is_timed=True)
+        yield RemoteCall(sleep_for, (0.1,), board=_TAG, needs_compiler=False, is_timed=True)
 
 
 def _summary(rows: Sequence[tuple[str, float, float]], count: int) -> tuple[float, float, float]:

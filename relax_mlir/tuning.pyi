@@ -61,12 +61,12 @@ from .runtime.remote_calls import ProgramBytes as ProgramBytes
 from .runtime.remote_calls import ProgramMissing as ProgramMissing
 from .runtime.remote_calls import compare_programs as compare_programs
 from .runtime.turns import time_in_turns as time_in_turns
-from .support.cluster import Call as Call
 from .support.cluster import Cluster as Cluster
-from .support.limited_process import Answer as Answer
-from .support.limited_process import LimitedProcess as LimitedProcess
+from .support.cluster import RemoteCall as RemoteCall
 from .support.plugins import load_plugin as load_plugin
 from .support.plugins import named_plugins as named_plugins
+from .support.processes.limited_process import Answer as Answer
+from .support.processes.limited_process import LimitedProcess as LimitedProcess
 from .targets.core.registry import parse_target as parse_target
 from .tools.common.models import read_model as read_model
 from .tools.report.page import report_style as report_style

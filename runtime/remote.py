@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..support.cluster import Call, Cluster
+from ..support.cluster import Cluster, RemoteCall
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from . import remote_calls
@@ -125,14 +125,14 @@ class RemoteProgram:
             raise UnknownFunction(f"no function {name!r} in this program; there are {listed}{suggest(name, self)}")
 
     def _on_board(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """Call a function for the program. Workers that lack the program get its bytes."""
+        """RemoteCall a function for the program. Workers that lack the program get its bytes."""
         try:
             return self._call(function, self._program.without_data(), *arguments)
         except remote_calls.ProgramMissing:
             return self._call(function, self._program, *arguments)
 
     def _call(self, function: Callable[..., Any], *arguments: object) -> Any:
-        call = Call(function, arguments, _LIMIT, board=self.board, needs_compiler=False, is_timed=True)
+        call = RemoteCall(function, arguments, _LIMIT, board=self.board, needs_compiler=False, is_timed=True)
         return self._cluster.call(call)
 
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from .cluster_worker import end_idle, run_call
 from .errors import OptionError, RelaxError, message_of
-from .limited_process import Answer, answer_of
+from .processes.limited_process import Answer, answer_of
 from .suggest import counted, suggest
 from .version import VERSION
 
@@ -37,7 +37,7 @@ _ANSWER = 30.0
 
 
 @dataclass(frozen=True)
-class Call:
+class RemoteCall:
     """Call of a function in an importable module, with arguments that can be pickled."""
 
     function: Callable[..., Any]
@@ -58,7 +58,7 @@ class Call:
 
 @dataclass
 class _Task:
-    call: Call
+    call: RemoteCall
     data: bytes
     worker: _Worker | None = None
     future: Any = None
@@ -88,14 +88,14 @@ class _Worker:
     def is_unknown(self) -> bool:
         return not self.is_known and not self.problem
 
-    def fits(self, call: Call) -> bool:
+    def fits(self, call: RemoteCall) -> bool:
         """Check whether the worker may run a call, now or later."""
         if not self.is_usable or call.needs_compiler and not self.has_compiler:
             return False
         names = (self.name, *self.tags)
         return (not call.board or call.board in names) and (not call.not_board or call.not_board not in names)
 
-    def is_free_for(self, call: Call) -> bool:
+    def is_free_for(self, call: RemoteCall) -> bool:
         has_timed = any(each.call.is_timed for each in self.tasks)
         return len(self.tasks) < self.threads and not (call.is_timed and has_timed)
 
@@ -122,11 +122,11 @@ class Cluster:
         self._has_lost = False
         self._look()
 
-    def submit(self, call: Call) -> None:
+    def submit(self, call: RemoteCall) -> None:
         """Add a call. `outcomes` yields its answer."""
         self._waiting.append(_Task(call, pickle.dumps((call.function, call.arguments))))
 
-    def outcomes(self, calls: Iterable[Call] = ()) -> Iterator[tuple[Call, Answer]]:
+    def outcomes(self, calls: Iterable[RemoteCall] = ()) -> Iterator[tuple[RemoteCall, Answer]]:
         """Yield each call with its answer, as answers arrive, until no call is left. Calls may be added meanwhile.
 
         Further `calls` are taken when a worker is free. Raise RelaxError if the scheduler is gone, or if no worker
@@ -144,14 +144,14 @@ class Cluster:
             if answer is not None:
                 yield task.call, answer
 
-    def call(self, call: Call) -> Any:
+    def call(self, call: RemoteCall) -> Any:
         """Return the value of one call, also in several threads. Raise the function's exception, or RelaxError."""
         with self._calling:
             self.submit(call)
             ((_, answer),) = self.outcomes()
         return answer.get()
 
-    def _refill(self, calls: Iterator[Call]) -> bool:
+    def _refill(self, calls: Iterator[RemoteCall]) -> bool:
         """Take calls for the free workers. Return False if no call is left."""
         room = max(sum(each.threads for each in self._workers.values() if each.is_usable), 1)
         while len(self._waiting) + len(self._running) < room:
@@ -232,7 +232,7 @@ class Cluster:
         worker.asked = time.monotonic()
         self._workers[address] = worker
         future = self._client.submit(eval, _FACTS, workers=[address], pure=False, retries=0, priority=10)
-        future.add_done_callback(lambda done: self._events.put((_Task(Call(eval), b"", worker), done)))
+        future.add_done_callback(lambda done: self._events.put((_Task(RemoteCall(eval), b"", worker), done)))
 
     def _know(self, worker: _Worker, future: Any) -> None:
         """Take the worker's facts, or the reason why the worker cannot take part."""
@@ -298,7 +298,7 @@ class Cluster:
                 self._waiting.rotate(1)
                 return
 
-    def _check_alone(self, call: Call) -> None:
+    def _check_alone(self, call: RemoteCall) -> None:
         """Raise RelaxError if nobody can run a call for a while, and nothing else runs."""
         if self._running:
             self._alone_since = None
@@ -315,7 +315,7 @@ class Cluster:
         found = f"{counted(len(reasons), 'worker')}, " if reasons else "no workers"
         raise RelaxError(f"no worker of '{self.scheduler}'{of_board} can work: {found}{'; '.join(reasons)}")
 
-    def _lacking(self, worker: _Worker, call: Call) -> str:
+    def _lacking(self, worker: _Worker, call: RemoteCall) -> str:
         if call.board and call.board not in (worker.name, *worker.tags):
             return "is another one"
         return "lacks the compiler: pip install 'relax-mlir'"

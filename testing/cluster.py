@@ -16,7 +16,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from ..support.cluster import Call, Cluster
+from ..support.cluster import Cluster, RemoteCall
 from ..support.errors import OptionError, RelaxError
 from . import isolated
 from .isolated import Died
@@ -74,7 +74,8 @@ def run(
     cluster = Cluster(scheduler, told=told)
     limited = _until(queue, end)
     calls = (
-        Call(answer, (function, prepare, patience_s, arguments), limit=patience_s + _LOADING) for arguments in limited
+        RemoteCall(answer, (function, prepare, patience_s, arguments), limit=patience_s + _LOADING)
+        for arguments in limited
     )
     try:
         for call_, found in cluster.outcomes(calls):
@@ -119,7 +120,7 @@ def repository() -> Path:
 
 @cache
 def _module_of(path: str) -> ModuleType:
-    """Import a script, whose folder becomes importable, under the name of its file."""
+    """Import a script and make its folder importable, under the name of its file."""
     file = repository() / path
     if not file.is_file():
         raise OptionError(f"this checkout has no '{path}': {file.parent}")

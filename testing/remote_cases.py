@@ -18,15 +18,15 @@ from .trial import Subject, tried
 from .verdicts import Verdict
 
 
-class Place(NamedTuple):
+class RemoteSubject(NamedTuple):
     """Subject of a check, and the plug-ins that its cases need."""
 
     subject: Subject
     plugins: tuple[str, ...]
 
     @staticmethod
-    def of(subject: Subject) -> Place:
-        return Place(subject, named_plugins())
+    def of(subject: Subject) -> RemoteSubject:
+        return RemoteSubject(subject, named_plugins())
 
 
 class RemoteCase(NamedTuple):
@@ -39,12 +39,12 @@ class RemoteCase(NamedTuple):
 
 
 #: Arguments of `try_case`.
-Arguments = tuple[Place, RemoteCase, int]
+Arguments = tuple[RemoteSubject, RemoteCase, int]
 
 
 def arguments_of(subject: Subject, cases: Sequence[Case], folders: Sequence[str], seed: int) -> Iterator[Arguments]:
-    """Yield the arguments of `try_case` for each case. `folders` are those of the cases, or empty."""
-    place = Place.of(subject)
+    """Yield the arguments of `try_case` for each case. `folders` has one for each case, or is empty."""
+    place = RemoteSubject.of(subject)
     for index, case in enumerate(cases):
         files = tuple(_files(folders[index])) if folders else ()
         yield place, RemoteCase(index, case.name, case.group, files), seed
@@ -57,7 +57,7 @@ def _files(folder: str) -> Iterator[tuple[str, bytes]]:
 
 
 @cache
-def prepare(place: Place) -> None:
+def prepare(place: RemoteSubject) -> None:
     """Load plug-ins, the compiler and the list of cases."""
     for name in place.plugins:
         load_plugin(name)
@@ -65,7 +65,7 @@ def prepare(place: Place) -> None:
     _cases_by_name(place.subject)
 
 
-def try_case(place: Place, case: RemoteCase, seed: int) -> Verdict | None:
+def try_case(place: RemoteSubject, case: RemoteCase, seed: int) -> Verdict | None:
     """Run a case in this process."""
     if not case.files:
         found = _cases_by_name(place.subject).get(case.name)

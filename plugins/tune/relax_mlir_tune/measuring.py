@@ -137,7 +137,7 @@ class Built:
 
 
 def build(job: Job, plans: Plans | None) -> Built:
-    """Compile a kernel for a board, with plans or with those of the target's rules. Raise RelaxError."""
+    """Compile a kernel for a board with plans, or by the target's rules. Raise RelaxError."""
     start = time.perf_counter()
     module = module_of(job)
     try:

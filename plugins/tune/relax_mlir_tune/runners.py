@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 import relax_mlir as rx
-from relax_mlir.tuning import Answer, Call, Cluster, LimitedProcess, ProgramMissing, compare_programs, cpu_name
+from relax_mlir.tuning import Answer, Cluster, LimitedProcess, ProgramMissing, RemoteCall, compare_programs, cpu_name
 
 from .measuring import DIFFERENT, Built, Job, Outcome, build, measure, reason_of
 from .space import Plans
@@ -122,7 +122,7 @@ class DaskRunner:
 
     def cpu(self) -> str:
         """Return the name of the CPU that measures."""
-        name: str = self._cluster.call(Call(cpu_name, board=self._board, needs_compiler=not self._board))
+        name: str = self._cluster.call(RemoteCall(cpu_name, board=self._board, needs_compiler=not self._board))
         return name
 
     def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
@@ -131,7 +131,8 @@ class DaskRunner:
             yield from self._on_board(job, plans, turns)
             return
         calls = (
-            Call(measure, (job, each, turns), self._limit, _MEMORY, cpus=job.threads, is_timed=True) for each in plans
+            RemoteCall(measure, (job, each, turns), self._limit, _MEMORY, cpus=job.threads, is_timed=True)
+            for each in plans
         )
         for call, answer in self._cluster.outcomes(calls):
             yield _outcome(call.arguments[1], answer)
@@ -143,7 +144,7 @@ class DaskRunner:
         except rx.RelaxError as error:
             yield from (Outcome(each, problem=reason_of(error)) for each in plans)
             return
-        compiling = (Call(build, (job, each), self._limit, _MEMORY, not_board=self._board) for each in plans)
+        compiling = (RemoteCall(build, (job, each), self._limit, _MEMORY, not_board=self._board) for each in plans)
         #: Plans with the seconds of their compilation, by the keys of their programs.
         built: dict[str, list[tuple[Plans, float]]] = {}
         for call, answer in self._cluster.outcomes(compiling):
@@ -164,16 +165,18 @@ class DaskRunner:
         key = job.key, job.threads
         if key not in self._defaults:
             self._defaults[key] = self._cluster.call(
-                Call(build, (job, None), self._limit, _MEMORY, not_board=self._board)
+                RemoteCall(build, (job, None), self._limit, _MEMORY, not_board=self._board)
             )
         return self._defaults[key]
 
-    def _comparison(self, default: Built, tuned: Built, job: Job, turns: int, *, has_default: bool) -> Call:
+    def _comparison(self, default: Built, tuned: Built, job: Job, turns: int, *, has_default: bool) -> RemoteCall:
         """Return the call that compares a program on the board. Boards keep the default program."""
         program = default.program.without_data() if has_default else default.program
         arguments = program, tuned.program, None if has_default else default.arguments, turns, job.threads
         # Workers of a board pin nothing: their processes keep programs for calls with any number of threads.
-        return Call(compare_programs, arguments, self._limit, board=self._board, needs_compiler=False, is_timed=True)
+        return RemoteCall(
+            compare_programs, arguments, self._limit, board=self._board, needs_compiler=False, is_timed=True
+        )
 
     def close(self) -> None:
         """Cancel calls, and disconnect."""

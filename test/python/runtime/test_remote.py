@@ -101,6 +101,5 @@ def test_a_foreign_program_is_refused_there(boards: Boards, tmp_path: Path) -> N
     with module.function("main", [rx.tensor((4,))]) as f:
         f.returns(relax.exp(*f))
     rx.compile(module, "llvm{triple=riscv64-linux-gnu}").save(tmp_path / "foreign.rxa")
-    program = boards["a53"].load(tmp_path / "foreign.rxa")
-    with pytest.raises(rx.ArtifactError, match="the code is for riscv64-linux-gnu"):
-        program["main"](numpy.zeros(4, "float32"))
+    with pytest.raises(rx.ArtifactError, match=r"the code is for riscv64-.*linux-gnu, this machine is"):
+        boards["a53"].load(tmp_path / "foreign.rxa")

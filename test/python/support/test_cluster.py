@@ -18,11 +18,14 @@ import pytest
 pytest.importorskip("distributed", reason="workers are processes of the package distributed (relax-mlir[dask])")
 from dask_workers import OTHER_VERSION, WITHOUT_COMPILER, WITHOUT_PACKAGE, DaskCluster, spent
 from relax_mlir.support import cluster as module
-from relax_mlir.support.cluster import Call, Cluster
+from relax_mlir.support.cluster import Cluster, RemoteCall
 from relax_mlir.support.cluster_worker import end_idle, run_call
 from relax_mlir.support.errors import OptionError, RelaxError
-from relax_mlir.support.limited_process import LimitedProcess, answer_of
+from relax_mlir.support.processes.limited_process import LimitedProcess, answer_of
 from relax_mlir.support.version import VERSION
+
+#: Processes of workers take seconds to start.
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def test_workers_that_do_not_fit_get_one_sentence_each(dask: DaskCluster) -> Non
     told: list[str] = []
     cluster = Cluster(dask.address, told=told.append)
     try:
-        roots = dict(cluster.outcomes(Call(math.sqrt, (float(each),)) for each in range(6)))
+        roots = dict(cluster.outcomes(RemoteCall(math.sqrt, (float(each),)) for each in range(6)))
         assert [each.value for each in roots.values()] and {each.ended for each in roots.values()} == {""}
         assert sorted(call.arguments[0] for call in roots) == [0, 1, 2, 3, 4, 5]
         empty, old = sorted(told)
@@ -49,13 +52,13 @@ def test_workers_that_do_not_fit_get_one_sentence_each(dask: DaskCluster) -> Non
         assert f"has relax-mlir 0.0.9, expected {VERSION}" in old
         assert cluster.board_names() == ["a53", "a53-1", "empty", "old", "x86"]
         # Only the board without a compiler is left for the first call, only the other one for the second.
-        on_board = Call(os.getenv, ("PYTHONPATH",), board="a53", needs_compiler=False)
-        elsewhere = Call(os.getenv, ("PYTHONPATH",), not_board="a53")
+        on_board = RemoteCall(os.getenv, ("PYTHONPATH",), board="a53", needs_compiler=False)
+        elsewhere = RemoteCall(os.getenv, ("PYTHONPATH",), not_board="a53")
         assert "start" in cluster.call(on_board) and cluster.call(elsewhere) == os.getenv("PYTHONPATH")
         with pytest.raises(OptionError, match=r"name or tag 'a54'; did you mean 'a53'\?; there are a53, a53-1, empty"):
             cluster.check_board("a54")
         with pytest.raises(RelaxError, match="'a53-1' lacks the compiler"):
-            cluster.call(Call(math.sqrt, (1.0,), board="a53"))
+            cluster.call(RemoteCall(math.sqrt, (1.0,), board="a53"))
     finally:
         cluster.close()
 
@@ -66,11 +69,11 @@ def test_a_crash_a_limit_and_no_memory_are_answers(dask: DaskCluster) -> None:
     cluster = Cluster(dask.address)
     try:
         calls = [
-            Call(time.sleep, (60,), limit=0.5),
-            Call(os.abort),
-            Call(bytearray, (1 << 34,), memory=2 << 30),
-            Call(math.sqrt, (-1.0,)),
-            Call(os._exit, (3,)),
+            RemoteCall(time.sleep, (60,), limit=0.5),
+            RemoteCall(os.abort),
+            RemoteCall(bytearray, (1 << 34,), memory=2 << 30),
+            RemoteCall(math.sqrt, (-1.0,)),
+            RemoteCall(os._exit, (3,)),
         ]
         found = {call.function: answer for call, answer in cluster.outcomes(calls)}
         assert found[time.sleep].ended == "took more than 0.5 s"
@@ -78,7 +81,7 @@ def test_a_crash_a_limit_and_no_memory_are_answers(dask: DaskCluster) -> None:
         assert found[os._exit].ended == "the process ended with 3"
         assert found[bytearray].ended == "exhausted the memory"
         assert isinstance(found[math.sqrt].error, ValueError)
-        assert cluster.call(Call(math.sqrt, (4.0,))) == 2
+        assert cluster.call(RemoteCall(math.sqrt, (4.0,))) == 2
         assert not cluster.notes
     finally:
         cluster.close()
@@ -91,7 +94,7 @@ def test_a_stopped_worker_and_a_killed_one_lose_no_call(dask: DaskCluster, monke
     cluster = Cluster(dask.address)
     try:
         arguments = []
-        for call, answer in cluster.outcomes(Call(divmod, (each, 5), limit=10.0) for each in range(40)):
+        for call, answer in cluster.outcomes(RemoteCall(divmod, (each, 5), limit=10.0) for each in range(40)):
             assert answer.get() == divmod(*call.arguments)
             arguments.append(call.arguments[0])
             if len(arguments) == 5:
@@ -111,13 +114,13 @@ def test_no_scheduler_and_no_workers(dask: DaskCluster, monkeypatch: pytest.Monk
     cluster = Cluster(dask.address)
     try:
         with pytest.raises(RelaxError, match=r"no worker of 'tcp://.*' can work: no workers"):
-            cluster.call(Call(math.sqrt, (4.0,)))
+            cluster.call(RemoteCall(math.sqrt, (4.0,)))
         with pytest.raises(OptionError, match="'a53'; there are no workers"):
             cluster.check_board("a53")
         dask.close()
         time.sleep(module._LOOK)
         with pytest.raises(RelaxError, match=r"scheduler at 'tcp://.*' is gone"):
-            cluster.call(Call(math.sqrt, (4.0,)))
+            cluster.call(RemoteCall(math.sqrt, (4.0,)))
     finally:
         cluster.close()
     with pytest.raises(OptionError, match=r"no Dask scheduler answers at 'tcp://127\.0\.0\.1:9'"):

@@ -16,6 +16,9 @@ from dask_workers import WITHOUT_PACKAGE, DaskCluster
 from relax_mlir.testing import check
 from relax_mlir.testing.verdicts import Verdict
 
+#: Processes of workers take seconds to start.
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 _ONLY = ["relax.nn.relu f32*", "relax.add f32*", "relax.sort*"]
 
