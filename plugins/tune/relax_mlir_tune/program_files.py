@@ -30,7 +30,9 @@ def list_programs(options: argparse.Namespace, folder: Path, stdout: TextIO, std
     else:
         others, more = programs_in(Path(options.merge))
         problems += more
-        stdout.write(f"{merge_programs(others, programs, folder)} files of programs added to {folder}\n")
+        added = merge_programs(others, programs, folder)
+        if added:
+            stdout.write(f"{added} files of programs added to {folder}\n")
     for each in problems:
         stderr.write(f"relax-tune: warning: {each}\n")
 

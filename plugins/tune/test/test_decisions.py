@@ -116,6 +116,12 @@ def test_the_clock_is_the_machines(task: Task, space: DecisionSpace) -> None:
 class OwnProcess:
     """Measures in this process: the simulator's clock needs no process of its own."""
 
+    width = 1
+    notes: Sequence[str] = ()
+
+    def cpu(self) -> str:
+        return "the simulator"
+
     def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         return (measure(job, each, turns) for each in plans)
 

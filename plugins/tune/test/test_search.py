@@ -31,10 +31,10 @@ def space() -> Space:
 
 
 def seconds(plans: Plans) -> float:
-    """Return a time that is least for 4 x 2 points, with blocks of 32 steps."""
+    """Return a time that is least for 4 x 2 points, with blocks of 32 rows."""
     plan = next(plan for text in plans if (plan := parse_plan(text)) and hasattr(plan, "tile"))
     points = math.prod(plan.tile.values())
-    length = dict(plan.blocks).get(2, 96)
+    length = dict(plan.blocks).get(0, 64)
     return 1e-4 * (1 + abs(math.log2(points / 8)) / 4 + abs(math.log2(length / 32)) / 8)
 
 
@@ -67,7 +67,7 @@ def test_few_trials_find_a_good_plan(space: Space) -> None:
         search.run(48, measure, lambda: False)
         assert len(search.outcomes) <= 48 and measure.count == len(search.outcomes)
         found.append(search.best * measure.default / 1e-4)
-    # Random walks of the same number reach 1.15 in the median of 16 seeds, this search 1.10.
+    # Random walks of the same number reach 1.20 in the median of 16 seeds, this search 1.09.
     assert sorted(found)[4] < 1.13, found
 
 
