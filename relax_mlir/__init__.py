@@ -182,7 +182,7 @@ _NAMESPACES = {
         "runtime.cpu": "cpu_name",
         "runtime.remote_calls": "Compared ProgramBytes ProgramMissing compare_programs",
         "runtime.turns": "time_in_turns",
-        "support.cluster": "Cluster RemoteCall",
+        "support.processes.cluster": "Cluster RemoteCall",
         "support.processes.limited_process": "Answer LimitedProcess",
         "support.plugins": "load_plugin named_plugins",
         "targets.core.registry": "parse_target",

@@ -61,10 +61,10 @@ from .runtime.remote_calls import ProgramBytes as ProgramBytes
 from .runtime.remote_calls import ProgramMissing as ProgramMissing
 from .runtime.remote_calls import compare_programs as compare_programs
 from .runtime.turns import time_in_turns as time_in_turns
-from .support.cluster import Cluster as Cluster
-from .support.cluster import RemoteCall as RemoteCall
 from .support.plugins import load_plugin as load_plugin
 from .support.plugins import named_plugins as named_plugins
+from .support.processes.cluster import Cluster as Cluster
+from .support.processes.cluster import RemoteCall as RemoteCall
 from .support.processes.limited_process import Answer as Answer
 from .support.processes.limited_process import LimitedProcess as LimitedProcess
 from .targets.core.registry import parse_target as parse_target

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..support.cluster import Cluster, RemoteCall
 from ..support.errors import OptionError
+from ..support.processes.cluster import Cluster, RemoteCall
 from ..support.suggest import suggest
 from . import remote_calls
 from .arrays import to_numpy

@@ -16,8 +16,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from ..support.cluster import Cluster, RemoteCall
 from ..support.errors import OptionError, RelaxError
+from ..support.processes.cluster import Cluster, RemoteCall
 from . import isolated
 from .isolated import Died
 

@@ -17,10 +17,10 @@ import pytest
 
 pytest.importorskip("distributed", reason="workers are processes of the package distributed (relax-mlir[dask])")
 from dask_workers import OTHER_VERSION, WITHOUT_COMPILER, WITHOUT_PACKAGE, DaskCluster, spent
-from relax_mlir.support import cluster as module
-from relax_mlir.support.cluster import Cluster, RemoteCall
-from relax_mlir.support.cluster_worker import end_idle, run_call
 from relax_mlir.support.errors import OptionError, RelaxError
+from relax_mlir.support.processes import cluster as module
+from relax_mlir.support.processes.cluster import Cluster, RemoteCall
+from relax_mlir.support.processes.cluster_worker import end_idle, run_call
 from relax_mlir.support.processes.limited_process import LimitedProcess, answer_of
 from relax_mlir.support.version import VERSION
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import threading
 
-from .processes.limited_process import LimitedProcess
+from .limited_process import LimitedProcess
 
 #: Limits of a process: bytes of memory, number of CPUs.
 _Limits = tuple[int | None, int | None]

@@ -19,11 +19,11 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
+from ..errors import OptionError, RelaxError, message_of
+from ..suggest import counted, suggest
+from ..version import VERSION
 from .cluster_worker import end_idle, run_call
-from .errors import OptionError, RelaxError, message_of
-from .processes.limited_process import Answer, answer_of
-from .suggest import counted, suggest
-from .version import VERSION
+from .limited_process import Answer, answer_of
 
 #: Expression that any worker can evaluate, also one without this package.
 _FACTS = f"__import__('{__package__.partition('.')[0]}.bindings.worker_facts', fromlist=['facts']).facts()"
