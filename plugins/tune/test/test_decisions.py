@@ -184,7 +184,7 @@ def test_replay_keeps_a_faster_kernel(tuned: Tuning, monkeypatch: pytest.MonkeyP
 
 
 def test_merge_copies_steps(tuned: Tuning, tmp_path: Path) -> None:
-    assert merged(tuned.folder, tmp_path) == 1
+    assert merged(tuned.folder, tmp_path) == (1, [])
     assert list(TunedFolder(tmp_path).all()) == list(TunedFolder(tuned.folder).all())
 
 
