@@ -19,6 +19,11 @@ from ...emit.generic import GENERIC, GenericOp
 from ...emit.numbers import Number
 from ..schedule.epilogue import LONG
 
+#: Operations in the body of a sum of products.
+_OF_PRODUCTS = frozenset(
+    "arith.addf arith.addi arith.extf arith.extsi arith.extui arith.mulf arith.muli linalg.yield math.fma".split()
+)
+
 
 def join_chains(block: Block) -> None:
     """Join chains of elementwise operations in a block, each of which begins with the results of a sum of products."""
@@ -58,9 +63,11 @@ def _is_elementwise(op: GenericOp) -> bool:
 
 
 def _is_reduced(value: Value) -> bool:
-    """Check that a value is a sum of products: a convolution's or a matrix product's result."""
+    """Check that a value is a sum of products: a convolution's or a matrix product's result, but no variance."""
     made = made_by(value, GENERIC)
-    return made is not None and len(GenericOp(made).reductions) > 0 and len(GenericOp(made).inputs) > 1
+    if made is None or not GenericOp(made).reductions or len(GenericOp(made).inputs) < 2:
+        return False
+    return all(each.name in _OF_PRODUCTS for each in operations_of(GenericOp(made).block))
 
 
 def _join(producer: GenericOp, consumer: GenericOp) -> Operation:
