@@ -48,7 +48,14 @@ def test_a_check_has_the_same_report(dask: DaskCluster) -> None:
 def test_faults_are_kept_here_and_run_again_there(dask: DaskCluster, tmp_path: Path) -> None:
     plugin = tmp_path / "faulty_on_workers.py"
     plugin.write_text((ROOT / "test/python/faulty_codegen.py").read_text())
-    tool = [sys.executable, "-m", "relax_mlir.tools.relax_check", "faulty{fault=bound}", f"--load-plugin={plugin}", "-q"]
+    tool = [
+        sys.executable,
+        "-m",
+        "relax_mlir.tools.relax_check",
+        "faulty{fault=bound}",
+        f"--load-plugin={plugin}",
+        "-q",
+    ]
     given = ["--only=faulty.layer*", f"--scheduler={dask.address}", f"--keep={tmp_path / 'kept'}", "-j=1"]
     done = subprocess.run([*tool, *given], capture_output=True, text=True, timeout=300)
     assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
