@@ -125,6 +125,17 @@ CASES: dict[str, list[Case]] = {
             relax.astype(x, dtype="int8"), weights(6), relax.const(numpy.zeros(6, "int8")), axis=2
         )
     ],
+    "relax.requantize": [
+        lambda x: relax.requantize(
+            relax.astype(relax.multiply(x, relax.const(numpy.float32(1000))), dtype="int32"),
+            relax.const(numpy.array([1 << 29, 1 << 30, 3 << 28, 5 << 27], "int32")),
+            relax.const(numpy.array([2, 3, 4, 5], "int32")),
+            relax.const(numpy.array([0, 1, -1, 2], "int8")),
+            axis=1,
+            form="q31",
+            rounding="half_up",
+        )
+    ],
     # Reductions over channels, over space and over everything, with a use of the result.
     **{
         f"relax.{name}": [
