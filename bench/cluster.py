@@ -25,7 +25,7 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
-from relax_mlir.support import cluster_worker
+from relax_mlir.support.processes import cluster_worker
 from relax_mlir_tune.measuring import Job
 from relax_mlir_tune.runners import DaskRunner, LocalRunner, Runner
 from relax_mlir_tune.space import Space
@@ -145,7 +145,7 @@ def run_boards(count: int, seconds: float, shortest: float, longest: float) -> t
                 pass
             rows = [
                 answer.get()
-                for _, answer in cluster.outcomes(trials_until([time.monotonic() + seconds], shortest, longest))
+                for _, answer in cluster.outcomes(trials_until(time.monotonic() + seconds, shortest, longest))
             ]
         finally:
             cluster.close()
