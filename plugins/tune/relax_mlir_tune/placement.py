@@ -33,7 +33,7 @@ from .files import as_table
 from .measuring import Outcome
 from .placement_measuring import Candidate, Meter
 from .placement_plan import TARGET, Kind, Owners, Piece, Prices, cheapest, kind_of, matches_of, moves_of, pieces_of
-from .placement_trials import ProgramJob, Rows
+from .placement_trials import PlacementJob, Rows
 from .runners import LocalRunner
 from .search import FINAL_TURNS, MOST_RATIO, is_faster, noise
 from .space import machine_of
@@ -126,7 +126,7 @@ def tune_placement(
     path = Path(folder)
     is_tuned = path.is_dir() and any(path.glob("*.json"))
     plain = tuple((bind or {}).items()), tuple((sizes or {}).items()), str(path) if is_tuned else ""
-    job = ProgramJob(module.bytecode(), target, threads, precision, *plain, tuple(plugins))
+    job = PlacementJob(module.bytecode(), target, threads, precision, *plain, tuple(plugins))
     runner = LocalRunner()
     with tempfile.TemporaryDirectory() as scratch:
         key = model_key(module.operation, bind, precision)

@@ -13,7 +13,7 @@ import relax_mlir as rx
 from relax_mlir.tuning import MeasuredPlacement, PlacedMatch, module_key, parse_codegen
 
 from .measuring import Outcome
-from .placement_trials import Choice, ProgramJob, Rows, measure_choices
+from .placement_trials import Choice, PlacementJob, Rows, measure_choices
 from .runners import LocalRunner, TrialLost
 from .trials import Trials
 
@@ -41,7 +41,7 @@ class Candidate:
 class Meter:
     """Measures regions and placements of one model in a process of their own."""
 
-    def __init__(self, job: ProgramJob, empty: MeasuredPlacement, folder: Path, scratch: Path, runner: LocalRunner):
+    def __init__(self, job: PlacementJob, empty: MeasuredPlacement, folder: Path, scratch: Path, runner: LocalRunner):
         """Open the trials of a folder. Files of placements are written to `scratch`."""
         self.job, self.folder = job, folder
         self._empty, self._scratch, self._runner = empty, scratch, runner
@@ -88,7 +88,7 @@ class Meter:
 
     def _measured(
         self,
-        job: ProgramJob,
+        job: PlacementJob,
         key: str,
         choices: Sequence[Choice],
         plans: tuple[str, ...],
@@ -107,7 +107,7 @@ class Meter:
         self._trials.add(key, "placement", outcome)
         return outcome
 
-    def _run(self, job: ProgramJob, choices: Sequence[Choice], turns: int) -> Rows:
+    def _run(self, job: PlacementJob, choices: Sequence[Choice], turns: int) -> Rows:
         # A new process imports the compiler, which is no time of a candidate.
         self._runner.start(job.threads, measure_choices, job, [Choice()], 1)
         try:

@@ -31,7 +31,7 @@ _NO_SIZE = "the size {} has no value: pass it in sizes="
 
 
 @dataclass(frozen=True)
-class ProgramJob:
+class PlacementJob:
     """Program or region to measure, as bytes for another process."""
 
     module: bytes
@@ -73,7 +73,7 @@ class Rows:
 
 
 @lru_cache(maxsize=1)
-def _prepared(job: ProgramJob) -> tuple[rx.Module, Sequence[ndarray]]:
+def _prepared(job: PlacementJob) -> tuple[rx.Module, Sequence[ndarray]]:
     """Return the module and its arguments."""
     import numpy
 
@@ -85,7 +85,7 @@ def _prepared(job: ProgramJob) -> tuple[rx.Module, Sequence[ndarray]]:
 
 
 @lru_cache(maxsize=8)
-def _program(job: ProgramJob, choice: Choice) -> tuple[Callable[..., object], Sequence[ndarray]]:
+def _program(job: PlacementJob, choice: Choice) -> tuple[Callable[..., object], Sequence[ndarray]]:
     """Return a program and its results."""
     module, arguments = _prepared(job)
     partition = rx.Partition(choice.codegens, plan=choice.plan) if choice.codegens else ()
@@ -105,7 +105,7 @@ def _program(job: ProgramJob, choice: Choice) -> tuple[Callable[..., object], Se
         return program, _arrays(program(*arguments))
 
 
-def measure_choices(job: ProgramJob, choices: Sequence[Choice], turns: int) -> Rows:
+def measure_choices(job: PlacementJob, choices: Sequence[Choice], turns: int) -> Rows:
     """Compile and time the programs of several choices, in turns."""
     start = time.perf_counter()
     try:

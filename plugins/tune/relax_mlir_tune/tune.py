@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import statistics
 import tempfile
@@ -185,24 +186,19 @@ def tune(
     if not tasks:
         raise rx.RelaxError(f"the module has no kernels to tune for target '{target}'")
     _check_folder(Path(folder))
-    runner = runner or _runner(scheduler, board)
-    try:
+    with contextlib.closing(runner or _runner(scheduler, board)) as runner:
         run = _Run(target, Path(folder), runner, threads, dict(sizes or {}), budget, seed)
-    except BaseException:
-        runner.close()
-        raise
-    found = Tuning(folder=Path(folder), program=program)
-    try:
-        found.tasks = run.timed(tasks)
-        _check_measured(found.tasks, target)
-        run.search_all(found, _chosen(found.tasks, least), max(int(trials * share), 1), progress)
-    except KeyboardInterrupt:
-        found.stop()
-        raise Stopped(found) from None
-    finally:
-        runner.close()
-        run.trials.close()
-        found.notes = [*filter(None, [run.trials.problem, *run.notes]), *runner.notes]
+        found = Tuning(folder=Path(folder), program=program)
+        try:
+            found.tasks = run.timed(tasks)
+            _check_measured(found.tasks, target)
+            run.search_all(found, _chosen(found.tasks, least), max(int(trials * share), 1), progress)
+        except KeyboardInterrupt:
+            found.stop()
+            raise Stopped(found) from None
+        finally:
+            run.trials.close()
+            found.notes = [*filter(None, [run.trials.problem, *run.notes]), *runner.notes]
     return found
 
 
