@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _DROPOUTS = ("aten::dropout", "aten::feature_dropout", "aten::alpha_dropout", "aten::feature_alpha_dropout")
 
 # Operators that update statistics in training, which their schemas do not say.
-_NORMS = ("aten::batch_norm", "aten::instance_norm")
+_NORMS = ("aten::batch_norm", "aten::native_batch_norm", "aten::cudnn_batch_norm", "aten::instance_norm")
 
 
 def is_updating(fx: FxNode) -> bool:

@@ -116,6 +116,12 @@ def _copy_or_view(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return y, copied, seen
 
 
+def _statistics(x: torch.Tensor) -> torch.Tensor:
+    mean, variance = torch.zeros(4), torch.ones(4)
+    torch.ops.aten.native_batch_norm(x, None, None, mean, variance, True, 0.1, 1e-5)
+    return torch.stack([mean, variance])
+
+
 def _dropout_of_what_may_be_a_copy(x: torch.Tensor) -> torch.Tensor:
     return functional.dropout(x.t().flatten(), 0.5, training=False, inplace=True) + 1
 
@@ -154,6 +160,7 @@ class _Of(nn.Module):
         (_dropout_of_what_may_be_a_copy, True),
         (_one_of_several_results, True),
         (_copy_or_view, False),
+        (_statistics, False),
     ],
 )
 def test_updates(function: Callable[[torch.Tensor], torch.Tensor], is_simple: bool) -> None:
