@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 #: Packages of this project: the compiler, and the plug-ins in the folder plugins/, which its wheel contains.
 OWN_PACKAGES = frozenset(
     "relax_mlir relax_mlir_blas relax_mlir_dnnl relax_mlir_nvidia relax_mlir_onnxruntime relax_mlir_tensorrt "
-    "relax_mlir_tflite relax_mlir_tune relax_mlir_tvm relax_mlir_webgpu".split()
+    "relax_mlir_llm relax_mlir_tflite relax_mlir_tune relax_mlir_tvm relax_mlir_webgpu".split()
 )
 
 
