@@ -44,28 +44,34 @@ class Cpu(NamedTuple):
         """Return the reason why this machine cannot link or run programs for the CPU, or an empty text."""
         if self.of_debian() or self.of_wheels():
             return ""
-        return (
-            f"no tools for {self.kind}: install ziglang and unicorn by pip, or gcc-{self.kind}-linux-gnu and "
-            "qemu-user on Debian"
-        )
+        of_debian = f"gcc-{self.kind}-linux-gnu and qemu-user on Debian"
+        if self.has_long_riscv_vectors():
+            return f"the wheel unicorn lacks V of RISC-V: install {of_debian}"
+        return f"no linker or emulator for {self.kind}: install ziglang and unicorn by pip, or {of_debian}"
+
+    def has_long_riscv_vectors(self) -> bool:
+        return ",v=true" in self.emulated
 
     def tools(self) -> Tools:
+        """Return the first tools that this machine has."""
         found = self.of_debian() or self.of_wheels()
         assert found is not None, self.lacks()
         return found
 
     def of_debian(self) -> Tools | None:
+        """Return Debian's tools, or None where one is missing."""
         compiler, emulator = f"{self.kind}-linux-gnu-gcc", f"qemu-{self.kind}"
         if shutil.which(compiler) is None or shutil.which(emulator) is None:
             return None
         return Tools([compiler], [emulator, "-cpu", self.emulated])
 
     def of_wheels(self) -> Tools | None:
-        if find_spec("ziglang") is None or find_spec("unicorn") is None:
+        """Return tools of installed wheels, or None if they are missing or cannot emulate the CPU."""
+        if self.has_long_riscv_vectors() or find_spec("ziglang") is None or find_spec("unicorn") is None:
             return None
         return Tools(
             [sys.executable, "-m", "ziglang", "cc", "-target", f"{self.kind}-linux-musl"],
-            [sys.executable, str(_EMULATOR), self.kind, self.emulated.partition(",")[0]],
+            [sys.executable, str(_EMULATOR), self.kind, self.emulated],
         )
 
 
@@ -75,9 +81,7 @@ CPUS = {
     "neoverse-n1": Cpu("triple=aarch64-linux-gnu cpu=neoverse-n1", "aarch64", "max"),
     "neoverse-v1": Cpu("triple=aarch64-linux-gnu cpu=neoverse-v1", "aarch64", "max", "bf16 or i8mm"),
     "riscv64": Cpu("triple=riscv64-linux-gnu", "riscv64", "rv64"),
-    "sifive-x280": Cpu(
-        "triple=riscv64-linux-gnu cpu=sifive-x280", "riscv64", "rv64,v=true,vext_spec=v1.0,vlen=512", "V or Zba"
-    ),
+    "sifive-x280": Cpu("triple=riscv64-linux-gnu cpu=sifive-x280", "riscv64", "rv64,v=true,vext_spec=v1.0,vlen=512"),
 }
 
 
