@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A search for another kind of CPU: qemu runs the program of each trial, and its bits are the default's."""
+"""A search for another kind of CPU: an emulator runs the program of each trial, and its bits are the default's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SIZE = 24
 
 
 class EmulatedRunner:
-    """Links the program of each trial for another CPU, and runs the program by qemu."""
+    """Links the program of each trial for another CPU, and runs the program by an emulator."""
 
     width = 1
     notes: Sequence[str] = ()

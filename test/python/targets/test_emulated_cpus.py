@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Code for other kinds of CPU gives this machine's results: compiled here, linked by a cross compiler, run by qemu."""
+"""Code for other kinds of CPU gives this machine's results: compiled here, linked, and run by an emulator."""
 
 from __future__ import annotations
 
