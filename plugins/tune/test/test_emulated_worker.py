@@ -73,6 +73,7 @@ class EmulatedRunner:
         """Nothing is open between trials."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cpu", [CPUS["armv8"]], ids=["armv8"])
 def test_trials_for_another_cpu_keep_the_bits(cpu: Cpu, tmp_path: Path) -> None:
     if problem := cpu.lacks():

@@ -100,6 +100,7 @@ def built(module: rx.Module, cpu: Cpu, folder: Path) -> Path:
     return linked([(folder / "model.o").read_bytes()], cpu, folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.parametrize("cpu", CPUS.values(), ids=CPUS)
 def test_results_are_this_machines(cpu: Cpu, name: str, tmp_path: Path) -> None:
