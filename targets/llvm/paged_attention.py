@@ -30,8 +30,8 @@ from ..default.paged_attention import KEYS_AT_ONCE, WIDE, PagedAttention
 
 #: Most rows of a step, which share blocks of keys. Their queries and totals stay in a core's private cache.
 _MOST_ROWS = 64
-#: Fewest steps that the tokens are divided into, so that all cores have work.
-_FEWEST_STEPS = 16
+#: Fewest steps for each core, and for all cores, that the tokens are divided into.
+_STEPS_OF_CORE, _FEWEST_STEPS = 4, 16
 #: Time of a step, in floating-point operations of a product in cache for each product of a score.
 _FLOPS_OF_PRODUCT = 8
 
@@ -43,13 +43,15 @@ class Plan(NamedTuple):
     shared: int
     size: int
     width: int
-    #: Numbers of a vector register, and registers.
+    #: Numbers of a vector register, registers, and cores.
     lanes: int
     registers: int
+    cores: int
 
     @staticmethod
     def of(machine: Machine, heads: int, shared: int, size: int, width: int) -> Plan:
-        return Plan(heads, shared, size, width, min(machine.lanes(32), KEYS_AT_ONCE), machine.registers)
+        lanes = min(machine.lanes(32), KEYS_AT_ONCE)
+        return Plan(heads, shared, size, width, lanes, machine.registers, machine.cores)
 
     @property
     def group(self) -> int:
@@ -77,6 +79,11 @@ class Plan(NamedTuple):
         return max(_MOST_ROWS // (self.tokens * self.group), 1) * self.tokens
 
     @property
+    def fewest_tiles(self) -> int:
+        """Fewest parts of the tokens, so that all cores have work."""
+        return -(-max(self.cores * _STEPS_OF_CORE, _FEWEST_STEPS) // self.shared)
+
+    @property
     def columns(self) -> int:
         """Elements of a value, in whole vectors."""
         return -(-self.width // self.lanes) * self.lanes
@@ -90,8 +97,7 @@ def write_attention(call: LegalizeCall, plan: Plan, parameters: Sequence[Value])
     """Write the loops. Threads share the tokens and heads of keys."""
     paged = PagedAttention.of(call, parameters)
     tokens = as_index(paged.tokens)
-    together = minimum(ceil_divided(tokens, _FEWEST_STEPS), plan.most_tokens)
-    together = maximum(together, 1)
+    together = maximum(minimum(ceil_divided(tokens, plan.fewest_tiles), plan.most_tokens), 1)
 
     def count(token: Number, total: Number) -> Number:
         length = paged.length(token)
@@ -149,6 +155,9 @@ class _Step:
     def __init__(self, paged: PagedAttention, plan: Plan, memory: _Memory, head: Number):
         self.paged, self.plan, self.memory, self.head = paged, plan, memory, head
         self._wide = ir.F32Type.get()
+        is_plain = paged.v_pages.type.element_type == self._wide and plan.columns == plan.width
+        #: Pages with values that need no conversion.
+        self._values = _PageRows.of(paged.v_pages, None) if is_plain else None
 
     def run(self, first: Number, stop: Number) -> None:
         """Compute the tokens from `first` to before `stop`, run by run of one sequence."""
@@ -233,18 +242,10 @@ class _Step:
     # ---- keys and values ----
 
     def _load(self, sequence: Number, block: Number, start: Number, stop: Number) -> None:
-        """Load the keys and values of a block, from `start` to before `stop`. Others have any elements."""
+        """Load the keys and values of a block that are between `start` and `stop`. Others have any elements."""
         paged, plan, memory = self.paged, self.plan, self.memory
-        places = as_index(loops.sizes(paged.k_pages)[1])
-        last = minimum(block + KEYS_AT_ONCE, stop) - 1
-
-        def locate(at: Number) -> None:
-            page, place = paged.place(sequence, minimum(maximum(block + at, start), last))
-            loops.store((page * places + place) * plan.shared + self.head, memory.places, at)
-
-        loops.for_range(0, KEYS_AT_ONCE, locate)
+        self._locate(sequence, block, start, stop)
         keys = _PageRows.of(paged.k_pages, paged.k_scale)
-        values = _PageRows.of(paged.v_pages, paged.v_scale)
         side = plan.side(plan.size)
 
         def transpose(first: Number) -> None:
@@ -257,14 +258,36 @@ class _Step:
 
             _for_vectors(plan, plan.size, square)
 
-        def copy(at: Number) -> None:
-            row = loops.load(memory.places, at - block)
-            put = lambda column, lanes: self._put(  # noqa: E731
-                values.load(row, column, lanes), memory.values, at - block, column)
+        loops.for_range(0, KEYS_AT_ONCE, transpose, step=side)
+        if self._values is None:
+            self._copy_values(block, start, stop)
+
+    def _locate(self, sequence: Number, block: Number, start: Number, stop: Number) -> None:
+        """Store the row of pages of each key of a block. Keys that nothing sees get a row of some page."""
+        paged, plan = self.paged, self.plan
+        places = loops.sizes(paged.k_pages)[1]
+        together = math.gcd(places, KEYS_AT_ONCE) if isinstance(places, int) else 1
+
+        def adjacent(at: Number) -> None:
+            position = block + at
+            page, _ = paged.place(sequence, minimum(maximum(position, start), stop - 1))
+            row = (page * places + position % as_index(places)) * plan.shared + self.head
+            store = lambda each: loops.store(row + each * plan.shared, self.memory.places, at + each)  # noqa: E731
+            loops.for_range(0, together, store)
+
+        loops.for_range(0, KEYS_AT_ONCE, adjacent, step=together)
+
+    def _copy_values(self, block: Number, start: Number, stop: Number) -> None:
+        """Convert the values of a block to f32."""
+        plan, memory = self.plan, self.memory
+        values = _PageRows.of(self.paged.v_pages, self.paged.v_scale)
+
+        def copy(key: Number) -> None:
+            row = loops.load(memory.places, key)
+            put = lambda at, lanes: self._put(values.load(row, at, lanes), memory.values, key, at)  # noqa: E731
             _for_vectors(plan, plan.width, put)
 
-        loops.for_range(0, KEYS_AT_ONCE, transpose, step=side)
-        loops.for_range(start, last + 1, copy)
+        loops.for_range(start - block, minimum(stop - block, KEYS_AT_ONCE), copy)
 
     # ---- tiles ----
 
@@ -352,7 +375,7 @@ class _Step:
             places = [(row, column + part * plan.lanes) for row in range(rows) for part in range(parts)]
 
             def add(key: Number, *totals: Value) -> list[Number]:
-                values = [self._get(memory.values, key, column + part * plan.lanes) for part in range(parts)]
+                values = [self._value(key, column + part * plan.lanes) for part in range(parts)]
                 weights = [self._spread(loops.load(memory.scores, first + row, key)) for row in range(rows)]
                 pairs = [(weight, value) for weight in weights for value in values]
                 return [multiply_add(*pair, number(total)) for pair, total in zip(pairs, totals, strict=True)]
@@ -367,6 +390,11 @@ class _Step:
         loops.for_range(0, whole, lambda column: columns(column, plan.parts), step=wide)
         if rest:
             columns(as_index(whole), rest)
+
+    def _value(self, key: Number, column: Size) -> Number:
+        if self._values is None:
+            return self._get(self.memory.values, key, column)
+        return self._values.load(loops.load(self.memory.places, key), column, self.plan.lanes)
 
     # ---- vectors ----
 
