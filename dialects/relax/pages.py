@@ -113,8 +113,9 @@ op("paged_attention", "q k_pages v_pages table sequences lengths k_scale? v_scal
        "values, one a head. A result does not depend on the other tokens, nor on the choice of pages.")  # fmt: skip
 op("append_pages", "pages rows slots", own=True, flops=0, infer=append_pages,
    doc="Pages with rows [tokens, heads, size] at slots: page * places of a page + place. Slots differ. A negative "
-       "slot drops its row; a slot behind the last page is an IndexError. rx.compile(donate=...) writes in place."
-   )  # fmt: skip
+       "slot drops its row; a slot behind the last page is an IndexError. With donate=, rx.compile writes in place."
+       )  # fmt: skip
 op("append_pages_quantized", "pages scales rows slots", results="new_pages new_scales", own=True, flops=0,
    infer=append_pages_quantized,
-   doc="append_pages for pages of i8: each row of a head is divided by its scale, its largest magnitude / 127.")  # fmt: skip
+   doc="append_pages for pages of i8: each row of a head is divided by its scale, its largest magnitude / 127. Rows "
+       "are finite.")  # fmt: skip

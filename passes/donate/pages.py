@@ -19,7 +19,7 @@ from ...emit import page_rows
 from ...emit.kernels import parameter_type
 from ...support.errors import RelaxError
 from ...support.names import fresh_name
-from .results import drop_results
+from .dropped_results import drop_results
 
 #: Number of leading operands that an operator overwrites: each is followed by the result of the same index.
 _OVERWRITTEN = {"relax.append_pages": 1, "relax.append_pages_quantized": 2}

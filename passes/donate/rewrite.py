@@ -23,8 +23,8 @@ from ...emit.kernels import parameter_type
 from ...emit.numbers import as_index
 from ...support.names import fresh_name
 from ..params.signature import add_arguments
+from .dropped_results import drop_results, result_names
 from .growing_rows import Donation
-from .results import drop_results, result_names
 
 
 def write_in_place(module: Operation, function: Operation, donations: Sequence[Donation]) -> None:

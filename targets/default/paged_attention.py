@@ -8,11 +8,10 @@ neither other tokens nor the choice of pages change the bits of a result.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Value
-from ...dialects.core.symbols import dim_mod, equal
 from ...emit import loops
 from ...emit.arithmetic import element
 from ...emit.numbers import Number, Size, as_index, constant, intrinsic, maximum, minimum, select
@@ -170,7 +169,7 @@ class PagedAttention(NamedTuple):
         return score if cap is None else intrinsic("tanh", score * (1 / cap)) * cap
 
     def first_of_row(self, head: Number) -> tuple[Number, Number]:
-        """Return the maximum and the sum before the first key: those of the sink, if there is one."""
+        """Return the maximum and the sum of weights before the first key: of the sink, if there is one."""
         if self.sinks is None:
             return constant(-math.inf, WIDE), constant(0.0, WIDE)
         sink = loops.load(self.sinks, head)
@@ -222,7 +221,8 @@ class _Row:
             (new,) = loops.for_range(*keys, lambda key, so_far: maximum(so_far, self._score(key, key - start)), most)
             factor = power(most, new)
             loops.for_range(0, paged.width, lambda at: self._put(at, loops.load(self.totals, at) * factor))
-            return [new, *loops.for_range(*keys, lambda key, sum_: self._add(key, key - start, new, sum_), divisor * factor)]
+            add = lambda key, total: self._add(key, key - start, new, total)  # noqa: E731
+            return [new, *loops.for_range(*keys, add, divisor * factor)]
 
         start = first // KEYS_AT_ONCE * KEYS_AT_ONCE
         initial = paged.first_of_row(self.head)

@@ -163,8 +163,10 @@ class _Step:
         """Compute the tokens from `first` to before `stop`, run by run of one sequence."""
         if self.plan.columns != self.plan.width:
             zero = vectors.spread(self._vector(), constant(0.0, self._wide))
-            loops.nest([KEYS_AT_ONCE, self.plan.columns // self.plan.lanes], lambda row, at: self._put(
-                zero, self.memory.values, row, at * self.plan.lanes))
+            loops.nest(
+                [KEYS_AT_ONCE, self.plan.columns // self.plan.lanes],
+                lambda row, at: self._put(zero, self.memory.values, row, at * self.plan.lanes),
+            )
 
         def one_run(start: Number) -> Number:
             sequence = self.paged.sequence(start)
@@ -203,15 +205,16 @@ class _Step:
     def _begin(self, token: Number, row: Number) -> None:
         """Scale the queries of a token, and clear its sums."""
         paged, plan, memory = self.paged, self.plan, self.memory
-        first, dtype = self.head * plan.group, str(paged.q.type.element_type)
+        first, element = self.head * plan.group, paged.q.type.element_type
         scale, zero = paged.scale, vectors.spread(self._vector(), constant(0.0, self._wide))
 
         def begin(each: Number) -> None:
             def scaled(at: Size, lanes: int) -> Number:
-                own = vectors.load(vectors.vector_of(lanes, paged.q.type.element_type), paged.q, token, first + each, at)
-                return own.of(dtype).to(WIDE) * vectors.in_each_lane(scale, lanes)
+                own = vectors.load(vectors.vector_of(lanes, element), paged.q, token, first + each, at)
+                return own.to(WIDE) * vectors.in_each_lane(scale, lanes)
 
-            _for_vectors(plan, plan.size, lambda at, lanes: self._put(scaled(at, lanes), memory.queries, row + each, at))
+            put = lambda at, lanes: self._put(scaled(at, lanes), memory.queries, row + each, at)  # noqa: E731
+            _for_vectors(plan, plan.size, put)
             most, total = paged.first_of_row(first + each)
             loops.store(most, memory.most, row + each)
             loops.store(total, memory.sums, row + each)
