@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir
-from ...bindings.navigation import body_of, functions_in, last_of, symbol_name, users_of
+from ...bindings.navigation import body_of, functions_in, last_of, operations_of, symbol_name, users_of
 from ...bindings.rewriting import located_error
 from ...dialects import relax
 from ...dialects.core.codec import decode
@@ -63,12 +63,10 @@ def page_updates_of(function: Operation, places: Sequence[int], what: str) -> Pa
 
 
 def _appends_to(value: Value) -> list[Operation]:
-    """Return the operations that append rows to a value."""
-    return [
-        user
-        for user in dict.fromkeys(users_of(value))
-        if value in list(user.operands)[: _OVERWRITTEN.get(user.name, 0)]
-    ]
+    """Return the operations that append rows to a value, in program order."""
+    users = dict.fromkeys(users_of(value))
+    found = {user for user in users if value in list(user.operands)[: _OVERWRITTEN.get(user.name, 0)]}
+    return list(found) if len(found) < 2 else [op for op in operations_of(next(iter(found)).block) if op in found]
 
 
 def _check_last_reader(value: Value, append: Operation, name: str, what: str) -> None:
@@ -81,10 +79,17 @@ def _check_last_reader(value: Value, append: Operation, name: str, what: str) ->
 
 
 def _check_read(value: Value, name: str, what: str) -> None:
-    """Check that a computation reads the new rows. Otherwise the write would be removed as dead code."""
-    if not any(user.results for user in users_of(value)):
-        reason = "nothing reads its new rows: do not donate it"
-        raise _problem(value.owner.operation, name, reason, what)
+    """Check that a result depends on the new rows. Otherwise the write would be removed as dead code."""
+    seen, left = {value}, [value]
+    while left:
+        each = left.pop()
+        users = [user for user in users_of(each) if each != value or user.results]
+        if not all(user.results for user in users):
+            return
+        new = [result for user in users for result in user.results if result not in seen]
+        seen.update(new)
+        left += new
+    raise _problem(value.owner.operation, name, "no result depends on its new rows: do not donate it", what)
 
 
 def _problem(where: Operation, name: str, reason: str, what: str) -> RelaxError:

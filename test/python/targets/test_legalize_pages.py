@@ -74,7 +74,8 @@ def _moved(given: Sequences) -> list[Any]:
     """Return the arguments with the pages in another order."""
     order = numpy.random.default_rng(1).permutation(len(given.arrays["k_pages"]))
     moved = {name: array[order] for name, array in given.arrays.items() if name.endswith(("pages", "scale"))}
-    return list({**given.arrays, **moved, "table": numpy.argsort(order)[given.arrays["table"]].astype("int32")}.values())
+    moved["table"] = numpy.argsort(order)[given.arrays["table"]].astype("int32")
+    return list({**given.arrays, **moved}.values())
 
 
 def test_bits_do_not_depend_on_the_page_size_and_the_vectors() -> None:
