@@ -47,11 +47,11 @@ def check_window(call: Call) -> None:
     call.require(window is None or window > 0, f"{call.describe('window_size')} must be positive")
 
 
-def check_heads(call: Call, heads: Dim, name: str, own: Dim) -> None:
+def check_heads(call: Call, heads: Dim, name: str, own: Dim, queries: str = "query") -> None:
     """Check the number of heads: a head of key and value may serve several heads of query."""
     if equal(own, 0) is True or equal(dim_mod(heads, own), 0) is False:
         raise call.fail(
-            f"{call.describe('query')} must have a multiple of the heads of {call.describe(name)}, "
+            f"{call.describe(queries)} must have a multiple of the heads of {call.describe(name)}, "
             f"got {heads} and {own}"
         )
 

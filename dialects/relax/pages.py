@@ -26,7 +26,7 @@ def paged_attention(call: Call) -> TensorInfo:
     _check_elements(call, "k_pages", (*_ELEMENTS, _CODES))
     tokens, heads, _ = shape_of_rank(call, "q", 3)
     *shared, width = shape_of_rank(call, "v_pages", 4)
-    check_heads(call, heads, "k_pages", shape_of_rank(call, "k_pages", 4)[2])
+    check_heads(call, heads, "k_pages", shape_of_rank(call, "k_pages", 4)[2], "q")
     for axis, what in enumerate(("number of pages", "number of places in a page", "number of heads")):
         shared[axis] = same_size(call, what, k_pages=axis, v_pages=axis)
     same_size(call, "size of a head", q=2, k_pages=3)

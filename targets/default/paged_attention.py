@@ -194,7 +194,7 @@ def write_attention(call: LegalizeCall, parameters: Sequence[Value]) -> None:
 
     def step(position: Number) -> None:
         token, head = position // heads, position % as_index(heads)
-        loops.scratch([paged.width], element(WIDE), lambda totals: attend(token, head, totals))
+        loops.scratch([maximum(paged.width, 1)], element(WIDE), lambda totals: attend(token, head, totals))
 
     def attend(token: Number, head: Number, totals: Value) -> None:
         loops.for_range(0, paged.width, lambda at: loops.store(0.0, totals, at))
