@@ -24,7 +24,7 @@ def add(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """x1 + x2."""
 
 def append_pages(pages: Value, rows: Value, slots: Value, **at: Unpack[At]) -> Value:
-    """Pages with rows [tokens, heads, size] at slots: page * places of a page + place. Slots differ. A negative slot drops its row; a slot behind the last page is an IndexError. rx.compile(donate=...) writes in place."""
+    """Pages with rows [tokens, heads, size] at slots: page * places of a page + place. Slots differ. A negative slot drops its row; a slot behind the last page is an IndexError. With donate=, rx.compile writes in place."""
 
 def append_pages_quantized(
     pages: Value,
@@ -33,7 +33,7 @@ def append_pages_quantized(
     slots: Value,
     **at: Unpack[At],
 ) -> tuple[Value, Value]:
-    """append_pages for pages of i8: each row of a head is divided by its scale, its largest magnitude / 127."""
+    """append_pages for pages of i8: each row of a head is divided by its scale, its largest magnitude / 127. Rows are finite."""
 
 def arange(
     start: ScalarLike,
