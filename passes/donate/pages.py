@@ -12,6 +12,7 @@ from ...bindings.navigation import body_of, functions_in, last_of, operations_of
 from ...bindings.rewriting import located_error
 from ...dialects import relax
 from ...dialects.core.codec import decode
+from ...dialects.core.infos import Info, TensorInfo
 from ...dialects.core.ir_attributes import OPERATOR, RESULT_GROUPS
 from ...dialects.relax.function_attributes import VISIBILITY, argument_names
 from ...dialects.tir.prim_func import make_prim_func
@@ -19,6 +20,7 @@ from ...emit import page_rows
 from ...emit.kernels import parameter_type
 from ...support.errors import RelaxError
 from ...support.names import fresh_name
+from ..params.signature import forget_structure
 from .dropped_results import drop_results
 
 #: Number of leading operands that an operator overwrites: each is followed by the result of the same index.
@@ -47,6 +49,9 @@ def page_updates_of(function: Operation, places: Sequence[int], what: str) -> Pa
     for place in places:
         value = list(body_of(function).arguments)[place]
         while appends := _appends_to(value):
+            if appends[0].block != body_of(function):
+                reason = f"{appends[0].name} is in a branch or a loop"
+                raise _problem(appends[0], names[place], reason, what)
             _check_last_reader(value, appends[0], names[place], what)
             written[value] = names[place]
             found.appends.append(appends[0])
@@ -103,7 +108,10 @@ def update_in_place(module: Operation, function: Operation, updates: PageUpdates
     """
     kernels = _Kernels(module, function)
     returned = list(last_of(body_of(function)).operands)
-    drop_results(function, {place for place, value in enumerate(returned) if value in updates.values})
+    dropped = {place for place, value in enumerate(returned) if value in updates.values}
+    if dropped:
+        drop_results(function, dropped)
+        forget_structure(function)
     for append in updates.appends:
         count, operands = _OVERWRITTEN[append.name], list(append.operands)
         with append.location, ir.InsertionPoint(append):
@@ -137,13 +145,15 @@ class _Kernels:
                 VISIBILITY: ir.StringAttr.get("private", context),
             }
             with append.location, ir.InsertionPoint(body_of(self._module)):
-                make_prim_func(name, types, [], _body_of(append, str(infos[0].dtype)), attributes=attributes)
+                make_prim_func(name, types, [], _body_of(append, infos[0]), attributes=attributes)
             self._known[key] = name
         return self._known[key]
 
 
-def _body_of(append: Operation, dtype: str) -> Callable[..., None]:
+def _body_of(append: Operation, pages: Info) -> Callable[..., None]:
     """Return the body of the PrimFunc."""
     if append.name == "relax.append_pages_quantized":
         return page_rows.write_quantized_rows
+    assert isinstance(pages, TensorInfo)
+    dtype = pages.dtype
     return lambda pages, rows, slots: page_rows.write_rows(pages, rows, slots, dtype)

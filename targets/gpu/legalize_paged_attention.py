@@ -83,7 +83,7 @@ class _Row:
         def add(at: Number, divisor: Number, *totals: Value) -> list[Number]:
             weight, place = loops.load(self.scores, at), self._place(start + at)
             pairs = zip(self._values(place), totals, strict=True)
-            return [divisor + weight, *(fma(weight, value, total) for value, total in pairs)]
+            return [divisor + weight, *(fma(weight, value, number(total)) for value, total in pairs)]
 
         scaled = [number(each) * factor for each in (divisor, *totals)]
         return [new, *map(number, loops.for_range(*keys, add, *scaled))]

@@ -75,3 +75,21 @@ class Lists:
     ) -> R.Tuple(R.Tensor(("p", 4, 2, 8), "float32"), R.Tensor(("p", 4, 2, 8), "float32")):
         new = R.append_pages(pages, rows, slots)
         return new, R.exp(new)
+
+
+# -----
+@I.ir_module(ssa=True)
+class Branch:
+    @R.function
+    def main(
+        pages: R.Tensor(("p", 4, 2, 8), "float32"),
+        rows: R.Tensor(("t", 2, 8), "float32"),
+        slots: R.Tensor(("t",), "int32"),
+        flag: R.Tensor((), "bool"),
+    ) -> R.Tensor(("p", 4, 2, 8), "float32"):
+        if flag:
+            # expected-error @+1 {{argument 'pages' cannot be updated in place: relax.append_pages is in a branch or a loop}}
+            new = R.append_pages(pages, rows, slots)
+        else:
+            new = R.exp(pages)
+        return new
