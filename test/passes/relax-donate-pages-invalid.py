@@ -78,7 +78,7 @@ class Lists:
 
 
 # -----
-@I.ir_module(ssa=True)
+@I.ir_module
 class Branch:
     @R.function
     def main(
