@@ -2,6 +2,7 @@
 """Arguments that a call may overwrite, because the caller needs them no more: keys and values of earlier steps.
 
 concat(past, new) copies all of the past. It becomes a write of the new rows behind the rows of `past`, in its memory.
+relax.append_pages(pages, ...) copies all pages. It becomes a write to the caller's pages.
 """
 
 from __future__ import annotations
@@ -12,12 +13,14 @@ from fnmatch import fnmatchcase
 from typing import ClassVar
 
 from ..bindings.ir import Operation
+from ..bindings.navigation import body_of
 from ..dialects.relax.function_attributes import argument_names
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
 from .donate.growing_rows import donations_of
+from .donate.pages import is_updated, page_updates_of, update_in_place
 from .donate.rewrite import write_in_place
 from .params.signature import changing_copy, graph_function
 
@@ -28,7 +31,8 @@ class Donate(Pass):
     """Append to arguments in place instead of by concat. Each argument becomes a buffer with room behind its rows.
 
     `args` are names, or patterns of names like past*. A new argument behind the arguments, a tensor [length, 0], tells
-    the number of rows. The concatenated tensor is in the buffer, and no result any more.
+    the number of rows. The concatenated tensor is in the buffer, and no result any more. An argument that
+    relax.append_pages or relax.append_pages_quantized updates is overwritten, and its update is no result any more.
     """
 
     name: ClassVar[str] = "relax-donate"
@@ -44,7 +48,10 @@ class Donate(Pass):
         function = graph_function(op, self.function, what)
         places = self._places(what, argument_names(function))
         with changing_copy(function, what) as copy:
-            write_in_place(op, copy, donations_of(copy, places, what))
+            arguments = list(body_of(copy).arguments)
+            paged = [place for place in places if is_updated(arguments[place])]
+            update_in_place(op, copy, page_updates_of(copy, paged, what))
+            write_in_place(op, copy, donations_of(copy, [place for place in places if place not in paged], what))
 
     def _places(self, what: str, names: Sequence[str]) -> list[int]:
         """Return the positions of the arguments. Raises RelaxError for a pattern that matches none."""

@@ -25,6 +25,7 @@ from . import (  # noqa: F401  # importing a family declares its operators
     nn_misc,
     nn_norm,
     nn_pool,
+    pages,
     qdq,
     reduction,
     search,

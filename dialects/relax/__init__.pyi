@@ -23,6 +23,18 @@ def acosh(x: Value, **at: Unpack[At]) -> Value:
 def add(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """x1 + x2."""
 
+def append_pages(pages: Value, rows: Value, slots: Value, **at: Unpack[At]) -> Value:
+    """Pages with rows [tokens, heads, size] at slots: page * places of a page + place. Slots differ. A negative slot drops its row; a slot behind the last page is an IndexError. With donate=, rx.compile writes in place."""
+
+def append_pages_quantized(
+    pages: Value,
+    scales: Value,
+    rows: Value,
+    slots: Value,
+    **at: Unpack[At],
+) -> tuple[Value, Value]:
+    """append_pages for pages of i8: each row of a head is divided by its scale, its largest magnitude / 127. Rows are finite."""
+
 def arange(
     start: ScalarLike,
     end: ScalarLike | None = ...,
@@ -953,6 +965,23 @@ def ones_like(x: Value, dtype: DTypeLike | None = ..., **at: Unpack[At]) -> Valu
 
 def outer(x1: Value, x2: Value, **at: Unpack[At]) -> Value:
     """Outer product of two vectors."""
+
+def paged_attention(
+    q: Value,
+    k_pages: Value,
+    v_pages: Value,
+    table: Value,
+    sequences: Value,
+    lengths: Value,
+    k_scale: Value | None = ...,
+    v_scale: Value | None = ...,
+    sinks: Value | None = ...,
+    scale: SupportsFloat | None = ...,
+    window_size: SupportsIndex | None = ...,
+    softcap: SupportsFloat | None = ...,
+    **at: Unpack[At],
+) -> Value:
+    """Attention of tokens [tokens, heads, size] of any sequences. A token sees the first `lengths` keys of the sequence in row `sequences` of the table; with length 0 its result is 0. `sinks` are further scores without values, one a head. A result does not depend on the other tokens, nor on the choice of pages."""
 
 def permute_dims(x: Value, axes: SupportsIndex | Sequence[SupportsIndex] | None = ..., **at: Unpack[At]) -> Value:
     """Permutes the dimensions."""

@@ -16,10 +16,10 @@ from .infer.sizes import check_one_element, check_rank, exceeds, expect_size, sa
 def attention(call: Call) -> TensorInfo:
     check_dtype(call, "query", "float")
     check_same_dtype(call, "query", "key", "value")
-    _check_window(call)
+    check_window(call)
     _, queries, heads, _ = shape_of_rank(call, "query", 4)
-    _check_heads(call, heads, "key", shape_of_rank(call, "key", 4)[2])
-    _check_heads(call, heads, "value", shape_of_rank(call, "value", 4)[2])
+    check_heads(call, heads, "key", shape_of_rank(call, "key", 4)[2])
+    check_heads(call, heads, "value", shape_of_rank(call, "value", 4)[2])
     batch = same_size(call, "batch size", query=0, key=0, value=0)
     same_size(call, "length", key=1, value=1)
     same_size(call, "size of a head", query=3, key=3)
@@ -42,16 +42,16 @@ def _work(call: Call, keys: Dim, wide: Dim) -> Dim:
     return product((batch, heads, queries, keys, dim_add(dim_mul(2, dim_add(size, wide)), 5)))
 
 
-def _check_window(call: Call) -> None:
+def check_window(call: Call) -> None:
     window = call.window_size
     call.require(window is None or window > 0, f"{call.describe('window_size')} must be positive")
 
 
-def _check_heads(call: Call, heads: Dim, name: str, own: Dim) -> None:
+def check_heads(call: Call, heads: Dim, name: str, own: Dim, queries: str = "query") -> None:
     """Check the number of heads: a head of key and value may serve several heads of query."""
     if equal(own, 0) is True or equal(dim_mod(heads, own), 0) is False:
         raise call.fail(
-            f"{call.describe('query')} must have a multiple of the heads of {call.describe(name)}, "
+            f"{call.describe(queries)} must have a multiple of the heads of {call.describe(name)}, "
             f"got {heads} and {own}"
         )
 
@@ -79,12 +79,12 @@ def attention_cached(call: Call) -> TensorInfo:
     """
     check_dtype(call, "query", "float")
     check_same_dtype(call, "query", "key", "value")
-    _check_window(call)
+    check_window(call)
     batch, queries, heads, _ = shape_of_rank(call, "query", 4)
     length = _length(call)
     for name in ("key", "value"):
         _, own, rows, _ = shape_of_rank(call, name, 4)
-        _check_heads(call, heads, name, own)
+        check_heads(call, heads, name, own)
         if exceeds(length, rows):
             raise call.fail(f"{call.describe('length')} must be at most the rows of {call.describe(name)}, "
                             f"got {length} and {rows}")  # fmt: skip

@@ -7,12 +7,12 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 from ...bindings.ir import Operation, Type, Value
-from ...bindings.mlir import ir, string_array, string_value
-from ...bindings.navigation import body_of, functions_in, last_of, symbol_name
+from ...bindings.mlir import ir
+from ...bindings.navigation import body_of, functions_in, symbol_name
 from ...dialects import relax
 from ...dialects.core.codec import decode, encode
 from ...dialects.core.infos import TensorInfo
-from ...dialects.core.ir_attributes import GROWN, OPERATOR, RESULT_NAMES
+from ...dialects.core.ir_attributes import GROWN, OPERATOR
 from ...dialects.core.substitute import symbols_in
 from ...dialects.core.symbols import Dim, SymExpr, dim_add, equal, sym
 from ...dialects.relax.function_attributes import VISIBILITY, Grown, argument_names, encode_grown
@@ -23,6 +23,7 @@ from ...emit.kernels import parameter_type
 from ...emit.numbers import as_index
 from ...support.names import fresh_name
 from ..params.signature import add_arguments
+from .dropped_results import drop_results, result_names
 from .growing_rows import Donation
 
 
@@ -121,7 +122,7 @@ def _rows(value: Value, donation: Donation, count: SymExpr) -> Value:
 
 def _state(function: Operation, donations: Sequence[Donation]) -> None:
     """Add an argument for the length, remove results that are buffers, and set the attribute for callers."""
-    names, results = argument_names(function), _result_names(function)
+    names, results = argument_names(function), result_names(function)
     length = donations[0].length
     telling = fresh_name(str(length), names)
     with function.context:
@@ -139,22 +140,6 @@ def _state(function: Operation, donations: Sequence[Donation]) -> None:
             for each in donations
         ]
         function.attributes[GROWN] = encode_grown(grown)
-        _drop_results(function, {each.result for each in donations if each.result is not None})
+        drop_results(function, {each.result for each in donations if each.result is not None})
     for donation in donations:
         donation.concat.erase()
-
-
-def _result_names(function: Operation) -> list[str]:
-    attributes = function.attributes
-    return list(map(string_value, attributes[RESULT_NAMES])) if RESULT_NAMES in attributes else []
-
-
-def _drop_results(function: Operation, places: Collection[int]) -> None:
-    returned, names = last_of(body_of(function)), _result_names(function)
-    kept = [value for place, value in enumerate(returned.operands) if place not in places]
-    with returned.location, ir.InsertionPoint(returned):
-        ir.Operation.create(returned.name, operands=kept)
-    returned.erase()
-    if names:
-        left = [name for place, name in enumerate(names) if place not in places]
-        function.attributes[RESULT_NAMES] = string_array(left)

@@ -109,7 +109,7 @@ def remove_arguments(function: Operation, places: Collection[int]) -> None:
             if group.kind == LIST or not taken
         ]
         attributes[INPUT_GROUPS] = encode_groups(kept_groups)
-    _forget_structure(function)
+    forget_structure(function)
     if "arg_attrs" in attributes:
         kept = [each for place, each in enumerate(attributes["arg_attrs"]) if place not in gone]
         attributes["arg_attrs"] = ir.ArrayAttr.get(kept)
@@ -182,10 +182,10 @@ def bundle_results(function: Operation, name: str, what: str) -> None:
     names = [""] * len(last_of(body_of(function)).operands)
     function.attributes[RESULT_GROUPS] = encode_groups(_bundled(_groups(function, RESULT_GROUPS, names), 0, name, what))
     function.attributes[RESULT_NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(name)])
-    _forget_structure(function)
+    forget_structure(function)
 
 
-def _forget_structure(function: Operation) -> None:
+def forget_structure(function: Operation) -> None:
     """Drop the model's call structure, which does not fit other parameters and results.
 
     Tensors are passed one by one.

@@ -36,7 +36,6 @@ from .attention import (
     sequence_range,
 )
 from .attention_blocks import Blocks, Rows, attend_in_blocks, quotient, sees
-from .attention_few import attend_one_by_one
 
 _HEADS = 2
 _QUERIES, _KEYS = 2, 3  # of the scores
@@ -111,6 +110,8 @@ def _is_bias_known(what: Attention) -> bool:
 
 def _attend_by_count(what: Blocks, query: Rows, key: Rows, value: Rows, biases: Sequence[Value], out: Value) -> Value:
     """Vectorize along queries, or along keys if there are few queries. Dynamic counts are decided at run time."""
+    from .attention_few import attend_one_by_one  # most programs have no attention
+
     few = lambda: attend_one_by_one(what, query, key, value, biases, out)  # noqa: E731
     many = lambda: attend_in_blocks(what, query, key, value, biases, out)  # noqa: E731
     if isinstance(query.length, int):

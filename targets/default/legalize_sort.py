@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...bindings.ir import Type, Value
 from ...bindings.mlir import ir
 from ...dialects.core.infos import bit_width
 from ...emit.arithmetic import element
-from ...emit.first_of_many import FirstOfMany, with_first_of_many
 from ...emit.linalg import product
 from ...emit.loops import for_range, load, require, scratch, size, sizes, store
 from ...emit.numbers import Number, Size
@@ -30,6 +29,9 @@ from ...emit.sorting import (
 )
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
+
+if TYPE_CHECKING:
+    from ...emit.first_of_many import FirstOfMany
 
 #: Returns the indices of an element of a row.
 Place = Callable[[Number], list[Number]]
@@ -89,6 +91,8 @@ def sort(call: LegalizeCall) -> Legalized:
 @register_legalize("relax.topk")
 def topk(call: LegalizeCall) -> Legalized:
     """Select the k largest elements. Ties go to the lowest index, as in ONNX."""
+    from ...emit.first_of_many import with_first_of_many  # few programs need it
+
     axis = axis_of(call)
     size_, wanted_ = call.shape(call.operands[0])[axis], call.result_shape()[axis]
     choice = choice_of(call.dtype(call.operands[0]), size_, call.op.largest)

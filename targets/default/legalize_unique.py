@@ -22,7 +22,6 @@ from ...emit.parallel import share_places
 from ...emit.sorting import Order, Record, Records, Sorter, around_axis, equals, precedes, with_sorter
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
-from .unique_few import group_few
 
 #: Results of grouping: the first position of a group, its size, and the group of each item.
 FIRSTS, COUNTS, INVERSE = "firsts", "counts", "inverse"
@@ -114,6 +113,8 @@ def _grouped(
 
 def _group(items: Value, grouping: Grouping, results: Mapping[str, Value], found: Value) -> None:
     """Number the groups in the order of their items."""
+    from .unique_few import group_few  # few programs need it
+
     element, dtype = items.type.element_type, grouping.dtype
     before, total, after = (size(items, axis) for axis in range(3))
 

@@ -26,6 +26,7 @@ _OPERATORS = (
     "non_max_suppression",
     "norm",
     "pad",
+    "pages",
     "pool",
     "quantize",
     "reduction",

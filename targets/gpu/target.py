@@ -11,6 +11,7 @@ _OPERATORS = (
     "layout",
     "nbits",
     "non_max_suppression",
+    "paged_attention",
     "scan",
     "scatter",
     "search",

@@ -17,6 +17,7 @@ TARGET = Target(
         *(f"{__package__}.intrinsics.{family}" for family in _FAMILIES),
         f"{__package__}.legalize_linear_algebra",
         f"{__package__}.legalize_nbits",
+        f"{__package__}.legalize_pages",
         f"{__package__}.legalize_winograd",
     ),
     schedule_modules=(f"{__package__}.schedule",),

@@ -149,6 +149,16 @@ INDEXING: dict[str, Case] = {
         lambda x, i, u: relax.scatter_elements(x, i, u, 1, "add"), X, numpy.array([[1, 1]] * 3), floats(3, 2)
     ),
     "scatter_nd": case(relax.scatter_nd, X, numpy.array([[0, 1], [2, 3]]), floats(2)),
+    "append_pages": case(
+        relax.append_pages, floats(2, 4, 1, 3), floats(5, 1, 3), numpy.array([7, 0, -1, 3, 5], "int32")
+    ),
+    "append_pages_quantized": known(
+        relax.append_pages_quantized,
+        below(9, 2, 4, 1, 3, dtype="int8"),
+        floats(2, 4, 1),
+        floats(3, 1, 3),
+        numpy.array([7, -1, 3], "int32"),
+    ),
     "bucketize": case(relax.bucketize, X, numpy.array([-1, 0, 0.5, 1], "float32")),
     "nonzero": case(relax.nonzero, numpy.maximum(X, 0)),
     "unique": case(relax.unique, below(4, 9)),
@@ -211,6 +221,14 @@ PRODUCTS: dict[str, Case] = {
         *(floats(1, 7, 2, 4) for _ in range(3)),
         numpy.array([0, 3, 7], "int32"),
         numpy.array([4], "int32"),
+    ),
+    "paged_attention": known(
+        relax.paged_attention,
+        floats(3, 4, 5),
+        *(floats(4, 2, 2, 5) for _ in range(2)),
+        numpy.array([[3, 0], [1, 2]], "int32"),
+        numpy.array([0, 0, 1], "int32"),
+        numpy.array([2, 3, 4], "int32"),
     ),
     "nn.conv1d": case(lambda x, w: relax.nn.conv1d(x, w, padding=1), LINE, floats(3, 4, 3)),
     "nn.conv2d": case(lambda x, w: relax.nn.conv2d(x, w, (2, 1), (1, 0, 2, 1)), IMAGE, floats(6, 4, 3, 3)),

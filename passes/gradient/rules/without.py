@@ -23,6 +23,10 @@ no_gradient(
     _relax("constant eye ones prim_value zeros"),
     "it takes numbers and shapes, and only tensors are differentiated",
 )
+no_gradient(
+    _relax("append_pages append_pages_quantized paged_attention"),
+    "pages are state of a generation: differentiate nn.attention_var_len for packed sequences",
+)
 no_gradient(_relax("assert_op print"), "it has no result")
 no_gradient(_relax("random_key"), "it draws a new number at each call, without operands")
 no_gradient(_relax("bitcast"), "it reinterprets the bits of numbers")
