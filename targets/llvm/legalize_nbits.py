@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products with panels of few bits: codes are unpacked in registers, between the load and the accumulators.
 
-A word of a column holds codes of adjacent steps. Unpacking leaves the codes in place: a mask yields the codes times
-powers of two, which are exact as floats. x is divided by these powers beforehand. A vector of codes therefore takes
-three operations: and, conversion to float, multiply-add. The sum of a block is scaled once.
+A word of a column holds codes of adjacent steps. Unpacking leaves the codes in their half of the word: a mask yields
+the codes times powers of two, which are exact as floats. The scale is divided by these powers once for a block. A
+vector of codes therefore takes four operations: and, conversion to float, one multiply-add that yields the weights, and
+one that adds the product with an element of x.
 
 Few rows are multiplied this way. For many rows, the kernel first unpacks a panel, as many steps as fit into the cache,
-and reuses the numbers for all rows.
+and reuses the weights for all rows. Both ways compute the same weights, and add the products in the order of steps: the
+bits of a row do not depend on the number of rows, lanes or threads.
 """
 
 from __future__ import annotations
 
 import functools
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Value
@@ -21,8 +22,7 @@ from ...bindings.mlir import ir
 from ...dialects import relax
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, product
-from ...dialects.relax import const
-from ...dialects.relax.nbits import WORD
+from ...dialects.relax.nbits import WORD, unit
 from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, Size, as_index, constant, minimum, number
@@ -37,8 +37,6 @@ _FEW_ROWS = 32
 _AHEAD, _LINE = 16384, 64
 #: Steps of a reduction that are unpacked at once.
 _STEPS = 128
-#: Independent accumulators, so that no addition waits for the previous one.
-_CHAINS = 8
 #: Bytes that a core reads per nanosecond, at most. The least work to share among threads, and the least grain, in
 #: nanoseconds.
 _BYTES, _LEAST_WORK, _LEAST_GRAIN = 12, 20_000, 5_000
@@ -47,7 +45,7 @@ _BYTES, _LEAST_WORK, _LEAST_GRAIN = 12, 20_000, 5_000
 @register_legalize("relax.matmul_nbits_panels", target="llvm")
 def matmul_nbits_panels(call: LegalizeCall) -> Legalized:
     held = by_name(call.op, call.operands)
-    x, scale, zero_point, bias = (held[name] for name in ("x", "scale", "zero_point", "bias"))
+    x, scale = held.pop("x"), held["scale"]
     *leading, depth = call.shape(x)
     sizes = [size for size in (*call.shape(scale), depth) if isinstance(size, int)]
     if len(sizes) < 4:
@@ -57,14 +55,14 @@ def matmul_nbits_panels(call: LegalizeCall) -> Legalized:
     matrix = _PackedMatrix(
         call.op.bits, call.op.block_size, call.op.columns, blocks, panels, width, call.op.lanes, call.op.rows
     )
-    rows, sums = _prepared(call, x, matrix, count, known)
-    inputs = [each for each in (rows, sums, held["codes"], scale, zero_point, bias) if each is not None]
+    given = {name: value for name, value in held.items() if value is not None}
+    dtypes = {name: call.dtype(value) for name, value in given.items()}
 
-    def body(*parameters: Value) -> None:
-        *given, out = parameters
-        kernel = _NbitsKernel(matrix, given, out, zero_point is not None, bias is not None)
-        kernel.write(alike=call.target.option("numerics") == "same")
+    def body(rows: Value, *parameters: Value) -> None:
+        *numbers, out = parameters
+        _NbitsKernel(matrix, rows, dict(zip(given, numbers, strict=True)), dtypes, out).write()
 
+    inputs = [_prepared(call, x, matrix, count, known), *given.values()]
     (result,) = call.loops(body, inputs, [TensorInfo((count, call.op.columns), "f32")])
     shaped = relax.reshape(result, relax.shape_expr(dims=(*leading, call.op.columns)))
     wanted = call.result_dtype()
@@ -85,14 +83,29 @@ class _PackedMatrix(NamedTuple):
     rows: int
 
     @property
-    def codes(self) -> int:
-        """Return the codes in a word."""
-        return 8 * WORD // self.bits
+    def unit(self) -> int:
+        """Return the codes that fill whole words."""
+        return unit(self.bits)
+
+    @property
+    def units(self) -> int:
+        """Return the units of codes in a block."""
+        return self.block // self.unit
 
     @property
     def words(self) -> int:
         """Return the words in a block."""
-        return self.block // self.codes
+        return self.block * self.bits // (8 * WORD)
+
+    @property
+    def field(self) -> int:
+        """Return the distance of adjacent codes in a word in bits. Of 6 bits, 4 are adjacent."""
+        return 4 if self.bits == 6 else self.bits
+
+    @property
+    def fields(self) -> int:
+        """Return the codes in half of a word. Larger numbers would need more scales, smaller ones more shifts."""
+        return 4 * WORD // self.field
 
     @property
     def vectors(self) -> int:
@@ -104,48 +117,36 @@ class _PackedMatrix(NamedTuple):
         return (4, 2, 1) if self.rows > 4 else (2, 1)
 
 
-def _prepared(call: LegalizeCall, x: Value, matrix: _PackedMatrix, count: Dim, depth: int) -> tuple[Value, Value]:
-    """Return the rows of x as f32, divided by the factors of their codes in a word, and the sum of each block."""
-    import numpy
-
+def _prepared(call: LegalizeCall, x: Value, matrix: _PackedMatrix, count: Dim, depth: int) -> Value:
+    """Return the rows of x as f32, with zeros for the missing part of the last block."""
     ops = relax.dialect.ops
     if call.dtype(x) != "f32":
         x = ops["astype"](x, dtype="f32")
     x = ops["reshape"](x, ops["shape_expr"](dims=(count, depth)))
     whole = matrix.blocks * matrix.block
-    if whole != depth:
-        x = ops["nn.pad"](x, pad_width=[0, 0, 0, whole - depth])
-    sums = ops["sum"](ops["reshape"](x, ops["shape_expr"](dims=(count, matrix.blocks, matrix.block))), axis=[2])
-    words = ops["reshape"](x, ops["shape_expr"](dims=(count, whole // matrix.codes, matrix.codes)))
-    factors = numpy.array([1 / _factor(matrix, place) for place in range(matrix.codes)], "float32")
-    scaled = ops["multiply"](words, const(factors))
-    return ops["reshape"](scaled, ops["shape_expr"](dims=(count, whole))), sums
+    return x if whole == depth else ops["nn.pad"](x, pad_width=[0, 0, 0, whole - depth])
 
 
-def _factor(matrix: _PackedMatrix, place: int) -> float:
-    """Return the factor of a code at a place in its word. The last code is shifted to the front instead."""
-    return float(2 ** (matrix.bits * place)) if place < matrix.codes - 1 else 1.0
+class _BlockNumbers(NamedTuple):
+    """Numbers of a block of each column, as vectors by columns."""
+
+    #: Scales, divided by the powers of two of a code's place in half of a word, by places and columns.
+    scales: list[list[Number]]
+    offsets: list[Number]
 
 
 class _NbitsKernel:
     """Loops of one product, on memrefs."""
 
     def __init__(
-        self, matrix: _PackedMatrix, inputs: Sequence[Value], out: Value, has_zero_point: bool, has_bias: bool
+        self, matrix: _PackedMatrix, x: Value, operands: Mapping[str, Value], dtypes: Mapping[str, str], out: Value
     ):
-        self.matrix = matrix
-        self.x, self.sums, self.codes, self.scale, *others = inputs
-        self.zero_point = others.pop(0) if has_zero_point else None
-        self.bias = others.pop(0) if has_bias else None
-        self.out = out
+        self.matrix, self.x, self.operands, self.dtypes, self.out = matrix, x, operands, dtypes, out
+        self.codes = operands["codes"]
         self._type = vectors.vector_of(matrix.lanes, ir.F32Type.get())
 
-    def write(self, *, alike: bool) -> None:
-        """Write the loops. If the bits must be alike for any number of rows, few rows take the way of many ones."""
+    def write(self) -> None:
         count = loops.size(self.x, 0)
-        if alike:
-            self._many(count)
-            return
         loops.when(count <= _FEW_ROWS, lambda: self._few(count), lambda: self._many(count))
 
     # ---- few rows ----
@@ -162,42 +163,27 @@ class _NbitsKernel:
         points = [(each, column) for each in range(rows) for column in range(matrix.vectors)]
 
         def block(place: Number, *totals: Value) -> list[Number]:
-            parts = self._block_sums(panel, place, row, points)
-            scales, offsets = self._scales(panel, place), self._offsets(panel, place)
-            sums = [self._spread(loops.load(self.sums, row + each, place)) for each in range(rows)]
-            return [
-                multiply_add(part - offsets[column] * sums[each], scales[column], number(total))
-                for (each, column), part, total in zip(points, parts, totals, strict=True)
-            ]
+            numbers = self._block_numbers(panel, place)
+
+            def unit(inside: Number, *sums: Value) -> list[Number]:
+                self._prefetch(panel, place * matrix.words + inside * (matrix.words // matrix.units))
+                weights = self._weights(panel, place, inside, numbers)
+                made = list(map(number, sums))
+                for code in range(matrix.unit):
+                    step = place * matrix.block + inside * matrix.unit + code
+                    factors = [self._spread(loops.load(self.x, row + each, step)) for each in range(rows)]
+                    made = [
+                        multiply_add(weights[column](code), factors[each], total)
+                        for (each, column), total in zip(points, made, strict=True)
+                    ]
+                return made
+
+            return list(map(number, loops.for_range(0, matrix.units, unit, *totals)))
 
         first = [self._first(panel, column) for _, column in points]
         totals = loops.for_range(0, matrix.blocks, block, *first)
         for (each, column), total in zip(points, totals, strict=True):
             self._store(total, row + each, panel, column)
-
-    def _block_sums(self, panel: Number, block: Number, row: Number, points: Sequence[tuple[int, int]]) -> list[Number]:
-        """Return the sums of codes times x in a block, by rows and columns."""
-        matrix, rows = self.matrix, points[-1][0] + 1
-        chains = max(_CHAINS // len(points), 1)
-
-        def word(inside: Number, *sums: Value) -> list[Number]:
-            at = block * matrix.words + inside
-            words = [self._words(panel, at, column) for column in range(matrix.vectors)]
-            self._prefetch(panel, at)
-            made = list(map(number, sums))
-            for code in range(matrix.codes):
-                factors = [
-                    self._spread(loops.load(self.x, row + each, at * matrix.codes + code)) for each in range(rows)
-                ]
-                unpacked = [self._unpacked(each, code) for each in words]
-                for place, (each, column) in enumerate(points):
-                    slot = place * chains + code % chains
-                    made[slot] = multiply_add(unpacked[column], factors[each], made[slot])
-            return made
-
-        zeros = [constant(0.0, self._type)] * (len(points) * chains)
-        sums = list(map(number, loops.for_range(0, matrix.words, word, *zeros)))
-        return [functools.reduce(operator.add, sums[at : at + chains]) for at in range(0, len(sums), chains)]
 
     # ---- many rows ----
 
@@ -220,20 +206,19 @@ class _NbitsKernel:
 
         loops.for_range(0, matrix.panels, panel, grain=self._grain(_FEW_ROWS))
 
-    def _unpack(self, panel: Number, first: Number, place: Number, numbers: Value) -> None:
-        """Store the numbers of a block, times the divisors of x."""
+    def _unpack(self, panel: Number, first: Number, place: Number, memory: Value) -> None:
+        """Store the weights of a block."""
         matrix, block = self.matrix, first + place
-        scales, offsets = self._scales(panel, block), self._offsets(panel, block)
+        numbers = self._block_numbers(panel, block)
 
-        def word(inside: Number) -> None:
-            at = place * matrix.words + inside
+        def unit(inside: Number) -> None:
+            weights = self._weights(panel, block, inside, numbers)
             for column in range(matrix.vectors):
-                words = self._words(panel, block * matrix.words + inside, column)
-                for code in range(matrix.codes):
-                    exact = self._unpacked(words, code) - offsets[column] * _factor(matrix, code)
-                    self._put(exact * scales[column], numbers, at * matrix.codes + code, column * matrix.lanes)
+                for code in range(matrix.unit):
+                    step = place * matrix.block + inside * matrix.unit + code
+                    self._put(weights[column](code), memory, step, column * matrix.lanes)
 
-        loops.for_range(0, matrix.words, word)
+        loops.for_range(0, matrix.units, unit)
 
     def _tile(self, panel: Number, row: Number, rows: int, numbers: Value, start: Number, steps: Number) -> None:
         """Add the products of some steps to the results of some rows."""
@@ -277,6 +262,44 @@ class _NbitsKernel:
             return None
         return min(max(round(_LEAST_GRAIN / nanoseconds), 1), matrix.panels)
 
+    def _weights(
+        self, panel: Number, block: Number, inside: Number, numbers: _BlockNumbers
+    ) -> list[Callable[[int], Number]]:
+        """Return functions from a code's place in a unit to the weights, by columns."""
+        return [self._weights_of(panel, block, inside, numbers, column) for column in range(self.matrix.vectors)]
+
+    def _weights_of(
+        self, panel: Number, block: Number, inside: Number, numbers: _BlockNumbers, column: int
+    ) -> Callable[[int], Number]:
+        codes, fields = self._unit(panel, block, inside, column), self.matrix.fields
+
+        @functools.cache
+        def weight(code: int) -> Number:
+            floats = number(result_of("arith.sitofp", [codes(code)], self._type))
+            return multiply_add(floats, numbers.scales[code % fields][column], numbers.offsets[column])
+
+        return weight
+
+    def _unit(self, panel: Number, block: Number, inside: Number, column: int) -> Callable[[int], Number]:
+        """Return a function from a code's place in a unit to the codes, each at the place in its half of a word."""
+        matrix = self.matrix
+        first, field, fields = block * matrix.words, matrix.field, matrix.fields
+        if matrix.bits < 6 or matrix.bits == 8:
+            words = self._words(panel, first + inside, column)
+            halves = words, words >> 16
+            return lambda code: halves[code // fields] & ((1 << field) - 1 << field * (code % fields))
+        words = [self._words(panel, first + inside * 2 + each, column) for each in range(2)]
+        halves = words[0], words[0] >> 16, words[1], words[1] >> 16
+        high = self._words(panel, first + 2 * matrix.units + inside, column)
+
+        def codes(code: int) -> Number:
+            place = field * (code % fields)
+            distance = place + field - 2 * code
+            moved = high << distance if distance > 0 else high >> -distance
+            return halves[code // fields] & (15 << place) | moved & (3 << place + field)
+
+        return codes
+
     def _words(self, panel: Number, word: Number, column: int) -> Number:
         nbytes = ir.VectorType.get([WORD * self.matrix.lanes], ir.IntegerType.get_signless(8))
         place = [panel, word, as_index(column * WORD * self.matrix.lanes)]
@@ -295,40 +318,44 @@ class _NbitsKernel:
             "isDataCache": ir.BoolAttr.get(True),
             "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 3),
         }
-        for line in range(0, nbytes, 64):
+        for line in range(0, nbytes * matrix.words // matrix.units, _LINE):
             ir.Operation.create(
                 "memref.prefetch", operands=[self.codes, as_index(0), at, as_index(line)], attributes=attributes
             )
 
-    def _unpacked(self, words: Number, code: int) -> Number:
-        """Return the codes at a place in words, times their factor."""
+    def _block_numbers(self, panel: Number, block: Number) -> _BlockNumbers:
         matrix = self.matrix
-        if code < matrix.codes - 1:
-            found = words & ((2**matrix.bits - 1) << matrix.bits * code)
+        scales = self._of_blocks("scale", panel, block)
+        if "offset" in self.operands:
+            offsets = self._of_blocks("offset", panel, block)
+        elif "zero_point" in self.operands:
+            zeros = self._of_blocks("zero_point", panel, block)
+            offsets = [zero * scale * -1.0 for zero, scale in zip(zeros, scales, strict=True)]
         else:
-            found = words >> matrix.bits * code
-        return number(result_of("arith.sitofp", [found], self._type))
+            offsets = [scale * -float(2 ** (matrix.bits - 1)) for scale in scales]
+        places = [0.5 ** (matrix.field * place) for place in range(matrix.fields)]
+        return _BlockNumbers([[scale * power for scale in scales] for power in places], offsets)
 
-    def _scales(self, panel: Number, block: Number) -> list[Number]:
-        return [self._real(self.scale, [panel, block], column) for column in range(self.matrix.vectors)]
-
-    def _offsets(self, panel: Number, block: Number) -> list[Number]:
-        matrix = self.matrix
-        if self.zero_point is None:
-            return [constant(float(2 ** (matrix.bits - 1)), self._type)] * matrix.vectors
-        return [self._real(self.zero_point, [panel, block], column) for column in range(matrix.vectors)]
+    def _of_blocks(self, name: str, panel: Number, block: Number) -> list[Number]:
+        """Return the numbers of a block by columns, times the factors that several blocks share."""
+        columns = range(self.matrix.vectors)
+        numbers = [self._real(name, [panel, block], column) for column in columns]
+        outer = f"outer_{name}"
+        if outer not in self.operands:
+            return numbers
+        part = block // (self.matrix.blocks // self.operands[outer].type.shape[1])
+        factors = [self._real(outer, [panel, part], column) for column in columns]
+        return [each * factor for each, factor in zip(numbers, factors, strict=True)]
 
     def _first(self, panel: Number, column: int) -> Number:
-        return constant(0.0, self._type) if self.bias is None else self._real(self.bias, [panel], column)
+        return self._real("bias", [panel], column) if "bias" in self.operands else constant(0.0, self._type)
 
-    def _real(self, memref: Value, place: Sequence[Value], column: int) -> Number:
-        """Return a vector of a panel's numbers as f32. Integers are unsigned."""
-        element = memref.type.element_type
-        type_ = ir.VectorType.get([self.matrix.lanes], element)
-        loaded = result_of("vector.load", [memref, *place, as_index(column * self.matrix.lanes)], type_)
-        if element == self._type.element_type:
-            return number(loaded)
-        return number(loaded).of("ui8" if isinstance(element, ir.IntegerType) else str(element)).to("f32")
+    def _real(self, name: str, place: Sequence[Value], column: int) -> Number:
+        """Return a vector of an operand's numbers as f32."""
+        memref = self.operands[name]
+        type_ = ir.VectorType.get([self.matrix.lanes], memref.type.element_type)
+        loaded = number(result_of("vector.load", [memref, *place, as_index(column * self.matrix.lanes)], type_))
+        return loaded.of(self.dtypes[name]).to("f32")
 
     def _spread(self, scalar: Number) -> Number:
         return vectors.in_each_lane(scalar, self.matrix.lanes)

@@ -43,7 +43,7 @@ class PackNbits(MachinePass):
 
 def _packed(op: OpView, processor: Machine) -> Value | None:
     """Return the product with panels, or None if the weights are only known at run time."""
-    held = [op.codes, op.scale, op.zero_point, op.bias]
+    held = [op.codes, op.scale, op.zero_point, op.bias, op.offset, op.outer_scale, op.outer_offset]
     arrays = [None if value is None else elements_of(value) for value in held]
     if any(value is not None and array is None for value, array in zip(held, arrays, strict=True)):
         return None
