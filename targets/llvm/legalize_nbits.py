@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products with panels of few bits: codes are unpacked in registers, between the load and the accumulators.
 
-A word of a column holds codes of adjacent steps. Unpacking leaves the codes in their half of the word: a mask yields
-the codes times powers of two, which are exact as floats. The scale is divided by these powers once for a block. A
-vector of codes therefore takes four operations: and, conversion to float, one multiply-add that yields the weights, and
-one that adds the product with an element of x.
+A word of a column holds codes of adjacent steps. Unpacking leaves the codes in place: a mask yields the codes times
+powers of two, which are exact as floats. x is divided by these powers beforehand. A vector of codes therefore takes
+three operations: and, conversion to float, multiply-add. The sum of a block is scaled once, and the sum of the block's
+x times the offset is added.
 
 Few rows are multiplied this way. For many rows, the kernel first unpacks a panel, as many steps as fit into the cache,
-and reuses the weights for all rows. Both ways compute the same weights, and add the products in the order of steps: the
-bits of a row do not depend on the number of rows, lanes or threads.
+and reuses the codes for all rows. Both ways add the same numbers in the same order: the bits of a row do not depend on
+the number of rows, lanes or threads.
 """
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,6 +21,7 @@ from ...bindings.mlir import ir
 from ...dialects import relax
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, product
+from ...dialects.relax import const
 from ...dialects.relax.nbits import WORD, unit
 from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
@@ -32,14 +32,18 @@ from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 
 #: Up to this number of rows, unpacking a panel first does not pay off.
-_FEW_ROWS = 32
+_FEW_ROWS = 8
 #: Prefetch distance in bytes, at least the bandwidth times the latency of memory, and the bytes of a cache line.
 _AHEAD, _LINE = 16384, 64
+#: Elements of x, and rows, that are multiplied by all panels before the next rows.
+_ELEMENTS, _MOST_ROWS = 1 << 17, 120
 #: Steps of a reduction that are unpacked at once.
 _STEPS = 128
 #: Bytes that a core reads per nanosecond, at most. The least work to share among threads, and the least grain, in
 #: nanoseconds.
 _BYTES, _LEAST_WORK, _LEAST_GRAIN = 12, 20_000, 5_000
+#: Rows of a tile that keep the multiply-adds busy beside the loads of a step.
+_WIDE_ROWS = 4
 
 
 @register_legalize("relax.matmul_nbits_panels", target="llvm")
@@ -58,11 +62,11 @@ def matmul_nbits_panels(call: LegalizeCall) -> Legalized:
     given = {name: value for name, value in held.items() if value is not None}
     dtypes = {name: call.dtype(value) for name, value in given.items()}
 
-    def body(rows: Value, *parameters: Value) -> None:
+    def body(rows: Value, sums: Value, *parameters: Value) -> None:
         *numbers, out = parameters
-        _NbitsKernel(matrix, rows, dict(zip(given, numbers, strict=True)), dtypes, out).write()
+        _NbitsKernel(matrix, rows, sums, dict(zip(given, numbers, strict=True)), dtypes, out).write()
 
-    inputs = [_prepared(call, x, matrix, count, known), *given.values()]
+    inputs = [*_prepared(call, x, matrix, count, known), *given.values()]
     (result,) = call.loops(body, inputs, [TensorInfo((count, call.op.columns), "f32")])
     shaped = relax.reshape(result, relax.shape_expr(dims=(*leading, call.op.columns)))
     wanted = call.result_dtype()
@@ -104,8 +108,13 @@ class _PackedMatrix(NamedTuple):
 
     @property
     def fields(self) -> int:
-        """Return the codes in half of a word. Larger numbers would need more scales, smaller ones more shifts."""
-        return 4 * WORD // self.field
+        """Return the codes in a word."""
+        return 8 * WORD // self.field
+
+    def factor(self, code: int) -> float:
+        """Return the factor of an unpacked code. The last code of a word is shifted to the front instead."""
+        place = code % self.fields
+        return float(2 ** (self.field * place)) if place < self.fields - 1 else 1.0
 
     @property
     def vectors(self) -> int:
@@ -117,32 +126,52 @@ class _PackedMatrix(NamedTuple):
         return (4, 2, 1) if self.rows > 4 else (2, 1)
 
 
-def _prepared(call: LegalizeCall, x: Value, matrix: _PackedMatrix, count: Dim, depth: int) -> Value:
-    """Return the rows of x as f32, with zeros for the missing part of the last block."""
+def _prepared(call: LegalizeCall, x: Value, matrix: _PackedMatrix, count: Dim, depth: int) -> tuple[Value, Value]:
+    """Return the rows of x as f32, divided by the factors of their codes, and the sum of each block."""
+    import numpy
+
     ops = relax.dialect.ops
     if call.dtype(x) != "f32":
         x = ops["astype"](x, dtype="f32")
     x = ops["reshape"](x, ops["shape_expr"](dims=(count, depth)))
     whole = matrix.blocks * matrix.block
-    return x if whole == depth else ops["nn.pad"](x, pad_width=[0, 0, 0, whole - depth])
+    if whole != depth:
+        x = ops["nn.pad"](x, pad_width=[0, 0, 0, whole - depth])
+    sums = ops["sum"](ops["reshape"](x, ops["shape_expr"](dims=(count, matrix.blocks, matrix.block))), axis=[2])
+    units = ops["reshape"](x, ops["shape_expr"](dims=(count, whole // matrix.unit, matrix.unit)))
+    factors = numpy.array([1 / matrix.factor(code) for code in range(matrix.unit)], "float32")
+    scaled = ops["multiply"](units, const(factors))
+    return ops["reshape"](scaled, ops["shape_expr"](dims=(count, whole))), sums
 
 
-class _BlockNumbers(NamedTuple):
-    """Numbers of a block of each column, as vectors by columns."""
+class _Tile(NamedTuple):
+    """Results of some rows and some vectors of columns of a panel."""
 
-    #: Scales, divided by the powers of two of a code's place in half of a word, by places and columns.
-    scales: list[list[Number]]
-    offsets: list[Number]
+    panel: Number
+    row: Number
+    rows: int
+    columns: range
+
+    @property
+    def points(self) -> list[tuple[int, int]]:
+        """Return the results, as rows of the tile and vectors of the panel."""
+        return [(row, column) for row in range(self.rows) for column in self.columns]
 
 
 class _NbitsKernel:
     """Loops of one product, on memrefs."""
 
     def __init__(
-        self, matrix: _PackedMatrix, x: Value, operands: Mapping[str, Value], dtypes: Mapping[str, str], out: Value
+        self,
+        matrix: _PackedMatrix,
+        x: Value,
+        sums: Value,
+        operands: Mapping[str, Value],
+        dtypes: Mapping[str, str],
+        out: Value,
     ):
-        self.matrix, self.x, self.operands, self.dtypes, self.out = matrix, x, operands, dtypes, out
-        self.codes = operands["codes"]
+        self.matrix, self.x, self.sums, self.out = matrix, x, sums, out
+        self.operands, self.dtypes, self.codes = operands, dtypes, operands["codes"]
         self._type = vectors.vector_of(matrix.lanes, ir.F32Type.get())
 
     def write(self) -> None:
@@ -153,104 +182,145 @@ class _NbitsKernel:
 
     def _few(self, count: Number) -> None:
         def panel(place: Number) -> None:
-            self._tiles(count, self.matrix.few_rows, lambda row, rows: self._few_tile(place, row, rows))
+            self._tiles(
+                0,
+                count,
+                self.matrix.few_rows,
+                lambda row, rows: self._few_tile(_Tile(place, row, rows, range(self.matrix.vectors))),
+            )
 
         loops.for_range(0, self.matrix.panels, panel, grain=self._grain(1))
 
-    def _few_tile(self, panel: Number, row: Number, rows: int) -> None:
+    def _few_tile(self, tile: _Tile) -> None:
         """Compute the sums of a panel's columns for some rows."""
-        matrix = self.matrix
-        points = [(each, column) for each in range(rows) for column in range(matrix.vectors)]
+        points = tile.points
 
         def block(place: Number, *totals: Value) -> list[Number]:
-            numbers = self._block_numbers(panel, place)
+            parts, add = self._block_sums(tile, place), self._scaled(tile, place)
+            return [add(*point, part, total) for point, part, total in zip(points, parts, totals, strict=True)]
 
-            def unit(inside: Number, *sums: Value) -> list[Number]:
-                self._prefetch(panel, place * matrix.words + inside * (matrix.words // matrix.units))
-                weights = self._weights(panel, place, inside, numbers)
-                made = list(map(number, sums))
-                for code in range(matrix.unit):
-                    step = place * matrix.block + inside * matrix.unit + code
-                    factors = [self._spread(loops.load(self.x, row + each, step)) for each in range(rows)]
-                    made = [
-                        multiply_add(weights[column](code), factors[each], total)
-                        for (each, column), total in zip(points, made, strict=True)
-                    ]
-                return made
+        first = [self._first(tile.panel, column) for _, column in points]
+        totals = loops.for_range(0, self.matrix.blocks, block, *first)
+        for (row, column), total in zip(points, totals, strict=True):
+            self._store(total, tile.row + row, tile.panel, column)
 
-            return list(map(number, loops.for_range(0, matrix.units, unit, *totals)))
+    def _block_sums(self, tile: _Tile, block: Number) -> list[Number]:
+        """Return the sums of codes times x in a block."""
+        matrix, panel = self.matrix, tile.panel
 
-        first = [self._first(panel, column) for _, column in points]
-        totals = loops.for_range(0, matrix.blocks, block, *first)
-        for (each, column), total in zip(points, totals, strict=True):
-            self._store(total, row + each, panel, column)
+        def unit(inside: Number, *sums: Value) -> list[Number]:
+            self._prefetch(panel, block * matrix.words + inside * (matrix.words // matrix.units))
+            codes = [self._unit(panel, block, inside, column) for column in tile.columns]
+            made = list(map(number, sums))
+            for code in range(matrix.unit):
+                step = block * matrix.block + inside * matrix.unit + code
+                factors = [self._spread(loops.load(self.x, tile.row + row, step)) for row in range(tile.rows)]
+                unpacked = [each(code) for each in codes]
+                made = [
+                    multiply_add(unpacked[column], factors[row], total)
+                    for (row, column), total in zip(tile.points, made, strict=True)
+                ]
+            return made
+
+        zeros = [constant(0.0, self._type)] * len(tile.points)
+        return list(map(number, loops.for_range(0, matrix.units, unit, *zeros)))
 
     # ---- many rows ----
 
     def _many(self, count: Number) -> None:
+        """Multiply some rows by all panels before the next rows, so that the rows stay in the cache."""
         matrix = self.matrix
-        blocks = max(_STEPS // matrix.block, 1)
+        most = max(min(_ELEMENTS // (matrix.blocks * matrix.block), _MOST_ROWS), 48) // 12 * 12
 
-        def panel(place: Number) -> None:
-            def use(numbers: Value) -> None:
-                def part(first: Number) -> None:
-                    known = minimum(blocks, matrix.blocks - first)
-                    loops.for_range(0, known, lambda each: self._unpack(place, first, each, numbers))
-                    tiles = [matrix.rows, max(matrix.rows // 2, 1), 1]
-                    start, steps = first * matrix.block, known * matrix.block
-                    self._tiles(count, tiles, lambda row, rows: self._tile(place, row, rows, numbers, start, steps))
+        def rows(first: Number) -> None:
+            stop = minimum(first + most, count)
+            loops.for_range(
+                0, matrix.panels, lambda panel: self._many_panel(panel, first, stop), grain=self._grain(_FEW_ROWS)
+            )
 
-                loops.for_range(0, matrix.blocks, part, step=blocks)
+        loops.for_range(0, count, rows, step=most)
 
-            loops.scratch([blocks * matrix.block, matrix.width], ir.F32Type.get(), use)
+    def _many_panel(self, panel: Number, start: Number, stop: Number) -> None:
+        """Compute the results of some rows and a panel."""
+        matrix, blocks = self.matrix, max(_STEPS // self.matrix.block, 1)
+        bias = [self._first(panel, column) for column in range(matrix.vectors)]
 
-        loops.for_range(0, matrix.panels, panel, grain=self._grain(_FEW_ROWS))
+        def begin(row: Number) -> None:
+            for column, value in enumerate(bias):
+                self._store(value, row, panel, column)
+
+        def use(memory: Value) -> None:
+            def part(first: Number) -> None:
+                known = minimum(blocks, matrix.blocks - first)
+                loops.for_range(0, known, lambda place: self._unpack(panel, first, place, memory))
+                for columns, sizes in self._groups():
+                    self._tiles(
+                        start,
+                        stop,
+                        sizes,
+                        lambda row, rows, columns=columns: self._tile(
+                            _Tile(panel, row, rows, columns), memory, first, known
+                        ),
+                    )
+
+            loops.for_range(0, matrix.blocks, part, step=blocks)
+
+        loops.for_range(start, stop, begin)
+        loops.scratch([blocks * matrix.block, matrix.width], ir.F32Type.get(), use)
+
+    def _groups(self) -> list[tuple[range, tuple[int, ...]]]:
+        """Return the columns of tiles, as vectors, and their rows. Half of the columns leave room for more rows."""
+        vectors, rows = self.matrix.vectors, self.matrix.rows
+        if rows >= _WIDE_ROWS or vectors % 2:
+            return [(range(vectors), (rows // 2, 1))]
+        half = vectors // 2
+        return [(range(first, first + half), (2 * rows, rows, 1)) for first in (0, half)]
 
     def _unpack(self, panel: Number, first: Number, place: Number, memory: Value) -> None:
-        """Store the weights of a block."""
-        matrix, block = self.matrix, first + place
-        numbers = self._block_numbers(panel, block)
+        """Store the codes of a block as floats, with their factors."""
+        matrix = self.matrix
 
         def unit(inside: Number) -> None:
-            weights = self._weights(panel, block, inside, numbers)
             for column in range(matrix.vectors):
+                codes = self._unit(panel, first + place, inside, column)
                 for code in range(matrix.unit):
                     step = place * matrix.block + inside * matrix.unit + code
-                    self._put(weights[column](code), memory, step, column * matrix.lanes)
+                    self._put(codes(code), memory, step, column * matrix.lanes)
 
         loops.for_range(0, matrix.units, unit)
 
-    def _tile(self, panel: Number, row: Number, rows: int, numbers: Value, start: Number, steps: Number) -> None:
-        """Add the products of some steps to the results of some rows."""
-        matrix = self.matrix
-        points = [(each, column) for each in range(rows) for column in range(matrix.vectors)]
+    def _tile(self, tile: _Tile, memory: Value, first: Number, known: Number) -> None:
+        """Add the products of some blocks to the results of some rows."""
+        matrix, points = self.matrix, tile.points
 
-        def step(place: Number, *sums: Value) -> list[Number]:
-            factors = [self._spread(loops.load(self.x, row + each, start + place)) for each in range(rows)]
-            columns = [self._get(numbers, place, column * matrix.lanes) for column in range(matrix.vectors)]
-            return [
-                multiply_add(columns[column], factors[each], number(total))
-                for (each, column), total in zip(points, sums, strict=True)
-            ]
+        def block(place: Number, *totals: Value) -> list[Number]:
+            def step(inside: Number, *sums: Value) -> list[Number]:
+                at = place * matrix.block + inside
+                loaded = [self._get(memory, at, column * matrix.lanes) for column in tile.columns]
+                made, at = list(map(number, sums)), first * matrix.block + at
+                for row in range(tile.rows):
+                    factor = self._spread(loops.load(self.x, tile.row + row, at))
+                    for column, codes in enumerate(loaded):
+                        index = row * len(loaded) + column
+                        made[index] = multiply_add(codes, factor, made[index])
+                return made
 
-        def begin() -> list[Number]:
-            return [self._first(panel, column) for _, column in points]
+            zeros = [constant(0.0, self._type)] * len(points)
+            parts = list(map(number, loops.for_range(0, matrix.block, step, *zeros)))
+            add = self._scaled(tile, first + place)
+            return [add(*point, part, total) for point, part, total in zip(points, parts, totals, strict=True)]
 
-        def resume() -> list[Value]:
-            return [self._load(row + each, panel, column) for each, column in points]
-
-        first = loops.when(start == 0, begin, resume, [self._type] * len(points))
-        sums = loops.for_range(0, steps, step, *first)
-        for (each, column), total in zip(points, sums, strict=True):
-            self._store(total, row + each, panel, column)
+        begin = [self._load(tile.row + row, tile.panel, column) for row, column in points]
+        totals = loops.for_range(0, known, block, *begin)
+        for (row, column), total in zip(points, totals, strict=True):
+            self._store(total, tile.row + row, tile.panel, column)
 
     # ---- both ----
 
-    def _tiles(self, count: Number, sizes: Sequence[int], tile: Callable[[Number, int], None]) -> None:
+    def _tiles(self, start: Size, end: Number, sizes: Sequence[int], tile: Callable[[Number, int], None]) -> None:
         """Call `tile(row, rows)` for all rows, in decreasing order of tile sizes."""
-        start: Size = 0
         for rows in dict.fromkeys(sizes):
-            stop = start + (count - start) // rows * rows
+            stop = start + (end - start) // rows * rows
             loops.for_range(start, stop, lambda row, rows=rows: tile(row, rows), step=rows)
             start = stop
 
@@ -262,41 +332,37 @@ class _NbitsKernel:
             return None
         return min(max(round(_LEAST_GRAIN / nanoseconds), 1), matrix.panels)
 
-    def _weights(
-        self, panel: Number, block: Number, inside: Number, numbers: _BlockNumbers
-    ) -> list[Callable[[int], Number]]:
-        """Return functions from a code's place in a unit to the weights, by columns."""
-        return [self._weights_of(panel, block, inside, numbers, column) for column in range(self.matrix.vectors)]
+    def _scaled(self, tile: _Tile, block: Number) -> Callable[[int, int, Number, Value], Number]:
+        """Return a function that adds a block's sum to the total of a row and column.
 
-    def _weights_of(
-        self, panel: Number, block: Number, inside: Number, numbers: _BlockNumbers, column: int
-    ) -> Callable[[int], Number]:
-        codes, fields = self._unit(panel, block, inside, column), self.matrix.fields
-
-        @functools.cache
-        def weight(code: int) -> Number:
-            floats = number(result_of("arith.sitofp", [codes(code)], self._type))
-            return multiply_add(floats, numbers.scales[code % fields][column], numbers.offsets[column])
-
-        return weight
+        The sum is multiplied by the scale, and the sum of the block's x by the offset.
+        """
+        scales, offsets = self._scales(tile.panel, block)
+        sums = [self._spread(loops.load(self.sums, tile.row + row, block)) for row in range(tile.rows)]
+        return lambda row, column, part, total: multiply_add(
+            part, scales[column], multiply_add(offsets[column], sums[row], total)
+        )
 
     def _unit(self, panel: Number, block: Number, inside: Number, column: int) -> Callable[[int], Number]:
-        """Return a function from a code's place in a unit to the codes, each at the place in its half of a word."""
+        """Return a function from a code's place in a unit to the codes as floats, times their factor."""
         matrix = self.matrix
         first, field, fields = block * matrix.words, matrix.field, matrix.fields
-        if matrix.bits < 6 or matrix.bits == 8:
-            words = self._words(panel, first + inside, column)
-            halves = words, words >> 16
-            return lambda code: halves[code // fields] & ((1 << field) - 1 << field * (code % fields))
-        words = [self._words(panel, first + inside * 2 + each, column) for each in range(2)]
-        halves = words[0], words[0] >> 16, words[1], words[1] >> 16
-        high = self._words(panel, first + 2 * matrix.units + inside, column)
+        low = [
+            self._words(panel, first + inside * (matrix.unit // fields) + each, column)
+            for each in range(matrix.unit // fields)
+        ]
+        high = self._words(panel, first + 2 * matrix.units + inside, column) if matrix.bits == 6 else None
 
         def codes(code: int) -> Number:
-            place = field * (code % fields)
-            distance = place + field - 2 * code
-            moved = high << distance if distance > 0 else high >> -distance
-            return halves[code // fields] & (15 << place) | moved & (3 << place + field)
+            words, place = low[code // fields], field * (code % fields)
+            shift = 0 if matrix.factor(code) > 1 else place
+            found = words >> shift if shift else words & ((1 << field) - 1 << place)
+            if high is not None:
+                # The high bits of code i are at 2 * i. They move next to the low bits.
+                to = place - shift + field
+                moved = high << to - 2 * code if to > 2 * code else high >> 2 * code - to
+                found = found | moved & (3 << to)
+            return number(result_of("arith.sitofp", [found], self._type))
 
         return codes
 
@@ -323,18 +389,15 @@ class _NbitsKernel:
                 "memref.prefetch", operands=[self.codes, as_index(0), at, as_index(line)], attributes=attributes
             )
 
-    def _block_numbers(self, panel: Number, block: Number) -> _BlockNumbers:
-        matrix = self.matrix
+    def _scales(self, panel: Number, block: Number) -> tuple[list[Number], list[Number]]:
+        """Return the scales and offsets of a block, by columns."""
         scales = self._of_blocks("scale", panel, block)
         if "offset" in self.operands:
-            offsets = self._of_blocks("offset", panel, block)
-        elif "zero_point" in self.operands:
-            zeros = self._of_blocks("zero_point", panel, block)
-            offsets = [zero * scale * -1.0 for zero, scale in zip(zeros, scales, strict=True)]
-        else:
-            offsets = [scale * -float(2 ** (matrix.bits - 1)) for scale in scales]
-        places = [0.5 ** (matrix.field * place) for place in range(matrix.fields)]
-        return _BlockNumbers([[scale * power for scale in scales] for power in places], offsets)
+            return scales, self._of_blocks("offset", panel, block)
+        if "zero_point" not in self.operands:
+            return scales, [scale * -float(2 ** (self.matrix.bits - 1)) for scale in scales]
+        zeros = self._of_blocks("zero_point", panel, block)
+        return scales, [zero * scale * -1.0 for zero, scale in zip(zeros, scales, strict=True)]
 
     def _of_blocks(self, name: str, panel: Number, block: Number) -> list[Number]:
         """Return the numbers of a block by columns, times the factors that several blocks share."""
