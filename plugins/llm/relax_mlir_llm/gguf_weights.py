@@ -6,14 +6,16 @@ Each weight is exactly the number that `gguf.dequantize` computes. Formats: http
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
-from relax_mlir import RelaxError
+from relax_mlir import RelaxError, relax
+from relax_mlir.facts import shape_of
 
 if TYPE_CHECKING:
     from numpy import ndarray
+    from relax_mlir.front_ends import Value
 
 #: Operands of `relax.matmul_nbits` by their names, and its attributes `bits` and `block_size`.
 Operands = dict[str, "ndarray | int"]
@@ -59,6 +61,75 @@ def nbits_operands(type_name: str, data: ndarray, columns: int, depth: int) -> O
 def is_quantized(type_name: str) -> bool:
     """Check whether tensors of a GGUF type have codes, not floats."""
     return type_name in _FORMATS and _FORMATS[type_name].numbers > 1
+
+
+class Matrix:
+    """Matrix as constants of the function that is built, from the result of `nbits_operands`.
+
+    Use one object for all products and rows: the constants are then in the program once.
+    """
+
+    def __init__(self, operands: Operands):
+        self._values = {name: relax.const(each) for name, each in operands.items() if not isinstance(each, int)}
+        self._attributes = {name: each for name, each in operands.items() if isinstance(each, int)}
+
+    def product(self, x: Value) -> Value:
+        """Return x times the transposed matrix."""
+        if "weights" in self._values:
+            weights = relax.astype(self._values["weights"], dtype="float32")
+            return relax.matmul(x, relax.permute_dims(weights, axes=[1, 0]))
+        return relax.matmul_nbits(x, **self._values, **self._attributes)
+
+    def rows(self, indices: Value) -> Value:
+        """Return rows of the matrix as f32 [indices, depth]: the embeddings of tokens.
+
+        Only the codes of these rows are read. The target llvm reads them from the packed matrix of a product.
+        """
+        taken = {name: relax.take(each, indices, axis=0) for name, each in self._values.items()}
+        if "weights" in taken:
+            return relax.astype(taken["weights"], dtype="float32")
+        bits, block = self._attributes["bits"], self._attributes["block_size"]
+        count, blocks, _ = _sizes(taken["codes"])
+        numbers = relax.astype(_unpacked(taken["codes"], bits, block), dtype="float32")
+        scale = _of_blocks(taken, "scale")
+        if "offset" in taken:
+            made = relax.add(relax.multiply(numbers, scale), _of_blocks(taken, "offset"))
+        else:
+            made = relax.multiply(relax.subtract(numbers, relax.const(float(1 << (bits - 1)))), scale)
+        return relax.reshape(made, relax.shape_expr(dims=(count, blocks * block)))
+
+
+def _sizes(value: Value) -> tuple[Any, ...]:
+    shape = shape_of(value)
+    assert shape is not None
+    return tuple(shape)
+
+
+def _unpacked(codes: Value, bits: int, block: int) -> Value:
+    """Return codes [rows, blocks, block] of bytes [rows, blocks, bytes]."""
+    count, blocks, _ = _sizes(codes)
+    if bits == 8:
+        return codes
+    if bits == 6:
+        low = relax.strided_slice(codes, axes=[2], begin=[0], end=[block // 2])
+        high = relax.strided_slice(codes, axes=[2], begin=[block // 2], end=[block // 4 * 3])
+        moved = relax.left_shift(_unpacked(high, 2, block), relax.const(4, "uint8"))
+        return relax.bitwise_or(_unpacked(low, 4, block), moved)
+    shifts = relax.const(numpy.arange(0, 8, bits, dtype=numpy.uint8))
+    shifted = relax.right_shift(relax.expand_dims(codes, axis=[3]), shifts)
+    split = relax.bitwise_and(shifted, relax.const((1 << bits) - 1, "uint8"))
+    return relax.reshape(split, relax.shape_expr(dims=(count, blocks, block)))
+
+
+def _of_blocks(taken: Mapping[str, Value], name: str) -> Value:
+    """Return the scales or offsets [rows, blocks, 1] as f32."""
+    numbers = relax.astype(taken[name], dtype="float32")
+    if (outer := taken.get(f"outer_{name}")) is not None:
+        (count, blocks), (_, parts) = _sizes(numbers), _sizes(outer)
+        apart = relax.reshape(numbers, relax.shape_expr(dims=(count, parts, blocks // parts)))
+        factors = relax.expand_dims(relax.astype(outer, dtype="float32"), axis=[2])
+        numbers = relax.reshape(relax.multiply(apart, factors), relax.shape_expr(dims=(count, blocks)))
+    return relax.expand_dims(numbers, axis=[2])
 
 
 def _floats(dtype: str) -> Callable[[ndarray], Operands]:

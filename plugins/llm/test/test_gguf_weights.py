@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import gguf
@@ -10,7 +11,7 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax, runtime
-from relax_mlir_llm.gguf_weights import is_quantized, nbits_operands
+from relax_mlir_llm.gguf_weights import Matrix, is_quantized, nbits_operands
 
 CODED = ("Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K")
 FLOATS = ("F32", "F16", "BF16")
@@ -62,6 +63,42 @@ def test_every_weight_is_exact(name: str, is_known: bool) -> None:
     many, one = units_times(nbits_operands(name, data, COLUMNS, DEPTH), is_known=is_known)
     numpy.testing.assert_array_equal(many, expected.T)
     numpy.testing.assert_array_equal(one, expected.T[7:8])
+
+
+@pytest.mark.parametrize("name", [*CODED, *FLOATS])
+def test_rows_of_a_tied_matrix(name: str) -> None:
+    """Read rows, and multiply them by the matrix: the program contains the codes once."""
+    data = tensor(name)
+    operands = nbits_operands(name, data, COLUMNS, DEPTH)
+    module = rx.Module()
+    with module.function("main", [rx.tensor(("n",), "int32")]) as f:
+        (indices,) = f
+        matrix = Matrix(operands)
+        rows = matrix.rows(indices)
+        f.returns(rows, matrix.product(rows))
+    compiled, expected, places = rx.compile(module), dequantized(name, data), numpy.array([3, 20, 0, -1], "int32")
+    for some in (places, places[:1]):
+        found, products = map(runtime.to_numpy, compiled["main"](some))
+        numpy.testing.assert_array_equal(found, expected[some])
+        wanted = expected[some].astype("float64") @ expected.T.astype("float64")
+        numpy.testing.assert_allclose(products, wanted, atol=1e-5 * numpy.abs(wanted).max())
+    with pytest.raises(IndexError, match="index 21 is out of range for axis 0 of size 21"):
+        compiled["main"](numpy.array([21], "int32"))
+
+
+@pytest.mark.parametrize("name", CODED)
+def test_a_tied_matrix_is_in_the_program_once(name: str, tmp_path: Path) -> None:
+    columns = 1024
+    operands = nbits_operands(name, tensor(name, columns), columns, DEPTH)
+    nbytes = sum(each.nbytes for each in operands.values() if not isinstance(each, int))
+    module = rx.Module()
+    for function in ("prefill", "decode"):
+        with module.function(function, [rx.tensor(("n",), "int32")]) as f:
+            (indices,) = f
+            matrix = Matrix(operands)
+            f.returns(matrix.product(matrix.rows(indices)))
+    rx.compile(module).save(tmp_path / "tied.rxa")
+    assert nbytes < (tmp_path / "tied.rxa").stat().st_size < 1.2 * nbytes + 100_000
 
 
 @pytest.mark.parametrize("name", FLOATS)
