@@ -157,3 +157,67 @@ func.func @f(%x: tensor<3x40xf32>, %codes: tensor<2x8x32xui8>, %scale: tensor<2x
   %r = "relax.matmul_nbits_panels"(%x, %codes, %scale, %bias) {columns = 9 : i64, lanes = 4 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 1, 0, 0, 0>} : (tensor<3x40xf32>, tensor<2x8x32xui8>, tensor<2x2x8xf32>, tensor<9xf32>) -> tensor<3x9xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<3x40xf32>, %codes: tensor<9x2x18xui8>, %scale: tensor<9x2xf32>) {
+  // expected-error @+1 {{attribute 'block_size' (24) must be a multiple of 16, with 6 bits}}
+  %r = "relax.matmul_nbits"(%x, %codes, %scale) {bits = 6 : i64, block_size = 24 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>} : (tensor<3x40xf32>, tensor<9x2x18xui8>, tensor<9x2xf32>) -> tensor<3x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x40xf32>, %codes: tensor<9x2x16xui8>, %scale: tensor<9x2xf32>, %zero: tensor<9x2xui8>, %offset: tensor<9x2xf32>) {
+  // expected-error @+1 {{operand 'offset' (tensor<9x2xf32>) takes the place of zero_point: add -zero_point * scale to the offset, or leave one of both out}}
+  %r = "relax.matmul_nbits"(%x, %codes, %scale, %zero, %offset) {operandSegmentSizes = array<i32: 1, 1, 1, 1, 0, 1, 0, 0>} : (tensor<3x40xf32>, tensor<9x2x16xui8>, tensor<9x2xf32>, tensor<9x2xui8>, tensor<9x2xf32>) -> tensor<3x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x40xf32>, %codes: tensor<9x2x16xui8>, %scale: tensor<9x2xui8>) {
+  // expected-error @+1 {{operand 'scale' (tensor<9x2xui8>) must have elements of f16, bf16 or f32; integers need the operand outer_scale}}
+  %r = "relax.matmul_nbits"(%x, %codes, %scale) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>} : (tensor<3x40xf32>, tensor<9x2x16xui8>, tensor<9x2xui8>) -> tensor<3x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x40xf32>, %codes: tensor<9x2x16xui8>, %scale: tensor<9x2xi32>, %outer: tensor<9x1xf32>) {
+  // expected-error @+1 {{operand 'scale' (tensor<9x2xi32>) must have elements of a float, ui8 or i8}}
+  %r = "relax.matmul_nbits"(%x, %codes, %scale, %outer) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1, 0>} : (tensor<3x40xf32>, tensor<9x2x16xui8>, tensor<9x2xi32>, tensor<9x1xf32>) -> tensor<3x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x40xf32>, %codes: tensor<9x2x16xui8>, %scale: tensor<9x2xf32>, %outer: tensor<9x1xf32>) {
+  // expected-error @+1 {{operand 'outer_offset' (tensor<9x1xf32>) needs the operand offset}}
+  %r = "relax.matmul_nbits"(%x, %codes, %scale, %outer) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 1>} : (tensor<3x40xf32>, tensor<9x2x16xui8>, tensor<9x2xf32>, tensor<9x1xf32>) -> tensor<3x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x40xf32>, %codes: tensor<9x2x16xui8>, %scale: tensor<9x2xf32>, %offset: tensor<9x3xf32>) {
+  // expected-error @+1 {{operand 'offset' (tensor<9x3xf32>) must have the shape (9, 2)}}
+  %r = "relax.matmul_nbits"(%x, %codes, %scale, %offset) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 1, 0, 0>} : (tensor<3x40xf32>, tensor<9x2x16xui8>, tensor<9x2xf32>, tensor<9x3xf32>) -> tensor<3x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x40xf32>, %codes: tensor<9x2x16xui8>, %scale: tensor<9x2xf32>, %outer: tensor<9x3xf32>) {
+  // expected-error @+1 {{operand 'outer_scale' (tensor<9x3xf32>) must have a number for each part of equal size of the 2 blocks}}
+  %r = "relax.matmul_nbits"(%x, %codes, %scale, %outer) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1, 0>} : (tensor<3x40xf32>, tensor<9x2x16xui8>, tensor<9x2xf32>, tensor<9x3xf32>) -> tensor<3x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x40xf32>, %codes: tensor<9x2x16xui8>, %scale: tensor<9x2xf32>, %outer: tensor<9x1xi8>) {
+  // expected-error @+1 {{operand 'outer_scale' (tensor<9x1xi8>) must have elements of f16, bf16 or f32}}
+  %r = "relax.matmul_nbits"(%x, %codes, %scale, %outer) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1, 0>} : (tensor<3x40xf32>, tensor<9x2x16xui8>, tensor<9x2xf32>, tensor<9x1xi8>) -> tensor<3x9xf32>
+  return
+}
