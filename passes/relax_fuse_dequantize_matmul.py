@@ -222,8 +222,6 @@ def packed_codes(codes: ndarray, bits: int, block: int) -> ndarray:
     """Pack bytes [columns, depth] to [columns, blocks, bytes], the first code in the lowest bits."""
     import numpy
 
-    if bits == 6:
-        return numpy.concatenate([packed_codes(codes & 15, 4, block), packed_codes(codes >> 4, 2, block)], axis=2)
     columns, depth = codes.shape
     count = 8 // bits
     whole = numpy.zeros((columns, -(-depth // block) * block), numpy.uint8)

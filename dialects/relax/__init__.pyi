@@ -410,7 +410,7 @@ def matmul_nbits(
     block_size: SupportsIndex = ...,
     **at: Unpack[At],
 ) -> Value:
-    """Product of x and a matrix with columns (codes - zero_point) * scale or codes * scale + offset, accumulated in f32. A row of codes [columns, blocks, bytes] is a column. Default zero point: half of the codes' range. Scales times outer_scale [columns, parts], offsets times outer_offset: numbers for parts of the blocks."""
+    """Product of x and a matrix with columns (codes - zero_point) * scale, or codes * scale + offset, accumulated in f32. A row of codes [columns, blocks, bytes] is a column. Default zero point: half of the codes' range. outer_scale and outer_offset [columns, parts] are factors for parts of the blocks."""
 
 def matmul_nbits_panels(
     x: Value,

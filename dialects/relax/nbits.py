@@ -146,16 +146,16 @@ def products(call: Call, count: Dim) -> Dim:
     return product((2, count, call.x.shape[-1] if call.x.shape else None))
 
 
-_BITS = Int(4, doc="bits of a code: 2, 4, 6 or 8; a byte holds the first code in its lowest bits; 6 bits are the low "
-                "4 bits of a block's codes, followed by their high 2 bits")  # fmt: skip
-_BLOCK = Int(32, doc="elements of a column with a common scale, and zero point or offset")
+_BITS = Int(4, doc="bits of a code: 2, 4, 6 (the low 4 bits of a block's codes, then their high 2 bits) or 8; a byte "
+                   "holds the first code in its lowest bits")  # fmt: skip
+_BLOCK = Int(32, doc="elements of a column with a common scale")
 _OPERANDS = "x codes scale zero_point? bias? offset? outer_scale? outer_offset?"
 
 op("matmul_nbits", _OPERANDS, attrs={"bits": _BITS, "block_size": _BLOCK}, own=True, flops=products,
    infer=matmul_nbits,
-   doc="Product of x and a matrix with columns (codes - zero_point) * scale or codes * scale + offset, accumulated in "
-       "f32. A row of codes [columns, blocks, bytes] is a column. Default zero point: half of the codes' range. Scales "
-       "times outer_scale [columns, parts], offsets times outer_offset: numbers for parts of the blocks.")  # fmt: skip
+   doc="Product of x and a matrix with columns (codes - zero_point) * scale, or codes * scale + offset, accumulated in "
+       "f32. A row of codes [columns, blocks, bytes] is a column. Default zero point: half of the codes' range. "
+       "outer_scale and outer_offset [columns, parts] are factors for parts of the blocks.")  # fmt: skip
 op("matmul_nbits_panels", _OPERANDS,
    attrs={"bits": _BITS, "block_size": _BLOCK, "columns": Int(doc="columns of the result"),
           "lanes": Int(doc="columns per vector"), "rows": Int(1, doc="rows of x that fit in registers")},

@@ -144,7 +144,7 @@ def _prepared(call: LegalizeCall, x: Value, matrix: _PackedMatrix, count: Dim, d
     return ops["reshape"](scaled, ops["shape_expr"](dims=(count, whole))), sums
 
 
-class _Tile(NamedTuple):
+class _PanelTile(NamedTuple):
     """Results of some rows and some vectors of columns of a panel."""
 
     panel: Number
@@ -186,12 +186,12 @@ class _NbitsKernel:
                 0,
                 count,
                 self.matrix.few_rows,
-                lambda row, rows: self._few_tile(_Tile(place, row, rows, range(self.matrix.vectors))),
+                lambda row, rows: self._few_tile(_PanelTile(place, row, rows, range(self.matrix.vectors))),
             )
 
         loops.for_range(0, self.matrix.panels, panel, grain=self._grain(1))
 
-    def _few_tile(self, tile: _Tile) -> None:
+    def _few_tile(self, tile: _PanelTile) -> None:
         """Compute the sums of a panel's columns for some rows."""
         points = tile.points
 
@@ -204,7 +204,7 @@ class _NbitsKernel:
         for (row, column), total in zip(points, totals, strict=True):
             self._store(total, tile.row + row, tile.panel, column)
 
-    def _block_sums(self, tile: _Tile, block: Number) -> list[Number]:
+    def _block_sums(self, tile: _PanelTile, block: Number) -> list[Number]:
         """Return the sums of codes times x in a block."""
         matrix, panel = self.matrix, tile.panel
 
@@ -259,7 +259,7 @@ class _NbitsKernel:
                         stop,
                         sizes,
                         lambda row, rows, columns=columns: self._tile(
-                            _Tile(panel, row, rows, columns), memory, first, known
+                            _PanelTile(panel, row, rows, columns), memory, first, known
                         ),
                     )
 
@@ -289,7 +289,7 @@ class _NbitsKernel:
 
         loops.for_range(0, matrix.units, unit)
 
-    def _tile(self, tile: _Tile, memory: Value, first: Number, known: Number) -> None:
+    def _tile(self, tile: _PanelTile, memory: Value, first: Number, known: Number) -> None:
         """Add the products of some blocks to the results of some rows."""
         matrix, points = self.matrix, tile.points
 
@@ -332,7 +332,7 @@ class _NbitsKernel:
             return None
         return min(max(round(_LEAST_GRAIN / nanoseconds), 1), matrix.panels)
 
-    def _scaled(self, tile: _Tile, block: Number) -> Callable[[int, int, Number, Value], Number]:
+    def _scaled(self, tile: _PanelTile, block: Number) -> Callable[[int, int, Number, Value], Number]:
         """Return a function that adds a block's sum to the total of a row and column.
 
         The sum is multiplied by the scale, and the sum of the block's x by the offset.

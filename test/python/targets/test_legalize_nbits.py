@@ -129,15 +129,15 @@ ROWS = (1, 2, 3, 7, 8, 9, 47, 130)
     ],
 )  # fmt: skip
 def test_all_of_them(bits: int, block: int, depth: int, columns: int, zeros: str, parts: int) -> None:
-    """Multiply some rows at once. Each row has the bits that it has alone."""
+    """Multiply some rows at once. Each row has the same bits as in a call with one row."""
     weights, bias = Weights(columns, depth, bits, block, zeros, parts=parts), columns % 2 == 0
     compiled = program(weights, ("m", depth), bias=bias)
-    alone = [to_numpy(compiled["main"](row)) for row in random(ROWS[-1], depth)[:, None]]
+    single = [to_numpy(compiled["main"](row)) for row in random(ROWS[-1], depth)[:, None]]
     for rows in ROWS:
         x = random(ROWS[-1], depth)[:rows]
         found = to_numpy(compiled["main"](x))
         check(found, weights, x, bias)
-        numpy.testing.assert_array_equal(found, numpy.concatenate(alone[:rows]))
+        numpy.testing.assert_array_equal(found, numpy.concatenate(single[:rows]))
 
 
 @draws(20)

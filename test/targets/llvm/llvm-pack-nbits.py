@@ -64,9 +64,9 @@ class Module:
     # CHECK-NEXT: R.const({{.*}}"float32"), i, axis=0,
     # CHECK: R.matmul_nbits_panels(
     @R.function
-    def tied(
-        x: R.Tensor(("n", 16), "float32"), i: R.Tensor(("m",), "int32")
-    ) -> R.Tuple(R.Tensor(("m", 2, 8), "uint8"), R.Tensor(("m", 3), "float32"), R.Tensor(("n", 2), "float32")):
+    def tied(x: R.Tensor(("n", 16), "float32"), i: R.Tensor(("m",), "int32")) -> R.Tuple(
+        R.Tensor(("m", 2, 8), "uint8"), R.Tensor(("m", 3), "float32"), R.Tensor(("n", 2), "float32")
+    ):
         w = R.const(
             [
                 [[0, 1, 2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13, 14, 15]],
