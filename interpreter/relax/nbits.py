@@ -84,10 +84,9 @@ def matmul_nbits_panels(
     panels, words, _ = codes.shape
     bytes_of_columns = codes.reshape(panels, words, -1, 4).transpose(0, 2, 1, 3)
     codes = bytes_of_columns.reshape(-1, scale.shape[1], call.block_size * call.bits // 8)[: call.columns]
-    scale, zeros, *rest = (None if each is None else _columns(call, each) for each in (scale, zero_point, *others))
-    assert scale is not None
+    zeros, *rest = (None if each is None else _columns(call, each) for each in (zero_point, *others))
     added = None if bias is None else bias.reshape(-1)[: call.columns]
-    return matmul_nbits(call, x, codes, scale, zeros, added, *rest)
+    return matmul_nbits(call, x, codes, _columns(call, scale), zeros, added, *rest)
 
 
 def _columns(call: EvaluationCall, panels: ndarray) -> ndarray:

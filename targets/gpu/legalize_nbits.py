@@ -127,22 +127,22 @@ class _Shape(NamedTuple):
     def loops_of(self, name: str) -> list[int]:
         """Return the loops that an operand depends on."""
         blocks = list(range(_FIRST_BLOCK, _FIRST_BLOCK + len(self.block_sizes)))
-        codes = list(range(blocks[-1] + 1, self.count))
+        codes = list(range(blocks[-1] + 1, self.loops))
         if name in OUTER:
             return [_COLUMNS, blocks[0]]
         inner = {"x": codes, "codes": codes[:-1], "high": codes[:1]}.get(name, [])
         return [_ROWS if name == "x" else _COLUMNS, *blocks, *inner]
 
     @property
-    def count(self) -> int:
+    def loops(self) -> int:
         """Return the number of loops."""
         return _FIRST_BLOCK + len(self.block_sizes) + len(self.code_sizes)
 
 
 def _added(shape: _Shape, inputs: Mapping[str, Value], dtypes: Mapping[str, str], zeros: Value, weight: str) -> Value:
     """Sum x * (codes * scales + offsets)."""
-    maps = [linalg.select_dims(shape.count, shape.loops_of(name)) for name in inputs]
-    maps.append(linalg.select_dims(shape.count, [_ROWS, _COLUMNS]))
+    maps = [linalg.select_dims(shape.loops, shape.loops_of(name)) for name in inputs]
+    maps.append(linalg.select_dims(shape.loops, [_ROWS, _COLUMNS]))
 
     def body(*arguments: Number) -> Number:
         *numbers, total = arguments
@@ -161,7 +161,7 @@ def _added(shape: _Shape, inputs: Mapping[str, Value], dtypes: Mapping[str, str]
             made = (code - _middle(shape.bits)) * real("scale")
         return total + x * _rounded(made, weight)
 
-    iterators = [linalg.PARALLEL] * 2 + [linalg.REDUCTION] * (shape.count - 2)
+    iterators = [linalg.PARALLEL] * 2 + [linalg.REDUCTION] * (shape.loops - 2)
     return linalg.generic(list(inputs.values()), [zeros], maps, iterators, body)[0]
 
 
@@ -172,7 +172,7 @@ def _rounded(number: Number, dtype: str) -> Number:
 
 def _code(codes: Number, high: Number | None, shape: _Shape) -> Number:
     """Return a code of a byte plus 2 ** 23, as a float."""
-    word, last = _wide(codes), shape.count - 1
+    word, last = _wide(codes), shape.loops - 1
     if high is not None:
         distance = _index(last - 1, word) * 4 + _index(last, word) * 2
         pair = _wide(high).shift_right_unsigned(distance) & 3

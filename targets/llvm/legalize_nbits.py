@@ -254,14 +254,11 @@ class _NbitsKernel:
                 known = minimum(blocks, matrix.blocks - first)
                 loops.for_range(0, known, lambda place: self._unpack(panel, first, place, memory))
                 for columns, sizes in self._groups():
-                    self._tiles(
-                        start,
-                        stop,
-                        sizes,
-                        lambda row, rows, columns=columns: self._tile(
-                            _PanelTile(panel, row, rows, columns), memory, first, known
-                        ),
-                    )
+
+                    def tile(row: Number, rows: int, columns: range = columns) -> None:
+                        self._tile(_PanelTile(panel, row, rows, columns), memory, first, known)
+
+                    self._tiles(start, stop, sizes, tile)
 
             loops.for_range(0, matrix.blocks, part, step=blocks)
 
@@ -272,7 +269,8 @@ class _NbitsKernel:
         """Return the columns of tiles, as vectors, and their rows. Half of the columns leave room for more rows."""
         vectors, rows = self.matrix.vectors, self.matrix.rows
         if rows >= _WIDE_ROWS or vectors % 2:
-            return [(range(vectors), (rows // 2, 1))]
+            half = max(rows // 2, 1)
+            return [(range(vectors), (half, max(half // 2, 1), 1))]
         half = vectors // 2
         return [(range(first, first + half), (2 * rows, rows, 1)) for first in (0, half)]
 

@@ -15,7 +15,7 @@ from relax_mlir.facts import shape_of
 
 if TYPE_CHECKING:
     from numpy import ndarray
-    from relax_mlir.front_ends import Value
+    from relax_mlir.rewriting import Value
 
 #: Operands of `relax.matmul_nbits` by their names, and its attributes `bits` and `block_size`.
 Operands = dict[str, "ndarray | int"]
@@ -78,7 +78,8 @@ class Matrix:
         if "weights" in self._values:
             weights = relax.astype(self._values["weights"], dtype="float32")
             return relax.matmul(x, relax.permute_dims(weights, axes=[1, 0]))
-        return relax.matmul_nbits(x, **self._values, **self._attributes)
+        bits, block = self._attributes["bits"], self._attributes["block_size"]
+        return relax.matmul_nbits(x, **self._values, bits=bits, block_size=block)
 
     def rows(self, indices: Value) -> Value:
         """Return rows of the matrix as f32 [indices, depth]: the embeddings of tokens.

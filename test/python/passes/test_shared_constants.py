@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy
 import pytest
+from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.runtime import to_numpy
 
 
 @pytest.mark.parametrize("difference", [0, 1], ids=["equal", "different"])
