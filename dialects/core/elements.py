@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 
+#: Bytes of resources that are compared first.
+_COMPARED = 4096
 _RESOURCE = re.compile(r"dense_resource<(\"?)(.*)\1> : ")
 _LEFT_OUT = "__elided__"
 #: MLIR's variants of the name if the name is taken.
@@ -97,6 +99,31 @@ def elements_bytes(attribute: Attribute) -> memoryview:
         name = resource_name(attribute)
         raise RelaxError(f"the constant '{name}' : {attribute.type} needs {needed} bytes, and has {len(data)}")
     return data
+
+
+class SharedResources:
+    """Constants with one attribute for equal elements: resources are equal only if one call created them."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[Type, bytes], list[Attribute]] = {}
+
+    def first(self, value: Attribute) -> Attribute:
+        """Return the first attribute with the same type and bytes, or the attribute itself."""
+        if not is_resource(value):
+            return value
+        data = elements_bytes(value)
+        # Different weights differ in the first bytes, so that few constants are compared completely.
+        alike = self._known.setdefault((value.type, bytes(data[:_COMPARED])), [])
+        found = next((each for each in alike if each == value or _is_equal(elements_bytes(each), data)), None)
+        if found is None:
+            alike.append(value)
+        return value if found is None else found
+
+
+def _is_equal(left: memoryview, right: memoryview) -> bool:
+    import numpy
+
+    return numpy.array_equal(numpy.frombuffer(left, numpy.uint8), numpy.frombuffer(right, numpy.uint8))
 
 
 def _resource_data(attribute: Attribute) -> memoryview:

@@ -415,11 +415,14 @@ def matmul_nbits(
     scale: Value,
     zero_point: Value | None = ...,
     bias: Value | None = ...,
+    offset: Value | None = ...,
+    outer_scale: Value | None = ...,
+    outer_offset: Value | None = ...,
     bits: SupportsIndex = ...,
     block_size: SupportsIndex = ...,
     **at: Unpack[At],
 ) -> Value:
-    """Product of x and a matrix with columns (codes - zero_point) * scale, accumulated in f32. A row of codes [columns, blocks, bytes] is a column. Default zero point: half of the codes' range."""
+    """Product of x and a matrix with columns (codes - zero_point) * scale, or codes * scale + offset, accumulated in f32. A row of codes [columns, blocks, bytes] is a column. Default zero point: half of the codes' range. outer_scale and outer_offset [columns, parts] are factors for parts of the blocks."""
 
 def matmul_nbits_panels(
     x: Value,
@@ -427,6 +430,9 @@ def matmul_nbits_panels(
     scale: Value,
     zero_point: Value | None = ...,
     bias: Value | None = ...,
+    offset: Value | None = ...,
+    outer_scale: Value | None = ...,
+    outer_offset: Value | None = ...,
     bits: SupportsIndex = ...,
     block_size: SupportsIndex = ...,
     rows: SupportsIndex = ...,

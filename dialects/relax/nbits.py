@@ -17,10 +17,18 @@ from .infer.sizes import Shape, check_min_rank, shape_of_rank
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WIDTHS = (2, 4, 8)
+WIDTHS = (2, 4, 6, 8)
 REALS = ("f16", "bf16", "f32")
 #: Bytes of adjacent codes of one column; a block has a whole number of words.
 WORD = 4
+#: Operands with a number for each block, and the operands with the factors of these numbers, for several blocks each.
+OF_BLOCKS = ("scale", "zero_point", "offset")
+OUTER = {"outer_scale": "scale", "outer_offset": "offset"}
+
+
+def unit(bits: int) -> int:
+    """Return the least number of codes that fill whole words. 6 bits are 4 low bits and 2 high bits, apart."""
+    return 16 if bits == 6 else 8 * WORD // bits
 
 
 def matmul_nbits(call: Call) -> TensorInfo:
@@ -28,9 +36,7 @@ def matmul_nbits(call: Call) -> TensorInfo:
     columns, blocks, _ = shape_of_rank(call, "codes", 3)
     _check_shape(call, "codes", (columns, blocks, call.block_size * call.bits // 8), "the bytes of a block at last")
     _check_depth(call, blocks)
-    for name in ("scale", "zero_point"):
-        if call.operands[name] is not None:
-            _check_shape(call, name, (columns, blocks), "a number for each column's blocks")
+    _check_numbers(call, (columns,), blocks, ())
     if call.bias is not None:
         _check_shape(call, "bias", (columns,), "a number for each column")
     return _result(call, columns)
@@ -44,16 +50,15 @@ def matmul_nbits_panels(call: Call) -> TensorInfo:
     fits = call.lanes > 0 and equal(dim_mod(width, call.lanes), 0) is not False
     call.require(fits, f"{call.describe('lanes')} must divide the columns of a panel, {width}")
     call.require(call.rows > 0, f"{call.describe('rows')} must be positive")
-    for name in ("scale", "zero_point"):
-        if call.operands[name] is not None:
-            _check_shape(call, name, (panels, blocks, width), "a number for each column's blocks in each panel")
+    _check_numbers(call, (panels,), blocks, (width,))
     if call.bias is not None:
         _check_shape(call, "bias", (panels, width), "a number for each column of each panel")
     _check_depth(call, blocks)
-    numbers = 8 * WORD // call.bits
     if isinstance(blocks, int) and isinstance(words, int):
-        fits = blocks * call.block_size == words * numbers
-        call.require(fits, f"{call.describe('codes')} must have {blocks} blocks of {call.block_size // numbers} words")
+        of_block = call.block_size * call.bits // (8 * WORD)
+        call.require(
+            blocks * of_block == words, f"{call.describe('codes')} must have {blocks} blocks of {of_block} words"
+        )
     if isinstance(panels, int) and isinstance(width, int):
         fits = (panels - 1) * width < call.columns <= panels * width
         call.require(fits, f"{call.describe('columns')} must be those of {panels} panels of {width}")
@@ -62,13 +67,10 @@ def matmul_nbits_panels(call: Call) -> TensorInfo:
 
 def _check_words(call: Call) -> None:
     call.require(call.bits in WIDTHS, f"{call.describe('bits')} must be one of {', '.join(map(str, WIDTHS))}")
-    numbers = 8 * WORD // call.bits
+    numbers = unit(call.bits)
     fits = call.block_size > 0 and call.block_size % numbers == 0
     call.require(fits, f"{call.describe('block_size')} must be a multiple of {numbers}, with {call.bits} bits")
-    for name in ("x", "scale"):
-        call.require(
-            call.operands[name].dtype in REALS, f"{call.describe(name)} must have elements of f16, bf16 or f32"
-        )
+    call.require(call.x.dtype in REALS, f"{call.describe('x')} must have elements of f16, bf16 or f32")
     check_min_rank(call, "x", 1)
     call.require(call.codes.dtype == "ui8", f"{call.describe('codes')} must have elements of ui8")
     zero_point = call.zero_point
@@ -76,6 +78,45 @@ def _check_words(call: Call) -> None:
     call.require(is_number, f"{call.describe('zero_point')} must have elements of ui8 or a float")
     if call.bias is not None:
         check_dtype(call, "bias", "float")
+    if call.offset is not None and zero_point is not None:
+        raise call.fail(
+            f"{call.describe('offset')} takes the place of zero_point: add -zero_point * scale to the offset, or leave "
+            "one of both out"
+        )
+    _check_levels(call)
+
+
+def _check_levels(call: Call) -> None:
+    """Check the types of scales and offsets. Factors for several blocks allow integers of 8 bits."""
+    for outer, name in OUTER.items():
+        inner, factors = call.operands[name], call.operands[outer]
+        if factors is not None:
+            call.require(inner is not None, f"{call.describe(outer)} needs the operand {name}")
+            call.require(factors.dtype in REALS, f"{call.describe(outer)} must have elements of f16, bf16 or f32")
+        wanted, shown = (
+            (REALS, "f16, bf16 or f32") if factors is None else ((*REALS, "ui8", "i8"), "a float, ui8 or i8")
+        )
+        help_ = f"; integers need the operand {outer}" if factors is None else ""
+        call.require(
+            inner is None or inner.dtype in wanted, f"{call.describe(name)} must have elements of {shown}{help_}"
+        )
+
+
+def _check_numbers(call: Call, leading: tuple[Dim, ...], blocks: Dim, last: tuple[Dim, ...]) -> None:
+    """Check the shapes of the numbers of blocks, and of their factors for several blocks."""
+    where = " in each panel" if last else ""
+    for name in OF_BLOCKS:
+        if call.operands[name] is not None:
+            _check_shape(call, name, (*leading, blocks, *last), f"a number for each column's blocks{where}")
+    for name in OUTER:
+        if call.operands[name] is None:
+            continue
+        count = shape_of_rank(call, name, len(leading) + 1 + len(last))[1]
+        _check_shape(call, name, (*leading, count, *last), f"a number for some of each column's blocks{where}")
+        fits = count != 0 and equal(dim_mod(blocks, count), 0) is not False
+        call.require(
+            fits, f"{call.describe(name)} must have a number for each part of equal size of the {blocks} blocks"
+        )
 
 
 def _check_shape(call: Call, name: str, wanted: Sequence[Dim], last: str) -> None:
@@ -105,14 +146,17 @@ def products(call: Call, count: Dim) -> Dim:
     return product((2, count, call.x.shape[-1] if call.x.shape else None))
 
 
-_BITS = Int(4, doc="bits of a code: 2, 4 or 8; a byte holds the first code in its lowest bits")
-_BLOCK = Int(32, doc="elements of a column with a common scale and zero point")
+_BITS = Int(4, doc="bits of a code: 2, 4, 6 (the low 4 bits of a block's codes, then their high 2 bits) or 8; a byte "
+                   "holds the first code in its lowest bits")  # fmt: skip
+_BLOCK = Int(32, doc="elements of a column with a common scale")
+_OPERANDS = "x codes scale zero_point? bias? offset? outer_scale? outer_offset?"
 
-op("matmul_nbits", "x codes scale zero_point? bias?", attrs={"bits": _BITS, "block_size": _BLOCK}, own=True,
-   flops=products, infer=matmul_nbits,
-   doc="Product of x and a matrix with columns (codes - zero_point) * scale, accumulated in f32. A row of codes "
-       "[columns, blocks, bytes] is a column. Default zero point: half of the codes' range.")  # fmt: skip
-op("matmul_nbits_panels", "x codes scale zero_point? bias?",
+op("matmul_nbits", _OPERANDS, attrs={"bits": _BITS, "block_size": _BLOCK}, own=True, flops=products,
+   infer=matmul_nbits,
+   doc="Product of x and a matrix with columns (codes - zero_point) * scale, or codes * scale + offset, accumulated in "
+       "f32. A row of codes [columns, blocks, bytes] is a column. Default zero point: half of the codes' range. "
+       "outer_scale and outer_offset [columns, parts] are factors for parts of the blocks.")  # fmt: skip
+op("matmul_nbits_panels", _OPERANDS,
    attrs={"bits": _BITS, "block_size": _BLOCK, "columns": Int(doc="columns of the result"),
           "lanes": Int(doc="columns per vector"), "rows": Int(1, doc="rows of x that fit in registers")},
    own=True, flops=products, infer=matmul_nbits_panels,

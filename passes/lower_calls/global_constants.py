@@ -11,7 +11,7 @@ from ...bindings.mlir import i64_attribute, ir
 from ...bindings.navigation import body_of, operations_in, operations_of, symbol_name
 from ...bindings.rewriting import is_used
 from ...dialects.core.codec import decode
-from ...dialects.core.elements import retyped
+from ...dialects.core.elements import SharedResources, retyped
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.ir_attributes import GLOBAL
 from ...dialects.relax.known_constants import CONSTANTS
@@ -26,6 +26,7 @@ def add_globals(module: Operation, functions: Iterable[Operation]) -> None:
     names = set(map(symbol_name, operations_of(body_of(module))))
     fresh = (name for number in count() if (name := f"constant_{number}") not in names)
     known: dict[Attribute, str] = {}
+    resources = SharedResources()
     body = body_of(module)
     with module.context, module.location, ir.InsertionPoint.at_block_begin(body):
         inside = [op for function in functions for op in operations_in(function)]
@@ -33,7 +34,7 @@ def add_globals(module: Operation, functions: Iterable[Operation]) -> None:
             if not is_used(op):
                 op.erase()
                 continue
-            value = op.attributes["value"]
+            value = resources.first(op.attributes["value"])
             if value not in known:
                 known[value] = next(fresh)
                 _make_global(known[value], info, value)

@@ -3,17 +3,17 @@
 
 A word of a column holds codes of adjacent steps. Unpacking leaves the codes in place: a mask yields the codes times
 powers of two, which are exact as floats. x is divided by these powers beforehand. A vector of codes therefore takes
-three operations: and, conversion to float, multiply-add. The sum of a block is scaled once.
+three operations: and, conversion to float, multiply-add. The sum of a block is scaled once, and the sum of the block's
+x times the offset is added.
 
 Few rows are multiplied this way. For many rows, the kernel first unpacks a panel, as many steps as fit into the cache,
-and reuses the numbers for all rows.
+and reuses the codes for all rows. Both ways add the same numbers in the same order: the bits of a row do not depend on
+the number of rows, lanes or threads.
 """
 
 from __future__ import annotations
 
-import functools
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from ...bindings.ir import Attribute, Value
@@ -22,7 +22,7 @@ from ...dialects import relax
 from ...dialects.core.infos import TensorInfo
 from ...dialects.core.symbols import Dim, product
 from ...dialects.relax import const
-from ...dialects.relax.nbits import WORD
+from ...dialects.relax.nbits import WORD, unit
 from ...emit import linalg, loops, vectors
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, Size, as_index, constant, minimum, number
@@ -32,22 +32,24 @@ from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
 
 #: Up to this number of rows, unpacking a panel first does not pay off.
-_FEW_ROWS = 32
+_FEW_ROWS = 8
 #: Prefetch distance in bytes, at least the bandwidth times the latency of memory, and the bytes of a cache line.
 _AHEAD, _LINE = 16384, 64
+#: Elements of x, and rows, that are multiplied by all panels before the next rows.
+_ELEMENTS, _MOST_ROWS = 1 << 17, 120
 #: Steps of a reduction that are unpacked at once.
 _STEPS = 128
-#: Independent accumulators, so that no addition waits for the previous one.
-_CHAINS = 8
 #: Bytes that a core reads per nanosecond, at most. The least work to share among threads, and the least grain, in
 #: nanoseconds.
 _BYTES, _LEAST_WORK, _LEAST_GRAIN = 12, 20_000, 5_000
+#: Rows of a tile that keep the multiply-adds busy beside the loads of a step.
+_WIDE_ROWS = 4
 
 
 @register_legalize("relax.matmul_nbits_panels", target="llvm")
 def matmul_nbits_panels(call: LegalizeCall) -> Legalized:
     held = by_name(call.op, call.operands)
-    x, scale, zero_point, bias = (held[name] for name in ("x", "scale", "zero_point", "bias"))
+    x, scale = held.pop("x"), held["scale"]
     *leading, depth = call.shape(x)
     sizes = [size for size in (*call.shape(scale), depth) if isinstance(size, int)]
     if len(sizes) < 4:
@@ -57,14 +59,14 @@ def matmul_nbits_panels(call: LegalizeCall) -> Legalized:
     matrix = _PackedMatrix(
         call.op.bits, call.op.block_size, call.op.columns, blocks, panels, width, call.op.lanes, call.op.rows
     )
-    rows, sums = _prepared(call, x, matrix, count, known)
-    inputs = [each for each in (rows, sums, held["codes"], scale, zero_point, bias) if each is not None]
+    given = {name: value for name, value in held.items() if value is not None}
+    dtypes = {name: call.dtype(value) for name, value in given.items()}
 
-    def body(*parameters: Value) -> None:
-        *given, out = parameters
-        kernel = _NbitsKernel(matrix, given, out, zero_point is not None, bias is not None)
-        kernel.write(alike=call.target.option("numerics") == "same")
+    def body(rows: Value, sums: Value, *parameters: Value) -> None:
+        *numbers, out = parameters
+        _NbitsKernel(matrix, rows, sums, dict(zip(given, numbers, strict=True)), dtypes, out).write()
 
+    inputs = [*_prepared(call, x, matrix, count, known), *given.values()]
     (result,) = call.loops(body, inputs, [TensorInfo((count, call.op.columns), "f32")])
     shaped = relax.reshape(result, relax.shape_expr(dims=(*leading, call.op.columns)))
     wanted = call.result_dtype()
@@ -85,14 +87,34 @@ class _PackedMatrix(NamedTuple):
     rows: int
 
     @property
-    def codes(self) -> int:
-        """Return the codes in a word."""
-        return 8 * WORD // self.bits
+    def unit(self) -> int:
+        """Return the codes that fill whole words."""
+        return unit(self.bits)
+
+    @property
+    def units(self) -> int:
+        """Return the units of codes in a block."""
+        return self.block // self.unit
 
     @property
     def words(self) -> int:
         """Return the words in a block."""
-        return self.block // self.codes
+        return self.block * self.bits // (8 * WORD)
+
+    @property
+    def field(self) -> int:
+        """Return the distance of adjacent codes in a word in bits. Of 6 bits, 4 are adjacent."""
+        return 4 if self.bits == 6 else self.bits
+
+    @property
+    def fields(self) -> int:
+        """Return the codes in a word."""
+        return 8 * WORD // self.field
+
+    def factor(self, code: int) -> float:
+        """Return the factor of an unpacked code. The last code of a word is shifted to the front instead."""
+        place = code % self.fields
+        return float(2 ** (self.field * place)) if place < self.fields - 1 else 1.0
 
     @property
     def vectors(self) -> int:
@@ -105,7 +127,7 @@ class _PackedMatrix(NamedTuple):
 
 
 def _prepared(call: LegalizeCall, x: Value, matrix: _PackedMatrix, count: Dim, depth: int) -> tuple[Value, Value]:
-    """Return the rows of x as f32, divided by the factors of their codes in a word, and the sum of each block."""
+    """Return the rows of x as f32, divided by the factors of their codes, and the sum of each block."""
     import numpy
 
     ops = relax.dialect.ops
@@ -116,156 +138,187 @@ def _prepared(call: LegalizeCall, x: Value, matrix: _PackedMatrix, count: Dim, d
     if whole != depth:
         x = ops["nn.pad"](x, pad_width=[0, 0, 0, whole - depth])
     sums = ops["sum"](ops["reshape"](x, ops["shape_expr"](dims=(count, matrix.blocks, matrix.block))), axis=[2])
-    words = ops["reshape"](x, ops["shape_expr"](dims=(count, whole // matrix.codes, matrix.codes)))
-    factors = numpy.array([1 / _factor(matrix, place) for place in range(matrix.codes)], "float32")
-    scaled = ops["multiply"](words, const(factors))
+    units = ops["reshape"](x, ops["shape_expr"](dims=(count, whole // matrix.unit, matrix.unit)))
+    factors = numpy.array([1 / matrix.factor(code) for code in range(matrix.unit)], "float32")
+    scaled = ops["multiply"](units, const(factors))
     return ops["reshape"](scaled, ops["shape_expr"](dims=(count, whole))), sums
 
 
-def _factor(matrix: _PackedMatrix, place: int) -> float:
-    """Return the factor of a code at a place in its word. The last code is shifted to the front instead."""
-    return float(2 ** (matrix.bits * place)) if place < matrix.codes - 1 else 1.0
+class _PanelTile(NamedTuple):
+    """Results of some rows and some vectors of columns of a panel."""
+
+    panel: Number
+    row: Number
+    rows: int
+    columns: range
+
+    @property
+    def points(self) -> list[tuple[int, int]]:
+        """Return the results, as rows of the tile and vectors of the panel."""
+        return [(row, column) for row in range(self.rows) for column in self.columns]
 
 
 class _NbitsKernel:
     """Loops of one product, on memrefs."""
 
     def __init__(
-        self, matrix: _PackedMatrix, inputs: Sequence[Value], out: Value, has_zero_point: bool, has_bias: bool
+        self,
+        matrix: _PackedMatrix,
+        x: Value,
+        sums: Value,
+        operands: Mapping[str, Value],
+        dtypes: Mapping[str, str],
+        out: Value,
     ):
-        self.matrix = matrix
-        self.x, self.sums, self.codes, self.scale, *others = inputs
-        self.zero_point = others.pop(0) if has_zero_point else None
-        self.bias = others.pop(0) if has_bias else None
-        self.out = out
+        self.matrix, self.x, self.sums, self.out = matrix, x, sums, out
+        self.operands, self.dtypes, self.codes = operands, dtypes, operands["codes"]
         self._type = vectors.vector_of(matrix.lanes, ir.F32Type.get())
 
-    def write(self, *, alike: bool) -> None:
-        """Write the loops. If the bits must be alike for any number of rows, few rows take the way of many ones."""
+    def write(self) -> None:
         count = loops.size(self.x, 0)
-        if alike:
-            self._many(count)
-            return
         loops.when(count <= _FEW_ROWS, lambda: self._few(count), lambda: self._many(count))
 
     # ---- few rows ----
 
     def _few(self, count: Number) -> None:
         def panel(place: Number) -> None:
-            self._tiles(count, self.matrix.few_rows, lambda row, rows: self._few_tile(place, row, rows))
+            self._tiles(
+                0,
+                count,
+                self.matrix.few_rows,
+                lambda row, rows: self._few_tile(_PanelTile(place, row, rows, range(self.matrix.vectors))),
+            )
 
         loops.for_range(0, self.matrix.panels, panel, grain=self._grain(1))
 
-    def _few_tile(self, panel: Number, row: Number, rows: int) -> None:
+    def _few_tile(self, tile: _PanelTile) -> None:
         """Compute the sums of a panel's columns for some rows."""
-        matrix = self.matrix
-        points = [(each, column) for each in range(rows) for column in range(matrix.vectors)]
+        points = tile.points
 
         def block(place: Number, *totals: Value) -> list[Number]:
-            parts = self._block_sums(panel, place, row, points)
-            scales, offsets = self._scales(panel, place), self._offsets(panel, place)
-            sums = [self._spread(loops.load(self.sums, row + each, place)) for each in range(rows)]
-            return [
-                multiply_add(part - offsets[column] * sums[each], scales[column], number(total))
-                for (each, column), part, total in zip(points, parts, totals, strict=True)
-            ]
+            parts, add = self._block_sums(tile, place), self._scaled(tile, place)
+            return [add(*point, part, total) for point, part, total in zip(points, parts, totals, strict=True)]
 
-        first = [self._first(panel, column) for _, column in points]
-        totals = loops.for_range(0, matrix.blocks, block, *first)
-        for (each, column), total in zip(points, totals, strict=True):
-            self._store(total, row + each, panel, column)
+        first = [self._first(tile.panel, column) for _, column in points]
+        totals = loops.for_range(0, self.matrix.blocks, block, *first)
+        for (row, column), total in zip(points, totals, strict=True):
+            self._store(total, tile.row + row, tile.panel, column)
 
-    def _block_sums(self, panel: Number, block: Number, row: Number, points: Sequence[tuple[int, int]]) -> list[Number]:
-        """Return the sums of codes times x in a block, by rows and columns."""
-        matrix, rows = self.matrix, points[-1][0] + 1
-        chains = max(_CHAINS // len(points), 1)
+    def _block_sums(self, tile: _PanelTile, block: Number) -> list[Number]:
+        """Return the sums of codes times x in a block."""
+        matrix, panel = self.matrix, tile.panel
 
-        def word(inside: Number, *sums: Value) -> list[Number]:
-            at = block * matrix.words + inside
-            words = [self._words(panel, at, column) for column in range(matrix.vectors)]
-            self._prefetch(panel, at)
+        def unit(inside: Number, *sums: Value) -> list[Number]:
+            self._prefetch(panel, block * matrix.words + inside * (matrix.words // matrix.units))
+            codes = [self._unit(panel, block, inside, column) for column in tile.columns]
             made = list(map(number, sums))
-            for code in range(matrix.codes):
-                factors = [
-                    self._spread(loops.load(self.x, row + each, at * matrix.codes + code)) for each in range(rows)
+            for code in range(matrix.unit):
+                step = block * matrix.block + inside * matrix.unit + code
+                factors = [self._spread(loops.load(self.x, tile.row + row, step)) for row in range(tile.rows)]
+                unpacked = [each(code) for each in codes]
+                made = [
+                    multiply_add(unpacked[column], factors[row], total)
+                    for (row, column), total in zip(tile.points, made, strict=True)
                 ]
-                unpacked = [self._unpacked(each, code) for each in words]
-                for place, (each, column) in enumerate(points):
-                    slot = place * chains + code % chains
-                    made[slot] = multiply_add(unpacked[column], factors[each], made[slot])
             return made
 
-        zeros = [constant(0.0, self._type)] * (len(points) * chains)
-        sums = list(map(number, loops.for_range(0, matrix.words, word, *zeros)))
-        return [functools.reduce(operator.add, sums[at : at + chains]) for at in range(0, len(sums), chains)]
+        zeros = [constant(0.0, self._type)] * len(tile.points)
+        return list(map(number, loops.for_range(0, matrix.units, unit, *zeros)))
 
     # ---- many rows ----
 
     def _many(self, count: Number) -> None:
+        """Multiply some rows by all panels before the next rows, so that the rows stay in the cache."""
         matrix = self.matrix
-        blocks = max(_STEPS // matrix.block, 1)
+        most = max(min(_ELEMENTS // (matrix.blocks * matrix.block), _MOST_ROWS), 48) // 12 * 12
 
-        def panel(place: Number) -> None:
-            def use(numbers: Value) -> None:
-                def part(first: Number) -> None:
-                    known = minimum(blocks, matrix.blocks - first)
-                    loops.for_range(0, known, lambda each: self._unpack(place, first, each, numbers))
-                    tiles = [matrix.rows, max(matrix.rows // 2, 1), 1]
-                    start, steps = first * matrix.block, known * matrix.block
-                    self._tiles(count, tiles, lambda row, rows: self._tile(place, row, rows, numbers, start, steps))
+        def rows(first: Number) -> None:
+            stop = minimum(first + most, count)
+            loops.for_range(
+                0, matrix.panels, lambda panel: self._many_panel(panel, first, stop), grain=self._grain(_FEW_ROWS)
+            )
 
-                loops.for_range(0, matrix.blocks, part, step=blocks)
+        loops.for_range(0, count, rows, step=most)
 
-            loops.scratch([blocks * matrix.block, matrix.width], ir.F32Type.get(), use)
+    def _many_panel(self, panel: Number, start: Number, stop: Number) -> None:
+        """Compute the results of some rows and a panel."""
+        matrix, blocks = self.matrix, max(_STEPS // self.matrix.block, 1)
+        bias = [self._first(panel, column) for column in range(matrix.vectors)]
 
-        loops.for_range(0, matrix.panels, panel, grain=self._grain(_FEW_ROWS))
+        def begin(row: Number) -> None:
+            for column, value in enumerate(bias):
+                self._store(value, row, panel, column)
 
-    def _unpack(self, panel: Number, first: Number, place: Number, numbers: Value) -> None:
-        """Store the numbers of a block, times the divisors of x."""
-        matrix, block = self.matrix, first + place
-        scales, offsets = self._scales(panel, block), self._offsets(panel, block)
+        def use(memory: Value) -> None:
+            def part(first: Number) -> None:
+                known = minimum(blocks, matrix.blocks - first)
+                loops.for_range(0, known, lambda place: self._unpack(panel, first, place, memory))
+                for columns, sizes in self._groups():
 
-        def word(inside: Number) -> None:
-            at = place * matrix.words + inside
+                    def tile(row: Number, rows: int, columns: range = columns) -> None:
+                        self._tile(_PanelTile(panel, row, rows, columns), memory, first, known)
+
+                    self._tiles(start, stop, sizes, tile)
+
+            loops.for_range(0, matrix.blocks, part, step=blocks)
+
+        loops.for_range(start, stop, begin)
+        loops.scratch([blocks * matrix.block, matrix.width], ir.F32Type.get(), use)
+
+    def _groups(self) -> list[tuple[range, tuple[int, ...]]]:
+        """Return the columns of tiles, as vectors, and their rows. Half of the columns leave room for more rows."""
+        vectors, rows = self.matrix.vectors, self.matrix.rows
+        if rows >= _WIDE_ROWS or vectors % 2:
+            half = max(rows // 2, 1)
+            return [(range(vectors), (half, max(half // 2, 1), 1))]
+        half = vectors // 2
+        return [(range(first, first + half), (2 * rows, rows, 1)) for first in (0, half)]
+
+    def _unpack(self, panel: Number, first: Number, place: Number, memory: Value) -> None:
+        """Store the codes of a block as floats, with their factors."""
+        matrix = self.matrix
+
+        def unit(inside: Number) -> None:
             for column in range(matrix.vectors):
-                words = self._words(panel, block * matrix.words + inside, column)
-                for code in range(matrix.codes):
-                    exact = self._unpacked(words, code) - offsets[column] * _factor(matrix, code)
-                    self._put(exact * scales[column], numbers, at * matrix.codes + code, column * matrix.lanes)
+                codes = self._unit(panel, first + place, inside, column)
+                for code in range(matrix.unit):
+                    step = place * matrix.block + inside * matrix.unit + code
+                    self._put(codes(code), memory, step, column * matrix.lanes)
 
-        loops.for_range(0, matrix.words, word)
+        loops.for_range(0, matrix.units, unit)
 
-    def _tile(self, panel: Number, row: Number, rows: int, numbers: Value, start: Number, steps: Number) -> None:
-        """Add the products of some steps to the results of some rows."""
-        matrix = self.matrix
-        points = [(each, column) for each in range(rows) for column in range(matrix.vectors)]
+    def _tile(self, tile: _PanelTile, memory: Value, first: Number, known: Number) -> None:
+        """Add the products of some blocks to the results of some rows."""
+        matrix, points = self.matrix, tile.points
 
-        def step(place: Number, *sums: Value) -> list[Number]:
-            factors = [self._spread(loops.load(self.x, row + each, start + place)) for each in range(rows)]
-            columns = [self._get(numbers, place, column * matrix.lanes) for column in range(matrix.vectors)]
-            return [
-                multiply_add(columns[column], factors[each], number(total))
-                for (each, column), total in zip(points, sums, strict=True)
-            ]
+        def block(place: Number, *totals: Value) -> list[Number]:
+            def step(inside: Number, *sums: Value) -> list[Number]:
+                at = place * matrix.block + inside
+                loaded = [self._get(memory, at, column * matrix.lanes) for column in tile.columns]
+                made, at = list(map(number, sums)), first * matrix.block + at
+                for row in range(tile.rows):
+                    factor = self._spread(loops.load(self.x, tile.row + row, at))
+                    for column, codes in enumerate(loaded):
+                        index = row * len(loaded) + column
+                        made[index] = multiply_add(codes, factor, made[index])
+                return made
 
-        def begin() -> list[Number]:
-            return [self._first(panel, column) for _, column in points]
+            zeros = [constant(0.0, self._type)] * len(points)
+            parts = list(map(number, loops.for_range(0, matrix.block, step, *zeros)))
+            add = self._scaled(tile, first + place)
+            return [add(*point, part, total) for point, part, total in zip(points, parts, totals, strict=True)]
 
-        def resume() -> list[Value]:
-            return [self._load(row + each, panel, column) for each, column in points]
-
-        first = loops.when(start == 0, begin, resume, [self._type] * len(points))
-        sums = loops.for_range(0, steps, step, *first)
-        for (each, column), total in zip(points, sums, strict=True):
-            self._store(total, row + each, panel, column)
+        begin = [self._load(tile.row + row, tile.panel, column) for row, column in points]
+        totals = loops.for_range(0, known, block, *begin)
+        for (row, column), total in zip(points, totals, strict=True):
+            self._store(total, tile.row + row, tile.panel, column)
 
     # ---- both ----
 
-    def _tiles(self, count: Number, sizes: Sequence[int], tile: Callable[[Number, int], None]) -> None:
+    def _tiles(self, start: Size, end: Number, sizes: Sequence[int], tile: Callable[[Number, int], None]) -> None:
         """Call `tile(row, rows)` for all rows, in decreasing order of tile sizes."""
-        start: Size = 0
         for rows in dict.fromkeys(sizes):
-            stop = start + (count - start) // rows * rows
+            stop = start + (end - start) // rows * rows
             loops.for_range(start, stop, lambda row, rows=rows: tile(row, rows), step=rows)
             start = stop
 
@@ -276,6 +329,40 @@ class _NbitsKernel:
         if matrix.panels < 2 or nanoseconds * matrix.panels < _LEAST_WORK:
             return None
         return min(max(round(_LEAST_GRAIN / nanoseconds), 1), matrix.panels)
+
+    def _scaled(self, tile: _PanelTile, block: Number) -> Callable[[int, int, Number, Value], Number]:
+        """Return a function that adds a block's sum to the total of a row and column.
+
+        The sum is multiplied by the scale, and the sum of the block's x by the offset.
+        """
+        scales, offsets = self._scales(tile.panel, block)
+        sums = [self._spread(loops.load(self.sums, tile.row + row, block)) for row in range(tile.rows)]
+        return lambda row, column, part, total: multiply_add(
+            part, scales[column], multiply_add(offsets[column], sums[row], total)
+        )
+
+    def _unit(self, panel: Number, block: Number, inside: Number, column: int) -> Callable[[int], Number]:
+        """Return a function from a code's place in a unit to the codes as floats, times their factor."""
+        matrix = self.matrix
+        first, field, fields = block * matrix.words, matrix.field, matrix.fields
+        low = [
+            self._words(panel, first + inside * (matrix.unit // fields) + each, column)
+            for each in range(matrix.unit // fields)
+        ]
+        high = self._words(panel, first + 2 * matrix.units + inside, column) if matrix.bits == 6 else None
+
+        def codes(code: int) -> Number:
+            words, place = low[code // fields], field * (code % fields)
+            shift = 0 if matrix.factor(code) > 1 else place
+            found = words >> shift if shift else words & ((1 << field) - 1 << place)
+            if high is not None:
+                # The high bits of code i are at 2 * i. They move next to the low bits.
+                to = place - shift + field
+                moved = high << to - 2 * code if to > 2 * code else high >> 2 * code - to
+                found = found | moved & (3 << to)
+            return number(result_of("arith.sitofp", [found], self._type))
+
+        return codes
 
     def _words(self, panel: Number, word: Number, column: int) -> Number:
         nbytes = ir.VectorType.get([WORD * self.matrix.lanes], ir.IntegerType.get_signless(8))
@@ -295,40 +382,41 @@ class _NbitsKernel:
             "isDataCache": ir.BoolAttr.get(True),
             "localityHint": ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 3),
         }
-        for line in range(0, nbytes, 64):
+        for line in range(0, nbytes * matrix.words // matrix.units, _LINE):
             ir.Operation.create(
                 "memref.prefetch", operands=[self.codes, as_index(0), at, as_index(line)], attributes=attributes
             )
 
-    def _unpacked(self, words: Number, code: int) -> Number:
-        """Return the codes at a place in words, times their factor."""
-        matrix = self.matrix
-        if code < matrix.codes - 1:
-            found = words & ((2**matrix.bits - 1) << matrix.bits * code)
-        else:
-            found = words >> matrix.bits * code
-        return number(result_of("arith.sitofp", [found], self._type))
+    def _scales(self, panel: Number, block: Number) -> tuple[list[Number], list[Number]]:
+        """Return the scales and offsets of a block, by columns."""
+        scales = self._of_blocks("scale", panel, block)
+        if "offset" in self.operands:
+            return scales, self._of_blocks("offset", panel, block)
+        if "zero_point" not in self.operands:
+            return scales, [scale * -float(2 ** (self.matrix.bits - 1)) for scale in scales]
+        zeros = self._of_blocks("zero_point", panel, block)
+        return scales, [zero * scale * -1.0 for zero, scale in zip(zeros, scales, strict=True)]
 
-    def _scales(self, panel: Number, block: Number) -> list[Number]:
-        return [self._real(self.scale, [panel, block], column) for column in range(self.matrix.vectors)]
-
-    def _offsets(self, panel: Number, block: Number) -> list[Number]:
-        matrix = self.matrix
-        if self.zero_point is None:
-            return [constant(float(2 ** (matrix.bits - 1)), self._type)] * matrix.vectors
-        return [self._real(self.zero_point, [panel, block], column) for column in range(matrix.vectors)]
+    def _of_blocks(self, name: str, panel: Number, block: Number) -> list[Number]:
+        """Return the numbers of a block by columns, times the factors that several blocks share."""
+        columns = range(self.matrix.vectors)
+        numbers = [self._real(name, [panel, block], column) for column in columns]
+        outer = f"outer_{name}"
+        if outer not in self.operands:
+            return numbers
+        part = block // (self.matrix.blocks // self.operands[outer].type.shape[1])
+        factors = [self._real(outer, [panel, part], column) for column in columns]
+        return [each * factor for each, factor in zip(numbers, factors, strict=True)]
 
     def _first(self, panel: Number, column: int) -> Number:
-        return constant(0.0, self._type) if self.bias is None else self._real(self.bias, [panel], column)
+        return self._real("bias", [panel], column) if "bias" in self.operands else constant(0.0, self._type)
 
-    def _real(self, memref: Value, place: Sequence[Value], column: int) -> Number:
-        """Return a vector of a panel's numbers as f32. Integers are unsigned."""
-        element = memref.type.element_type
-        type_ = ir.VectorType.get([self.matrix.lanes], element)
-        loaded = result_of("vector.load", [memref, *place, as_index(column * self.matrix.lanes)], type_)
-        if element == self._type.element_type:
-            return number(loaded)
-        return number(loaded).of("ui8" if isinstance(element, ir.IntegerType) else str(element)).to("f32")
+    def _real(self, name: str, place: Sequence[Value], column: int) -> Number:
+        """Return a vector of an operand's numbers as f32."""
+        memref = self.operands[name]
+        type_ = ir.VectorType.get([self.matrix.lanes], memref.type.element_type)
+        loaded = number(result_of("vector.load", [memref, *place, as_index(column * self.matrix.lanes)], type_))
+        return loaded.of(self.dtypes[name]).to("f32")
 
     def _spread(self, scalar: Number) -> Number:
         return vectors.in_each_lane(scalar, self.matrix.lanes)

@@ -28,9 +28,6 @@ from ...core.machine_pass import MachinePass
 from ..plans.matmul import check_contraction, check_product
 from ..plans.reduction import IN_FLIGHT, reduction_order, vector_across, vector_along
 
-#: Operators with another order for few rows than for many ones.
-_BY_COUNT = ("relax.matmul_nbits_panels",)
-
 
 @register_pass
 class OrderReductions(MachinePass):
@@ -47,8 +44,6 @@ class OrderReductions(MachinePass):
     def _state(self, function: Operation) -> bool:
         """State the orders of a PrimFunc's reductions. Return True if one keeps the order of the CPU's instructions."""
         is_strict, is_free = self.chosen.option("numerics") == "same", False
-        if not is_strict and text_in(function, OPERATOR) in _BY_COUNT:
-            return True
         for operation in structured_ops(function):
             order = _order(operation, has_open_units=is_strict)
             if order is None:

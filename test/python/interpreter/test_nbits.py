@@ -49,6 +49,19 @@ def test_blocks_and_panels() -> None:
     assert meant("matmul_nbits_panels", x, *packed, **attributes).tolist() == found.tolist()
 
 
+def test_offsets_and_two_levels_of_scales() -> None:
+    """A column of four blocks of 6 bits: two blocks share an outer scale and an outer offset."""
+    low, high = 0x21, 0b11100100
+    codes = numpy.array([[[low] * 8 + [high] * 4] * 4], "uint8")
+    scale, offset = numpy.array([[1, -2, 3, 4]], "int8"), numpy.array([[0, 1, 2, 3]], "uint8")
+    outer = numpy.array([[0.5, 2.0]], "float32"), numpy.array([[-1.0, 10.0]], "float32")
+    x = numpy.eye(64, dtype="float32")[::16] + 0.5 * numpy.eye(64, k=3, dtype="float32")[::16]
+    found = meant("matmul_nbits", x, codes, scale, None, None, offset, *outer, bits=6, block_size=16)
+    # The first code is 1 + 16 * 0, the fourth 2 + 16 * 3.
+    expected = [1.5 * each + (1 + 25) * factor for each, factor in zip([0, -1, 20, 30], [0.5, -1, 6, 8], strict=True)]
+    assert found.ravel().tolist() == expected
+
+
 def test_nothing() -> None:
     nothing = numpy.zeros((0, 2, 4), "uint8"), numpy.zeros((0, 2), "float16")
     assert meant("matmul_nbits", numpy.zeros((3, 16), "float16"), *nothing, block_size=8).shape == (3, 0)

@@ -59,6 +59,16 @@ def _few_bits(x: Any) -> Any:
     return relax.matmul_nbits(x, relax.const(codes), relax.const(scale), None, None, bits=4, block_size=16)
 
 
+def _six_bits(x: Any) -> Any:
+    codes = numpy.arange(5 * 4 * 12, dtype="uint8").reshape(5, 4, 12)
+    scale = numpy.arange(-10, 10, dtype="int8").reshape(5, 4)
+    outer = numpy.linspace(0.01, 0.1, 10, dtype="float16").reshape(5, 2)
+    held = {"codes": codes, "scale": scale, "offset": numpy.abs(scale).astype("uint8")}
+    held |= {"outer_scale": outer, "outer_offset": outer[::-1].copy()}
+    values = {name: relax.const(each) for name, each in held.items()}
+    return relax.matmul_nbits(x, **values, bits=6, block_size=16)
+
+
 _OF_FOUR = [(2, "n", 4), (4,), (4,)]
 _CASES: dict[str, tuple[list[Any], Body]] = {
     **{f"nn.{name}": ([("n", 4)], lambda x, name=name: rx.find_op(f"relax.nn.{name}")(x))  # type: ignore[misc]
@@ -85,6 +95,7 @@ _CASES: dict[str, tuple[list[Any], Body]] = {
     "nn.cross_entropy_with_logits": ([("n", 4), ("n", 4)], nn.cross_entropy_with_logits),
     "nn.cross_entropy_with_logits of one": ([(4,), (4,)], nn.cross_entropy_with_logits),
     "matmul_nbits": ([("n", 40)], _few_bits),
+    "matmul_nbits of 6 bits": ([("n", 60)], _six_bits),
     "nn.conv1d_transpose": ([(2, 4, "n"), (4, 3, 4)], lambda *x: nn.conv1d_transpose(*x, strides=[2], padding=[1])),
     "nn.conv2d_transpose": (
         [(2, 4, "n", 3), (4, 3, 3, 2)], lambda *x: nn.conv2d_transpose(*x, strides=[2, 3], output_padding=[1, 2])

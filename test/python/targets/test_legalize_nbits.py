@@ -17,43 +17,78 @@ from relax_mlir import relax
 
 
 class Weights:
-    """Weights of a number of columns and steps, with the matrix that they represent in f64."""
+    """Weights of a number of columns and steps, with the matrix that they represent in f64.
 
-    def __init__(self, columns: int, depth: int, bits: int, block: int, zeros: str = "", dtype: str = "float32"):
+    zeros: "codes", "floats", "offset", or "" for the default. parts: factors of integer scales and offsets, or 0.
+    """
+
+    def __init__(
+        self, columns: int, depth: int, bits: int, block: int, zeros: str = "", dtype: str = "float32", parts: int = 0
+    ):
         random = numpy.random.default_rng([columns, depth, bits, block])
         blocks = -(-depth // block)
+        shape, outer = (columns, blocks), (columns, parts)
         self.bits, self.block, self.depth = bits, block, depth
-        self.codes = random.integers(0, 256, (columns, blocks, block * bits // 8)).astype("uint8")
-        self.scale = (0.05 * random.normal(size=(columns, blocks))).astype(dtype)
-        self.zero_point = None
+        self.operands = {
+            "codes": random.integers(0, 256, (columns, blocks, block * bits // 8)).astype("uint8"),
+            "scale": (0.05 * random.normal(size=shape)).astype(dtype),
+        }
         if zeros == "codes":
-            self.zero_point = random.integers(0, 2**bits, (columns, blocks)).astype("uint8")
+            self.operands["zero_point"] = random.integers(0, 2**bits, shape).astype("uint8")
         elif zeros == "floats":
-            self.zero_point = (2 ** (bits - 1) + random.normal(size=(columns, blocks))).astype(dtype)
+            self.operands["zero_point"] = (2 ** (bits - 1) + random.normal(size=shape)).astype(dtype)
+        elif zeros == "offset":
+            self.operands["offset"] = random.normal(size=shape).astype(dtype)
+        if parts:
+            self.operands["scale"] = random.integers(-32, 32, shape).astype("int8")
+            self.operands["outer_scale"] = (0.002 * random.normal(size=outer)).astype(dtype)
+        if parts and zeros == "offset":
+            self.operands["offset"] = random.integers(0, 64, shape).astype("uint8")
+            self.operands["outer_offset"] = (0.05 * random.normal(size=outer)).astype(dtype)
         self.bias = random.normal(size=columns).astype("float32")
 
     @property
     def matrix(self) -> Any:
         """Return the matrix as [depth, columns]."""
-        return self._real(lambda numbers, middle: numbers - middle, self.scale)
+        codes, scale, offset = self._numbers()
+        return self._by_columns(codes * scale + offset)
 
     @property
     def magnitude(self) -> Any:
         """Return the sum of the magnitudes that are added and subtracted for each weight."""
-        return self._real(lambda numbers, middle: numbers + abs(middle), abs(self.scale))
+        codes, scale, offset = self._numbers()
+        return self._by_columns(abs(codes * scale) + abs(offset))
 
-    def _real(self, combine: Any, scale: Any) -> Any:
-        parts = [self.codes >> shift & (2**self.bits - 1) for shift in range(0, 8, self.bits)]
-        numbers = numpy.stack(parts, -1).reshape(*self.codes.shape[:2], self.block).astype("float64")
-        middle = 2 ** (self.bits - 1) if self.zero_point is None else self.zero_point[..., None].astype("float64")
-        real = combine(numbers, middle) * scale[..., None].astype("float64")
-        return real.reshape(len(real), -1)[:, : self.depth].T
+    def _numbers(self) -> tuple[Any, Any, Any]:
+        """Return codes, scales and offsets as f64 [columns, blocks, codes]."""
+        scale = self._of_blocks("scale")
+        if "offset" in self.operands:
+            offset = self._of_blocks("offset")
+        else:
+            middle = numpy.full(scale.shape, 2.0 ** (self.bits - 1))
+            offset = -scale * (self._of_blocks("zero_point") if "zero_point" in self.operands else middle)
+        return _codes(self.operands["codes"], self.bits, self.block), scale, offset
 
-    def held(self, has_bias: bool) -> list[Any]:
-        return [self.codes, self.scale, self.zero_point, self.bias if has_bias else None]
+    def _of_blocks(self, name: str) -> Any:
+        outer = self.operands.get(f"outer_{name}", numpy.ones((1, 1))).astype("float64")
+        numbers = self.operands[name].astype("float64")
+        return (numbers * outer.repeat(numbers.shape[1] // outer.shape[1], 1))[..., None]
+
+    def _by_columns(self, numbers: Any) -> Any:
+        return numbers.reshape(len(numbers), -1)[:, : self.depth].T
+
+    def held(self, has_bias: bool) -> dict[str, Any]:
+        return self.operands | ({"bias": self.bias} if has_bias else {})
 
     def expected(self, x: Any, has_bias: bool) -> Any:
         return x.astype("float64") @ self.matrix + (self.bias if has_bias else 0)
+
+
+def _codes(packed: Any, bits: int, block: int) -> Any:
+    if bits == 6:
+        return _codes(packed[..., : block // 2], 4, block) + 16 * _codes(packed[..., block // 2 :], 2, block)
+    parts = [packed >> shift & (2**bits - 1) for shift in range(0, 8, bits)]
+    return numpy.stack(parts, -1).reshape(*packed.shape[:2], block).astype("float64")
 
 
 def program(weights: Weights, shape: Any, dtype: str = "float32", bias: bool = False, **options: Any) -> Any:
@@ -61,8 +96,8 @@ def program(weights: Weights, shape: Any, dtype: str = "float32", bias: bool = F
     module = rx.Module()
     with module.function("main", [rx.tensor(shape, dtype)]) as f:
         (x,) = f
-        held = [None if each is None else relax.const(each) for each in weights.held(bias)]
-        f.returns(relax.matmul_nbits(x, *held, bits=weights.bits, block_size=weights.block))
+        held = {name: relax.const(each) for name, each in weights.held(bias).items()}
+        f.returns(relax.matmul_nbits(x, **held, bits=weights.bits, block_size=weights.block))
     return rx.compile(module, **options)
 
 
@@ -80,29 +115,35 @@ def check(actual: Any, weights: Weights, x: Any, bias: bool = False, tolerance: 
     assert error < tolerance, error
 
 
-#: A few rows, remainders of tiles, and many rows; columns of less than a panel, of several panels, with a remainder.
-ROWS = (1, 2, 3, 7, 32, 33, 47)
+#: A few rows, remainders of tiles, and rows that are multiplied in several passes.
+ROWS = (1, 2, 3, 7, 8, 9, 47, 130)
 
 
 @pytest.mark.parametrize(
-    ("bits", "block", "depth", "columns", "zeros"),
+    ("bits", "block", "depth", "columns", "zeros", "parts"),
     [
-        (4, 32, 64, 70, ""), (4, 16, 40, 64, "codes"), (4, 256, 300, 130, "floats"), (8, 32, 70, 5, ""),
-        (8, 16, 16, 65, "codes"), (2, 16, 33, 64, "floats"), (2, 64, 100, 3, "codes"),
+        (4, 32, 64, 70, "", 0), (4, 16, 40, 64, "codes", 0), (4, 256, 300, 130, "floats", 0), (8, 32, 70, 5, "", 0),
+        (8, 16, 16, 65, "codes", 0), (2, 16, 33, 64, "floats", 0), (2, 64, 100, 3, "codes", 0),
+        (6, 16, 64, 70, "", 2), (6, 48, 100, 33, "offset", 0), (4, 32, 256, 70, "offset", 2),
+        (4, 32, 96, 130, "offset", 0), (8, 32, 96, 9, "offset", 3),
     ],
 )  # fmt: skip
-def test_all_of_them(bits: int, block: int, depth: int, columns: int, zeros: str) -> None:
-    weights, bias = Weights(columns, depth, bits, block, zeros), columns % 2 == 0
+def test_all_of_them(bits: int, block: int, depth: int, columns: int, zeros: str, parts: int) -> None:
+    """Multiply some rows at once. Each row has the same bits as in a call with one row."""
+    weights, bias = Weights(columns, depth, bits, block, zeros, parts=parts), columns % 2 == 0
     compiled = program(weights, ("m", depth), bias=bias)
+    single = [to_numpy(compiled["main"](row)) for row in random(ROWS[-1], depth)[:, None]]
     for rows in ROWS:
-        x = random(rows, depth)
-        check(to_numpy(compiled["main"](x)), weights, x, bias)
+        x = random(ROWS[-1], depth)[:rows]
+        found = to_numpy(compiled["main"](x))
+        check(found, weights, x, bias)
+        numpy.testing.assert_array_equal(found, numpy.concatenate(single[:rows]))
 
 
 @draws(20)
 @given(
-    st.sampled_from([2, 4, 8]), st.sampled_from([16, 32, 48, 128]), st.integers(1, 200), st.integers(1, 140),
-    st.integers(1, 40), st.sampled_from(["", "codes", "floats"]), st.booleans(),
+    st.sampled_from([2, 4, 6, 8]), st.sampled_from([16, 32, 48, 128]), st.integers(1, 200), st.integers(1, 140),
+    st.integers(1, 40), st.sampled_from(["", "codes", "floats", "offset"]), st.booleans(),
 )  # fmt: skip
 def test_any_sizes(bits: int, block: int, depth: int, columns: int, rows: int, zeros: str, bias: bool) -> None:
     weights, x = Weights(columns, depth, bits, block, zeros), random(rows, depth)
@@ -136,14 +177,18 @@ def test_half_precision_of_x_or_scales(dtype: str) -> None:
     )
 
 
-@pytest.mark.parametrize("bits", [2, 4, 8])
-def test_weights_of_the_call(bits: int) -> None:
+@pytest.mark.parametrize(
+    ("bits", "zeros", "parts"), [(2, "codes", 0), (4, "codes", 0), (8, "codes", 0), (6, "", 3), (4, "offset", 3)]
+)
+def test_weights_of_the_call(bits: int, zeros: str, parts: int) -> None:
     """Unpack weights that are arguments in each call."""
-    weights, x = Weights(10, 40, bits, 16, "codes"), random(3, 40)
-    arrays = [x, *weights.held(True)]
+    weights, x = Weights(10, 40, bits, 16, zeros, parts=parts), random(3, 40)
+    held = weights.held(True)
+    arrays = [x, *held.values()]
     module = rx.Module()
     with module.function("main", [rx.tensor(each.shape, str(each.dtype)) for each in arrays]) as f:
-        f.returns(relax.matmul_nbits(*f, bits=bits, block_size=16))
+        given, *values = f
+        f.returns(relax.matmul_nbits(given, **dict(zip(held, values, strict=True)), bits=bits, block_size=16))
     check(to_numpy(rx.compile(module)["main"](*arrays)), weights, x, True)
 
 
@@ -162,7 +207,7 @@ def test_any_number_of_threads_gives_the_same_bits(rows: int) -> None:
 def test_codes_are_not_numbers_in_the_program(tmp_path: Any) -> None:
     weights = Weights(512, 1024, 4, 128)
     program(weights, ("m", 1024)).save(tmp_path / "out.rxa")
-    nbytes = weights.codes.nbytes + weights.scale.nbytes
+    nbytes = sum(each.nbytes for each in weights.operands.values())
     assert nbytes < (tmp_path / "out.rxa").stat().st_size < 1.2 * nbytes + 60_000
 
 
@@ -174,8 +219,7 @@ def test_code_for_other_machines(cpu: str) -> None:
     module = rx.Module()
     weights = Weights(70, 64, 4, 32)
     with module.function("main", [rx.tensor(("m", 64))]) as f:
-        held = [relax.const(each) for each in (weights.codes, weights.scale)]
-        f.returns(relax.matmul_nbits(*f, *held))
+        f.returns(relax.matmul_nbits(*f, *map(relax.const, weights.operands.values())))
     text = str(rx.lower(module, f"llvm{{{option}}}", pipeline=rx.stages(f"llvm{{{option}}}").until("legalize")))
     lanes = {"cpu=haswell": 8, "cpu=x86-64": 4}.get(option, 4 if "aarch64" in cpu else 2)
     assert f"vector<{lanes}xf32>" in text
@@ -186,8 +230,8 @@ def test_the_derivative_by_x_is_the_matrix() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((3, 40)), rx.tensor((3, 10))]) as f:
         given, by = f
-        held = [None if each is None else relax.const(each) for each in weights.held(True)]
-        product = relax.matmul_nbits(given, *held, bits=4, block_size=16)
+        held = {name: relax.const(each) for name, each in weights.held(True).items()}
+        product = relax.matmul_nbits(given, **held, bits=4, block_size=16)
         f.returns(relax.sum(relax.multiply(product, by)))
     found = to_numpy(rx.compile(rx.grad(module, wrt=["arg0"]))["main_adjoint"](x, factors)[1])
     numpy.testing.assert_allclose(found, factors @ weights.matrix.T, rtol=1e-4, atol=1e-5)

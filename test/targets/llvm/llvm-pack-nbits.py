@@ -54,6 +54,33 @@ class Module:
         z = R.matmul_nbits(x, c, s)
         return y, z
 
+    # A table with the codes of a product: rows come from the panels, at the positions of their bytes.
+    # CHECK-LABEL: def tied(
+    # CHECK: [[ROW:[a-z0-9_]+]]: R.Tensor(("m",), "int64") = R.take(R.const([0, 1], "int64"), i, axis=0)
+    # CHECK: R.floor_divide([[ROW]], R.const(16, "int64"))
+    # CHECK: R.floor_mod([[ROW]], R.const(16, "int64"))
+    # CHECK: R.take({{.*}}, mode="clip")
+    # CHECK: R.take(
+    # CHECK-NEXT: R.const({{.*}}"float32"), i, axis=0,
+    # CHECK: R.matmul_nbits_panels(
+    @R.function
+    def tied(x: R.Tensor(("n", 16), "float32"), i: R.Tensor(("m",), "int32")) -> R.Tuple(
+        R.Tensor(("m", 2, 8), "uint8"), R.Tensor(("m", 3), "float32"), R.Tensor(("n", 2), "float32")
+    ):
+        w = R.const(
+            [
+                [[0, 1, 2, 3, 4, 5, 6, 7], [8, 9, 10, 11, 12, 13, 14, 15]],
+                [[16, 17, 18, 19, 20, 21, 22, 23], [24, 25, 26, 27, 28, 29, 30, 31]],
+            ],
+            "uint8",
+        )
+        s = R.const([[1.0, 2.0], [3.0, 4.0]], "float32")
+        others = R.const([[1.0, 2.0, 5.0], [3.0, 4.0, 6.0]], "float32")
+        t = R.take(w, i, axis=0)
+        u = R.take(others, i, axis=0)
+        y = R.matmul_nbits(x, w, s, bits=8, block_size=8)
+        return t, u, y
+
     # CHECK: I.resource({{.*}}tensor<2x4x256xui8>
     # CHECK: I.resource({{.*}}0x0001020310111213000000
     # CHECK-SAME: 0004050607141516170000

@@ -41,15 +41,16 @@ def matmul_nbits(op: ExportedOp) -> Ref:
     columns, blocks, _, depth = sizes
     if _is_of_onnxruntime(op):
         return _in_one_node(op, columns, depth)
-    graph, codes = op.graph, op["codes"]
-    if op.bits < 8:
-        shifts = graph.const(range(0, 8, op.bits), "ui8")
-        shifted = op.node("BitShift", graph.unsqueeze(codes, [3]), shifts, direction="RIGHT")
-        codes = op.node("BitwiseAnd", shifted, op.number(2**op.bits - 1, "ui8"))
-    numbers = op.cast(op.node("Reshape", codes, op.ints(columns, blocks, op.block_size)), "f32")
-    scale, middle = (graph.unsqueeze(op.cast(op[name], "f32"), [2]) if op.has(name) else None for name in _OF_BLOCKS)
-    offset = op.number(2 ** (op.bits - 1), "f32") if middle is None else middle
-    whole = op.node("Mul", op.node("Sub", numbers, offset), scale)
+    graph = op.graph
+    numbers = op.cast(_codes(op, op["codes"], op.bits, (columns, blocks, op.block_size)), "f32")
+    scale = graph.unsqueeze(_of_blocks(op, "scale", columns, blocks), [2])
+    if op.has("offset"):
+        added = graph.unsqueeze(_of_blocks(op, "offset", columns, blocks), [2])
+        whole = op.node("Add", op.node("Mul", numbers, scale), added)
+    else:
+        zeros = graph.unsqueeze(op.cast(op["zero_point"], "f32"), [2]) if op.has("zero_point") else None
+        middle = op.number(2 ** (op.bits - 1), "f32") if zeros is None else zeros
+        whole = op.node("Mul", op.node("Sub", numbers, middle), scale)
     rows = op.node("Reshape", whole, op.ints(columns, blocks * op.block_size))
     if blocks * op.block_size != depth:
         rows = op.node("Slice", rows, op.ints(0), op.ints(depth), op.ints(1))
@@ -59,13 +60,44 @@ def matmul_nbits(op: ExportedOp) -> Ref:
     return op.cast(result, op.result().dtype)
 
 
-_OF_BLOCKS = ("scale", "zero_point")
+def _codes(op: ExportedOp, packed: Ref, bits: int, shape: tuple[int, int, int]) -> Ref:
+    """Unpack bytes [columns, blocks, bytes] to ui8 of a shape."""
+    if bits == 6:
+        half = shape[2] // 2
+        low, high = (
+            op.node("Slice", packed, op.ints(begin), op.ints(end), op.ints(2))
+            for begin, end in ((0, half), (half, half + half // 2))
+        )
+        moved = op.node("Mul", _codes(op, high, 2, shape), op.number(16, "ui8"))
+        return op.node("Add", _codes(op, low, 4, shape), moved)
+    if bits < 8:
+        shifts = op.graph.const(range(0, 8, bits), "ui8")
+        shifted = op.node("BitShift", op.graph.unsqueeze(packed, [3]), shifts, direction="RIGHT")
+        packed = op.node("BitwiseAnd", shifted, op.number(2**bits - 1, "ui8"))
+    return op.node("Reshape", packed, op.ints(*shape))
+
+
+def _of_blocks(op: ExportedOp, name: str, columns: int, blocks: int) -> Ref:
+    """Return the numbers of blocks as f32, times factors for several blocks each."""
+    numbers, outer = op.cast(op[name], "f32"), f"outer_{name}"
+    if not op.has(outer):
+        return numbers
+    count = op.shape(outer)[1]
+    if not isinstance(count, int):
+        raise op.fail(f"the size of {outer} is not known")
+    parts = op.node("Reshape", numbers, op.ints(columns, count, blocks // count))
+    scaled = op.node("Mul", parts, op.graph.unsqueeze(op.cast(op[outer], "f32"), [2]))
+    return op.node("Reshape", scaled, op.ints(columns, blocks))
+
+
 #: The smallest block of MatMulNBits.
 _SMALLEST_BLOCK = 16
 
 
 def _is_of_onnxruntime(op: ExportedOp) -> bool:
     """Check whether MatMulNBits takes the operands: bytes of zero points are packed, so they have to be constants."""
+    if op.has("offset") or op.has("outer_scale"):
+        return False
     dtypes = {op[name].dtype for name in ("x", "scale", "bias") if op.has(name)}
     is_power = op.block_size >= _SMALLEST_BLOCK and not op.block_size & (op.block_size - 1)
     fits = is_power and op.bits in (4, 8) and len(op.shape("x")) > 1 and dtypes <= {"f32"}

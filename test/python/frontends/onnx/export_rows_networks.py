@@ -36,6 +36,20 @@ def _products() -> list[Row]:
             (f(3, 16), i(5, 1, 16, dtype="uint8"), f(5, 1), i(5, 1, dtype="uint8"), f(5)),
             True,
         ),
+        Row(
+            "matmul_nbits of two levels",
+            lambda x, codes, scale, offset, outer: R.matmul_nbits(
+                x, codes, scale, None, None, offset, outer, outer, block_size=16
+            ),
+            (f(3, 64), i(5, 4, 8, dtype="uint8"), i(5, 4, dtype="int8"), i(5, 4, dtype="uint8"), f(5, 2)),
+            True,
+        ),
+        Row(
+            "matmul_nbits 6",
+            lambda x, codes, scale, offset: R.matmul_nbits(x, codes, scale, None, None, offset, bits=6, block_size=16),
+            (f(3, 30), i(5, 2, 12, dtype="uint8"), f(5, 2), f(5, 2)),
+            True,
+        ),
         Row("outer i8", call("outer"), (i(2, dtype="int8"), i(3, dtype="int8"))),
     ]
 

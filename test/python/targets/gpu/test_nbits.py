@@ -24,9 +24,11 @@ class Case(NamedTuple):
     depth: int = 128
     columns: int = 24
     dtype: str = "float32"
-    #: Codes, floats or none.
+    #: Codes, floats, offset or none.
     zeros: str = "codes"
     bias: bool = False
+    #: Factors of each column's scales and offsets, which are integers then.
+    parts: int = 0
 
 
 def arrays_of(case: Case) -> dict[str, Any]:
@@ -41,22 +43,41 @@ def arrays_of(case: Case) -> dict[str, Any]:
         held["zero_point"] = random.integers(0, 2**case.bits, shape).astype("uint8")
     elif case.zeros == "floats":
         held["zero_point"] = (2 ** (case.bits - 1) + random.normal(size=shape)).astype(dtype)
+    elif case.zeros == "offset":
+        held["offset"] = random.normal(size=shape).astype(dtype)
+    if case.parts:
+        held["scale"] = random.integers(-20, 20, shape).astype("int8")
+        held["outer_scale"] = (0.01 * random.normal(size=(case.columns, case.parts))).astype(dtype)
+    if case.parts and case.zeros == "offset":
+        held["offset"] = random.integers(0, 64, shape).astype("uint8")
+        held["outer_offset"] = (0.05 * random.normal(size=(case.columns, case.parts))).astype(dtype)
     if case.bias:
         held["bias"] = random.normal(size=case.columns).astype(dtype)
     return held
 
 
+def codes_of(packed: Any, bits: int, block: int) -> Any:
+    """Return the codes of bytes [columns, blocks, bytes]."""
+    if bits == 6:
+        return codes_of(packed[..., : block // 2], 4, block) + 16 * codes_of(packed[..., block // 2 :], 2, block)
+    codes = numpy.stack([packed >> shift & (2**bits - 1) for shift in range(0, 8, bits)], -1)
+    return codes.reshape(*packed.shape[:2], block).astype("float64")
+
+
 def expected_of(case: Case, x: Any, held: dict[str, Any]) -> Any:
-    packed = held["codes"].reshape(case.columns, -1)
-    codes = numpy.stack([packed >> shift & (2**case.bits - 1) for shift in range(0, 8, case.bits)], -1)
-    codes = codes.reshape(case.columns, -1)[:, : case.depth].astype("float64")
-    zero_point = held.get("zero_point", numpy.full(held["scale"].shape, 2 ** (case.bits - 1)))
-    spread = [
-        numpy.repeat(each.astype("float64"), case.block, 1)[:, : case.depth] for each in (zero_point, held["scale"])
-    ]
-    return x.astype("float64") @ ((codes - spread[0]) * spread[1]).T + held.get("bias", numpy.zeros(1)).astype(
-        "float64"
-    )
+    def of_blocks(name: str) -> Any:
+        outer = held.get(f"outer_{name}", numpy.ones((1, 1))).astype("float64")
+        blocks = held["scale"].shape[1]
+        return (held[name].astype("float64") * outer.repeat(blocks // outer.shape[1], 1))[..., None]
+
+    codes, scale = codes_of(held["codes"], case.bits, case.block), of_blocks("scale")
+    if "offset" in held:
+        matrix = codes * scale + of_blocks("offset")
+    else:
+        zero_point = held.get("zero_point", numpy.full(held["scale"].shape, 2 ** (case.bits - 1)))
+        matrix = (codes - zero_point.astype("float64")[..., None]) * scale
+    matrix = matrix.reshape(case.columns, -1)[:, : case.depth]
+    return x.astype("float64") @ matrix.T + held.get("bias", numpy.zeros(1)).astype("float64")
 
 
 def program(case: Case, rows: tuple[int | str, ...], constants: bool = False, **options: Any) -> Executable:
@@ -67,14 +88,14 @@ def program(case: Case, rows: tuple[int | str, ...], constants: bool = False, **
     with module.function("main", [x, *infos]) as f:
         given, *weights = f
         named = dict(zip(held, map(relax.const, held.values()) if constants else weights, strict=True))
-        operands = [named.get(name) for name in ("codes", "scale", "zero_point", "bias")]
-        f.returns(relax.matmul_nbits(given, *operands, bits=case.bits, block_size=case.block))
+        f.returns(relax.matmul_nbits(given, **named, bits=case.bits, block_size=case.block))
     return rx.compile(module, "cuda", **options)
 
 
 def check(case: Case, executable: Executable, *rows: int) -> None:
     held = arrays_of(case)
-    x = numpy.random.default_rng(5).normal(size=(*rows, case.depth)).astype(held["scale"].dtype)
+    dtype = ml_dtypes.bfloat16 if case.dtype == "bfloat16" else case.dtype
+    x = numpy.random.default_rng(5).normal(size=(*rows, case.depth)).astype(dtype)
     given = [x, *held.values()][: len(executable.signature("main")["inputs"])]
     found = to_numpy(run_emulated(executable, *map(tensor, given))).astype("float64")
     wanted = expected_of(case, x, held)
@@ -104,6 +125,29 @@ def test_rows(rows: int, dtype: str) -> None:
 def test_forms(case: Case) -> None:
     for rows in (2, 17):
         check(case, program(case, (rows,)), rows)
+
+
+#: Q4_1, Q4_K and Q6_K of GGUF files, the last two with short blocks of scales.
+_OF_FILES = {
+    "q4_1": Case(4, 32, 96, 20, zeros="offset"),
+    "q4_k": Case(4, 32, 128, 20, zeros="offset", parts=2, bias=True),
+    "q6_k": Case(6, 16, 128, 20, zeros="", parts=4),
+    "q6": Case(6, 32, 90, 5, "float16"),
+}
+
+
+@pytest.mark.parametrize("case", _OF_FILES.values(), ids=_OF_FILES)
+def test_formats_of_files(case: Case) -> None:
+    for rows in (1, 19):
+        check(case, program(case, (rows,)), rows)
+
+
+@pytest.mark.parametrize("name", ["q4_1", "q4_k", "q6_k"])
+def test_no_scale_is_computed_in_memory(name: str) -> None:
+    executable = program(_OF_FILES[name], (1,), constants=True)
+    memory = executable._artifact.entries[0]["memory"]
+    assert memory["peak"] == 0 and not memory["slots"]
+    assert all("matmul_nbits" in each for each in executable._artifact.devices[0].kernels)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
