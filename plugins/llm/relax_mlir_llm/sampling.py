@@ -24,20 +24,36 @@ if TYPE_CHECKING:
 _WORD = 2**64 - 1
 #: Constants of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators).
 _STEP, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
+_LEAST_NOISE = 2.0**-60
+#: Tokens with a smaller share of the largest weight are chosen so rarely that most need no logarithm.
+_RARE = 2.0**-10
+#: Block of weights with a common sum: a cumulative sum of all weights takes longer than their sort.
+_BLOCK = 256
+#: Upper bounds of logits by the bit of a mask.
+_LIMITS = np.array([-np.inf, np.inf], np.float32)
 
 
-def exponential_noise(seed: int, position: int, tokens: ndarray) -> ndarray:
-    """Return exponentially distributed f64 noise for tokens, a function of seed, position and token alone."""
+def noise_bits(seed: int, position: int, tokens: ndarray) -> ndarray:
+    """Return 64 random bits for each u64 token, a function of seed, position and token."""
     key = _mixed(_mixed(seed & _WORD) + _STEP * (position + 1))
-    bits = tokens.astype(np.uint64) * np.uint64(_STEP) + np.uint64(key)
-    bits ^= bits >> np.uint64(30)
+    bits: ndarray = tokens * np.uint64(_STEP)
+    bits += np.uint64(key)
+    shifted = bits >> np.uint64(30)
+    bits ^= shifted
     bits *= np.uint64(_FIRST)
-    bits ^= bits >> np.uint64(27)
+    np.right_shift(bits, np.uint64(27), out=shifted)
+    bits ^= shifted
     bits *= np.uint64(_SECOND)
-    bits ^= bits >> np.uint64(31)
+    np.right_shift(bits, np.uint64(31), out=shifted)
+    bits ^= shifted
+    return bits
+
+
+def exponential_noise(bits: ndarray) -> ndarray:
+    """Return exponentially distributed f64 noise, which grows with the bits."""
     # Uniform numbers of 53 bits in [0, 1). log1p keeps the small noise exact, which decides the choice.
-    noise: ndarray = -np.log1p((bits >> np.uint64(11)).astype(np.float64) * -(2.0**-53))
-    return np.maximum(noise, 2.0**-60)
+    noise: ndarray = -np.log1p((bits >> np.uint64(11)) * -(2.0**-53))
+    return np.maximum(noise, _LEAST_NOISE)
 
 
 def _mixed(value: int) -> int:
@@ -74,9 +90,10 @@ class Sampler:
     def choose(self, logits: ndarray, position: int, allowed: ndarray | None = None) -> int:
         """Return the token at a position of the sequence, from its logits and the bits of the allowed tokens."""
         row = logits if self.is_plain else self._adjusted(logits)
-        if allowed is not None:
-            row = np.where(_flags(allowed, row.size), row, -np.inf)
         best = int(row.argmax())
+        if allowed is not None and not (self.is_greedy and allowed[best >> 5] >> (best & 31) & 1):
+            row = np.minimum(row, _LIMITS.take(_flags(allowed, row.size)))
+            best = int(row.argmax())
         check_logit(row[best])
         return best if self.is_greedy else self._random(row, row[best], position)
 
@@ -96,29 +113,52 @@ class Sampler:
 
     def _random(self, row: ndarray, largest: float, position: int) -> int:
         """Return a random token by the probabilities of a row."""
-        weights = np.exp((row - largest) / np.float32(self.parameters.temperature))
-        kept = np.flatnonzero(weights >= max(self._least_weight(weights), np.float32(1e-37)))
-        noise = exponential_noise(self.seed, position, kept)
-        return int(kept[(weights[kept] / noise).argmax()])
+        weights = row - largest
+        weights /= np.float32(self.parameters.temperature)
+        np.exp(weights, out=weights)
+        least = self._least_weight(weights)
+        kept = np.flatnonzero(weights >= least) if least > 0 else np.arange(weights.size)
+        return _race(kept, weights[kept] if least > 0 else weights, self.seed, position)
 
     def _least_weight(self, weights: ndarray) -> float:
         """Return the least weight that top-k, then top-p among the rest, then min-p keep. The largest weight is 1."""
         count, share = self.parameters.top_k, self.parameters.top_p
-        least = np.float32(0)
+        least = 0.0
         if 0 < count < weights.size:
-            least = np.partition(weights, weights.size - count)[weights.size - count]
+            least = float(np.partition(weights, weights.size - count)[weights.size - count])
         if share < 1:
             least = max(least, _nucleus(weights[weights >= least], share))
-        return max(least, np.float32(self.parameters.min_p))
+        return max(least, self.parameters.min_p)
+
+
+def _race(tokens: ndarray, weights: ndarray, seed: int, position: int) -> int:
+    """Return the token with the largest quotient of weight and noise. The largest weight is 1."""
+    bits = noise_bits(seed, position, tokens.astype(np.uint64))
+    is_likely = weights >= _RARE
+    places = np.flatnonzero(is_likely)
+    quotients = weights[places] / exponential_noise(bits[places])
+    winner = quotients.argmax()
+    place, best = places[winner], quotients[winner]
+    # A rare token wins only with noise below this limit. The noise is not less than the uniform number of its bits.
+    limit = min(_RARE / best * (1 + 2.0**-20) * 2.0**64, 2.0**64 - 2**11)
+    places = np.flatnonzero((bits <= np.uint64(limit)) & ~is_likely)
+    quotients = weights[places] / exponential_noise(bits[places])
+    if places.size and quotients.max() > best:
+        place = places[quotients.argmax()]
+    return int(tokens[place])
 
 
 def _nucleus(weights: ndarray, share: float) -> float:
     """Return the least weight of the fewest largest weights with a share of the sum."""
     # Weights below this bound have less than `1 - share` of the sum together: they are not in the nucleus.
-    total = float(weights.sum(dtype=np.float64))
-    likely = weights[weights >= (1 - share) * total / weights.size]
+    wanted = share * float(weights.sum(dtype=np.float64))
+    likely = weights[weights >= (wanted / share - wanted) / weights.size]
     likely = np.sort(likely)[::-1].astype(np.float64)
-    return np.float32(likely[min(int(np.searchsorted(np.cumsum(likely), share * total)), likely.size - 1)])
+    sums = np.cumsum(np.add.reduceat(likely, np.arange(0, likely.size, _BLOCK)))
+    block = min(int(np.searchsorted(sums, wanted)), sums.size - 1)
+    likely = likely[block * _BLOCK : (block + 1) * _BLOCK]
+    before = sums[block - 1] if block else 0.0
+    return float(likely[min(int(np.searchsorted(np.cumsum(likely), wanted - before)), likely.size - 1)])
 
 
 def check_logit(largest: float) -> None:
@@ -130,12 +170,12 @@ def check_logit(largest: float) -> None:
 
 
 def _flags(bits: ndarray, count: int) -> ndarray:
-    """Return a boolean for each token from the words of a bit mask."""
-    return np.unpackbits(bits.view(np.uint8), count=count, bitorder="little").view(np.bool_)
+    """Return 0 or 1 for each token from the words of a bit mask."""
+    return np.unpackbits(bits.view(np.uint8), count=count, bitorder="little")
 
 
 def with_logprobs(token: int, logits: ndarray, count: int | None) -> Token:
-    """Return a token with its log-probability and the most likely tokens, or the token alone if count is None."""
+    """Return a token with its log-probability and the most likely tokens. If count is None, leave these out."""
     if count is None:
         return Token(token)
     shifted = logits.astype(np.float64) - float(logits.max())

@@ -40,7 +40,7 @@ class Scheduler:
     """Continuous batching of requests over the pages of an engine.
 
     `add` and `cancel` may be called by other threads than `step`. Subclasses may override `select_waiting`, `choose`,
-    `victim` and `propose`. An answer depends on its request and the engine alone, not on these choices.
+    `victim` and `propose`. An answer depends only on its request and the engine, not on these choices.
     """
 
     #: Most tokens of a draft. Tokens that a grammar forces are not limited by this.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Engine of tests: a model in NumPy whose answers depend on every value that it reads through the page table."""
+"""Engine of tests: a model in NumPy. Its answers depend on every value that it reads through the page table."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def state_of(token: int, position: int, before: np.ndarray) -> np.uint64:
 class PagedText:
     """Engine with one 64-bit value per slot instead of keys and values.
 
-    Most logits are noise of the whole text. One logit is large and depends on the last token alone, so answers repeat
-    themselves and drafts are accepted sometimes.
+    Most logits are noise of the whole text. One logit is large and depends only on the last token. Answers repeat
+    themselves, and some drafts are accepted.
     """
 
     vocabulary = VOCABULARY
@@ -83,7 +83,7 @@ class PagedText:
 
 
 def expected_answer(request: Request, context: int = 200, window: int | None = None) -> list[int]:
-    """Return the tokens of an answer, computed alone and without pages."""
+    """Return the tokens of an answer, computed without other requests and without pages."""
     model, sampler = PagedText(1), Sampler(request.parameters, request.prompt)
     tokens, states = list(request.prompt), np.zeros(0, np.uint64)
     limit = min(context, len(tokens) + (request.parameters.max_tokens or context))

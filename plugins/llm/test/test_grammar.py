@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Grammars of answers, alone and in the scheduler, with a small byte-level tokenizer."""
+"""Grammars of answers, with and without the scheduler, and a small byte-level tokenizer."""
 
 from __future__ import annotations
 

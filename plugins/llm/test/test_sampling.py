@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from relax_mlir import RelaxError
 from relax_mlir_llm.requests import Request, SamplingParameters
-from relax_mlir_llm.sampling import Sampler, exponential_noise, with_logprobs
+from relax_mlir_llm.sampling import Sampler, exponential_noise, noise_bits, with_logprobs
 from scipy import special, stats
 
 LOGITS = np.array([2.0, 1.0, 0.0, -1.0, 1.5, -3.0, 0.5, 2.0], np.float32)
-DRAWS = 4000
+DRAWS = 2000
 
 
 def counts_of(parameters: SamplingParameters, logits: np.ndarray = LOGITS) -> np.ndarray:
@@ -66,16 +66,47 @@ def test_filters_keep_the_ratios_of_the_other_tokens(parameters: dict[str, objec
     assert stats.chisquare(found[kept], wanted).pvalue > 1e-3
 
 
+def noise_of(seed: int, position: int, tokens: np.ndarray) -> np.ndarray:
+    return exponential_noise(noise_bits(seed, position, tokens.astype(np.uint64)))
+
+
 def test_noise_is_exponential_and_independent_of_neighbours() -> None:
     tokens = np.arange(20000)
-    noise = exponential_noise(7, 3, tokens)
+    noise = noise_of(7, 3, tokens)
     assert stats.kstest(noise, "expon").pvalue > 1e-3
-    same = exponential_noise(7, 3, tokens[[5, 19999]])
-    assert np.array_equal(same, noise[[5, 19999]])
+    assert np.array_equal(noise_of(7, 3, tokens[[5, 19999]]), noise[[5, 19999]])
     for seed, position in [(8, 3), (7, 4), (7, 2**31)]:
-        other = exponential_noise(seed, position, tokens)
+        other = noise_of(seed, position, tokens)
         assert abs(stats.spearmanr(noise, other).statistic) < 0.03
     assert abs(stats.spearmanr(noise[:-1], noise[1:]).statistic) < 0.03
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5, 3.0, 8.0, 40.0])
+def test_rare_tokens_take_part_in_the_choice(spread: float) -> None:
+    """Compare with the quotient of all weights and noise. The sampler computes noise of rare tokens only if needed."""
+    logits = (np.random.default_rng(2).normal(size=3000) * spread).astype(np.float32)
+    tokens, weights = np.arange(3000), np.exp(logits - logits.max())
+    sampler = Sampler(SamplingParameters(seed=5), [0])
+    found = [sampler.choose(logits, position) for position in range(1500)]
+    assert found == [int((weights / noise_of(5, position, tokens)).argmax()) for position in range(1500)]
+    rare = weights < 2.0**-10
+    probability = float(weights[rare].sum() / weights.sum())
+    assert stats.binomtest(int(rare[found].sum()), 1500, probability).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5, 0.9, 0.999])
+def test_top_p_of_a_large_vocabulary_equals_a_sort_of_all(share: float) -> None:
+    draw = np.random.default_rng(4)
+    for spread in (0.01, 1.0, 5.0):
+        logits = (draw.normal(size=1500) * spread).astype(np.float32)
+        weights = np.exp(logits - logits.max())
+        order = np.argsort(-weights, kind="stable")
+        sums = np.cumsum(weights[order].astype(np.float64))
+        count = int(np.searchsorted(sums, share * sums[-1])) + 1
+        sampler = Sampler(SamplingParameters(top_p=share, seed=1), [0])
+        found = {sampler.choose(logits, position) for position in range(400)}
+        assert found <= set(order[:count].tolist())
+        assert len(found) > 0.3 * min(count, 400) * (spread < 2)
 
 
 def test_an_answer_depends_on_the_seed_and_the_position_alone() -> None:
@@ -108,7 +139,7 @@ def test_penalties() -> None:
         for position in range(5):
             chosen[name].append(sampler.choose(LOGITS, position))
             sampler.count(chosen[name][-1])
-    # The prompt's token 0 counts for the repetition penalty alone.
+    # The prompt's token 0 counts only for the repetition penalty.
     assert chosen == {
         "presence": [0, 7, 4, 0, 0],
         "frequency": [0, 7, 0, 7, 4],
