@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 #: White space in JSON is optional and bounded: a model could repeat it for ever.
-_JSON_OPTIONS: llguidance.JsonCompileOptions = {"whitespace_pattern": r"[ \n\r\t]{0,40}"}
+_WHITE_SPACE = r"[ \n\r\t]{0,40}"
 _SOURCE_LINE = re.compile(r"\d+ \|")
 #: Compiled grammars to keep.
 _MOST_COMPILED = 64
@@ -87,7 +87,7 @@ class GrammarCompiler:
         """Return a grammar of the JSON texts that a schema accepts."""
         text = schema if isinstance(schema, str) else json.dumps(schema)
         try:
-            grammar = llguidance.LLMatcher.grammar_from_json_schema(text, defaults=_JSON_OPTIONS)
+            grammar = llguidance.LLMatcher.grammar_from_json_schema(text, defaults={"whitespace_pattern": _WHITE_SPACE})
         except ValueError as error:
             raise RelaxError(f"JSON schema: {_sentence(str(error))}") from None
         return self._grammar("JSON schema", grammar)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .engine import Engine
-from .pages import Pages
+from .page_pool import PagePool
 from .radix import PrefixCache
 from .sequences import SequenceState
 
@@ -20,7 +20,7 @@ class Memory:
         self._window = window
         # Pages behind a window are given back, so no later sequence could use a whole prefix.
         self.cache = PrefixCache() if prefix_cache and window is None else None
-        self.pages = Pages(engine.page_count, self.cache)
+        self.pages = PagePool(engine.page_count, self.cache)
         #: Most pages of a sequence that gives pages behind its window back.
         self._window_pages = None if window is None else (window + chunk) // self._size + 2
 

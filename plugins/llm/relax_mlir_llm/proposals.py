@@ -9,7 +9,7 @@ from typing import Protocol
 from relax_mlir import RelaxError
 
 from .engine import Engine
-from .pages import Pages
+from .page_pool import PagePool
 from .sequences import Part, SequenceState, build_step
 
 
@@ -93,7 +93,7 @@ class DraftModel:
                 "has. Use a draft model with the same tokenizer"
             )
         self._engine = engine
-        self._pages = Pages(engine.page_count)
+        self._pages = PagePool(engine.page_count)
         self._most_tokens = most_tokens
         self._states: dict[SequenceState, _DraftState] = {}
 

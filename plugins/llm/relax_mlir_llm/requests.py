@@ -190,7 +190,7 @@ def _checked_texts(texts: object) -> tuple[str, ...]:
     found = (texts,) if isinstance(texts, str) else tuple(texts) if isinstance(texts, (list, tuple)) else (None,)
     if any(not isinstance(text, str) or not text for text in found):
         raise RelaxError(f"stop is {texts!r}, expected a text or a list of texts, each with at least one character")
-    return found  # type: ignore[return-value]
+    return found
 
 
 def _checked_tokens(name: str, tokens: object) -> tuple[int, ...]:

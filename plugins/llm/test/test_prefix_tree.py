@@ -6,13 +6,13 @@ from __future__ import annotations
 import random
 
 import pytest
-from relax_mlir_llm.pages import Pages
+from relax_mlir_llm.page_pool import PagePool
 from relax_mlir_llm.radix import PrefixCache
 
 SIZE = 2
 
 
-def hold(pages: Pages, tokens: list[int], adapter: str | None = None) -> list[int]:
+def hold(pages: PagePool, tokens: list[int], adapter: str | None = None) -> list[int]:
     """Return the pages of a text, with one more user each. Pages that the tree lacks are allocated and inserted."""
     assert pages.cache is not None
     node, found = pages.cache.root(adapter), []
@@ -30,12 +30,12 @@ def hold(pages: Pages, tokens: list[int], adapter: str | None = None) -> list[in
     return found
 
 
-def leave(pages: Pages, held: list[int]) -> None:
+def leave(pages: PagePool, held: list[int]) -> None:
     for page in reversed(held):
         pages.release(page)
 
 
-def matched(pages: Pages, tokens: list[int], adapter: str | None = None) -> list[int]:
+def matched(pages: PagePool, tokens: list[int], adapter: str | None = None) -> list[int]:
     """Return the pages that the tree has for a text, without using them."""
     assert pages.cache is not None
     node, found = pages.cache.root(adapter), []
@@ -48,8 +48,8 @@ def matched(pages: Pages, tokens: list[int], adapter: str | None = None) -> list
     return found
 
 
-def tree(count: int) -> Pages:
-    return Pages(count, PrefixCache())
+def tree(count: int) -> PagePool:
+    return PagePool(count, PrefixCache())
 
 
 def test_add_and_match() -> None:
@@ -108,7 +108,7 @@ def test_eviction_order_is_that_of_the_last_use() -> None:
 
 
 def test_a_page_without_users_is_not_released_again() -> None:
-    pages = Pages(2)
+    pages = PagePool(2)
     page = pages.allocate()
     assert page is not None
     pages.release(page)

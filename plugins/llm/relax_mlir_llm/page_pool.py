@@ -6,8 +6,8 @@ from __future__ import annotations
 from .radix import PrefixCache
 
 
-class Pages:
-    """Owners of an engine's pages. A page is free, in use by one or more sequences, or only in the prefix cache."""
+class PagePool:
+    """Users of an engine's pages. A page is free, in use by one or more sequences, or only in the prefix cache."""
 
     def __init__(self, count: int, cache: PrefixCache | None = None) -> None:
         self.count = count
