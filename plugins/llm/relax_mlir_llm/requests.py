@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
+from operator import index
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, runtime_checkable
 
 from relax_mlir import RelaxError
@@ -194,11 +195,15 @@ def _checked_texts(texts: object) -> tuple[str, ...]:
 
 
 def _checked_tokens(name: str, tokens: object) -> tuple[int, ...]:
-    """Return tokens as a tuple of Python's integers. NumPy arrays are accepted."""
+    """Return tokens as a tuple of Python's integers. Arrays and integers of NumPy are accepted."""
     items = tokens.tolist() if hasattr(tokens, "tolist") else tokens
-    if not isinstance(items, (list, tuple)) or any(not _is_integer(item) or item < 0 for item in items):
+    try:
+        found = tuple(index(item) for item in items) if isinstance(items, (list, tuple)) else (-1,)
+    except TypeError:
+        found = (-1,)
+    if min(found, default=0) < 0:
         raise RelaxError(f"{name}: expected a list of tokens, integers of at least 0, got {_shortened(tokens)}")
-    return tuple(items)
+    return found
 
 
 def _checked_bias(bias: object) -> dict[int, float]:

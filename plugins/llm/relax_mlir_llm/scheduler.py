@@ -74,6 +74,8 @@ class Scheduler:
         self._proposer = _proposer(draft, engine, max_batched_tokens)
         self._inbox: deque[Request | str] = deque()
         self._identities: set[str] = set()
+        #: Last outputs of requests that ended without a call of the engine.
+        self._ended: list[Output] = []
         self._bitmask = np.zeros(-(-engine.vocabulary // 32), np.int32)
         self._arrivals = 0
         self._sums = dict.fromkeys(Statistics._fields[5:], 0)
@@ -94,7 +96,7 @@ class Scheduler:
     @property
     def is_idle(self) -> bool:
         """Return True if there is nothing to do for `step`."""
-        return not (self._inbox or self.waiting or self.running)
+        return not (self._inbox or self._ended or self.waiting or self.running)
 
     @property
     def statistics(self) -> Statistics:
@@ -105,16 +107,20 @@ class Scheduler:
         return Statistics(len(self.running), waiting, used, pages.cached, pages.free, **self._sums)
 
     def step(self) -> list[Output]:
-        """Compute the next tokens of some requests. Return new tokens and ends of answers."""
-        outputs = self._take_inbox()
+        """Compute the next tokens of some requests. Return new tokens and ends of answers.
+
+        After an error of the engine, the same step can be tried again.
+        """
+        self._ended += self._take_inbox()
         self._admit()
         for sequence in self.running:
             self._sums["prefix_hits"] += self.memory.reuse(sequence, self.running)
         work = self._reserve_all(self.choose())
         if work:
             self._add_drafts(work)
-            outputs += self._compute(work)
-        return outputs
+        outputs = self._compute(work) if work else []
+        ended, self._ended = self._ended, []
+        return ended + outputs
 
     # Policy
 

@@ -207,7 +207,7 @@ def test_an_answer_ends_at_the_end_token_or_where_the_grammar_ends(compiler: Gra
     assert {text.endswith("c") for text in texts} == {True, False}
 
 
-def test_a_grammar_without_a_next_token_ends_its_request_alone(compiler: GrammarCompiler) -> None:
+def test_a_grammar_without_a_next_token_ends_only_its_request(compiler: GrammarCompiler) -> None:
     class Empty:
         """Grammar that allows nothing."""
 

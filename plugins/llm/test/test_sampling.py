@@ -211,8 +211,10 @@ def test_wrong_parameters_are_refused(arguments: dict[str, object], text: str) -
 def test_values_of_json_are_accepted() -> None:
     parameters = SamplingParameters(temperature=0, stop="end", stop_tokens=[3], logit_bias={"7": -1})  # type: ignore[arg-type, dict-item]
     assert (parameters.stop, parameters.stop_tokens, parameters.logit_bias) == (("end",), (3,), {7: -1.0})
-    assert Request(np.array([1, 2])).prompt == (1, 2)  # type: ignore[arg-type]
+    for prompt in (np.array([1, 2]), list(np.array([1, 2]))):
+        assert Request(prompt).prompt == (1, 2)  # type: ignore[arg-type]
     with pytest.raises(RelaxError, match="request 'x': the prompt has no tokens"):
         Request([], id="x")
-    with pytest.raises(RelaxError, match="prompt: expected a list of tokens"):
-        Request(["a"])  # type: ignore[list-item]
+    for wrong in (["a"], [1.5], [-1], 7, "text"):
+        with pytest.raises(RelaxError, match="prompt: expected a list of tokens"):
+            Request(wrong)  # type: ignore[arg-type]

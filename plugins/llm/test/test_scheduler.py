@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import random
 
+import numpy as np
 import pytest
-from paged_text import VOCABULARY, PagedText, answer, check_empty, expected_answer, run
+from paged_text import VOCABULARY, PagedText, answer, check_empty, check_pages, expected_answer, run
 from relax_mlir import RelaxError
-from relax_mlir_llm.requests import Request, SamplingParameters
+from relax_mlir_llm.engine import Step
+from relax_mlir_llm.requests import Output, Request, SamplingParameters
 from relax_mlir_llm.scheduler import Scheduler
 from relax_mlir_llm.sequences import SequenceState
 
@@ -277,3 +279,68 @@ def test_wrong_sizes_are_refused() -> None:
     other.vocabulary = 50
     with pytest.raises(RelaxError, match="vocabulary of 50 tokens, expected 48"):
         Scheduler(PagedText(), draft=other)
+
+
+def test_a_failed_call_can_be_repeated() -> None:
+    class Flaky(PagedText):
+        """Engine that fails in every third call, after it has written its pages."""
+
+        def step(self, step: Step) -> np.ndarray:
+            logits = super().step(step)
+            if len(self.calls) % 3 == 0:
+                raise OSError("device lost")
+            return logits
+
+    scheduler = Scheduler(Flaky(24), draft="ngram", prefill_chunk=8)
+    requests = some_requests(5)
+    outputs: dict[str, list[Output]] = {}
+    for each in requests:
+        scheduler.add(each)
+    failures = 0
+    scheduler.add(Request([1], adapter="poet", id="refused"))
+    scheduler.engine.calls += [(0, 0)] * 2  # The first call fails.
+    while not scheduler.is_idle:
+        try:
+            for output in scheduler.step():
+                outputs.setdefault(output.request.id, []).append(output)
+        except OSError:
+            failures += 1
+        check_pages(scheduler)
+    assert failures > 5
+    assert [output.finish_reason for output in outputs["refused"]] == ["error"]
+    assert [answer(outputs[each.id]) for each in requests] == [expected_answer(each) for each in requests]
+    check_empty(scheduler)
+
+
+def test_wrong_logits_end_only_their_request() -> None:
+    class Broken(PagedText):
+        """Engine with logits that are no numbers after token 7."""
+
+        def logits(self, token: int, state: np.uint64) -> np.ndarray:
+            return super().logits(token, state) * (np.nan if token == 7 else 1)
+
+    scheduler = Scheduler(Broken())
+    bad, good = Request([1, 7]), Request([1, 40], SamplingParameters(max_tokens=9, temperature=0))
+    outputs = run(scheduler, [bad, good])
+    assert outputs[bad.id][-1].error == (
+        f"request '{bad.id}': the largest logit of the model is nan, expected a finite number"
+    )
+    assert answer(outputs[good.id]) == expected_answer(good)
+
+
+def test_logprobs_and_statistics() -> None:
+    scheduler = Scheduler(PagedText(), draft="ngram")
+    request = Request([3, 4, 5], SamplingParameters(max_tokens=12, temperature=0, logprobs=2))
+    assert scheduler.is_idle
+    scheduler.add(request)
+    assert not scheduler.is_idle and scheduler.statistics.waiting == 1
+    first = scheduler.step()[0]
+    statistics = scheduler.statistics
+    assert (statistics.running, statistics.waiting, statistics.pages_used, statistics.steps) == (1, 0, 1, 1)
+    tokens = [token for output in [first, *run(scheduler)[request.id]] for token in output.tokens]
+    assert [token.token for token in tokens] == expected_answer(request)
+    assert all(len(token.top) == 2 and token.top[0] == (token.token, token.logprob) for token in tokens)
+    statistics = scheduler.statistics
+    assert (statistics.tokens, statistics.prompt_tokens, statistics.pages_used) == (12, 3, 0)
+    # The answer's last token has no keys and values: 14 tokens are computed, and their full pages are kept.
+    assert (statistics.pages_cached, statistics.pages_free) == (3, 61)
