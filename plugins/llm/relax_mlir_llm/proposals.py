@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Protocol
 
 from relax_mlir import RelaxError
@@ -106,8 +107,8 @@ class DraftModel:
                 budget -= len(part.tokens)
         drafts: dict[SequenceState, list[int]] = {}
         while parts:
-            self._extend(parts, drafts)
-            unfinished = [each for each in parts if 0 < len(drafts.get(each, ())) < wanted[each]]
+            extended = self._extend(parts, drafts)
+            unfinished = [each for each in extended if len(drafts[each]) < wanted[each]]
             parts = {each: self._next_part(each, drafts[each]) for each in unfinished}
         return drafts
 
@@ -147,11 +148,16 @@ class DraftModel:
             state.pages.append(page)
         return True
 
-    def _extend(self, parts: Mapping[SequenceState, Part], drafts: dict[SequenceState, list[int]]) -> None:
-        """Compute parts, and add a token to the drafts of sequences with logits."""
+    def _extend(
+        self, parts: Mapping[SequenceState, Part], drafts: dict[SequenceState, list[int]]
+    ) -> list[SequenceState]:
+        """Compute parts, and add tokens to the drafts. Return the sequences with a new token."""
         logits = iter(self._engine.step(build_step(parts.values(), self._engine.page_size)))
-        for sequence, part in parts.items():
-            if part.results:
-                draft = drafts.setdefault(sequence, [])
-                position = len(sequence.tokens) + len(draft)
-                draft.append(sequence.sampler.choose(next(logits), position))
+        extended = []
+        for sequence in (sequence for sequence, part in parts.items() if part.results):
+            row, draft = next(logits), drafts.setdefault(sequence, [])
+            # Logits of the draft model that allow no choice only end the draft.
+            with suppress(RelaxError):
+                draft.append(sequence.sampler.choose(row, len(sequence.tokens) + len(draft)))
+                extended.append(sequence)
+        return extended

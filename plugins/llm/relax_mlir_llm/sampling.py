@@ -29,6 +29,8 @@ _LEAST_NOISE = 2.0**-60
 _RARE = 2.0**-10
 #: Block of weights with a common sum: a cumulative sum of all weights takes longer than their sort.
 _BLOCK = 256
+#: Quotients of logits and a lower temperature could overflow.
+_LEAST_TEMPERATURE = 1e-5
 #: Upper bounds of logits by the bit of a mask.
 _LIMITS = np.array([-np.inf, np.inf], np.float32)
 
@@ -71,7 +73,7 @@ class Sampler:
         self.parameters = parameters
         self.seed = secrets.randbits(64) if parameters.seed is None else parameters.seed
         #: The choice is the largest logit, and the lowest token among equal logits.
-        self.is_greedy = parameters.temperature == 0 or parameters.top_k == 1
+        self.is_greedy = parameters.temperature < _LEAST_TEMPERATURE or parameters.top_k == 1
         self._has_penalties = bool(parameters.presence_penalty or parameters.frequency_penalty)
         self._counts: dict[int, int] = {}
         self._seen = dict.fromkeys(prompt) if parameters.repetition_penalty != 1 else {}

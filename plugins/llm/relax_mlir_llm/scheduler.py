@@ -365,8 +365,11 @@ class Scheduler:
 
 
 def _forced(request: Request) -> list[int]:
-    """Return the tokens that a request's grammar knows in advance."""
-    return request.grammar.forced() if isinstance(request.grammar, ForcedTokens) else []
+    """Return the tokens that a request's grammar knows in advance. An error of the grammar shows up when it is used."""
+    try:
+        return request.grammar.forced() if isinstance(request.grammar, ForcedTokens) else []
+    except RelaxError:
+        return []
 
 
 def _proposer(draft: Engine | Literal["ngram"] | None, engine: Engine, most_tokens: int) -> Proposer | None:

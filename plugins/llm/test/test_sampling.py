@@ -125,8 +125,8 @@ def test_an_answer_depends_on_the_seed_and_the_position_alone() -> None:
 
 
 def test_greedy_takes_the_first_of_equal_logits() -> None:
-    for parameters in (SamplingParameters(temperature=0), SamplingParameters(top_k=1, seed=4)):
-        assert Sampler(parameters, [0]).choose(LOGITS, 9) == 0
+    for parameters in ({"temperature": 0}, {"temperature": 1e-50}, {"top_k": 1, "seed": 4}):
+        assert Sampler(SamplingParameters(**parameters), [0]).choose(LOGITS, 9) == 0  # type: ignore[arg-type]
 
 
 def test_penalties() -> None:

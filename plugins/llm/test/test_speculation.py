@@ -152,6 +152,20 @@ def test_a_draft_model_without_room_gives_no_draft() -> None:
         assert scheduler.statistics.proposed_drafts == 0
 
 
+def test_wrong_logits_of_a_draft_model_only_end_its_drafts() -> None:
+    class Broken(PagedText):
+        """Draft model with logits that are no numbers after every third token."""
+
+        def logits(self, token: int, state: np.uint64) -> np.ndarray:
+            return super().logits(token, state) * (np.nan if token % 3 == 0 else 1)
+
+    scheduler = Scheduler(PagedText(), draft=Broken())
+    requests = [Request([place], SamplingParameters(max_tokens=30, temperature=0), id=str(place)) for place in range(4)]
+    outputs = run(scheduler, requests)
+    assert [answer(outputs[each.id]) for each in requests] == [expected_answer(each) for each in requests]
+    assert scheduler.statistics.accepted_drafts > 5
+
+
 def test_a_draft_model_computes_long_prompts_in_parts() -> None:
     draft = PagedText(60, 3)
     scheduler = Scheduler(PagedText(), draft=draft, max_batched_tokens=16, prefill_chunk=16)
