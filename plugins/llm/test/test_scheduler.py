@@ -144,13 +144,21 @@ def test_cached_pages_give_way_least_recently_used_first() -> None:
 
 
 def test_the_latest_request_is_preempted_and_continues_first() -> None:
-    scheduler = Scheduler(PagedText(12, 4), prefix_cache=False)
+    scheduler = Scheduler(PagedText(12, 4), prefix_cache=False, max_sequences=3)
     requests = [
-        Request([place] * 9, SamplingParameters(max_tokens=22, temperature=0), id=str(place)) for place in range(4)
+        Request([place] * 9, SamplingParameters(max_tokens=22, temperature=0), id=str(place)) for place in range(5)
     ]
-    outputs = run(scheduler, requests)
+    outputs: dict[str, list[Output]] = {}
+    for each in requests:
+        scheduler.add(each)
+    while not scheduler.is_idle:
+        for output in scheduler.step():
+            outputs.setdefault(output.request.id, []).append(output)
+        waiting = [each.arrival for each in scheduler.waiting]
+        assert waiting == sorted(waiting) and len(waiting) <= 4
+        assert all(each.arrival < min(waiting, default=9) for each in scheduler.running)
     assert [answer(outputs[each.id]) for each in requests] == [expected_answer(each) for each in requests]
-    assert list(outputs) == ["0", "1", "2", "3"]
+    assert list(outputs) == ["0", "1", "2", "3", "4"]
     assert scheduler.statistics.preempted > 0
     check_empty(scheduler)
 
@@ -241,6 +249,17 @@ def test_pages_behind_a_sliding_window_are_given_back(window: int, pages: int) -
     outputs = run(scheduler, requests)
     for each in requests:
         assert answer(outputs[each.id]) == expected_answer(each, window=window)
+    check_empty(scheduler)
+
+
+@pytest.mark.parametrize("pages", range(2, 8))
+def test_the_pages_of_a_sliding_window_suffice_for_any_length(pages: int) -> None:
+    scheduler = Scheduler(PagedText(pages, 4, window=7), window=7, prefill_chunk=8, max_batched_tokens=16)
+    # 7 tokens that a token sees and 8 tokens of a part of a prompt begin anywhere in a page: 5 pages.
+    assert scheduler.memory.capacity == (200 if pages >= 5 else 4 * pages)
+    request = Request([3] * min(31, scheduler.memory.capacity - 1), SamplingParameters(max_tokens=60, temperature=0))
+    outputs = run(scheduler, [request], most_steps=120)[request.id]
+    assert answer(outputs) == expected_answer(request, scheduler.memory.capacity, 7)
     check_empty(scheduler)
 
 
