@@ -163,6 +163,23 @@ def test_the_latest_request_is_preempted_and_continues_first() -> None:
     check_empty(scheduler)
 
 
+def test_a_victim_gives_up_its_work_in_the_same_step() -> None:
+    """The later request decodes while the long prompt is computed, and takes the pages that the prompt needs then."""
+    engine = PagedText(11, 4)
+    scheduler = Scheduler(engine, prefix_cache=False, max_sequences=2, max_batched_tokens=2, prefill_chunk=1)
+    requests = [
+        Request([5] * length, SamplingParameters(max_tokens=40 - length, temperature=0), id=str(length))
+        for length in (32, 1)
+    ]
+    outputs = run(scheduler, requests)
+    assert [answer(outputs[each.id]) for each in requests] == [expected_answer(each) for each in requests]
+    assert scheduler.statistics.preempted > 0
+    # The victim's token was chosen for the step before the prompt found no page.
+    place = engine.calls.index((1, 1))
+    assert engine.calls[:place] == [(2, 2)] * place and 15 < place < 30
+    check_empty(scheduler)
+
+
 def test_requests_that_never_fit_end_with_a_sentence_and_others_go_on() -> None:
     scheduler = Scheduler(PagedText(10, 4, context=60))
     good = Request([1, 2, 3], SamplingParameters(max_tokens=5, temperature=0))
