@@ -380,3 +380,11 @@ def test_logprobs_and_statistics() -> None:
     assert (statistics.tokens, statistics.prompt_tokens, statistics.pages_used) == (12, 3, 0)
     # The answer's last token has no keys and values: 14 tokens are computed, and their full pages are kept.
     assert (statistics.pages_cached, statistics.pages_free) == (3, 61)
+
+
+def test_parts_of_prompts_end_with_full_pages() -> None:
+    """Sequences with the same begin can continue only at the begin of a page."""
+    engine = PagedText()
+    request = Request(list(range(22)), SamplingParameters(max_tokens=1))
+    run(Scheduler(engine, prefill_chunk=10), [request])
+    assert [tokens for tokens, _ in engine.calls] == [8, 8, 6]
