@@ -57,6 +57,7 @@ class PagedText:
 
     def step(self, step: Step) -> np.ndarray:
         assert all(array.dtype == np.int32 for array in step)
+        assert step.table.min() >= 0 and step.table.max() < self.page_count
         assert len(set(step.slots.tolist())) == step.slots.size, "two tokens of a call have the same slot"
         self.calls.append((step.tokens.size, step.table.shape[0]))
         states = np.zeros(step.tokens.size, np.uint64)

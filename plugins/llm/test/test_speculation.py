@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 from paged_text import VOCABULARY, PagedText, answer, check_empty, expected_answer, run
-from relax_mlir_llm.proposals import NgramProposer
+from relax_mlir_llm.proposals import DraftModel, NgramProposer
 from relax_mlir_llm.requests import Request, SamplingParameters
 from relax_mlir_llm.sampling import Sampler
 from relax_mlir_llm.scheduler import Scheduler
@@ -46,6 +46,29 @@ def test_prompt_lookup_of_a_growing_text_equals_a_new_lookup() -> None:
         assert proposer.propose({growing: 5}).get(growing) == NgramProposer().propose(
             {(fresh := state(growing.tokens)): 5}
         ).get(fresh)
+
+
+def test_drafts_of_a_growing_text_equal_those_of_a_new_draft_model() -> None:
+    """The text continues with a part of the draft and other tokens, or is asked for again."""
+    draw, growing = np.random.default_rng(5), state([1, 2])
+    growing.sampler = Sampler(SamplingParameters(temperature=0), [])
+    model = DraftModel(PagedText(), VOCABULARY, 100)
+    for _ in range(25):
+        fresh = state(growing.tokens)
+        fresh.sampler = growing.sampler
+        draft = model.propose({growing: 4})[growing]
+        assert [draft] == list(DraftModel(PagedText(), VOCABULARY, 100).propose({fresh: 4}).values())
+        assert len(draft) == 4
+        growing.tokens += draft[: draw.integers(5)] + draw.integers(VOCABULARY, size=draw.integers(3)).tolist()
+
+
+def test_a_sequence_without_a_draft_gives_its_pages_to_others() -> None:
+    model = DraftModel(PagedText(3, 3), VOCABULARY, 100)
+    long, short = state([1] * 12), state([2] * 4)
+    assert list(model.propose({long: 3, short: 3})) == [short]
+    model.forget(short)
+    other = state([3] * 6)
+    assert list(model.propose({other: 3})) == [other]
 
 
 class Oracle(Scheduler):
