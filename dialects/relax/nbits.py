@@ -147,7 +147,7 @@ def products(call: Call, count: Dim) -> Dim:
 
 
 _BITS = Int(4, doc="bits of a code: 2, 4, 6 or 8. A byte holds the first code in its lowest bits. With 6 bits, a block "
-                   "has the low 4 bits of its codes, then the high 2 bits")  # fmt: skip
+                   "has all low 4 bits, then all high 2 bits")  # fmt: skip
 _BLOCK = Int(32, doc="elements of a column with a common scale")
 _OPERANDS = "x codes scale zero_point? bias? offset? outer_scale? outer_offset?"
 
