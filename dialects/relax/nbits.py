@@ -146,8 +146,8 @@ def products(call: Call, count: Dim) -> Dim:
     return product((2, count, call.x.shape[-1] if call.x.shape else None))
 
 
-_BITS = Int(4, doc="bits of a code: 2, 4, 6 (the low 4 bits of a block's codes, then their high 2 bits) or 8; a byte "
-                   "holds the first code in its lowest bits")  # fmt: skip
+_BITS = Int(4, doc="bits of a code: 2, 4, 6 or 8. A byte holds the first code in its lowest bits. With 6 bits, a block "
+                   "has all low 4 bits, then all high 2 bits")  # fmt: skip
 _BLOCK = Int(32, doc="elements of a column with a common scale")
 _OPERANDS = "x codes scale zero_point? bias? offset? outer_scale? outer_offset?"
 

@@ -208,6 +208,14 @@ PRODUCTS: dict[str, Case] = {
         below(256, 5, 2, 8, dtype="uint8"),
         floats(5, 2),
     ),
+    "matmul_nbits of two levels": known(
+        lambda x, c, s, o, f: relax.matmul_nbits(x, c, s, None, None, o, f, f, bits=6, block_size=16),
+        floats(3, 60),
+        below(256, 5, 4, 12, dtype="uint8"),
+        below(64, 5, 4, dtype="int8") - numpy.int8(32),
+        below(64, 5, 4, dtype="uint8"),
+        floats(5, 2),
+    ),
     "nn.attention": case(relax.nn.attention, *(floats(2, 3, 2, 4) for _ in range(3))),
     "nn.attention_bias": case(relax.nn.attention_bias, *(floats(2, 3, 2, 4) for _ in range(3)), floats(2, 2, 3, 3)),
     "nn.attention_cached": known(
