@@ -179,8 +179,8 @@ conformance: env ## ONNX's own test suites, whole, compared with the list of wha
 	@$(BIN)/python tools/dev/conformance.py --jobs $(JOBS)
 
 check-codegens: export RELAX_MLIR_OPENCL = $(abspath $(OPENCL_ENV))
-check-codegens: env ## relax-check of the targets and codegens, compared with test/conformance/ (SHARE=0.02 DRAW=7; WRITE=1 writes docs/conformance/)
-	@$(BIN)/python tools/dev/check_codegens.py --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(if $(WRITE),--write)
+check-codegens: env ## relax-check of the targets and codegens, compared with test/conformance/ (SHARE=0.02 DRAW=7; WRITE=1 writes docs/conformance/, ADD=1 adds operators that it lacks)
+	@$(BIN)/python tools/dev/check_codegens.py --jobs $(JOBS) --share $(SHARE) --draw $(DRAW) $(if $(WRITE),--write) $(if $(ADD),--add)
 
 reference: env ## rx.reference beside ONNX's node suite, compiled operators, and the tables of the tests of operators
 	@$(BIN)/python tools/dev/conformance.py --reference --kinds node --jobs $(JOBS)

@@ -93,7 +93,15 @@ def _target_of(kind: str) -> tuple[str, str]:
         return "", str(error)
 
 
-def run(name: str, subject: Subject, share: float, draw: int, jobs: int, scheduler: str | None = None) -> Report:
+def run(
+    name: str,
+    subject: Subject,
+    share: float,
+    draw: int,
+    jobs: int,
+    scheduler: str | None = None,
+    only: Sequence[str] = (),
+) -> Report:
     """Run relax-check. A subject that is checked in part always has the same part: its list covers no other cases."""
     if subject.plugin:
         load_plugin(str(ROOT / subject.plugin))
@@ -101,7 +109,8 @@ def run(name: str, subject: Subject, share: float, draw: int, jobs: int, schedul
     return check(
         subject.name,
         target=subject.target,
-        share=min(share, subject.share),
+        share=1.0 if only else min(share, subject.share),
+        only=only,
         draw=draw if is_whole else 0,
         jobs=jobs,
         scheduler=scheduler,
@@ -118,7 +127,7 @@ def due() -> list[str]:
         lacking = sorted(operators - pages.operators_on(name))
         if lacking:
             shown = ", ".join(lacking[:3])
-            found.append(f"{pages.path_of(name).relative_to(ROOT)} lacks {shown}: run make check-codegens WRITE=1")
+            found.append(f"{pages.path_of(name).relative_to(ROOT)} lacks {shown}: run make check-codegens WRITE=1, or ADD=1")
     return found
 
 
@@ -130,6 +139,7 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=1.0, help="of the cases; all is the default")
     parser.add_argument("--draw", type=int, default=0, help="another number draws others")
     parser.add_argument("--write", action="store_true", help="write the lists and pages; reasons on a list stay")
+    parser.add_argument("--add", action="store_true", help="run operators that pages lack, and add these to the pages")
     parser.add_argument("--check", action="store_true", help="run nothing: is a page due to be written again?")
     parser.add_argument(
         "--reports", type=Path, help="a folder with NAME.json by relax-check --json, of all cases: no runs"
@@ -145,23 +155,30 @@ def main() -> int:
         if absent and options.reports is None:
             print(f"{name}: skipped: {absent}", flush=True)
             continue
-        report = _report(name, subject, options)
+        lacking = sorted({row.op for row in all_rows()} - pages.operators_on(name)) if options.add else []
+        if options.add and not lacking:
+            continue
+        report = _report(name, subject, options, lacking)
         print(report.summary(), flush=True)
-        if options.write:
+        if options.add:
+            lists.add(name, report)
+            pages.add(name, report)
+            problems += [f"{name}: {each.case}: {each.reason}" for each in report.verdicts if each.is_fault]
+        elif options.write:
             lists.write(name, report)
             share = SUBJECTS[name].share if options.reports is None else 1.0
             pages.write(name, report, share, lists.read(name))
         else:
             problems += [f"{name}: {line}" for line in lists.differences(report, lists.read(name))]
-    if options.write:
+    if options.write or options.add:
         pages.write_index(list(SUBJECTS))
     return _told(problems)
 
 
-def _report(name: str, subject: Subject, options: argparse.Namespace) -> Report:
+def _report(name: str, subject: Subject, options: argparse.Namespace, only: Sequence[str]) -> Report:
     if options.reports is not None:
         return Report.from_json((options.reports / f"{name}.json").read_text("utf-8"))
-    return run(name, subject, options.share, options.draw, options.jobs, options.scheduler)
+    return run(name, subject, options.share, options.draw, options.jobs, options.scheduler, only)
 
 
 def _told(problems: Sequence[str]) -> int:

@@ -51,6 +51,15 @@ def write(name: str, report: Report) -> None:
     path_of(name).write_text("".join(lines), "utf-8")
 
 
+def add(name: str, report: Report) -> None:
+    """Add the problems of cases that are not on the list."""
+    before = read(name)
+    new = [each for each in problems(report) if each.case not in before]
+    if new:
+        with path_of(name).open("a", encoding="utf-8") as file:
+            file.writelines(f"{each.verdict}: {each.case}: {each.reason[:_LONGEST]}\n" for each in new)
+
+
 def problems(report: Report) -> list[Verdict]:
     """Return the verdicts that belong on a list."""
     return [each for each in report.verdicts if each.verdict in _PROBLEMS]

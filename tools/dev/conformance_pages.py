@@ -55,6 +55,48 @@ def write(name: str, report: Report, share: float, listed: Mapping[str, Listed])
     path_of(name).write_text(_page(name, report, share, listed), "utf-8")
 
 
+def add(name: str, report: Report) -> None:
+    """Add the cases of operators that a page lacks. The page keeps the date of its whole run."""
+    marker, first, *lines = path_of(name).read_text("utf-8").splitlines(keepends=True)
+    facts = json.loads(first.removeprefix("<!-- ").removesuffix(" -->\n"))
+    lacking = {row.op for row in all_rows()} - operators_on(name)
+    verdicts = [each for each in report.verdicts if each.case.partition(" ")[0] in lacking]
+    number, _, share = facts["cases"].partition(" ")
+    facts |= _sums(facts, verdicts)
+    facts["cases"] = f"{int(number) + len(verdicts)} {share}".strip()
+    shown = f"Cases: {facts['cases']}; {_summary({each: facts.get(each, 0) for each in VERDICTS})}. Run on {facts['run']}.\n"
+    text = "".join(shown if line.startswith("Cases: ") else line for line in lines)
+    for operator in sorted(lacking):
+        cases = [each for each in verdicts if each.case.partition(" ")[0] == operator]
+        text = _with_operator(text, operator, cases)
+    path_of(name).write_text(f"{marker}<!-- {json.dumps(facts)} -->\n{text}", "utf-8")
+
+
+def _sums(facts: Mapping[str, object], verdicts: Sequence[Verdict]) -> dict[str, int]:
+    counts = Counter(each.verdict for each in verdicts)
+    return {verdict: int(str(facts.get(verdict, 0))) + count for verdict, count in counts.items()}
+
+
+def _with_operator(text: str, operator: str, cases: Sequence[Verdict]) -> str:
+    """Return a page with an operator in the row of its element types, or in the list of operators without results."""
+    if not any(each.verdict != "not taken" for each in cases):
+        return _in_list(text, "Not taken: " if cases else "Without a case: ", f"`{operator}`")
+    return _in_list(text, f"| {_types(cases)} | ", f"`{operator}` {_right(cases)}")
+
+
+def _in_list(text: str, begin: str, entry: str) -> str:
+    """Insert an entry in the line after "## Operators" that begins so, in alphabetical order, or in a new line."""
+    head, title, rest = text.partition("## Operators\n")
+    found = re.search(rf"^{re.escape(begin)}(.*?)( \||\.)$", rest, re.MULTILINE)
+    if found is not None:
+        entries = sorted([*found[1].split(", "), entry], key=lambda each: each.split("`")[1])
+        return f"{head}{title}{rest[: found.start(1)]}{', '.join(entries)}{rest[found.end(1) :]}"
+    is_row = begin.startswith("|")
+    table, gap, others = rest.lstrip("\n").partition("\n\n")
+    line = f"\n{begin}{entry} |{gap}" if is_row else f"{gap}{begin}{entry}.{gap}"
+    return f"{head}{title}\n{table}{line}{others}"
+
+
 def _page(name: str, report: Report, share: float, listed: Mapping[str, Listed]) -> str:
     counts = Counter(each.verdict for each in report.verdicts)
     cases = f"{len(report.verdicts)}" if share == 1.0 else f"{len(report.verdicts)} ({share:.0%} of all)"
