@@ -198,12 +198,13 @@ def write_attention(call: LegalizeCall, parameters: Sequence[Value]) -> None:
 
     def attend(token: Number, head: Number, totals: Value) -> None:
         loops.for_range(0, paged.width, lambda at: loops.store(0.0, totals, at))
-        loops.scratch([KEYS_AT_ONCE], element(WIDE), lambda scores: _Row(paged, token, head, totals, scores).attend())
+        compute = lambda scores: _TokenHead(paged, token, head, totals, scores).attend()  # noqa: E731
+        loops.scratch([KEYS_AT_ONCE], element(WIDE), compute)
 
     loops.for_range(0, as_index(paged.tokens) * heads, step, grain=1)
 
 
-class _Row:
+class _TokenHead:
     """Computation of a token's head."""
 
     def __init__(self, paged: PagedAttention, token: Number, head: Number, totals: Value, scores: Value):

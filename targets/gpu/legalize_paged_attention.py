@@ -39,14 +39,14 @@ def paged_attention(call: LegalizeCall) -> Legalized:
         heads = paged.heads
 
         def block(position: Number) -> None:
-            _Row(paged, position // heads, position % as_index(heads), width).write()
+            _TokenHead(paged, position // heads, position % as_index(heads), width).write()
 
         loops.for_blocks(as_index(paged.tokens) * heads, _THREADS, block)
 
     return call.loops(body)
 
 
-class _Row:
+class _TokenHead:
     """Computation of a thread for a token's head."""
 
     def __init__(self, paged: PagedAttention, token: Number, head: Number, width: int):
