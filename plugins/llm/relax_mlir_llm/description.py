@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Description of a compiled model: the sizes that engines and callers need."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import relax_mlir as rx
+
+#: Version of the layout of saved models.
+_FORMAT = 1
+#: Types of the elements of pages, and NumPy's names.
+KINDS = {"f32": "float32", "f16": "float16"}
+
+
+@dataclass(frozen=True)
+class Description:
+    """Sizes of a compiled model, and the names of its origin."""
+
+    name: str
+    architecture: str
+    target: str
+    layers: int
+    kv_heads: int
+    head_size: int
+    vocabulary: int
+    context: int
+    page_size: int
+    #: Type of the elements in pages.
+    kv: str
+
+    def write(self, path: Path) -> None:
+        values = {"format": _FORMAT, **dataclasses.asdict(self)}
+        path.write_text(json.dumps(values, indent=1), encoding="utf-8")
+
+    @classmethod
+    def read(cls, path: Path) -> Description:
+        try:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            found = values.pop("format")
+            if found == _FORMAT:
+                return cls(**values)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+            raise rx.ArtifactError(f"{path} is damaged: {error}; save the model again") from None
+        raise rx.ArtifactError(f"{path} has the format {found}, expected {_FORMAT}: save the model again")

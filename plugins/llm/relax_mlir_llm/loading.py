@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loading of models: `rx.llm.load`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import relax_mlir as rx
+from relax_mlir.tuning import DiskCache, cpu_identity, loaded_compiler
+
+from .model import Model
+from .saved import Saved, is_saved, read_saved
+
+#: Types of keys and values in pages.
+KV_TYPES = ("f32", "f16", "i8")
+#: Bytes at both ends of a file that identify it, beside its size and time.
+_SAMPLE = 1 << 16
+_PAGE_SIZE = 16
+#: Function that is told what a compilation does, and the share that is done.
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """Options of `load` that change the program."""
+
+    target: str
+    context: int | None
+    dtype: str
+    kv: str
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    target: str = "llvm",
+    context: int | None = None,
+    threads: int | None = None,
+    dtype: str = "f32",
+    kv: str = "f32",
+    cache: str | os.PathLike[str] | bool = True,
+    progress: Progress | None = None,
+) -> Model:
+    """Load a language model, and compile it at the first time.
+
+    - path: a GGUF file; a folder with config.json, safetensors files and tokenizer.json; or a folder of `Model.save`.
+    - target: a target with options, as of `rx.compile`.
+    - context: positions of the longest sequence; None for the model's own.
+    - threads: threads of a call; None for all cores.
+    - dtype: precision of products: "f32", "bf16" or "f16", as `precision` of `rx.compile`.
+    - kv: type of keys and values in pages: "f32", "f16" or "i8".
+    - cache: folder of compiled models; True for the user's own, False for none.
+    - progress: function that is called with a text and a share from 0 to 1 during a compilation.
+    """
+    found = Path(path)
+    options = LoadOptions(target, context, dtype, kv)
+    if kv not in KV_TYPES:
+        raise rx.OptionError(f"kv='{kv}': expected one of {', '.join(KV_TYPES)}")
+    if not found.exists():
+        raise rx.ModelError(f"{found} does not exist: pass a GGUF file, or the folder of a model")
+    saved = read_saved(found) if is_saved(found) else _loaded(found, options, cache, progress)
+    if threads is not None:
+        saved.program.threads = threads
+    return Model(saved)
+
+
+def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bool, progress: Progress | None) -> Saved:
+    """Return a model from the cache, or compile it."""
+    folder = _cache_folder(cache)
+    if folder is None:
+        return _compiled(path, options, progress)
+    entry = folder / _key(path, options)
+    if is_saved(entry):
+        try:
+            return read_saved(entry)
+        except rx.RelaxError:
+            pass  # a damaged entry, or one of another machine: it is replaced
+    saved = _compiled(path, options, progress)
+    try:
+        saved.write(entry)
+        return read_saved(entry)  # weights of the file are mapped, weights of a compilation take memory
+    except rx.ArtifactError:
+        return saved  # no room on the disk, for example
+
+
+def _compiled(path: Path, options: LoadOptions, progress: Progress | None) -> Saved:
+    # Imports the compiler, which a cached model does not need.
+    from .compiling import compile_model
+
+    return compile_model(path, options.target, options.context, options.dtype, options.kv, _PAGE_SIZE, progress)
+
+
+def _cache_folder(cache: str | os.PathLike[str] | bool) -> Path | None:
+    """Return the folder of compiled models, or None. Code from it is run: it must belong to this user."""
+    if cache is False:
+        return None
+    found = DiskCache(None if cache is True else cache)
+    if found.distrust:
+        return None
+    return Path(found.folder) / "llm"
+
+
+def _key(path: Path, options: LoadOptions) -> str:
+    """Return the name of a model's program: a hash of what it depends on."""
+    own = Path(__file__).parent
+    parts = [
+        loaded_compiler(),
+        cpu_identity(),
+        *(_state(each) for each in sorted(own.rglob("*.py"))),
+        json.dumps(asdict(options)),
+        *(_identity(each) for each in _files(path)),
+    ]
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files of a model."""
+    if path.is_file():
+        return [path]
+    return sorted(each for each in path.iterdir() if each.suffix in (".safetensors", ".json", ".jinja", ".model"))
+
+
+def _state(path: Path) -> str:
+    status = path.stat()
+    return f"{path} {status.st_size} {status.st_mtime_ns}"
+
+
+def _identity(path: Path) -> str:
+    """Identify a file by size, time and the bytes at both ends: hashing all weights takes longer than loading them."""
+    try:
+        status = path.stat()
+        with path.open("rb") as file:
+            first = file.read(_SAMPLE)
+            file.seek(max(0, status.st_size - _SAMPLE))
+            last = file.read(_SAMPLE)
+    except OSError as error:
+        raise rx.ModelError(f"cannot read {path}: {error.strerror}") from None
+    return f"{status.st_size} {status.st_mtime_ns} {hashlib.blake2b(first + last).hexdigest()}"
