@@ -118,7 +118,7 @@ _DEFINED_IN = {
 }
 # Names of the plug-ins in this project's wheel.
 _IN_PLUGINS = {"tune": "relax_mlir_tune", "tune_placement": "relax_mlir_tune"}
-# Public name -> the plug-in in this project's wheel whose package it names.
+# Public name -> package of a plug-in in this project's wheel.
 _PLUGIN_PACKAGES = {"llm": "relax_mlir_llm"}
 # Names of the modules beside this one, such as rx.rules.register_gradient.
 _NAMESPACES = {

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from .engine import Engine, Step
+from .generated import Generated
 from .loading import load
 from .model import Model
 from .paged_engine import PagedEngine
 
-__all__ = ["Engine", "Model", "PagedEngine", "Step", "load"]
+__all__ = ["Engine", "Generated", "Model", "PagedEngine", "Step", "load"]

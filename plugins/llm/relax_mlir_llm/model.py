@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy
 import relax_mlir as rx
 
+from .generated import Generated
 from .one_sequence import OneSequence
 from .paged_engine import PagedEngine
 from .sampled_token import check_sampling, sampled_token
@@ -86,7 +87,7 @@ class Model:
         top_p: float = 1.0,
         seed: int | None = None,
         stop: str | Sequence[str] = (),
-    ) -> Iterator[str]:
+    ) -> Generated:
         """Return an iterator over the text that continues a prompt, as it is computed.
 
         - prompt: text, or tokens.
@@ -101,7 +102,7 @@ class Model:
         self._checked(tokens)
         stops = (stop,) if isinstance(stop, str) else tuple(stop)
         chosen = self._tokens(tokens, max_tokens, temperature, top_p, numpy.random.default_rng(seed))
-        return self._texts(chosen, tuple(each for each in stops if each))
+        return Generated(tokens, chosen, self.tokenizer.stream(), tuple(each for each in stops if each))
 
     def chat(
         self,
@@ -112,7 +113,7 @@ class Model:
         top_p: float = 1.0,
         seed: int | None = None,
         stop: str | Sequence[str] = (),
-    ) -> Iterator[str]:
+    ) -> Generated:
         """Return an iterator over the text of an answer to messages, `[{"role": "user", "content": "Hello"}]`.
 
         `generate` describes the other arguments.
@@ -154,27 +155,3 @@ class Model:
                 return
             yield token
             tokens.append(token)
-
-    def _texts(self, tokens: Iterator[int], stops: tuple[str, ...]) -> Iterator[str]:
-        """Yield the text of tokens up to the first of `stops`. Text that may begin one of them waits for more."""
-        stream, waiting = self.tokenizer.stream(), ""
-        for token in tokens:
-            waiting += stream.add(token)
-            end = min((waiting.find(each) for each in stops if each in waiting), default=-1)
-            if end >= 0:
-                if end:
-                    yield waiting[:end]
-                return
-            count = len(waiting) - _begun(waiting, stops)
-            if count:
-                yield waiting[:count]
-                waiting = waiting[count:]
-        waiting += stream.end()
-        if waiting:
-            yield waiting
-
-
-def _begun(text: str, stops: Sequence[str]) -> int:
-    """Return the length of the longest end of a text that begins one of `stops`."""
-    lengths = (size for stop in stops for size in range(1, len(stop)) if text.endswith(stop[:size]))
-    return max(lengths, default=0)
