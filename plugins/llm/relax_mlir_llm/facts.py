@@ -20,6 +20,7 @@ _KEYS = {
     "vocabulary": ("vocab_size", "vocab_size"),
     "epsilon": ("attention.layer_norm_rms_epsilon", "rms_norm_eps"),
     "window": ("attention.sliding_window", "sliding_window"),
+    "window_pattern": ("attention.sliding_window_pattern", "sliding_window_pattern"),
     "attention_softcap": ("attn_logit_softcapping", "attn_logit_softcapping"),
     "logit_softcap": ("final_logit_softcapping", "final_logit_softcapping"),
 }

@@ -33,7 +33,7 @@ def configure_2(source: Source, context: int | None) -> Config:
 def configure_3(source: Source, context: int | None) -> Config:
     """Return the configuration of Gemma 3: norms of queries and keys, five layers with a window, then one without."""
     config, facts = _common(source, context), source.facts
-    period = facts.count("sliding_window_pattern", 6)
+    period = facts.count("window_pattern", 6)
     return replace(
         config,
         has_qk_norm=True,
