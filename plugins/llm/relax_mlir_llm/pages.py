@@ -1,51 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Composition of attention over pages. TODO: the operators of the core take its place."""
+"""Pages of keys and values of all layers, as arguments of a program that writes to them."""
 
 from __future__ import annotations
 
-import relax_mlir as rx
+from collections.abc import Sequence
+
 from relax_mlir import relax
 from relax_mlir.rewriting import Value
 
-
-def append_pages(pages: Value, rows: Value, slots: Value) -> Value:
-    """Return pages with rows written to their slots."""
-    _, page, heads, size = pages.shape
-    flat = relax.reshape(pages, relax.shape_expr(dims=(rx.sym("pages") * page, heads, size)))
-    written = relax.index_put(flat, slots, values=rows)
-    return relax.reshape(written, relax.shape_expr(dims=("pages", page, heads, size)))
+from .page_layout import QUANTIZED, PageLayout
 
 
-def paged_attention(
-    q: Value,
-    k_pages: Value,
-    v_pages: Value,
-    table: Value,
-    sequences: Value,
-    lengths: Value,
-    *,
-    scale: float,
-    window_size: int | None,
-    softcap: float | None,
-) -> Value:
-    """Return attention [tokens, heads, size] of queries to the first `lengths` keys of their sequences."""
-    _, page, kv_heads, size = k_pages.shape
-    heads = q.shape[1]
-    shape = relax.shape_expr(dims=("sequences", rx.sym("most") * page, kv_heads, size))
-    keys, values = (
-        relax.take(relax.reshape(relax.take(each, table, axis=0), shape), sequences, axis=0)
-        for each in (k_pages, v_pages)
-    )
-    grouped = relax.reshape(q, relax.shape_expr(dims=("tokens", kv_heads, heads // kv_heads, size)))
-    scores = relax.einsum(grouped, keys, subscripts="thgd,tlhd->thgl") * relax.const(scale, "float32")
-    if softcap is not None:
-        scores = relax.tanh(scores * relax.const(1 / softcap, "float32")) * relax.const(softcap, "float32")
-    places = relax.arange(relax.prim_value(rx.sym("most") * page), dtype="int32")
-    ends = relax.expand_dims(lengths, axis=[1])
-    seen = relax.less(places, ends)
-    if window_size is not None:
-        seen = relax.logical_and(seen, relax.greater_equal(places, ends - relax.const(window_size, "int32")))
-    seen = relax.expand_dims(seen, axis=[1, 2])
-    weights = relax.nn.softmax(relax.where(seen, scores, relax.const(-1e30, "float32")))
-    mixed = relax.einsum(weights, values, subscripts="thgl,tlhd->thgd")
-    return relax.reshape(mixed, relax.shape_expr(dims=("tokens", heads, size)))
+class Pages:
+    """Values of the pages in a program under construction."""
+
+    def __init__(self, layout: PageLayout, values: Sequence[Value]) -> None:
+        self._layout = layout
+        self._values = dict(zip(layout.arrays(), values, strict=True))
+
+    @property
+    def values(self) -> list[Value]:
+        """Return the final pages, in the order of the arguments."""
+        return list(self._values.values())
+
+    def append(self, layer: int, keys: Value, values: Value, slots: Value) -> None:
+        """Write the rows [tokens, heads, size] of a layer to their slots."""
+        for letter, rows in (("k", keys), ("v", values)):
+            name, scales = f"{letter}_pages.{layer}", f"{letter}_scales.{layer}"
+            if self._layout.kv == QUANTIZED:
+                found = relax.append_pages_quantized(self._values[name], self._values[scales], rows, slots)
+                self._values[name], self._values[scales] = found
+            else:
+                self._values[name] = relax.append_pages(self._values[name], rows, slots)
+
+    def attend(
+        self,
+        layer: int,
+        queries: Value,
+        table: Value,
+        sequences: Value,
+        lengths: Value,
+        *,
+        scale: float,
+        window: int | None,
+        softcap: float | None,
+    ) -> Value:
+        """Return attention [tokens, heads, size] of queries to the keys of their sequences."""
+        k_pages, v_pages = self._values[f"k_pages.{layer}"], self._values[f"v_pages.{layer}"]
+        k_scale, v_scale = self._values.get(f"k_scales.{layer}"), self._values.get(f"v_scales.{layer}")
+        return relax.paged_attention(
+            queries,
+            k_pages,
+            v_pages,
+            table,
+            sequences,
+            lengths,
+            k_scale=k_scale,
+            v_scale=v_scale,
+            scale=scale,
+            window_size=window,
+            softcap=softcap,
+        )

@@ -8,32 +8,30 @@ import relax_mlir as rx
 from .architectures import Architecture
 from .blocks import Decoder, Layer, embed, logits
 from .config import Config
-from .description import KINDS
+from .page_layout import PageLayout
+from .pages import Pages
 from .weights import Source
 
+#: Arguments of `Step` with one number for each token.
+_PER_TOKEN = ("tokens", "positions", "sequences", "slots")
 
-def build_module(source: Source, architecture: Architecture, config: Config, page_size: int, kv: str) -> rx.Module:
-    """Return a module with `step`, the function of `Engine.step`, and the pages of each layer as arguments."""
+
+def build_module(source: Source, architecture: Architecture, config: Config, layout: PageLayout) -> rx.Module:
+    """Return a module with the function of `Engine.step`: the arrays of `Step`, then the pages of all layers.
+
+    The function returns logits, and the pages with the rows of this call.
+    """
     module = rx.Module()
-    module.source_lines = False  # a line for each operator would be a line of this package
-    tokens = rx.tensor(("tokens",), "int32")
-    pages = rx.tensor(("pages", page_size, config.kv_heads, config.head_size), KINDS[kv])
-    inputs = {name: tokens for name in ("tokens", "positions", "sequences", "slots")}
+    module.source_lines = False  # each operator would have a line of this package
+    inputs = {name: rx.tensor(("tokens",), "int32") for name in _PER_TOKEN}
     inputs["table"] = rx.tensor(("sequences", "most"), "int32")
     inputs["selected"] = rx.tensor(("selected",), "int32")
-    inputs.update((name, pages) for name in page_names(config.layers))
-    with module.function("step", inputs) as f:
-        ids, positions, sequences, slots, table, selected, *rest = f
-        decoder = Decoder(
-            config, source, positions, sequences, slots, table, rest[: config.layers], rest[config.layers :]
-        )
-        x = embed(decoder, ids)
+    with module.function("main", {**inputs, **layout.inputs()}) as f:
+        tokens, positions, sequences, slots, table, selected, *rest = f
+        pages = Pages(layout, rest)
+        decoder = Decoder(config, source, positions, sequences, slots, table, pages)
+        x = embed(decoder, tokens)
         for number in range(config.layers):
             x = architecture.layer(Layer(decoder, number), x)
-        f.returns(logits(decoder, x, selected), *decoder.k_pages, *decoder.v_pages)
+        f.returns(logits(decoder, x, selected), *pages.values)
     return module
-
-
-def page_names(layers: int) -> list[str]:
-    """Return the names of the arguments with pages, in order."""
-    return [f"{name}_pages.{number}" for name in ("k", "v") for number in range(layers)]

@@ -41,8 +41,14 @@ class Weight:
             return self.data.astype(numpy.float32)
         import gguf
 
-        found: ndarray = gguf.dequantize(self.data, gguf.GGMLQuantizationType[self.type]).reshape(self.shape)
-        return found
+        try:
+            found: ndarray = gguf.dequantize(self.data, gguf.GGMLQuantizationType[self.type])
+        except NotImplementedError:
+            raise rx.RefusalError(
+                f"the tensor '{self.name}' has the type {self.type}, which the package gguf cannot read as numbers: "
+                "convert the file to another type, such as Q4_K_M"
+            ) from None
+        return found.reshape(self.shape)
 
 
 def joined(weights: Sequence[Weight]) -> Weight:

@@ -31,3 +31,19 @@ def test_gguf(name: str, tmp_path: Path) -> None:
     variant = replace(model.variant, adjacent=name == "llama", norm_offset=0.0)
     expected = numpy_decoder.logits(variant, gguf_weights(model), TOKENS)
     numpy.testing.assert_allclose(loaded.logits(TOKENS), expected, rtol=1e-4, atol=1e-4)
+
+
+def test_several_safetensors_files_with_an_index(tmp_path: Path) -> None:
+    model = tiny("qwen3")
+    one = rx.llm.load(write_folder(model, tmp_path / "one"), cache=False)
+    three = rx.llm.load(write_folder(model, tmp_path / "three", shards=3), cache=False)
+    numpy.testing.assert_array_equal(three.logits(TOKENS), one.logits(TOKENS))
+
+
+def test_a_short_context_selects_the_short_factors_of_longrope(tmp_path: Path) -> None:
+    model = tiny("phi3")
+    loaded = rx.llm.load(write_folder(model, tmp_path / "model"), context=32, cache=False)
+    plain = numpy_decoder.plain_frequencies(10000.0, 8)
+    variant = replace(model.variant, frequencies=(plain, plain))
+    expected = numpy_decoder.logits(variant, model.weights, TOKENS)
+    numpy.testing.assert_allclose(loaded.logits(TOKENS), expected, rtol=1e-4, atol=1e-4)

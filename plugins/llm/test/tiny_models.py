@@ -62,6 +62,18 @@ def tiny(architecture: str, seed: int = 0) -> Tiny:
     return _MAKERS[architecture](numpy.random.default_rng(seed))
 
 
+def wide(architecture: str) -> Tiny:
+    """Return a model of llama, qwen2 or qwen3 with rows of 256 numbers, as some types of GGUF need. It is for GGUF."""
+    width, size, is_tied = 256, 64, architecture == "qwen2"
+    weights = _weights(
+        numpy.random.default_rng(1), head_size=size, width=width, inner=width, tied=is_tied, bias=is_tied,
+        qk_norm=architecture == "qwen3",
+    )  # fmt: skip
+    sizes = {"embedding_length": width, "feed_forward_length": width, "attention.key_length": size}
+    variant = _variant(plain_frequencies(10000.0, size), head_size=size)
+    return Tiny(architecture, variant, weights, {}, _metadata(**sizes))
+
+
 def architectures() -> list[str]:
     return list(_MAKERS)
 
@@ -254,8 +266,8 @@ def _their_name(model: Tiny, name: str) -> str:
     return f"model.layers.{number}.{names[head]}.{kind}"
 
 
-def write_gguf(model: Tiny, path: Path, type_: str = "F32", *, embedding: str = "") -> Path:
-    """Write a GGUF file. Matrices have a type of blocks; the embedding may have another one."""
+def write_gguf(model: Tiny, path: Path, type_: str = "F32", *, types: Mapping[str, str] | None = None) -> Path:
+    """Write a GGUF file. Matrices have one type, or the type of their name's part in `types`. Vectors are F32."""
     writer = gguf.GGUFWriter(path, model.architecture)
     for name, value in model.metadata.items():
         key = f"{model.architecture}.{name}"
@@ -263,7 +275,7 @@ def write_gguf(model: Tiny, path: Path, type_: str = "F32", *, embedding: str = 
         add(key, value)
     _add_tokenizer(writer)
     for name, each in {**gguf_weights(model), **model.tensors}.items():
-        own = embedding or type_ if name == "token_embd.weight" else type_
+        own = (types or {}).get(name.split(".")[-2], type_)
         kind = gguf.GGMLQuantizationType[own if each.ndim == 2 else "F32"]
         data = _random_blocks(kind, each) if own in ("Q4_K", "Q6_K") and each.ndim == 2 else gguf.quantize(each, kind)
         writer.add_tensor(name, data, raw_dtype=kind)
