@@ -17,6 +17,8 @@ _DETAILS = {
     "beta_fast": "rope.scaling.yarn_beta_fast",
     "beta_slow": "rope.scaling.yarn_beta_slow",
 }
+#: Limit of a context, far above existing models: numbers in damaged files are larger.
+_MOST_POSITIONS = 1 << 24
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,8 @@ def read_config(source: Source, context: int | None) -> Config:
 def context_of(facts: Facts, context: int | None) -> int:
     """Return the positions of the longest sequence."""
     most = facts.count("context")
+    if most > _MOST_POSITIONS:
+        raise facts.error("context", f"is {most}, expected at most {_MOST_POSITIONS}")
     if context is None:
         return most
     if not 1 <= context <= most:

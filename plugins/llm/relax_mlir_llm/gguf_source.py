@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
 
 import gguf
@@ -36,7 +37,10 @@ class GgufSource:
     def metadata(self, key: str) -> object:
         """Return a value of the metadata, or None."""
         field = self._reader.fields.get(key)
-        return None if field is None else field.contents()
+        try:
+            return None if field is None else field.contents()
+        except (ValueError, IndexError) as error:  # text that is no UTF-8, for example
+            raise rx.ModelError(f"{self.path}: '{key}' in the metadata is damaged: {error}") from None
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         tensor = self._tensors.get(name)
@@ -71,7 +75,7 @@ def _open(path: str) -> gguf.GGUFReader:
 def _damaged(path: str, size: int, error: Exception) -> rx.ModelError:
     text = str(error)
     if "GGMLQuantizationType" in text:
-        number = text.partition(" ")[0]
+        number = "".join(re.findall(r"(\d+)\)? is not", text))
         return rx.ModelError(
             f"{path} has a tensor of the unknown type {number}: the installed package gguf knows the types "
             f"{_shown(sorted(int(each) for each in gguf.GGMLQuantizationType))}; install a newer gguf, or convert the "

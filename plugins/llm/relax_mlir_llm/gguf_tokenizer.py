@@ -73,7 +73,12 @@ def gguf_tokenizer(source: GgufSource) -> Tokenizer:
         )
     tokens = _texts(source, "tokens")
     adds_space = kind != "gpt2" and source.metadata("tokenizer.ggml.add_space_prefix") is not False
-    backend = makers[kind](source, tokens, adds_space)
+    try:
+        backend = makers[kind](source, tokens, adds_space)
+    except rx.RelaxError:
+        raise
+    except Exception as error:  # the package tokenizers raises plain exceptions
+        raise rx.ModelError(f"{source.path}: the tokenizer in the metadata is damaged: {error}") from None
     types = source.metadata("tokenizer.ggml.token_type")
     _add_tokens(backend, tokens, types if isinstance(types, list) else [])
     ids = {name: source.metadata(f"tokenizer.ggml.{name}_token_id") for name in ("bos", "eos", "eot", "eom")}
