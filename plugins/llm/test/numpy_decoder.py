@@ -37,16 +37,18 @@ class Variant:
 
 def logits(variant: Variant, weights: Mapping[str, ndarray], tokens: Sequence[int]) -> ndarray:
     """Return the logits f64 [tokens, vocabulary] of a sequence. Names of weights are GGUF's."""
-    w = {name: numpy.asarray(each, numpy.float64) for name, each in weights.items()}
-    x = w["token_embd.weight"][list(tokens)] * variant.embedding_scale
+    embedding = weights["token_embd.weight"]
+    x = embedding[list(tokens)].astype(numpy.float64) * variant.embedding_scale
     for n in range(variant.layers):
-        own = {name.removeprefix(f"blk.{n}."): each for name, each in w.items() if name.startswith(f"blk.{n}.")}
+        names = [name for name in weights if name.startswith(f"blk.{n}.")]
+        own = {name.removeprefix(f"blk.{n}."): weights[name].astype(numpy.float64) for name in names}
         x = x + _after(
             variant, own, "post_attention_norm", _attention(variant, own, n, _norm(variant, x, own["attn_norm.weight"]))
         )
         x = x + _after(variant, own, "post_ffw_norm", _mlp(variant, own, _norm(variant, x, own["ffn_norm.weight"])))
-    x = _norm(variant, x, w["output_norm.weight"])
-    found = x @ w.get("output.weight", w["token_embd.weight"]).T
+    x = _norm(variant, x, weights["output_norm.weight"].astype(numpy.float64))
+    head = weights.get("output.weight", embedding)
+    found = x @ head.T.astype(numpy.float64)
     return found if variant.logit_cap is None else variant.logit_cap * numpy.tanh(found / variant.logit_cap)
 
 

@@ -31,7 +31,8 @@ def chat(*arguments: str, text: str = "") -> tuple[int, str, str]:
 
 def test_templates() -> None:
     assert ChatTemplate(CHATML, "", "").render(HELLO) == "<|im_start|>user\nhello<|im_end|>\n<|im_start|>assistant\n"
-    text = "{{ bos_token }}{% for m in messages %}\n{%- if loop.first %}{% continue %}{% endif %}{{ m | tojson }}{% endfor %}"
+    body = "{%- if loop.first %}{% continue %}{% endif %}{{ m | tojson }}"
+    text = "{{ bos_token }}{% for m in messages %}\n" + body + "{% endfor %}"
     assert ChatTemplate(text, "<s>", "").render([*HELLO, {"role": "a", "content": "<'ä'>"}]) == (
         '<s>{"role": "a", "content": "<\'ä\'>"}'
     )

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import gguf
@@ -124,10 +125,10 @@ def sentencepiece(path: Path, *, space: bool) -> Tokenizer:
 
 
 def merged(text: str) -> list[str]:
-    """Return the pieces by SentencePiece's definition: merge the neighbours of the highest score, the first of equals."""
+    """Return the pieces as SentencePiece defines them: the neighbours of the highest score are merged first."""
     pieces = list(text)
     while True:
-        scores = [PIECES.get(a + b, -1e9) for a, b in zip(pieces, pieces[1:], strict=False)]
+        scores = [PIECES.get(a + b, -1e9) for a, b in pairwise(pieces)]
         if not scores or max(scores) == -1e9:
             return pieces
         at = scores.index(max(scores))

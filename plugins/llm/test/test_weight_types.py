@@ -6,20 +6,14 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import gguf
 import numpy
 import numpy_decoder
 import pytest
 import relax_mlir as rx
-from numpy import ndarray
+from dequantized import Dequantized
 from tiny_models import VOCABULARY, tiny, wide, write_gguf
 
 TOKENS = [int(each) for each in numpy.random.default_rng(6).integers(0, VOCABULARY, 13)]
-
-
-def dequantized(path: Path) -> dict[str, ndarray]:
-    reader = gguf.GGUFReader(path)
-    return {each.name: gguf.dequantize(each.data, each.tensor_type) for each in reader.tensors}
 
 
 @pytest.mark.parametrize("type_", ["F16", "BF16", "Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K", "Q5_0"])
@@ -28,7 +22,7 @@ def test_type(type_: str, is_tied: bool, tmp_path: Path) -> None:
     # Rows of the types that end in K have multiples of 256 numbers.
     model = wide("qwen2" if is_tied else "qwen3")
     path = write_gguf(model, tmp_path / "model.gguf", type_)
-    expected = numpy_decoder.logits(model.variant, dequantized(path), TOKENS)
+    expected = numpy_decoder.logits(model.variant, Dequantized(path), TOKENS)
     found = rx.llm.load(path, cache=False).logits(TOKENS)
     numpy.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3 * numpy.abs(expected).max())
 
@@ -38,7 +32,7 @@ def test_rows_of_several_types_in_one_layer(tmp_path: Path) -> None:
     types = {"attn_v": "Q6_K", "ffn_up": "Q8_0", "token_embd": "Q8_0"}
     path = write_gguf(model, tmp_path / "model.gguf", "Q4_K", types=types)
     variant = replace(model.variant, adjacent=True)
-    expected = numpy_decoder.logits(variant, dequantized(path), TOKENS)
+    expected = numpy_decoder.logits(variant, Dequantized(path), TOKENS)
     found = rx.llm.load(path, cache=False).logits(TOKENS)
     numpy.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-3 * numpy.abs(expected).max())
 
