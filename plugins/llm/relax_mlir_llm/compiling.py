@@ -14,11 +14,13 @@ from .config import Config
 from .description import Description
 from .gguf_source import GgufSource
 from .gguf_tokenizer import gguf_tokenizer
+from .lora import MergedSource
 from .page_layout import PageLayout
 from .program import build_module
 from .safetensors_source import SafetensorsSource
 from .saved import Saved
 from .tokenizer import Tokenizer, folder_tokenizer, texts_of
+from .weights import Source
 
 _TEMPLATE_FILE = "chat_template.jinja"
 #: Target with the same bits for any batch (docs/numerics.md).
@@ -33,18 +35,23 @@ def compile_model(
     kv: str,
     page_size: int,
     progress: Callable[[str, float], None] | None,
+    adapter: Path | None = None,
 ) -> Saved:
-    """Return the compiled model of a GGUF file, or of a folder of Hugging Face."""
+    """Return the compiled model of a GGUF file, or of a folder of Hugging Face, with an adapter merged into it."""
     tell = progress or (lambda text, share: None)
     tell(f"reading {path.name}", 0.0)
-    source: GgufSource | SafetensorsSource
+    source: Source
     if path.is_dir():
-        source = SafetensorsSource(str(path))
+        source = _folder_source(path, adapter)
         tokenizer, template = _of_folder(path)
+    elif adapter is not None:
+        raise rx.RefusalError(
+            f"{path} is a GGUF file, and {adapter} an adapter of PEFT: load the folder of Hugging Face with the model"
+        )
     else:
-        source = GgufSource(str(path))
-        tokenizer = gguf_tokenizer(source)
-        template = _template(source.metadata("tokenizer.chat_template"), tokenizer)
+        source = file = GgufSource(str(path))
+        tokenizer = gguf_tokenizer(file)
+        template = _template(file.metadata("tokenizer.chat_template"), tokenizer)
     architecture = find_architecture(source)
     config = architecture.configure(source, context)
     layout = PageLayout(config.layers, page_size, config.kv_heads, config.head_size, kv)
@@ -62,6 +69,11 @@ def compile_model(
     )
     description = _description(path, source.facts.architecture, target, config, layout)
     return Saved(description, program, tokenizer, template)
+
+
+def _folder_source(path: Path, adapter: Path | None) -> Source:
+    source = SafetensorsSource(str(path))
+    return source if adapter is None else MergedSource(source, adapter)
 
 
 class _Told(rx.Instrument):

@@ -21,7 +21,6 @@ from .saved import Saved, is_saved, read_saved
 
 #: Bytes at both ends of a file that identify it, beside its size and time.
 _SAMPLE = 1 << 16
-_PAGE_SIZE = 16
 #: Function that is told what a compilation does, and the share that is done.
 Progress = Callable[[str, float], None]
 
@@ -34,6 +33,9 @@ class LoadOptions:
     context: int | None
     dtype: str
     kv: str
+    page_size: int
+    #: Folder of a LoRA adapter of PEFT, which is merged into the weights.
+    adapter: str | None
 
 
 def load(
@@ -44,6 +46,8 @@ def load(
     threads: int | None = None,
     dtype: str = "f32",
     kv: str = "f32",
+    page_size: int = 16,
+    adapter: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | bool = True,
     progress: Progress | None = None,
 ) -> Model:
@@ -56,17 +60,33 @@ def load(
     - threads: threads of a call; None for all cores.
     - dtype: precision of products: "f32", "bf16" or "f16", as `precision` of `rx.compile`.
     - kv: type of keys and values in pages: "f32", "f16" or "i8".
+    - page_size: tokens of a page.
+    - adapter: folder of a LoRA adapter of PEFT, to merge into the weights of a folder of Hugging Face.
     - cache: folder of compiled models; True for the user's own, False for none.
     - progress: function that is called with a text and a share from 0 to 1 during a compilation.
     """
-    options = LoadOptions(target, context, dtype, kv)
+    options = LoadOptions(target, context, dtype, kv, page_size, None if adapter is None else os.fspath(adapter))
+    if page_size < 1:
+        raise rx.OptionError(f"page_size={page_size}: expected at least one token")
     if kv not in KINDS:
         raise rx.OptionError(f"kv='{kv}': expected one of {', '.join(KINDS)}")
     found = find_model(path)
-    saved = read_saved(found) if is_saved(found) else _loaded(found, options, cache, progress)
+    saved = _read(found, options) if is_saved(found) else _loaded(found, options, cache, progress)
     if threads is not None:
         saved.program.threads = threads
     return Model(saved)
+
+
+def _read(path: Path, options: LoadOptions) -> Saved:
+    """Return a saved model, which has a page size and weights of its own."""
+    if options.adapter is not None:
+        raise rx.RefusalError(f"{path} is compiled, and has no place for {options.adapter}: load the model's own files")
+    saved = read_saved(path)
+    if saved.description.pages.page_size != options.page_size:
+        raise rx.OptionError(
+            f"{path} was compiled with pages of {saved.description.pages.page_size} tokens, and not of {options.page_size}"
+        )
+    return saved
 
 
 def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bool, progress: Progress | None) -> Saved:
@@ -94,7 +114,8 @@ def _compiled(path: Path, options: LoadOptions, progress: Progress | None) -> Sa
     # Imports the compiler, which a cached model does not need.
     from .compiling import compile_model
 
-    return compile_model(path, options.target, options.context, options.dtype, options.kv, _PAGE_SIZE, progress)
+    given = (options.target, options.context, options.dtype, options.kv, options.page_size)
+    return compile_model(path, *given, progress, None if options.adapter is None else Path(options.adapter))
 
 
 def _cache_folder(cache: str | os.PathLike[str] | bool) -> Path | None:
@@ -116,6 +137,7 @@ def _key(path: Path, options: LoadOptions) -> str:
         *(_state(each) for each in sorted(own.rglob("*.py"))),
         json.dumps(asdict(options)),
         *(_identity(each) for each in _files(path)),
+        *(_identity(each) for each in ([] if options.adapter is None else _files(Path(options.adapter)))),
     ]
     return _hash(parts)
 
@@ -135,6 +157,8 @@ def _files(path: Path) -> list[Path]:
     """Return the files of a model."""
     if path.is_file():
         return [path]
+    if not path.is_dir():
+        raise rx.ModelError(f"{path} does not exist: pass the folder of an adapter of PEFT")
     return sorted(each for each in path.iterdir() if each.suffix in (".safetensors", ".json", ".jinja", ".model"))
 
 

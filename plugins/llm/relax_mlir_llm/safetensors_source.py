@@ -62,22 +62,27 @@ class SafetensorsSource:
         for prefix, names in _NAMES_OF.items():
             if architecture.startswith(prefix):
                 self._names.update(names)
-        self._tensors = _tensors_in(Path(folder))
+        self._tensors = tensors_in(Path(folder))
         self._prefix = next((name.partition("model.")[0] for name in self._tensors if "model.embed_tokens" in name), "")
 
     def shape(self, name: str) -> tuple[int, ...] | None:
-        found = self._tensors.get(self._their_name(name))
+        found = self._tensors.get(self.file_name(name))
         return None if found is None else found.shape
 
     def read(self, name: str, shape: tuple[int, ...]) -> Weight:
-        theirs = self._their_name(name)
+        theirs = self.file_name(name)
         if theirs not in self._tensors:
             raise missing(self.path, theirs, len(self._tensors))
         weight = self._tensors[theirs]
         check_shape(self.path, theirs, weight.shape, shape)
         return weight
 
-    def _their_name(self, name: str) -> str:
+    def file_shape(self, file_name: str) -> tuple[int, ...] | None:
+        """Return the shape of a weight by its name in the files."""
+        found = self._tensors.get(file_name)
+        return None if found is None else found.shape
+
+    def file_name(self, name: str) -> str:
         """Return the name in safetensors files: blk.3.attn_q.weight is model.layers.3.self_attn.q_proj.weight."""
         head, _, kind = name.rpartition(".")
         layer = ""
@@ -102,7 +107,7 @@ def read_json(path: Path, purpose: str) -> dict[str, object]:
     return found
 
 
-def _tensors_in(folder: Path) -> dict[str, Weight]:
+def tensors_in(folder: Path) -> dict[str, Weight]:
     """Return the weights of all files by name."""
     index = folder / "model.safetensors.index.json"
     if index.exists():
