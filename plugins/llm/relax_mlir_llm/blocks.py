@@ -14,7 +14,7 @@ from relax_mlir.rewriting import Value
 
 from .config import Config
 from .pages import Pages
-from .products import multiply, multiply_all, take
+from .products import Embedding, multiply, multiply_all
 from .rope import Rope
 from .weights import Source, Weight
 
@@ -48,9 +48,9 @@ class Decoder:
         return self.positions + relax.const(1, "int32")
 
     @cached_property
-    def embedding(self) -> Weight:
+    def embedding(self) -> Embedding:
         config = self.config
-        return self.source.read("token_embd.weight", (config.vocabulary, config.width))
+        return Embedding(self.source.read("token_embd.weight", (config.vocabulary, config.width)))
 
     def rotations(self, rope: Rope) -> tuple[Value, Value]:
         """Return cosines and sines [tokens, 1, pairs] of the angles by which a rope turns."""
@@ -80,7 +80,7 @@ class Layer:
 
 def embed(decoder: Decoder, tokens: Value) -> Value:
     """Return the embedding [tokens, width] of tokens."""
-    x = take(decoder.embedding, tokens)
+    x = decoder.embedding.take(tokens)
     scale = decoder.config.embedding_scale
     return x if scale == 1 else x * relax.const(scale, "float32")
 
@@ -91,7 +91,10 @@ def logits(decoder: Decoder, x: Value, selected: Value) -> Value:
     weight = decoder.source.read("output_norm.weight", (config.width,)).floats()
     x = _rms_norm(config, relax.take(x, selected, axis=0), weight)
     shape = (config.vocabulary, config.width)
-    found = multiply(x, decoder.embedding if config.is_tied else decoder.source.read("output.weight", shape))
+    if config.is_tied:
+        found = decoder.embedding.multiply(x)
+    else:
+        found = multiply(x, decoder.source.read("output.weight", shape))
     cap = config.logit_softcap
     return found if cap is None else relax.tanh(found * relax.const(1 / cap, "float32")) * relax.const(cap, "float32")
 

@@ -27,6 +27,11 @@ class Description:
     context: int
     pages: PageLayout
 
+    @property
+    def page_size(self) -> int:
+        """Return the number of tokens in a page."""
+        return self.pages.page_size
+
     def write(self, path: Path) -> None:
         values = {"format": _FORMAT, **dataclasses.asdict(self)}
         path.write_text(json.dumps(values, indent=1), encoding="utf-8")

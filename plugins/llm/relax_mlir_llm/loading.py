@@ -21,6 +21,7 @@ from .saved import Saved, is_saved, read_saved
 
 #: Bytes at both ends of a file that identify it, beside its size and time.
 _SAMPLE = 1 << 16
+_PAGE_SIZE = 16
 #: Function that is told what a compilation does, and the share that is done.
 Progress = Callable[[str, float], None]
 
@@ -33,7 +34,7 @@ class LoadOptions:
     context: int | None
     dtype: str
     kv: str
-    page_size: int
+    page_size: int | None
     #: Folder of a LoRA adapter of PEFT, which is merged into the weights.
     adapter: str | None
 
@@ -46,7 +47,7 @@ def load(
     threads: int | None = None,
     dtype: str = "f32",
     kv: str = "f32",
-    page_size: int = 16,
+    page_size: int | None = None,
     adapter: str | os.PathLike[str] | None = None,
     cache: str | os.PathLike[str] | bool = True,
     progress: Progress | None = None,
@@ -60,13 +61,13 @@ def load(
     - threads: threads of a call; None for all cores.
     - dtype: precision of products: "f32", "bf16" or "f16", as `precision` of `rx.compile`.
     - kv: type of keys and values in pages: "f32", "f16" or "i8".
-    - page_size: tokens of a page.
+    - page_size: tokens of a page; None for 16, or for the page size of a saved model.
     - adapter: folder of a LoRA adapter of PEFT, to merge into the weights of a folder of Hugging Face.
     - cache: folder of compiled models; True for the user's own, False for none.
     - progress: function that is called with a text and a share from 0 to 1 during a compilation.
     """
     options = LoadOptions(target, context, dtype, kv, page_size, None if adapter is None else os.fspath(adapter))
-    if page_size < 1:
+    if page_size is not None and page_size < 1:
         raise rx.OptionError(f"page_size={page_size}: expected at least one token")
     if kv not in KINDS:
         raise rx.OptionError(f"kv='{kv}': expected one of {', '.join(KINDS)}")
@@ -82,9 +83,9 @@ def _read(path: Path, options: LoadOptions) -> Saved:
     if options.adapter is not None:
         raise rx.RefusalError(f"{path} is compiled, and has no place for {options.adapter}: load the model's own files")
     saved = read_saved(path)
-    if saved.description.pages.page_size != options.page_size:
+    if options.page_size not in (None, saved.description.page_size):
         raise rx.OptionError(
-            f"{path} was compiled with pages of {saved.description.pages.page_size} tokens, and not of {options.page_size}"
+            f"{path} was compiled with pages of {saved.description.page_size} tokens, and not of {options.page_size}"
         )
     return saved
 
@@ -114,7 +115,7 @@ def _compiled(path: Path, options: LoadOptions, progress: Progress | None) -> Sa
     # Imports the compiler, which a cached model does not need.
     from .compiling import compile_model
 
-    given = (options.target, options.context, options.dtype, options.kv, options.page_size)
+    given = (options.target, options.context, options.dtype, options.kv, options.page_size or _PAGE_SIZE)
     return compile_model(path, *given, progress, None if options.adapter is None else Path(options.adapter))
 
 

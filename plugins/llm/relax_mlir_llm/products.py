@@ -3,20 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
 
 import numpy
 from relax_mlir import relax
 from relax_mlir.rewriting import Value
 
-from .gguf_weights import is_quantized, nbits_operands
+from .gguf_weights import Matrix, is_quantized, nbits_operands
 from .weights import Weight, joined
 
 #: Attributes of relax.matmul_nbits. The other entries are arrays with a row for each row of a weight.
 _ATTRIBUTES = ("bits", "block_size")
-#: Bits of a code of 6 bits in the first bytes of a block, and in the bytes behind them.
-_LOW_BITS, _HIGH_BITS = 4, 2
 
 
 def multiply(x: Value, weight: Weight, bias: numpy.ndarray | None = None) -> Value:
@@ -55,20 +53,24 @@ def multiply_all(x: Value, weights: Sequence[Weight], biases: Sequence[numpy.nda
     return list(relax.split(product, indices_or_sections=starts, axis=1))
 
 
-def take(weight: Weight, tokens: Value) -> Value:
-    """Return the rows of an embedding as f32."""
-    if not is_quantized(weight.type):
-        return relax.astype(relax.take(_elements(weight), tokens, axis=0), dtype="float32")
-    arrays, bits, block_size = _parts(weight)
-    rows = {name: relax.take(relax.const(each), tokens, axis=0) for name, each in arrays.items()}
-    blocks = weight.shape[1] // block_size
-    scale = _factor(rows, "scale", blocks)
-    numbers = _unpacked(rows["codes"], bits, (blocks, block_size))
-    if "offset" in rows:
-        found = numbers * scale + _factor(rows, "offset", blocks)
-    else:
-        found = (numbers - relax.const(float(1 << bits - 1), "float32")) * scale
-    return relax.reshape(found, relax.shape_expr(dims=("tokens", weight.shape[1])))
+class Embedding:
+    """Rows of an embedding, and the product with it. The program has the blocks of a shared matrix once."""
+
+    def __init__(self, weight: Weight) -> None:
+        self._weight = weight
+        self._matrix = None
+        if is_quantized(weight.type):
+            self._matrix = Matrix(nbits_operands(weight.type, weight.data, *weight.shape))
+
+    def take(self, tokens: Value) -> Value:
+        """Return the rows of tokens as f32."""
+        if self._matrix is not None:
+            return self._matrix.rows(tokens)
+        return relax.astype(relax.take(_elements(self._weight), tokens, axis=0), dtype="float32")
+
+    def multiply(self, x: Value) -> Value:
+        """Return the product of x and the transposed matrix."""
+        return multiply(x, self._weight) if self._matrix is None else self._matrix.product(x)
 
 
 def _parts(weight: Weight) -> tuple[dict[str, numpy.ndarray], int, int]:
@@ -78,31 +80,3 @@ def _parts(weight: Weight) -> tuple[dict[str, numpy.ndarray], int, int]:
     bits, block_size = (found[name] for name in _ATTRIBUTES)
     assert isinstance(bits, int) and isinstance(block_size, int)
     return arrays, bits, block_size
-
-
-def _factor(rows: Mapping[str, Value], name: str, blocks: int) -> Value:
-    """Return scales or offsets [tokens, blocks, 1] of rows, times the factors of several blocks."""
-    found = relax.astype(rows[name], dtype="float32")
-    outer = rows.get(f"outer_{name}")
-    if outer is not None:
-        parts = outer.shape[1]
-        split = relax.reshape(found, relax.shape_expr(dims=("tokens", parts, blocks // parts)))
-        found = split * relax.expand_dims(relax.astype(outer, dtype="float32"), axis=[2])
-    return relax.reshape(found, relax.shape_expr(dims=("tokens", blocks, 1)))
-
-
-def _unpacked(codes: Value, bits: int, shape: tuple[int, int]) -> Value:
-    """Return the codes [tokens, blocks, block size] of rows as f32. The first code of a byte is in its lowest bits."""
-    blocks, size = shape
-    if bits == _LOW_BITS + _HIGH_BITS:
-        cut = size * _LOW_BITS // 8
-        low, high = relax.split(codes, indices_or_sections=[cut], axis=2)
-        factor = relax.const(float(1 << _LOW_BITS), "float32")
-        return _unpacked(low, _LOW_BITS, shape) + _unpacked(high, _HIGH_BITS, shape) * factor
-    count = 8 // bits
-    if count > 1:
-        mask = relax.const((1 << bits) - 1, "uint8")
-        places = [relax.const(bits * number, "uint8") for number in range(count)]
-        parts = [relax.bitwise_and(relax.right_shift(codes, place), mask) for place in places]
-        codes = relax.reshape(relax.stack(*parts, axis=3), relax.shape_expr(dims=("tokens", blocks, size)))
-    return relax.astype(codes, dtype="float32")
