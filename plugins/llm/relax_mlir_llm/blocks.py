@@ -45,7 +45,7 @@ class Decoder:
     @cached_property
     def lengths(self) -> Value:
         """Return the keys that each token may see."""
-        return self.positions + relax.const(1, "int32")
+        return relax.add(self.positions, relax.const(1, "int32"))
 
     @cached_property
     def embedding(self) -> Embedding:
@@ -82,7 +82,7 @@ def embed(decoder: Decoder, tokens: Value) -> Value:
     """Return the embedding [tokens, width] of tokens."""
     x = decoder.embedding.take(tokens)
     scale = decoder.config.embedding_scale
-    return x if scale == 1 else x * relax.const(scale, "float32")
+    return x if scale == 1 else _scaled(x, scale)
 
 
 def logits(decoder: Decoder, x: Value, selected: Value) -> Value:
@@ -96,7 +96,11 @@ def logits(decoder: Decoder, x: Value, selected: Value) -> Value:
     else:
         found = multiply(x, decoder.source.read("output.weight", shape))
     cap = config.logit_softcap
-    return found if cap is None else relax.tanh(found * relax.const(1 / cap, "float32")) * relax.const(cap, "float32")
+    return found if cap is None else _scaled(relax.tanh(_scaled(found, 1 / cap)), cap)
+
+
+def _scaled(x: Value, factor: float) -> Value:
+    return relax.multiply(x, relax.const(factor, "float32"))
 
 
 def norm(layer: Layer, x: Value, name: str) -> Value:
@@ -177,7 +181,16 @@ def _positioned(layer: Layer, x: Value, norm_name: str) -> Value:
     half = len(rope.frequencies)
     ends = [half, rope.size, *([rope.size] if rope.size < config.head_size else [])]
     first, second, *rest = relax.split(x, indices_or_sections=sorted({half, *ends} - {config.head_size}), axis=2)
-    return relax.concat(first * cosine - second * sine, second * cosine + first * sine, *rest, axis=2)
+    return relax.concat([*_turned((first, second), (cosine, sine)), *rest], axis=2)
+
+
+def _turned(pair: tuple[Value, Value], angle: tuple[Value, Value]) -> tuple[Value, Value]:
+    """Return cosines and sines, times any radius, after a turn by an angle: the product of complex numbers."""
+    (x, y), (cosine, sine) = pair, angle
+    return (
+        relax.subtract(relax.multiply(x, cosine), relax.multiply(y, sine)),
+        relax.add(relax.multiply(y, cosine), relax.multiply(x, sine)),
+    )
 
 
 def _rotations(rope: Rope, positions: Value, context: int) -> tuple[Value, Value]:
@@ -189,15 +202,16 @@ def _rotations(rope: Rope, positions: Value, context: int) -> tuple[Value, Value
     coarse, fine = relax.floor_divide(positions, step), relax.floor_mod(positions, step)
     frequencies = numpy.array(rope.frequencies)
     starts = numpy.arange(-(-context // _ROPE_TABLE)) * _ROPE_TABLE
-    cos_a, sin_a = _taken(numpy.outer(starts, frequencies), coarse, rope.magnitude)
-    cos_b, sin_b = _taken(numpy.outer(numpy.arange(_ROPE_TABLE), frequencies), fine, 1.0)
-    both = cos_a * cos_b - sin_a * sin_b, sin_a * cos_b + cos_a * sin_b
-    return relax.expand_dims(both[0], axis=[1]), relax.expand_dims(both[1], axis=[1])
+    first = _taken(numpy.outer(starts, frequencies), coarse, rope.magnitude)
+    second = _taken(numpy.outer(numpy.arange(_ROPE_TABLE), frequencies), fine, 1.0)
+    cosine, sine = (relax.expand_dims(each, axis=[1]) for each in _turned(first, second))
+    return cosine, sine
 
 
-def _taken(angles: numpy.ndarray, rows: Value, magnitude: float) -> list[Value]:
+def _taken(angles: numpy.ndarray, rows: Value, magnitude: float) -> tuple[Value, Value]:
     tables = (numpy.cos(angles) * magnitude, numpy.sin(angles) * magnitude)
-    return [relax.take(relax.const(each.astype(numpy.float32)), rows, axis=0) for each in tables]
+    cosine, sine = (relax.take(relax.const(each.astype(numpy.float32)), rows, axis=0) for each in tables)
+    return cosine, sine
 
 
 def mlp(layer: Layer, x: Value) -> Value:

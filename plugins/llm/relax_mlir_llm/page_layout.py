@@ -30,7 +30,10 @@ class PageLayout:
     def arrays(self) -> dict[str, tuple[tuple[int, ...], str]]:
         """Return the shape behind the number of pages, and the type, of each argument, in order."""
         shape = (self.page_size, self.heads, self.size)
-        kinds = [("k_pages", shape, KINDS[self.kv]), ("v_pages", shape, KINDS[self.kv])]
+        kinds: list[tuple[str, tuple[int, ...], str]] = [
+            ("k_pages", shape, KINDS[self.kv]),
+            ("v_pages", shape, KINDS[self.kv]),
+        ]
         if self.kv == QUANTIZED:  # a scale for each place and head
             kinds += [("k_scales", shape[:2], "float32"), ("v_scales", shape[:2], "float32")]
         return {f"{name}.{n}": (inner, type_) for name, inner, type_ in kinds for n in range(self.layers)}

@@ -23,10 +23,11 @@ def build_module(source: Source, architecture: Architecture, config: Config, lay
     """
     module = rx.Module()
     module.source_lines = False  # each operator would have a line of this package
-    inputs = {name: rx.tensor(("tokens",), "int32") for name in _PER_TOKEN}
+    inputs: dict[str, object] = {name: rx.tensor(("tokens",), "int32") for name in _PER_TOKEN}
     inputs["table"] = rx.tensor(("sequences", "most"), "int32")
     inputs["selected"] = rx.tensor(("selected",), "int32")
-    with module.function("main", {**inputs, **layout.inputs()}) as f:
+    inputs.update(layout.inputs())
+    with module.function("main", inputs) as f:
         tokens, positions, sequences, slots, table, selected, *rest = f
         pages = Pages(layout, rest)
         decoder = Decoder(config, source, positions, sequences, slots, table, pages)

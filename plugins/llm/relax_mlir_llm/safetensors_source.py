@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import TypedDict
 
 import numpy
 import relax_mlir as rx
@@ -43,6 +44,14 @@ _NAMES_OF = {
 #: Types of elements in safetensors files -> GGUF's name, and NumPy's type. BF16 is read as bytes.
 _TYPES = {"F64": ("F64", "<f8"), "F32": ("F32", "<f4"), "F16": ("F16", "<f2"), "BF16": ("BF16", "u1")}
 _BF16_BYTES = 2
+
+
+class _Entry(TypedDict):
+    """Entry of a tensor in the header of a safetensors file, which the package safetensors has checked."""
+
+    dtype: str
+    shape: list[int]
+    data_offsets: tuple[int, int]
 
 
 class SafetensorsSource:
@@ -136,9 +145,8 @@ def _tensors_of(path: Path) -> dict[str, Weight]:
     return {name: _weight(path, name, entry, data[start:]) for name, entry in header.items() if name != "__metadata__"}
 
 
-def _weight(path: Path, name: str, entry: dict[str, object], data: numpy.ndarray) -> Weight:
-    kind, (first, last), sizes = str(entry["dtype"]), entry["data_offsets"], entry["shape"]  # type: ignore[misc]
-    shape = tuple(sizes)  # type: ignore[arg-type]
+def _weight(path: Path, name: str, entry: _Entry, data: numpy.ndarray) -> Weight:
+    kind, (first, last), shape = entry["dtype"], entry["data_offsets"], tuple(entry["shape"])
     if kind not in _TYPES:
         raise rx.RefusalError(
             f"{path}: the tensor '{name}' has elements of {kind}, expected one of {', '.join(_TYPES)}"

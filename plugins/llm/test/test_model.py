@@ -26,7 +26,7 @@ def model(path: Path) -> Model:
 
 
 def step(tokens: list[int], first: int, pages: list[int], *, sequence: int = 0, sequences: int = 1) -> Step:
-    """Return a step of one sequence whose keys and values are in these pages."""
+    """Return a step of one sequence with keys and values in these pages."""
     count = len(tokens)
     positions = numpy.arange(first, first + count, dtype=numpy.int32)
     table = numpy.zeros((sequences, len(pages)), numpy.int32)

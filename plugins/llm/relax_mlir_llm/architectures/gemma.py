@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from relax_mlir import relax
 from relax_mlir.rewriting import Value
 
 from ..blocks import Layer, activation_of, attention, mlp, norm, windows_of
@@ -74,5 +75,5 @@ def _local_rope(source: Source, config: Config) -> Rope:
 
 def layer(at: Layer, x: Value) -> Value:
     """Return x after one layer: attention and feed-forward, each between two norms."""
-    x = x + norm(at, attention(at, norm(at, x, "attn_norm")), "post_attention_norm")
-    return x + norm(at, mlp(at, norm(at, x, "ffn_norm")), "post_ffw_norm")
+    x = relax.add(x, norm(at, attention(at, norm(at, x, "attn_norm")), "post_attention_norm"))
+    return relax.add(x, norm(at, mlp(at, norm(at, x, "ffn_norm")), "post_ffw_norm"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from relax_mlir import relax
 from relax_mlir.rewriting import Value
 
 from ..blocks import Layer, activation_of, attention, mlp, norm
@@ -27,5 +28,5 @@ def configure(source: Source, context: int | None) -> Config:
 
 def layer(at: Layer, x: Value) -> Value:
     """Return x after one layer: attention and feed-forward, each after a norm."""
-    x = x + attention(at, norm(at, x, "attn_norm"))
-    return x + mlp(at, norm(at, x, "ffn_norm"))
+    x = relax.add(x, attention(at, norm(at, x, "attn_norm")))
+    return relax.add(x, mlp(at, norm(at, x, "ffn_norm")))
