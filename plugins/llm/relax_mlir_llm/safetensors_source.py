@@ -41,6 +41,19 @@ _NAMES_OF = {
     },
     "phi3": {"ffn_up": "mlp.gate_up_proj"},
 }
+#: Entries that the configuration of a model with several kinds of inputs leaves out.
+_DEFAULTS: dict[str, dict[str, object]] = {
+    "gemma3_text": {
+        "num_attention_heads": 8,
+        "num_key_value_heads": 4,
+        "head_dim": 256,
+        "max_position_embeddings": 131072,
+        "vocab_size": 262208,
+        "query_pre_attn_scalar": 256,
+        "rope_theta": 1e6,
+        "sliding_window": 4096,
+    }
+}
 #: Types of elements in safetensors files -> GGUF's name, and NumPy's type. BF16 is read as bytes.
 _TYPES = {"F64": ("F64", "<f8"), "F32": ("F32", "<f4"), "F16": ("F16", "<f2"), "BF16": ("BF16", "u1")}
 _BF16_BYTES = 2
@@ -64,6 +77,8 @@ class SafetensorsSource:
         if isinstance(text, dict):  # a model of several kinds of inputs
             config = {**text, "model_type": text.get("model_type", config.get("model_type"))}
         architecture = config.get("model_type")
+        if isinstance(architecture, str):
+            config = {**_DEFAULTS.get(architecture, {}), **config}
         if not isinstance(architecture, str):
             raise rx.ModelError(f"{folder}/config.json lacks 'model_type', the name of the architecture")
         self.facts = Facts(folder, architecture, False, config)
@@ -72,7 +87,8 @@ class SafetensorsSource:
             if architecture.startswith(prefix):
                 self._names.update(names)
         self._tensors = tensors_in(Path(folder))
-        self._prefix = next((name.partition("model.")[0] for name in self._tensors if "model.embed_tokens" in name), "")
+        embeddings = (name.partition("model.embed_tokens") for name in self._tensors)
+        self._prefix = next((before for before, found, _ in embeddings if found), "")
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         found = self._tensors.get(self.file_name(name))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import numpy
 import numpy_decoder
 import pytest
 import relax_mlir as rx
+import safetensors.numpy
 from tiny_models import VOCABULARY, architectures, gguf_weights, tiny, write_folder, write_gguf
 
 TOKENS = [int(each) for each in numpy.random.default_rng(5).integers(0, VOCABULARY, 21)]
@@ -47,3 +49,18 @@ def test_a_short_context_selects_the_short_factors_of_longrope(tmp_path: Path) -
     variant = replace(model.variant, frequencies=(plain, plain))
     expected = numpy_decoder.logits(variant, model.weights, TOKENS)
     numpy.testing.assert_allclose(loaded.logits(TOKENS), expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("prefix", ["language_model.model.", "model.language_model."])
+def test_the_text_model_of_a_model_with_pictures(prefix: str, tmp_path: Path) -> None:
+    model = tiny("gemma3")
+    folder = write_folder(model, tmp_path / "model")
+    config = json.loads((folder / "config.json").read_text())
+    nested = {"model_type": "gemma3", "text_config": {**config, "model_type": "gemma3_text"}}
+    (folder / "config.json").write_text(json.dumps(nested))
+    tensors = safetensors.numpy.load_file(folder / "model.safetensors")
+    renamed = {f"{prefix}{name.removeprefix('model.')}": each for name, each in tensors.items()}
+    safetensors.numpy.save_file(renamed, folder / "model.safetensors")
+    expected = numpy_decoder.logits(model.variant, model.weights, TOKENS)
+    found = rx.llm.load(folder, cache=False).logits(TOKENS)
+    numpy.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
