@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
 _PROGRAM, _TEMPLATE, _DESCRIPTION = "program.rxa", "template.json", "model.json"
+#: Bytes of each token in hexadecimal, one token a line, for programs without Python (examples/cpp/chat.cpp).
+_TEXTS = "tokens.hex"
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +56,8 @@ class Saved:
         self.tokenizer.save(folder)
         template = {"text": self.template.text, "bos": self.template.bos, "eos": self.template.eos}
         (folder / _TEMPLATE).write_text(json.dumps(template), encoding="utf-8")
+        texts = self.tokenizer.all_bytes(self.description.vocabulary)
+        (folder / _TEXTS).write_text("".join(f"{each.hex()}\n" for each in texts), encoding="ascii")
         self.description.write(folder / _DESCRIPTION)
 
 

@@ -86,6 +86,13 @@ class Tokenizer:
             found = self._bytes[token] = text.encode() if token in self._added else self._piece_bytes(text)
         return found
 
+    def all_bytes(self, count: int) -> list[bytes]:
+        """Return the bytes of the first `count` tokens. Special tokens, and numbers without a token, have none."""
+        return [
+            b"" if each in self.special or self.backend.id_to_token(each) is None else self.token_bytes(each)
+            for each in range(count)
+        ]
+
     @cached_property
     def special(self) -> frozenset[int]:
         """Return the tokens that are no text, such as marks of the roles in a chat."""
