@@ -148,7 +148,8 @@ def test_cached_tokens_are_in_the_usage(served: Texts) -> None:
         for _ in range(2)
     ]
     page, length = served.engine.page_size, len(TOKENIZER.encode(prompt))
-    assert counts == [4, (length - 1) // page * page] or counts == [0, (length - 1) // page * page]
+    # Another test may have computed the first page, `say:`.
+    assert counts[0] in (0, page) and counts[1] == (length - 1) // page * page
 
 
 @pytest.mark.parametrize(
