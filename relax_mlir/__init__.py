@@ -118,6 +118,8 @@ _DEFINED_IN = {
 }
 # Names of the plug-ins in this project's wheel.
 _IN_PLUGINS = {"tune": "relax_mlir_tune", "tune_placement": "relax_mlir_tune"}
+# Public name -> package of a plug-in in this project's wheel.
+_PLUGIN_PACKAGES = {"llm": "relax_mlir_llm"}
 # Names of the modules beside this one, such as rx.rules.register_gradient.
 _NAMESPACES = {
     "rules": {
@@ -159,6 +161,7 @@ _NAMESPACES = {
         "passes.recipes.recipe": "Fixed Float Op Recipe Share Tensor",
     },
     "tuning": {
+        "bindings.package_files": "loaded_compiler",
         "bindings.rewriting": "Decline",
         "compilation.schedules": "from_rules planned until_rules",
         "compilation.decided": "decided_schedule",
@@ -179,9 +182,10 @@ _NAMESPACES = {
         "passes.schedule.tuned_plans": "MachineFacts Times TunedFolder TunedKernel check_plans kernel_key plans_of "
         "read_tuned use_plans",
         "passes.schedule.tuned_steps": "use_steps",
-        "runtime.cpu": "cpu_name",
+        "runtime.cpu": "cpu_identity cpu_name",
         "runtime.remote_calls": "Compared ProgramBytes ProgramMissing compare_programs",
         "runtime.turns": "time_in_turns",
+        "support.disk_cache": "DiskCache",
         "support.processes.cluster": "Cluster RemoteCall",
         "support.processes.limited_process": "Answer LimitedProcess",
         "support.plugins": "load_plugin named_plugins",
@@ -385,6 +389,8 @@ def __getattr__(name: str) -> Any:
         value = getattr(_imported(_EXPORTS[name]), name)
     elif name in _IN_PLUGINS:
         value = getattr(importlib.import_module(_IN_PLUGINS[name]), name)
+    elif name in _PLUGIN_PACKAGES:
+        value = importlib.import_module(_PLUGIN_PACKAGES[name])
     else:
         inside = next((each for each in _FLAT if name in _by_name(_NAMESPACES[each])), None)
         if inside is None:
@@ -395,4 +401,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*_EXPORTS, *_IN_PLUGINS, *_MODULES, "__version__"})
+    return sorted({*_EXPORTS, *_IN_PLUGINS, *_MODULES, *_PLUGIN_PACKAGES, "__version__"})

@@ -177,7 +177,9 @@ from .targets.core.registry import register_target as register_target
 from .testing.same_bits import same_bits as same_bits
 from relax_mlir_tune import tune as tune
 from relax_mlir_tune import tune_placement as tune_placement
+import relax_mlir_llm as _llm
 
 __version__: str
+llm = _llm
 attrs = _attributes
 optim = _optimizers

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
 
+from .bindings.package_files import loaded_compiler as loaded_compiler
 from .bindings.rewriting import Decline as Decline
 from .compilation.claimed_regions import ClaimedMatch as ClaimedMatch
 from .compilation.claimed_regions import ClaimedRegion as ClaimedRegion
@@ -55,12 +56,14 @@ from .passes.schedule.tuned_plans import plans_of as plans_of
 from .passes.schedule.tuned_plans import read_tuned as read_tuned
 from .passes.schedule.tuned_plans import use_plans as use_plans
 from .passes.schedule.tuned_steps import use_steps as use_steps
+from .runtime.cpu import cpu_identity as cpu_identity
 from .runtime.cpu import cpu_name as cpu_name
 from .runtime.remote_calls import Compared as Compared
 from .runtime.remote_calls import ProgramBytes as ProgramBytes
 from .runtime.remote_calls import ProgramMissing as ProgramMissing
 from .runtime.remote_calls import compare_programs as compare_programs
 from .runtime.turns import time_in_turns as time_in_turns
+from .support.disk_cache import DiskCache as DiskCache
 from .support.plugins import load_plugin as load_plugin
 from .support.plugins import named_plugins as named_plugins
 from .support.processes.cluster import Cluster as Cluster

@@ -24,6 +24,7 @@
 
 #include <cstring>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,15 @@ static_assert(sizeof(Header) == 64, "the file's header has 64 bytes");
 constexpr uint64_t kAlignment = 64;
 inline uint64_t Padded(uint64_t size) { return (size + kAlignment - 1) / kAlignment * kAlignment; }
 
+// Thread limit of a program. The code reads the limit at each loop, and owns it.
+class LimitObj : public ffi::Object {
+ public:
+  int64_t threads = 1;
+
+  static constexpr bool _type_mutable = true;
+  TVM_FFI_DECLARE_OBJECT_INFO_FINAL("rxa.Limit", LimitObj, ffi::Object);
+};
+
 class Program {
  public:
   // `loader` is libtvm_ffi_orcjit.so of the package apache-tvm-ffi-orcjit.
@@ -110,6 +120,32 @@ class Program {
     ffi::Optional<ffi::Function> found = module_.value()->GetFunction(name);
     Require(found.has_value(), "it has no function '" + name + "'");
     return found.value();
+  }
+
+  // The arguments of a function: objects with name, kind, dtype and shape. A dynamic size in a shape is a name.
+  ffi::json::Array inputs(const std::string& name) const {
+    for (const ffi::Any& entry : List(manifest_, "entries")) {
+      ffi::json::Object found = entry.cast<ffi::json::Object>();
+      if (found["name"].cast<ffi::String>() == name) return List(found, "inputs");
+    }
+    Require(false, "it has no function '" + name + "'");
+    return {};
+  }
+
+  // Sets the most threads of a call, including the caller's; 1 before. The destructor ends the other threads: functions
+  // that outlive this program then run in the calling thread.
+  void SetThreads(int64_t count) {
+    Require(1 <= count && count <= 256, std::to_string(count) + " threads: expected a number from 1 to 256");
+    ffi::Optional<ffi::Function> set = module_.value()->GetFunction("__relax_set_threads");
+    if (!set.has_value()) return;  // it has no loops to share
+    if (limit_ == nullptr) {
+      limit_ = ffi::make_object<LimitObj>();
+      void* table[] = {reinterpret_cast<void*>((*this)["__relax_pool"]().cast<int64_t>()), &limit_->threads};
+      ffi::Function end = (*this)["__relax_pool_end"];
+      set.value()(static_cast<void*>(table), int64_t{2}, ffi::ObjectRef(limit_));
+      pool_ = std::shared_ptr<void>(nullptr, [end](void*) { end(); });
+    }
+    limit_->threads = count;
   }
 
   // The names of the functions.
@@ -194,6 +230,8 @@ class Program {
   std::string path_;
   ffi::json::Object manifest_;
   ffi::Optional<ffi::Module> module_;
+  ffi::ObjectPtr<LimitObj> limit_;
+  std::shared_ptr<void> pool_;
 };
 
 }  // namespace rxa

@@ -75,7 +75,8 @@ def front_door() -> dict[Path, str]:
     namespaces = {name: exported(written["_by_name"](each)) for name, each in written["_NAMESPACES"].items()}
     rows = exported(written["_EXPORTS"]).union(*(namespaces[name] for name in written["_FLAT"]))
     rows.update(f"from {module} import {name} as {name}" for name, module in written["_IN_PLUGINS"].items())
-    aliases = []
+    rows.update(f"import {module} as _{name}" for name, module in written["_PLUGIN_PACKAGES"].items())
+    aliases = [f"{name} = _{name}" for name in written["_PLUGIN_PACKAGES"]]
     for name, module in written["_MODULES"].items():
         package, _, last = module.rpartition(".")
         rows.add(f"from .{package} import {last} as {last if name == last else f'_{last}'}")

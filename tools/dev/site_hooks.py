@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "build" / "site-package" / "relax_mlir"
-#: Plug-in that defines rx.tune.
-SEARCH = ROOT / "plugins" / "tune" / "relax_mlir_tune"
+#: Plug-ins that define rx.tune and rx.llm.
+PLUGINS = tuple(ROOT / "plugins" / name / f"relax_mlir_{name}" for name in ("tune", "llm"))
 #: Folder of the pages for files outside of docs/.
 ELSEWHERE = "repository/"
 LINK = re.compile(r"(?<=\]\()(?!\w+:)([^)\s#]+)(#[^)\s]*)?(?=\))")
@@ -36,8 +36,9 @@ def on_startup(**_: object) -> None:
     for path in (*front_door, *rooms):
         if not (PACKAGE / path.name).exists():
             (PACKAGE / path.name).symlink_to(path)
-    if not (PACKAGE.parent / SEARCH.name).exists():
-        (PACKAGE.parent / SEARCH.name).symlink_to(SEARCH)
+    for plugin in PLUGINS:
+        if not (PACKAGE.parent / plugin.name).exists():
+            (PACKAGE.parent / plugin.name).symlink_to(plugin)
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:

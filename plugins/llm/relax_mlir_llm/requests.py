@@ -146,6 +146,8 @@ class Output(NamedTuple):
     finish_reason: FinishReason | None = None
     #: Sentence for the user if the finish reason is "error".
     error: str | None = None
+    #: Tokens of the prompt that the prefix cache had.
+    cached_tokens: int = 0
 
 
 class Statistics(NamedTuple):

@@ -114,7 +114,7 @@ class Scheduler:
         self._ended += self._take_inbox()
         self._admit()
         for sequence in self.running:
-            self._sums["prefix_hits"] += self.memory.reuse(sequence, self.running)
+            self._count_reuse(sequence, self.memory.reuse(sequence, self.running))
         work = self._reserve_all(self.choose())
         if work:
             self._add_drafts(work)
@@ -210,10 +210,16 @@ class Scheduler:
                 self.memory.release(sequence)
                 return
             promised += 1
-            self._sums["prefix_hits"] += reused
+            self._count_reuse(sequence, reused)
             self.waiting.remove(sequence)
             self.running.append(sequence)
             self.running.sort(key=lambda each: each.arrival)
+
+    def _count_reuse(self, sequence: SequenceState, tokens: int) -> None:
+        self._sums["prefix_hits"] += tokens
+        if not sequence.answer_length:
+            # A preempted sequence finds its own pages.
+            sequence.reused = min(sequence.reused + tokens, len(sequence.request.prompt))
 
     def _will_reuse(self, sequence: SequenceState, work: Iterable[Work]) -> bool:
         """Return True if the work computes the next page of a sequence, which will reuse the page in the next step."""
@@ -311,7 +317,9 @@ class Scheduler:
         self._sums["tokens"] += len(tokens)
         self._count_drafts(sequence, len(work.draft), sequence.computed - known)
         self.memory.keep(sequence)
-        return self._end(sequence, reason, tokens, error) if reason else Output(sequence.request, tuple(tokens))
+        if reason:
+            return self._end(sequence, reason, tokens, error)
+        return Output(sequence.request, tuple(tokens), cached_tokens=sequence.reused)
 
     def _count_drafts(self, sequence: SequenceState, proposed: int, accepted: int) -> None:
         """Lengthen the next draft after a good one, shorten it after a bad one."""
@@ -361,7 +369,7 @@ class Scheduler:
         (self.running if sequence in self.running else self.waiting).remove(sequence)
         self._release(sequence)
         self._identities.discard(sequence.request.id)
-        return Output(sequence.request, tuple(tokens), reason, error)
+        return Output(sequence.request, tuple(tokens), reason, error, sequence.reused)
 
 
 def _forced(request: Request) -> list[int]:

@@ -35,6 +35,8 @@ class SequenceState:
         #: Node of the last page in the prefix cache, and number of pages up to it.
         self.node: Node | None = None
         self.cached_pages = 0
+        #: Tokens of the prompt that the prefix cache had.
+        self.reused = 0
         #: Most tokens of the next draft. Accepted drafts raise it, rejected drafts lower it.
         self.draft_length = 0
 

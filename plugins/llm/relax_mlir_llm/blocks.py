@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Blocks of decoders: norms, attention with rope, feed-forward blocks, embedding and head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy
+import relax_mlir as rx
+from relax_mlir import relax
+from relax_mlir.rewriting import Value
+
+from .config import Config
+from .pages import Pages
+from .products import Embedding, multiply, multiply_all
+from .rope import Rope
+from .weights import Source, Weight
+
+#: Positions that one table of rotations covers. Another table has every 256th position.
+_ROPE_TABLE = 256
+#: Name of a variant of GELU or SiLU in config.json -> operator.
+ACTIVATIONS = {
+    "silu": relax.nn.silu,
+    "gelu": relax.nn.gelu,
+    "gelu_pytorch_tanh": relax.nn.gelu_tanh,
+    "gelu_new": relax.nn.gelu_tanh,
+}
+
+
+@dataclass
+class Decoder:
+    """Decoder under construction: configuration, weights, and the values that all layers use."""
+
+    config: Config
+    source: Source
+    positions: Value
+    sequences: Value
+    slots: Value
+    table: Value
+    pages: Pages
+    _rotations: dict[Rope, tuple[Value, Value]] = field(default_factory=dict)
+
+    @cached_property
+    def lengths(self) -> Value:
+        """Return the keys that each token may see."""
+        return relax.add(self.positions, relax.const(1, "int32"))
+
+    @cached_property
+    def embedding(self) -> Embedding:
+        config = self.config
+        return Embedding(self.source.read("token_embd.weight", (config.vocabulary, config.width)))
+
+    def rotations(self, rope: Rope) -> tuple[Value, Value]:
+        """Return cosines and sines [tokens, 1, pairs] of the angles by which a rope turns."""
+        if rope not in self._rotations:
+            self._rotations[rope] = _rotations(rope, self.positions, self.config.context)
+        return self._rotations[rope]
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Layer of a decoder under construction."""
+
+    decoder: Decoder
+    number: int
+
+    @property
+    def config(self) -> Config:
+        return self.decoder.config
+
+    def read(self, name: str, *shape: int) -> Weight:
+        """Return a weight of the layer, such as `attn_q.weight`."""
+        return self.decoder.source.read(f"blk.{self.number}.{name}", shape)
+
+    def floats(self, name: str, *shape: int) -> numpy.ndarray:
+        return self.read(name, *shape).floats()
+
+
+def embed(decoder: Decoder, tokens: Value) -> Value:
+    """Return the embedding [tokens, width] of tokens."""
+    x = decoder.embedding.take(tokens)
+    scale = decoder.config.embedding_scale
+    return x if scale == 1 else _scaled(x, scale)
+
+
+def logits(decoder: Decoder, x: Value, selected: Value) -> Value:
+    """Return the logits [selected, vocabulary] after the last layer."""
+    config = decoder.config
+    weight = decoder.source.read("output_norm.weight", (config.width,)).floats()
+    x = _rms_norm(config, relax.take(x, selected, axis=0), weight)
+    shape = (config.vocabulary, config.width)
+    if config.is_tied:
+        found = decoder.embedding.multiply(x)
+    else:
+        found = multiply(x, decoder.source.read("output.weight", shape))
+    cap = config.logit_softcap
+    return found if cap is None else _scaled(relax.tanh(_scaled(found, 1 / cap)), cap)
+
+
+def _scaled(x: Value, factor: float) -> Value:
+    return relax.multiply(x, relax.const(factor, "float32"))
+
+
+def norm(layer: Layer, x: Value, name: str) -> Value:
+    """Return x, normalized by the root of its mean square."""
+    return _rms_norm(layer.config, x, layer.floats(f"{name}.weight", layer.config.width))
+
+
+def _rms_norm(config: Config, x: Value, weight: numpy.ndarray) -> Value:
+    shifted = weight + numpy.float32(config.norm_offset)
+    return relax.nn.rms_norm(x, relax.const(shifted), axes=[-1], epsilon=config.epsilon)
+
+
+def attention(layer: Layer, x: Value) -> Value:
+    """Return causal attention of grouped heads over the pages of each token's sequence."""
+    config, decoder, number = layer.config, layer.decoder, layer.number
+    q, k, v = _projections(layer, x)
+    q, k = _positioned(layer, q, "attn_q_norm"), _positioned(layer, k, "attn_k_norm")
+    decoder.pages.append(number, k, v, decoder.slots)
+    mixed = decoder.pages.attend(
+        number,
+        q,
+        decoder.table,
+        decoder.sequences,
+        decoder.lengths,
+        scale=config.attention_scale,
+        window=config.window_of(number),
+        softcap=config.attention_softcap,
+    )
+    width = config.heads * config.head_size
+    flat = relax.reshape(mixed, relax.shape_expr(dims=("tokens", width)))
+    bias = layer.floats("attn_output.bias", config.width) if config.has_output_bias else None
+    return multiply(flat, layer.read("attn_output.weight", config.width, width), bias)
+
+
+def _projections(layer: Layer, x: Value) -> list[Value]:
+    """Return queries, keys and values [tokens, heads, size]."""
+    config, source = layer.config, layer.decoder.source
+    heads = (config.heads, config.kv_heads, config.kv_heads)
+    rows = [each * config.head_size for each in heads]
+    if source.shape(f"blk.{layer.number}.attn_qkv.weight") is not None:
+        weights = [layer.read("attn_qkv.weight", sum(rows), config.width)]
+        biases = [layer.floats("attn_qkv.bias", sum(rows))] if config.has_qkv_bias else None
+        starts = [rows[0], rows[0] + rows[1]]
+        found = list(relax.split(multiply_all(x, weights, biases)[0], indices_or_sections=starts, axis=1))
+    else:
+        names = ("attn_q", "attn_k", "attn_v")
+        weights = [layer.read(f"{name}.weight", count, config.width) for name, count in zip(names, rows, strict=True)]
+        biases = None
+        if config.has_qkv_bias:
+            biases = [layer.floats(f"{name}.bias", count) for name, count in zip(names, rows, strict=True)]
+        if config.is_interleaved:
+            orders = [_halves(config, heads[0]), _halves(config, heads[1]), numpy.arange(rows[2])]
+            weights = [each.take_rows(order) for each, order in zip(weights, orders, strict=True)]
+            biases = biases and [each[order] for each, order in zip(biases, orders, strict=True)]
+        found = multiply_all(x, weights, biases)
+    shapes = (relax.shape_expr(dims=("tokens", each, config.head_size)) for each in heads)
+    return [relax.reshape(each, shape) for each, shape in zip(found, shapes, strict=True)]
+
+
+def _halves(config: Config, heads: int) -> numpy.ndarray:
+    """Return the order of rows that moves the pairs (2i, 2i + 1) of each head to (i, i + size / 2).
+
+    llama.cpp's converter has permuted them for a rope of adjacent pairs.
+    """
+    turned = config.rope.size
+    order = [*range(0, turned, 2), *range(1, turned, 2), *range(turned, config.head_size)]
+    starts = numpy.arange(heads)[:, None] * config.head_size
+    return (starts + numpy.array(order)).reshape(-1)
+
+
+def _positioned(layer: Layer, x: Value, norm_name: str) -> Value:
+    """Return queries or keys, normalized if the model does so, and turned by their positions."""
+    config = layer.config
+    if config.has_qk_norm:
+        x = _rms_norm(config, x, layer.floats(f"{norm_name}.weight", config.head_size))
+    rope = config.rope_of(layer.number)
+    cosine, sine = layer.decoder.rotations(rope)
+    half = len(rope.frequencies)
+    ends = [half, rope.size, *([rope.size] if rope.size < config.head_size else [])]
+    first, second, *rest = relax.split(x, indices_or_sections=sorted({half, *ends} - {config.head_size}), axis=2)
+    return relax.concat([*_turned((first, second), (cosine, sine)), *rest], axis=2)
+
+
+def _turned(pair: tuple[Value, Value], angle: tuple[Value, Value]) -> tuple[Value, Value]:
+    """Return cosines and sines, times any radius, after a turn by an angle: the product of complex numbers."""
+    (x, y), (cosine, sine) = pair, angle
+    return (
+        relax.subtract(relax.multiply(x, cosine), relax.multiply(y, sine)),
+        relax.add(relax.multiply(y, cosine), relax.multiply(x, sine)),
+    )
+
+
+def _rotations(rope: Rope, positions: Value, context: int) -> tuple[Value, Value]:
+    """Return cosines and sines by the addition theorem, from two short tables.
+
+    Tables in f64, rounded once, are exact for long contexts, where f32 products of positions and frequencies are not.
+    """
+    step = relax.const(_ROPE_TABLE, "int32")
+    coarse, fine = relax.floor_divide(positions, step), relax.floor_mod(positions, step)
+    frequencies = numpy.array(rope.frequencies)
+    starts = numpy.arange(-(-context // _ROPE_TABLE)) * _ROPE_TABLE
+    first = _taken(numpy.outer(starts, frequencies), coarse, rope.magnitude)
+    second = _taken(numpy.outer(numpy.arange(_ROPE_TABLE), frequencies), fine, 1.0)
+    cosine, sine = (relax.expand_dims(each, axis=[1]) for each in _turned(first, second))
+    return cosine, sine
+
+
+def _taken(angles: numpy.ndarray, rows: Value, magnitude: float) -> tuple[Value, Value]:
+    tables = (numpy.cos(angles) * magnitude, numpy.sin(angles) * magnitude)
+    cosine, sine = (relax.take(relax.const(each.astype(numpy.float32)), rows, axis=0) for each in tables)
+    return cosine, sine
+
+
+def mlp(layer: Layer, x: Value) -> Value:
+    """Return the gated feed-forward block: down(activation(gate(x)) * up(x))."""
+    config = layer.config
+    width, inner = config.width, config.inner
+    if layer.decoder.source.shape(f"blk.{layer.number}.ffn_gate.weight") is None:
+        # Phi has both matrices in one: first the gate, then the other.
+        both = multiply(x, layer.read("ffn_up.weight", 2 * inner, width))
+        gate, up = relax.split(both, indices_or_sections=2, axis=1)
+    else:
+        names = ("ffn_gate", "ffn_up")
+        biases = [layer.floats(f"{name}.bias", inner) for name in names] if config.has_mlp_bias else None
+        gate, up = multiply_all(x, [layer.read(f"{name}.weight", inner, width) for name in names], biases)
+    bias = layer.floats("ffn_down.bias", width) if config.has_mlp_bias else None
+    mixed = relax.multiply(ACTIVATIONS[config.activation](gate), up)
+    return multiply(mixed, layer.read("ffn_down.weight", width, inner), bias)
+
+
+def activation_of(source: Source, default: str) -> str:
+    """Return the activation that a configuration names."""
+    facts = source.facts
+    name = facts.text("hidden_activation", facts.text("hidden_act", default))
+    if name not in ACTIVATIONS:
+        raise rx.RefusalError(
+            f"{source.path}: the activation '{name}' is not supported (supported: {', '.join(ACTIVATIONS)})"
+        )
+    return name
+
+
+def windows_of(source: Source, layers: int, is_local: Sequence[bool]) -> tuple[int | None, ...]:
+    """Return the windows of layers, of which some see their last tokens only. `layer_types` names them, if present."""
+    window = source.facts.optional("window")
+    kinds = source.facts.texts("layer_types")
+    if kinds is not None:
+        is_local = [kind == "sliding_attention" for kind in kinds]
+    if len(is_local) != layers:
+        raise source.facts.error("layer_types", f"has {len(is_local)} entries, expected {layers}")
+    return tuple(int(window) if window and each else None for each in is_local)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compilation of a model's files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import relax_mlir as rx
+
+from .architectures import find_architecture
+from .chat_template import CHATML, ChatTemplate
+from .config import Config
+from .description import Description
+from .gguf_source import GgufSource
+from .gguf_tokenizer import gguf_tokenizer
+from .lora import MergedSource
+from .page_layout import PageLayout
+from .program import build_module
+from .safetensors_source import SafetensorsSource
+from .saved import Saved
+from .tokenizer import Tokenizer, folder_tokenizer, texts_of
+from .weights import Source
+
+_TEMPLATE_FILE = "chat_template.jinja"
+#: Target with the same bits for any batch (docs/numerics.md).
+_CPU = "llvm"
+
+
+def compile_model(
+    path: Path,
+    target: str,
+    context: int | None,
+    dtype: str,
+    kv: str,
+    page_size: int,
+    progress: Callable[[str, float], None] | None,
+    adapter: Path | None = None,
+) -> Saved:
+    """Return the compiled model of a GGUF file, or of a folder of Hugging Face, with an adapter merged into it."""
+    tell = progress or (lambda text, share: None)
+    tell(f"reading {path.name}", 0.0)
+    source: Source
+    if path.is_dir():
+        source = _folder_source(path, adapter)
+        tokenizer, template = _of_folder(path)
+    elif adapter is not None:
+        raise rx.RefusalError(
+            f"{path} is a GGUF file, and {adapter} an adapter of PEFT: load the folder of Hugging Face with the model"
+        )
+    else:
+        source = file = GgufSource(str(path))
+        tokenizer = gguf_tokenizer(file)
+        template = _template(file.metadata("tokenizer.chat_template"), tokenizer)
+    architecture = find_architecture(source)
+    config = architecture.configure(source, context)
+    layout = PageLayout(config.layers, page_size, config.kv_heads, config.head_size, kv)
+    module = build_module(source, architecture, config, layout)
+    tell("compiling", 0.0)
+    is_cpu = target.partition("{")[0] == _CPU and "numerics" not in target
+    program = rx.compile(
+        module,
+        target,
+        precision=dtype,
+        numerics="same" if is_cpu else None,
+        donate=layout.donated(),
+        instruments=[_Told(tell)],
+        cache=False,
+    )
+    description = _description(path, source.facts.architecture, target, config, layout)
+    return Saved(description, program, tokenizer, template)
+
+
+def _folder_source(path: Path, adapter: Path | None) -> Source:
+    source = SafetensorsSource(str(path))
+    return source if adapter is None else MergedSource(source, adapter)
+
+
+class _Told(rx.Instrument):
+    """Instrument that tells how much of the code is made."""
+
+    def __init__(self, tell: Callable[[str, float], None]) -> None:
+        self._tell = tell
+
+    def code_made(self, kernel: str, done: int, count: int) -> None:
+        self._tell("compiling", done / count)
+
+
+def _description(path: Path, architecture: str, target: str, config: Config, layout: PageLayout) -> Description:
+    name = path.resolve().name.removesuffix(".gguf")
+    return Description(name, architecture, target, config.vocabulary, config.context, layout)
+
+
+def _of_folder(folder: Path) -> tuple[Tokenizer, ChatTemplate]:
+    tokenizer, settings = folder_tokenizer(folder)
+    file = folder / _TEMPLATE_FILE
+    try:
+        text: object = file.read_text(encoding="utf-8") if file.exists() else settings.get("chat_template")
+    except (OSError, UnicodeDecodeError) as error:
+        raise rx.ModelError(f"cannot read {file}: {error}") from None
+    if isinstance(text, list):  # several templates by name
+        named = {each.get("name"): each.get("template") for each in text if isinstance(each, Mapping)}
+        text = named.get("default")
+    return tokenizer, _template(text, tokenizer)
+
+
+def _template(text: object, tokenizer: Tokenizer) -> ChatTemplate:
+    bos, eos = texts_of(tokenizer, (tokenizer.bos, tokenizer.eos))
+    return ChatTemplate(text if isinstance(text, str) else CHATML, bos, eos)

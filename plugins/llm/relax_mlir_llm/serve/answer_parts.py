@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""State of one answer, and counts of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from ..requests import Output, Token
+from .openai_requests import Call
+from .stop_texts import AnswerText, Piece
+from .tool_calls import CallFilter, Parsed, ToolCall, parse_calls
+
+
+class Usage(NamedTuple):
+    """Tokens of a call."""
+
+    prompt: int
+    completion: int
+    #: Tokens of prompts that the prefix cache had.
+    cached: int
+
+
+def usage_content(usage: Usage) -> dict[str, object]:
+    """Return the field `usage` of an answer."""
+    return {
+        "prompt_tokens": usage.prompt,
+        "completion_tokens": usage.completion,
+        "total_tokens": usage.prompt + usage.completion,
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+    }
+
+
+class Answer:
+    """One answer of a call."""
+
+    def __init__(self, call: Call, index: int, prompt: Sequence[int], echo: str) -> None:
+        self.call = call
+        self.index = index
+        self.echo = echo
+        self.finish_reason: str | None = None
+        #: Tokens of the answer, with the tokens of a stop text, and tokens of the prompt in the prefix cache.
+        self.count = self.cached = 0
+        # Marks of calls are special tokens in some models.
+        self.text = AnswerText(call.model.tokenizer, call.stops, keep_special=call.tools is not None)
+        self._filter = None if call.tools is None else CallFilter(call.tools.names)
+        self._texts: list[str] = []
+        self.kept_tokens: list[tuple[int, Token]] = []
+
+    def add(self, output: Output) -> Piece:
+        """Return the part that an output completes."""
+        self.count += len(output.tokens)
+        self.cached = max(self.cached, output.cached_tokens)
+        piece = self.text.add(output.tokens)
+        if self.text.is_stopped:
+            self.finish_reason = "stop"
+        elif output.finish_reason is not None:
+            last = self.text.end()
+            piece = Piece(piece.text + last.text, (*piece.tokens, *last.tokens))
+            self.finish_reason = "stop" if self.text.is_stopped else output.finish_reason
+        return piece
+
+    # Whole answers
+
+    def keep(self, piece: Piece) -> None:
+        """Keep a part for the whole answer."""
+        self._texts.append(piece.text)
+        self.kept_tokens += piece.tokens
+
+    @property
+    def kept_text(self) -> str:
+        """Return the text of the parts from `keep`."""
+        return "".join(self._texts)
+
+    def parsed(self) -> Parsed:
+        """Return the text from `keep` without calls of tools, and the calls."""
+        return self._parse(self.kept_text)
+
+    def _parse(self, text: str) -> Parsed:
+        tools = self.call.tools
+        if tools is None:
+            return Parsed(text, ())
+        if tools.named is not None:  # the answer has only the arguments
+            return Parsed("", (ToolCall(str(tools.named["name"]), text),))
+        return parse_calls(text, tools.names)
+
+    # Streams
+
+    @property
+    def _is_named(self) -> bool:
+        return self.call.tools is not None and self.call.tools.named is not None
+
+    def visible(self, piece: Piece) -> str:
+        """Return the text of a part that is certainly no call of a tool."""
+        if self._is_named:
+            self.keep(piece)
+            return ""
+        return piece.text if self._filter is None else self._filter.add(piece.text)
+
+    def rest(self) -> Parsed:
+        """Return the rest of the text at the end of a stream, and the calls."""
+        if self._is_named:
+            return self.parsed()
+        return Parsed("", ()) if self._filter is None else self._filter.end()

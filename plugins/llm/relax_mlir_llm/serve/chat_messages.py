@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Messages of a chat, in the form that chat templates expect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from relax_mlir import RelaxError
+
+from .bodies import Fields
+from .errors import invalid
+from .served_model import Template
+from .tools import Tools
+
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
+#: Fields of messages that templates get unchanged.
+_PASSED = ("name", "tool_call_id", "reasoning_content")
+
+
+def parse_messages(fields: Fields) -> list[dict[str, object]]:
+    """Return the messages of a request with texts as contents."""
+    messages = fields.parts("messages")
+    if not messages:
+        raise invalid("the field messages is missing or empty, expected at least one message", "messages")
+    return [_message(each) for each in messages]
+
+
+def _message(fields: Fields) -> dict[str, object]:
+    role = fields.choice("role", _ROLES)
+    if role is None:
+        raise fields.refuse("role", f"one of {', '.join(_ROLES)}")
+    found: dict[str, object] = {"role": "system" if role == "developer" else role, "content": _content(fields, role)}
+    found.update((name, fields.needed_text(name)) for name in _PASSED if fields.has(name))
+    calls = fields.parts("tool_calls")
+    if calls:
+        found["tool_calls"] = [_tool_call(each) for each in calls]
+    return found
+
+
+def _content(fields: Fields, role: str) -> str:
+    """Return the text of a message, which may be in parts."""
+    value = fields.get("content")
+    if isinstance(value, str):
+        return value
+    if value is None and role == "assistant":  # a message with calls of tools
+        return ""
+    if value is None:
+        raise invalid(f"the field {fields.path('content')} is missing, expected a text", fields.path("content"))
+    if not isinstance(value, list):
+        raise fields.refuse("content", "a text, or a list of parts with texts")
+    return "".join(_part(each) for each in fields.parts("content"))
+
+
+def _part(part: Fields) -> str:
+    kind = part.text("type")
+    if kind not in ("text", "refusal"):
+        raise part.refuse("type", "text: this server reads neither pictures nor sounds")
+    return part.needed_text(kind)
+
+
+def _tool_call(call: Fields) -> Mapping[str, object]:
+    """Return an earlier call. Templates expect the arguments as an object, and OpenAI has the text of the object."""
+    function = call.part("function")
+    if function is None:
+        raise call.refuse("function", "an object with name and arguments")
+    arguments = function.get("arguments")
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments or "{}")
+        except (ValueError, RecursionError):
+            raise function.refuse("arguments", "the text of a JSON object") from None
+    if not isinstance(arguments, dict):
+        raise function.refuse("arguments", "the text of a JSON object")
+    described = {"name": function.needed_text("name"), "arguments": arguments}
+    return {"id": call.text("id") or "", "type": "function", "function": described}
+
+
+def render(template: Template, fields: Fields, messages: Sequence[Mapping[str, object]], tools: Tools | None) -> str:
+    """Return the prompt of a chat. Raise ApiError if the template refuses the messages."""
+    variables = fields.part("chat_template_kwargs")
+    others = {} if variables is None else dict(variables.values)
+    if fields.has("reasoning_effort"):
+        others.setdefault("reasoning_effort", fields.needed_text("reasoning_effort"))
+    reserved = next((name for name in ("self", "messages", "tools", "add_generation_prompt") if name in others), None)
+    if reserved is not None:
+        raise invalid(f"chat_template_kwargs has '{reserved}', which is a field of its own", "chat_template_kwargs")
+    try:
+        return template.render(
+            messages,
+            tools=None if tools is None else tools.entries,
+            add_generation_prompt=fields.flag("add_generation_prompt", True),
+            **others,
+        )
+    except RelaxError as error:
+        raise invalid(error.message, "messages") from None
+    except Exception as error:  # a template is a program of the model's author
+        raise invalid(f"the model's chat template failed: {type(error).__name__}: {error}", "messages") from None

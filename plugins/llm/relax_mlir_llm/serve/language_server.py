@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Server of language models, made from the options of relax-serve."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from typing import Literal, TextIO
+
+import relax_mlir as rx
+
+from ..engine import Engine
+from ..grammar import GrammarCompiler
+from ..loading import load
+from ..model import Model
+from ..scheduler import Scheduler
+from .http_app import State
+from .loop import SchedulerLoop
+from .metrics import ModelMetrics
+from .openai_app import make_openai_app
+from .program_server import Made
+from .served_model import ServedModel
+
+_LOG = logging.getLogger("relax-serve")
+_MIB = 1 << 20
+#: Most tokens of one step, as a multiple of the part of one prompt.
+_CHUNKS = 2
+
+
+def language_server(options: argparse.Namespace, stderr: TextIO) -> Made:
+    """Return the server of a language model and its adapters."""
+    adapters = _adapters(options.lora)
+    model = _load(options.model, options, stderr)
+    name = options.name or model.description.name
+    if name in adapters:
+        raise rx.OptionError(f"--lora: '{name}' is the name of the model, expected another name for the adapter")
+    models = [_served(name, model, options, stderr)]
+    for adapter, path in adapters.items():
+        merged = _load(options.model, options, stderr, adapter=path)
+        models.append(_served(adapter, merged, options, stderr, parent=name))
+    state = State()
+    app = make_openai_app(models, state, key=options.api_key, most_bytes=options.max_body * _MIB)
+    for each in models:
+        each.loop.start()
+
+    def end() -> None:
+        for each in models:
+            each.loop.close()
+
+    return Made(app, state, [each.name for each in models], end)
+
+
+class _Progress:
+    """Line for each part of a compilation."""
+
+    def __init__(self, stderr: TextIO) -> None:
+        self._stderr, self._told = stderr, ""
+
+    def __call__(self, text: str, share: float) -> None:
+        if text != self._told:
+            self._stderr.write(f"relax-serve: {text}\n")
+            self._stderr.flush()
+        self._told = text
+
+
+def _load(path: str, options: argparse.Namespace, stderr: TextIO, adapter: str | None = None) -> Model:
+    return load(
+        path,
+        target=options.target,
+        context=options.context,
+        threads=options.threads,
+        kv=options.kv,
+        page_size=options.page,
+        adapter=adapter,
+        progress=_Progress(stderr),
+    )
+
+
+def _adapters(texts: list[str]) -> dict[str, str]:
+    """Return the folders of --lora by name."""
+    found: dict[str, str] = {}
+    for text in texts:
+        name, equals, path = text.partition("=")
+        if not name or not equals or not path:
+            raise rx.OptionError(f"--lora is '{text}', expected name=path")
+        if name in found:
+            raise rx.OptionError(f"--lora: the name '{name}' is used twice, expected a name for each adapter")
+        found[name] = path
+    return found
+
+
+def _served(
+    name: str, model: Model, options: argparse.Namespace, stderr: TextIO, parent: str | None = None
+) -> ServedModel:
+    """Return a model with a scheduler and pages of its own."""
+    description, tokenizer = model.description, model.tokenizer
+    engine = model.engine(options.pages)
+    scheduler = Scheduler(
+        engine,
+        max_sequences=options.max_seqs,
+        prefill_chunk=options.prefill_chunk,
+        max_batched_tokens=max(_CHUNKS * options.prefill_chunk, options.max_seqs),
+        prefix_cache=not options.no_prefix_cache,
+        draft=_draft(options, stderr),
+        end_tokens=tokenizer.ends,
+    )
+    return ServedModel(
+        name=name,
+        loop=SchedulerLoop(scheduler, ModelMetrics(), most_requests=options.max_queue),
+        tokenizer=tokenizer,
+        context=min(engine.context, engine.page_size * engine.page_count),
+        vocabulary=description.vocabulary,
+        template=model.template,
+        grammars=_grammars(model),
+        parent=parent,
+    )
+
+
+def _grammars(model: Model) -> GrammarCompiler | None:
+    """Return the compiler of grammars, or None for a tokenizer without ends of answers."""
+    tokenizer = model.tokenizer
+    try:
+        return GrammarCompiler(tokenizer.backend, model.description.vocabulary, sorted(tokenizer.ends))
+    except rx.RelaxError as error:
+        _LOG.warning("answers under a grammar are refused: %s", error.message)
+        return None
+
+
+def _draft(options: argparse.Namespace, stderr: TextIO) -> Engine | Literal["ngram"] | None:
+    """Return the source of drafts of --draft."""
+    if options.draft is None or options.draft == "ngram":
+        return "ngram" if options.draft else None
+    return _load(options.draft, options, stderr).engine(options.pages)

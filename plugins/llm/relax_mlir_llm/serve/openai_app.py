@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Routes of OpenAI's API."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy
+from relax_mlir import RelaxError
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from .. import requests
+from .bodies import Fields
+from .errors import ApiError, invalid
+from .http_app import State, make_app, read_object, until_gone
+from .loop import RunningRequests
+from .metrics import Measured, scheduler_lines
+from .openai_answers import event_stream, whole_answer
+from .openai_requests import Call, check_length, parse_chat, parse_completion, prompts_of
+from .sampling_fields import IGNORED_FIELDS
+from .served_model import ServedModel
+
+_EMBEDDING_FIELDS = ("model", "input", "encoding_format", "dimensions", *IGNORED_FIELDS)
+
+#: Function from the fields of a body and a model to a call.
+Parse = Callable[[Fields, ServedModel], Call]
+
+
+class OpenAIRoutes:
+    """Endpoints over some models."""
+
+    def __init__(self, models: Mapping[str, ServedModel], most_bytes: int) -> None:
+        self._models = models
+        self._most_bytes = most_bytes
+
+    async def list_models(self, request: Request) -> Response:
+        return JSONResponse({"object": "list", "data": [model.description() for model in self._models.values()]})
+
+    async def show_model(self, request: Request) -> Response:
+        return JSONResponse(self._named(request.path_params["name"]).description())
+
+    async def complete(self, request: Request) -> Response:
+        return await self._answer(request, parse_completion)
+
+    async def chat(self, request: Request) -> Response:
+        return await self._answer(request, parse_chat)
+
+    async def embed(self, request: Request) -> Response:
+        fields = Fields(await read_object(request, self._most_bytes))
+        model = self._model(fields)
+        return JSONResponse(await run_in_threadpool(_embeddings, fields, model))
+
+    async def _answer(self, request: Request, parse: Parse) -> Response:
+        fields = Fields(await read_object(request, self._most_bytes))
+        model = self._model(fields)
+        # Templates, tokenizers and compilers of grammars may take longer than a token.
+        call, queued = await run_in_threadpool(_parsed, parse, fields, model)
+        running = RunningRequests(model.loop, queued)
+        running.start()
+        if call.is_stream:
+            return _EventStream(call, running)
+        try:
+            return JSONResponse(await until_gone(request, whole_answer(call, running)))
+        finally:
+            running.close()
+
+    def _model(self, fields: Fields) -> ServedModel:
+        return self._named(fields.needed_text("model"))
+
+    def _named(self, name: str) -> ServedModel:
+        model = self._models.get(name)
+        if model is None:
+            known = ", ".join(self._models)
+            raise ApiError(404, f"there is no model '{name}'; there is {known}", param="model", code="model_not_found")
+        return model
+
+
+class _EventStream(StreamingResponse):
+    """Stream of an answer. The end of the stream or of the connection cancels unfinished requests."""
+
+    def __init__(self, call: Call, running: RunningRequests) -> None:
+        headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+        super().__init__(event_stream(call, running), media_type="text/event-stream", headers=headers)
+        self._running = running
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._running.close()
+
+
+def _parsed(parse: Parse, fields: Fields, model: ServedModel) -> tuple[Call, list[requests.Request]]:
+    call = parse(fields, model)
+    return call, call.requests()
+
+
+def _embeddings(fields: Fields, model: ServedModel) -> dict[str, object]:
+    fields.refuse_unknown(_EMBEDDING_FIELDS)
+    if model.embed is None:
+        raise invalid(
+            f"the model '{model.name}' has logits and no embeddings: load a model that returns hidden states", "model"
+        )
+    if fields.has("dimensions"):
+        raise invalid("dimensions is not supported: embeddings have the width of the model", "dimensions")
+    form = fields.choice("encoding_format", ("float", "base64")) or "float"
+    texts = prompts_of(fields, "input", model)
+    for text in texts:
+        check_length(text, model, "input")
+    try:
+        found = [model.embed(text) for text in texts]
+    except RelaxError as error:
+        raise ApiError(500, error.message) from None
+    data = [{"object": "embedding", "index": n, "embedding": _encoded(each, form)} for n, each in enumerate(found)]
+    count = sum(map(len, texts))
+    usage = {"prompt_tokens": count, "total_tokens": count}
+    return {"object": "list", "data": data, "model": model.name, "usage": usage}
+
+
+def _encoded(values: Sequence[float], form: str) -> object:
+    if form == "float":
+        return [float(each) for each in values]
+    return base64.b64encode(numpy.asarray(values, "<f4").tobytes()).decode("ascii")
+
+
+def make_openai_app(
+    models: Iterable[ServedModel], state: State, *, key: str | None = None, most_bytes: int = 1 << 24
+) -> Starlette:
+    """Return the application of OpenAI's API over some models."""
+    models = list(models)
+    routes = OpenAIRoutes({model.name: model for model in models}, most_bytes)
+
+    def metrics() -> Iterable[str]:
+        # An adapter has a scheduler of its own.
+        return scheduler_lines(Measured(each.name, each.loop.metrics, each.loop.statistics) for each in models)
+
+    return make_app(
+        [
+            Route("/v1/models", routes.list_models),
+            Route("/v1/models/{name:path}", routes.show_model),
+            Route("/v1/completions", routes.complete, methods=["POST"]),
+            Route("/v1/chat/completions", routes.chat, methods=["POST"]),
+            Route("/v1/embeddings", routes.embed, methods=["POST"]),
+        ],
+        state,
+        is_healthy=lambda: all(model.loop.is_alive for model in models),
+        metrics=metrics,
+        form=ApiError.content,
+        key=key,
+    )

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Requests in the form of OpenAI's API, parsed and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ..requests import Request, SamplingParameters
+from .bodies import Fields
+from .chat_messages import parse_messages, render
+from .constraints import CONSTRAINT_FIELDS, Constraint, call_schema, constraint_of, parameters_of, refuse_both
+from .errors import ApiError, invalid
+from .sampling_fields import (
+    IGNORED_FIELDS,
+    MOST_LOGPROBS,
+    SAMPLING_FIELDS,
+    choice_count,
+    sampling_parameters,
+    seeded,
+    stop_texts,
+)
+from .served_model import ServedModel
+from .tools import Tools, parse_tools
+
+#: OpenAI's number of tokens of a completion without max_tokens.
+_USUAL_TOKENS = 16
+_COMMON = (*SAMPLING_FIELDS, *CONSTRAINT_FIELDS, *IGNORED_FIELDS, "model", "stream", "stream_options")
+_COMPLETION_FIELDS = (*_COMMON, "prompt", "suffix", "echo", "logprobs")
+_CHAT_FIELDS = (
+    *(*_COMMON, "messages", "max_completion_tokens", "logprobs", "top_logprobs"),
+    *("tools", "tool_choice", "parallel_tool_calls", "chat_template_kwargs", "add_generation_prompt"),
+    *("modalities", "reasoning_effort"),
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """Request for answers: prompts, the number of answers to each prompt, and the form of the result."""
+
+    model: ServedModel
+    prompts: Sequence[Sequence[int]]
+    #: Text to return before the answers of each prompt (`echo`).
+    echoes: Sequence[str]
+    choices: int
+    parameters: SamplingParameters
+    stops: tuple[str, ...]
+    is_chat: bool
+    is_stream: bool = False
+    has_usage: bool = False
+    constraint: Constraint | None = None
+    #: Tools that the model may call.
+    tools: Tools | None = None
+
+    def requests(self) -> list[Request]:
+        """Return a request to the scheduler for each answer: all answers to the first prompt, then to the next one."""
+        return [
+            Request(
+                prompt,
+                seeded(self.parameters, index),
+                None if self.constraint is None else self.constraint.compile(self.model.grammars),
+            )
+            for prompt in self.prompts
+            for index in range(self.choices)
+        ]
+
+
+def parse_completion(fields: Fields, model: ServedModel) -> Call:
+    """Return the call of /v1/completions."""
+    fields.refuse_unknown(_COMPLETION_FIELDS)
+    if fields.has("suffix"):
+        raise invalid("suffix is not supported: expected a prompt that the answer continues", "suffix")
+    logprobs = fields.count("logprobs", -1, 0, MOST_LOGPROBS)
+    echo = fields.flag("echo")
+    if echo and logprobs >= 0:
+        raise invalid("echo and logprobs exclude each other: prompts have no log-probabilities", "logprobs")
+    prompts = prompts_of(fields, "prompt", model)
+    most = fields.count("max_tokens", _USUAL_TOKENS, 1, model.context)
+    call = Call(
+        model=model,
+        prompts=prompts,
+        echoes=[model.tokenizer.decode(prompt) if echo else "" for prompt in prompts],
+        choices=choice_count(fields),
+        parameters=sampling_parameters(fields, most, logprobs if logprobs >= 0 else None),
+        stops=stop_texts(fields),
+        is_chat=False,
+        constraint=constraint_of(fields),
+    )
+    return _checked(_with_stream(call, fields))
+
+
+def parse_chat(fields: Fields, model: ServedModel) -> Call:
+    """Return the call of /v1/chat/completions."""
+    fields.refuse_unknown(_CHAT_FIELDS)
+    if model.template is None:
+        raise invalid(f"the model '{model.name}' has no chat template: use /v1/completions", "model")
+    modalities = fields.items("modalities")
+    if modalities not in (None, ["text"]):
+        raise fields.refuse("modalities", '["text"]')
+    tools = parse_tools(fields)
+    prompt = render(model.template, fields, parse_messages(fields), tools)
+    constraint = constraint_of(fields)
+    if tools is not None and tools.is_forced:
+        refuse_both(constraint)
+        constraint = _forced_call(tools)
+    name = "max_completion_tokens" if fields.has("max_completion_tokens") else "max_tokens"
+    most = fields.count(name, 0, 1, model.context) or None
+    call = Call(
+        model=model,
+        prompts=[model.tokenizer.encode(prompt)],
+        echoes=[""],
+        choices=choice_count(fields),
+        parameters=sampling_parameters(fields, most, _chat_logprobs(fields)),
+        stops=stop_texts(fields),
+        is_chat=True,
+        constraint=constraint,
+        tools=tools,
+    )
+    return _checked(_with_stream(call, fields))
+
+
+def _with_stream(call: Call, fields: Fields) -> Call:
+    is_stream, options = fields.flag("stream"), fields.part("stream_options")
+    if options is None:
+        return replace(call, is_stream=is_stream)
+    if not is_stream:
+        raise invalid("stream_options needs stream: true", "stream_options")
+    options.refuse_unknown(("include_usage", "include_obfuscation"))
+    return replace(call, is_stream=True, has_usage=options.flag("include_usage"))
+
+
+def _chat_logprobs(fields: Fields) -> int | None:
+    top = fields.count("top_logprobs", 0, 0, MOST_LOGPROBS)
+    is_wanted = fields.flag("logprobs")
+    if top and not is_wanted:
+        raise invalid("top_logprobs needs logprobs: true", "top_logprobs")
+    return top if is_wanted else None
+
+
+def _forced_call(tools: Tools) -> Constraint:
+    """Return the grammar of a call that the answer must be."""
+    if tools.named is not None:
+        return Constraint.of_schema(parameters_of(tools.named), "tools")
+    return Constraint.of_schema(call_schema(tools.functions), "tools")
+
+
+def prompts_of(fields: Fields, name: str, model: ServedModel) -> list[list[int]]:
+    """Return the tokens of prompts: a text, tokens, or a list of texts or of tokens."""
+    value = fields.get(name)
+    if value is None:
+        raise invalid(f"the field {name} is missing, expected a text, tokens, or a list of these", name)
+    if isinstance(value, list) and value and all(isinstance(each, (str, list)) for each in value):
+        return [_tokens(fields, name, each, model) for each in value]
+    return [_tokens(fields, name, value, model)]
+
+
+def _tokens(fields: Fields, name: str, value: object, model: ServedModel) -> list[int]:
+    if isinstance(value, str):
+        return model.tokenizer.encode(value)
+    if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
+        raise fields.refuse(name, "a text, a list of tokens, or a list of these")
+    return value
+
+
+def _checked(call: Call) -> Call:
+    """Raise ApiError for a prompt or a token that the model has no place for."""
+    param = "messages" if call.is_chat else "prompt"
+    for prompt in call.prompts:
+        check_length(prompt, call.model, param)
+    biased = max(call.parameters.logit_bias, default=0)
+    if biased >= call.model.vocabulary:
+        raise invalid(_unknown_token("logit_bias", biased, call.model), "logit_bias")
+    return call
+
+
+def check_length(prompt: Sequence[int], model: ServedModel, param: str) -> None:
+    """Raise ApiError for an empty prompt, a token outside of the vocabulary, or more tokens than positions."""
+    if not prompt:
+        raise invalid(f"{param} has no tokens, expected at least one", param)
+    if len(prompt) >= model.context:
+        raise ApiError(
+            400,
+            f"{param} has {len(prompt)} tokens, expected fewer than {model.context}, the context of '{model.name}'",
+            param=param,
+            code="context_length_exceeded",
+        )
+    if max(prompt) >= model.vocabulary:
+        raise invalid(_unknown_token(param, max(prompt), model), param)
+
+
+def _unknown_token(param: str, token: int, model: ServedModel) -> str:
+    return f"{param} has the token {token}, expected less than {model.vocabulary}, the vocabulary of '{model.name}'"

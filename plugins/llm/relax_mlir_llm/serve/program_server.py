@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Server of a compiled program, made from the options of relax-serve."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import relax_mlir as rx
+from starlette.applications import Starlette
+
+from .http_app import State
+from .kserve import Program, chosen_function, make_kserve_app
+
+_MIB = 1 << 20
+
+
+class Made(NamedTuple):
+    """Application with its state, the names of its models, and the function that ends its threads."""
+
+    app: Starlette
+    state: State
+    names: Sequence[str]
+    end: Callable[[], None]
+
+
+def program_server(options: argparse.Namespace, delay: float) -> Made:
+    """Return the server of a compiled program."""
+    executable = rx.runtime.load(options.model)
+    if options.threads is not None:
+        executable.threads = options.threads
+    function = chosen_function(executable, options.function)
+    name = options.name or Path(options.model).stem
+    program = Program(name, executable, function, options.max_batch, delay, options.max_queue)
+    state = State()
+    app = make_kserve_app(program, state, key=options.api_key, most_bytes=options.max_body * _MIB)
+    program.batcher.start()
+    return Made(app, state, [name], program.batcher.close)

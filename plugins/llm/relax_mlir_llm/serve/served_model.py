@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Language model with everything that a server needs, under the name that requests use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ..requests import TokenMask
+from .loop import SchedulerLoop
+from .stop_texts import TokenBytes
+
+
+class Tokenizer(TokenBytes, Protocol):
+    """Tokenizer of a model."""
+
+    def encode(self, text: str, *, add_bos: bool | None = None) -> list[int]:
+        """Return the tokens of a text."""
+
+    def decode(self, tokens: Iterable[int], *, skip_special: bool = True) -> str:
+        """Return the text of tokens."""
+
+
+class Template(Protocol):
+    """Chat template of a model."""
+
+    def render(
+        self,
+        messages: Sequence[Mapping[str, object]],
+        *,
+        tools: Sequence[Mapping[str, object]] | None = None,
+        add_generation_prompt: bool = True,
+        **variables: object,
+    ) -> str:
+        """Return the text of messages. Raise RelaxError if the template refuses them."""
+
+
+class Grammars(Protocol):
+    """Compiler of grammars. Each call returns a new object, for one answer."""
+
+    def json_schema(self, schema: str | Mapping[str, object] | bool) -> TokenMask:
+        """Return a grammar of the JSON texts that a schema accepts."""
+
+    def json_object(self) -> TokenMask:
+        """Return a grammar of all JSON objects."""
+
+    def regex(self, pattern: str) -> TokenMask:
+        """Return a grammar of the texts that match a regular expression."""
+
+    def lark(self, text: str) -> TokenMask:
+        """Return a grammar written in Lark."""
+
+
+@dataclass(frozen=True)
+class ServedModel:
+    """Model that requests can name."""
+
+    name: str
+    loop: SchedulerLoop
+    tokenizer: Tokenizer
+    #: Positions of the longest sequence, and number of tokens in the vocabulary.
+    context: int
+    vocabulary: int
+    template: Template | None = None
+    grammars: Grammars | None = None
+    #: Function from the tokens of a text to its embedding. None: the model has logits only.
+    embed: Callable[[Sequence[int]], Sequence[float]] | None = None
+    #: Name of the model that an adapter changes.
+    parent: str | None = None
+    created: int = field(default_factory=lambda: int(time.time()))
+
+    def description(self) -> dict[str, object]:
+        """Return the model's entry in the list of models."""
+        return {
+            "id": self.name,
+            "object": "model",
+            "created": self.created,
+            "owned_by": "relax-mlir",
+            "parent": self.parent,
+            "max_model_len": self.context,
+        }

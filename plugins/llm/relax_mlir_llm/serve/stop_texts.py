@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Text of an answer that grows token by token, up to a stop text."""
+
+from __future__ import annotations
+
+import codecs
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from ..requests import Token
+
+
+class TokenBytes(Protocol):
+    """Part of a tokenizer that an answer's text needs."""
+
+    @property
+    def special(self) -> frozenset[int]:
+        """Return the tokens that are no text."""
+
+    def token_bytes(self, token: int) -> bytes:
+        """Return the bytes of a token."""
+
+
+class Piece(NamedTuple):
+    """Next part of an answer: text, and the tokens that begin in the text, with their places in the answer's text."""
+
+    text: str
+    tokens: tuple[tuple[int, Token], ...]
+
+
+class StopTexts:
+    """Search for texts that end an answer. Text that may begin a stop text waits for the next token."""
+
+    def __init__(self, stops: Sequence[str]) -> None:
+        self._stops = stops
+        self._held = ""
+        self.is_stopped = False
+
+    def add(self, text: str) -> str:
+        """Return the text that is certainly before every stop text."""
+        if self.is_stopped:
+            return ""
+        text = self._held + text
+        places = [place for stop in self._stops if (place := text.find(stop)) >= 0]
+        if places:
+            self.is_stopped, self._held = True, ""
+            return text[: min(places)]
+        keep = len(text) - max((overlap(text, stop) for stop in self._stops), default=0)
+        self._held = text[keep:]
+        return text[:keep]
+
+    def end(self) -> str:
+        """Return the waiting text, at the end of an answer without a stop text."""
+        held, self._held = self._held, ""
+        return held
+
+
+def overlap(text: str, stop: str) -> int:
+    """Return the length of the longest end of a text that is the beginning of a stop text."""
+    longest = min(len(text), len(stop) - 1)
+    return next((length for length in range(longest, 0, -1) if text.endswith(stop[:length])), 0)
+
+
+class AnswerText:
+    """Text of one answer. A character appears with its last byte, and a token with its first character."""
+
+    def __init__(self, tokenizer: TokenBytes, stops: Sequence[str], *, keep_special: bool = False) -> None:
+        self._tokenizer = tokenizer
+        self._stops = StopTexts(stops)
+        self._keep_special = keep_special
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        #: Characters that are decoded, and characters that were returned.
+        self._decoded = self._returned = 0
+        self._pending: deque[tuple[int, Token]] = deque()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Return True if a stop text has ended the answer."""
+        return self._stops.is_stopped
+
+    def add(self, tokens: Sequence[Token]) -> Piece:
+        """Return the text that tokens complete. Tokens after a stop text are dropped."""
+        text = ""
+        for token in tokens:
+            if self.is_stopped:
+                break
+            self._pending.append((self._decoded, token))
+            new = self._decode(token.token)
+            self._decoded += len(new)
+            text += self._stops.add(new)
+        return self._piece(text)
+
+    def end(self) -> Piece:
+        """Return the rest of the text at the end of the answer."""
+        rest = self._stops.add(self._decoder.decode(b"", True))
+        rest += "" if self.is_stopped else self._stops.end()
+        piece = self._piece(rest)
+        if self.is_stopped:
+            return piece
+        tokens = (*piece.tokens, *self._pending)
+        self._pending.clear()
+        return Piece(piece.text, tokens)
+
+    def _decode(self, token: int) -> str:
+        if not self._keep_special and token in self._tokenizer.special:
+            return ""
+        return self._decoder.decode(self._tokenizer.token_bytes(token))
+
+    def _piece(self, text: str) -> Piece:
+        self._returned += len(text)
+        tokens = []
+        while self._pending and self._pending[0][0] < self._returned:
+            tokens.append(self._pending.popleft())
+        return Piece(text, tuple(tokens))

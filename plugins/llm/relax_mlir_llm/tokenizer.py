@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tokenizer of a model: text to tokens and back, also token by token."""
+
+from __future__ import annotations
+
+import codecs
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import relax_mlir as rx
+
+if TYPE_CHECKING:
+    import tokenizers
+
+#: Tokens that end an answer in models for chats, besides the tokens that the file names.
+_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|endoftext|>", "<|end_of_text|>")
+#: Files of a saved tokenizer.
+_FILE, _MARKS_FILE = "tokenizer.json", "tokens.json"
+_SPACE = "\u2581"
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Tokens with a meaning, and settings that a tokenizer.json does not have."""
+
+    bos: int | None
+    eos: int | None
+    #: Tokens that end an answer.
+    ends: tuple[int, ...]
+    adds_bos: bool
+    #: The tokenizer puts a space before the text, which decoding removes.
+    adds_space: bool
+
+
+class Tokenizer:
+    """Tokenizer of a model."""
+
+    def __init__(self, backend: tokenizers.Tokenizer, marks: Marks) -> None:
+        self.backend = backend
+        known = [backend.token_to_id(each) for each in _ENDS]
+        named = [each for each in (marks.eos, *known) if each is not None]
+        self.bos, self.eos, self.adds_bos, self._adds_space = marks.bos, marks.eos, marks.adds_bos, marks.adds_space
+        #: Tokens that end an answer.
+        self.ends: frozenset[int] = frozenset((*marks.ends, *named))
+
+    def __repr__(self) -> str:
+        return f"<Tokenizer of {self.size:,} tokens>"
+
+    @property
+    def size(self) -> int:
+        """Return the number of tokens."""
+        return int(self.backend.get_vocab_size())
+
+    def encode(self, text: str, *, add_bos: bool | None = None) -> list[int]:
+        """Return the tokens of a text. Special tokens such as `<|im_end|>` in the text become one token each.
+
+        add_bos: put the token of the beginning first; None for the model's own setting.
+        """
+        found = list(self.backend.encode(text, add_special_tokens=False).ids)
+        is_added = self.adds_bos if add_bos is None else add_bos
+        if is_added and self.bos is not None and found[:1] != [self.bos]:
+            found.insert(0, self.bos)
+        return found
+
+    def decode(self, tokens: Iterable[int], *, skip_special: bool = True) -> str:
+        """Return the text of tokens. Bytes that are no UTF-8 become U+FFFD."""
+        parts = [b"" if skip_special and each in self.special else self.token_bytes(each) for each in tokens]
+        text = b"".join(parts).decode("utf-8", "replace")
+        return text[1:] if self._adds_space and text[:1] == " " else text
+
+    def stream(self, *, is_start: bool = False) -> TextStream:
+        """Return a decoder that gets one token at a time. is_start: the first token begins a text."""
+        return TextStream(self, is_start and self._adds_space)
+
+    def token_bytes(self, token: int) -> bytes:
+        """Return the bytes of a token."""
+        found = self._bytes.get(token)
+        if found is None:
+            text = self.backend.id_to_token(token)
+            if text is None:
+                raise rx.OptionError(f"the token {token} is not in the vocabulary of {self.size:,} tokens")
+            found = self._bytes[token] = text.encode() if token in self._added else self._piece_bytes(text)
+        return found
+
+    def all_bytes(self, count: int) -> list[bytes]:
+        """Return the bytes of the first `count` tokens. Special tokens, and numbers without a token, have none."""
+        return [
+            b"" if each in self.special or self.backend.id_to_token(each) is None else self.token_bytes(each)
+            for each in range(count)
+        ]
+
+    @cached_property
+    def special(self) -> frozenset[int]:
+        """Return the tokens that are no text, such as marks of the roles in a chat."""
+        added = self.backend.get_added_tokens_decoder()
+        return frozenset(token for token, each in added.items() if each.special)
+
+    @cached_property
+    def _added(self) -> frozenset[int]:
+        return frozenset(self.backend.get_added_tokens_decoder())
+
+    @cached_property
+    def _bytes(self) -> dict[int, bytes]:
+        return {}
+
+    @cached_property
+    def _is_byte_level(self) -> bool:
+        """Check whether each character of a token encodes a byte, as in GPT-2. Else tokens have U+2581 for spaces."""
+        return '"ByteLevel"' in json.dumps(json.loads(self.backend.to_str()).get("decoder"))
+
+    @cached_property
+    def _byte_of(self) -> dict[str, int]:
+        """Return the byte that each character of a byte-level token encodes."""
+        plain = [*range(ord("!"), ord("~") + 1), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+        found = {chr(each): each for each in plain}
+        rest = [each for each in range(256) if each not in set(plain)]
+        return {**found, **{chr(256 + number): each for number, each in enumerate(rest)}}
+
+    def _piece_bytes(self, piece: str) -> bytes:
+        if self._is_byte_level:
+            table = self._byte_of
+            return bytes(table[each] for each in piece) if all(each in table for each in piece) else piece.encode()
+        if len(piece) == 6 and piece.startswith("<0x") and piece.endswith(">"):
+            return bytes([int(piece[3:5], 16)])
+        return piece.replace(_SPACE, " ").encode()
+
+    def save(self, folder: Path) -> None:
+        """Write the tokenizer to two files in a folder."""
+        (folder / _FILE).write_text(self.backend.to_str(), encoding="utf-8")
+        marks = Marks(self.bos, self.eos, tuple(sorted(self.ends)), self.adds_bos, self._adds_space)
+        (folder / _MARKS_FILE).write_text(json.dumps(asdict(marks)), encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> Tokenizer:
+        """Read a saved tokenizer."""
+        try:
+            values = json.loads((folder / _MARKS_FILE).read_text(encoding="utf-8"))
+            marks = Marks(**{**values, "ends": tuple(values["ends"])})
+        except (OSError, ValueError, TypeError, KeyError) as error:
+            raise rx.ArtifactError(f"{folder / _MARKS_FILE} is damaged: {error}; save the model again") from None
+        return cls(read_backend(folder / _FILE), marks)
+
+
+class TextStream:
+    """Decoder of tokens to text, one at a time. A character appears with its last byte."""
+
+    def __init__(self, tokenizer: Tokenizer, strips_space: bool) -> None:
+        self._tokenizer = tokenizer
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._strips_space = strips_space
+
+    def add(self, token: int) -> str:
+        """Return the text that a token completes. It may be empty."""
+        if token in self._tokenizer.special:
+            return ""
+        text = self._decoder.decode(self._tokenizer.token_bytes(token))
+        if self._strips_space and text:
+            self._strips_space = False
+            return text[1:] if text[0] == " " else text
+        return text
+
+    def end(self) -> str:
+        """Return U+FFFD for bytes of an incomplete character."""
+        return self._decoder.decode(b"", True)
+
+
+def read_backend(path: Path) -> tokenizers.Tokenizer:
+    """Return the tokenizer in a tokenizer.json."""
+    import tokenizers
+
+    if not path.exists():
+        raise rx.ModelError(f"{path.parent} has no {path.name}: copy it from the model's origin")
+    try:
+        return tokenizers.Tokenizer.from_file(str(path))
+    except Exception as error:  # the package raises plain exceptions
+        raise rx.ModelError(f"{path} is no tokenizer that the package tokenizers reads: {error}") from None
+
+
+def folder_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, object]]:
+    """Return the tokenizer in a folder of Hugging Face, and tokenizer_config.json."""
+    backend = read_backend(folder / _FILE)
+    settings = _json_or_empty(folder / "tokenizer_config.json")
+    generation = _json_or_empty(folder / "generation_config.json")
+    ends = generation.get("eos_token_id", [])
+    ends = ends if isinstance(ends, list) else [ends]
+    bos, eos = (_token_of(backend, settings.get(name)) for name in ("bos_token", "eos_token"))
+    adds_bos = settings.get("add_bos_token")
+    if not isinstance(adds_bos, bool):
+        # Newer files have a post-processor instead.
+        adds_bos = bos is not None and backend.encode("a").ids[:1] == [bos]
+    marks = Marks(bos, eos, tuple(each for each in ends if isinstance(each, int)), adds_bos, _puts_space(backend))
+    return Tokenizer(backend, marks), settings
+
+
+def _puts_space(backend: tokenizers.Tokenizer) -> bool:
+    """Check whether the decoder removes a space at the beginning, which the tokenizer has put there."""
+    decoder = json.dumps(json.loads(backend.to_str()).get("decoder"))
+    return '"Strip"' in decoder or '"Metaspace"' in decoder
+
+
+def _json_or_empty(path: Path) -> dict[str, object]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise rx.ModelError(f"{path} cannot be read: {error}") from None
+    return found if isinstance(found, dict) else {}
+
+
+def _token_of(backend: tokenizers.Tokenizer, named: object) -> int | None:
+    text = named.get("content") if isinstance(named, dict) else named
+    found: int | None = backend.token_to_id(text) if isinstance(text, str) else None
+    return found
+
+
+def texts_of(tokenizer: Tokenizer, tokens: Sequence[int | None]) -> list[str]:
+    """Return the text of single tokens, "" for None."""
+    return ["" if each is None else tokenizer.token_bytes(each).decode("utf-8", "replace") for each in tokens]

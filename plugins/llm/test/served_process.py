@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The command relax-serve in a process of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+
+
+@contextmanager
+def server(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """Run relax-serve in a process. Yield it, and a client of it."""
+    start = "from relax_mlir_llm.serve import main; main()"
+    command = [sys.executable, "-c", start, *map(str, arguments), "--port", "0"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    try:
+        assert process.stderr is not None
+        line = next(line for line in process.stderr if " at http://" in line)
+        with httpx.Client(base_url=line.split()[-1], timeout=60) as client:
+            yield process, client
+    finally:
+        process.kill()
+        process.wait()

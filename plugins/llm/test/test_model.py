@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models: text, equal bits however tokens are divided among calls, saved models and the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy
+import pytest
+import relax_mlir as rx
+from relax_mlir_llm import Model, Step, compiling
+from tiny_models import CONTEXT, VOCABULARY, tiny, write_gguf
+
+TOKENS = [int(each) for each in numpy.random.default_rng(7).integers(0, VOCABULARY, 40)]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_gguf(tiny("llama"), tmp_path_factory.mktemp("llm") / "tiny.gguf", "Q8_0")
+
+
+@pytest.fixture(scope="module")
+def model(path: Path) -> Model:
+    return rx.llm.load(path, cache=False)
+
+
+def step(tokens: list[int], first: int, pages: list[int], *, sequence: int = 0, sequences: int = 1) -> Step:
+    """Return a step of one sequence with keys and values in these pages."""
+    count = len(tokens)
+    positions = numpy.arange(first, first + count, dtype=numpy.int32)
+    table = numpy.zeros((sequences, len(pages)), numpy.int32)
+    table[sequence] = pages
+    return Step(
+        numpy.array(tokens, numpy.int32),
+        positions,
+        numpy.full(count, sequence, numpy.int32),
+        (numpy.array(pages)[positions // 16] * 16 + positions % 16).astype(numpy.int32),
+        table,
+        numpy.arange(count, dtype=numpy.int32),
+    )
+
+
+def both(one: Step, other: Step) -> Step:
+    """Return a step of the tokens of two steps in turn, with the sequences of both."""
+    table = numpy.concatenate([one.table, other.table])
+    other = other._replace(sequences=other.sequences + len(one.table))
+    count = len(one.tokens) + len(other.tokens)
+    order = numpy.argsort([*range(0, 2 * len(one.tokens), 2), *range(1, 2 * len(other.tokens), 2)])
+    joined = (numpy.concatenate(pair)[order] for pair in zip(one[:4], other[:4], strict=True))
+    return Step(*joined, table, numpy.argsort(order)[:count].astype(numpy.int32))
+
+
+def test_chunks_of_a_prompt_have_the_bits_of_the_whole(model: Model) -> None:
+    whole = model.logits(TOKENS)
+    engine = model.engine(8)
+    parts = [slice(0, 1), slice(1, 18), slice(18, 33), *(slice(n, n + 1) for n in range(33, 40))]
+    found = [engine.step(step(TOKENS[part], part.start, [5, 2, 7])) for part in parts]
+    numpy.testing.assert_array_equal(numpy.concatenate(found), whole)
+
+
+def test_the_batch_does_not_change_bits(model: Model) -> None:
+    others = TOKENS[::-1][:23]
+    engine = model.engine(8)
+    found = engine.step(both(step(TOKENS, 0, [1, 4, 6]), step(others, 0, [0, 3, 5])))
+    numpy.testing.assert_array_equal(found[: len(TOKENS)], model.logits(TOKENS))
+    numpy.testing.assert_array_equal(found[len(TOKENS) :], model.logits(others))
+
+
+def test_threads_do_not_change_bits(model: Model) -> None:
+    expected = model.logits(TOKENS)
+    model.threads = 1
+    try:
+        numpy.testing.assert_array_equal(model.logits(TOKENS), expected)
+    finally:
+        model.threads = 2
+
+
+def test_a_copied_page_continues_a_sequence(model: Model) -> None:
+    engine = model.engine(8)
+    engine.step(step(TOKENS[:20], 0, [0, 1]))
+    engine.copy_page(1, 3)
+    engine.step(step(TOKENS[30:35], 20, [0, 1]))  # overwrites places of the original page only
+    found = engine.step(step(TOKENS[20:25], 20, [0, 3]))
+    numpy.testing.assert_array_equal(found, model.logits(TOKENS)[20:25])
+
+
+def test_a_negative_slot_writes_nothing(model: Model) -> None:
+    engine = model.engine(4)
+    engine.step(step(TOKENS[:10], 0, [0]))
+    dropped = step(TOKENS[20:22], 3, [0])
+    engine.step(dropped._replace(slots=numpy.full(2, -1, numpy.int32)))
+    found = engine.step(step(TOKENS[10:12], 10, [0]))
+    numpy.testing.assert_array_equal(found, model.logits(TOKENS)[10:12])
+
+
+def test_generated_tokens_are_the_likeliest(model: Model) -> None:
+    tokens = TOKENS[:12]
+    answer = model.generate(tokens, max_tokens=9)
+    text = "".join(answer)
+    for token in answer.tokens:
+        assert token == model.logits(tokens)[-1].argmax()
+        tokens.append(token)
+    assert text == model.tokenizer.decode(answer.tokens)
+    ends = model.tokenizer.ends
+    assert len(answer.tokens) == 9 or int(model.logits(tokens)[-1].argmax()) in ends
+
+
+def test_equal_seeds_give_equal_texts(model: Model) -> None:
+    def answer(seed: int) -> list[int]:
+        found = model.generate("hello", 20, temperature=1.0, top_p=0.9, seed=seed)
+        for _ in found:
+            pass
+        return found.tokens
+
+    assert answer(1) == answer(1)
+    assert len({tuple(answer(seed)) for seed in range(4)}) > 1
+
+
+def test_a_stop_text_ends_the_answer_and_is_no_part_of_it(model: Model) -> None:
+    whole = "".join(model.generate("hello world", 24))
+    cut = whole[5:8]
+    assert len(cut) == 3
+    pieces = list(model.generate("hello world", 24, stop=["never in the text", cut]))
+    assert "".join(pieces) == whole[: whole.index(cut)]
+
+
+def test_an_answer_ends_with_the_context(path: Path) -> None:
+    short = rx.llm.load(path, context=20, cache=False)
+    answer = short.generate(TOKENS[:15], 100, temperature=1.0, seed=3)
+    for _ in answer:
+        pass
+    assert len(answer.tokens) <= 6
+    assert len(short.logits(TOKENS[:20])) == 20
+
+
+def test_a_saved_model_needs_no_compiler(model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model.save(tmp_path / "model.rxl")
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("compiled")
+
+    monkeypatch.setattr(compiling, "compile_model", refuse)
+    loaded = rx.llm.load(tmp_path / "model.rxl")
+    numpy.testing.assert_array_equal(loaded.logits(TOKENS), model.logits(TOKENS))
+    messages = [{"role": "user", "content": "hello"}]
+    assert list(loaded.chat(messages, 8)) == list(model.chat(messages, 8))
+    model.save(tmp_path / "model.rxl")  # over itself
+    assert rx.llm.load(tmp_path / "model.rxl").description == model.description
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
+    """Yield the paths that are compiled."""
+    found: list[Path] = []
+    original = compiling.compile_model
+
+    def recording(path: Path, *rest: object) -> object:
+        found.append(path)
+        return original(path, *rest)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(compiling, "compile_model", recording)
+    yield found
+
+
+def test_the_cache_has_one_program_for_each_file_and_options(tmp_path: Path, compilations: list[Path]) -> None:
+    cache, path = tmp_path / "cache", tmp_path / "tiny.gguf"
+    write_gguf(tiny("llama"), path)
+    first = rx.llm.load(path, cache=cache).logits(TOKENS)
+    numpy.testing.assert_array_equal(rx.llm.load(path, cache=cache).logits(TOKENS), first)
+    assert len(compilations) == 1
+    write_gguf(tiny("llama", seed=1), path)
+    assert (rx.llm.load(path, cache=cache).logits(TOKENS) != first).any()
+    assert len(compilations) == 2
+    assert len(list(cache.glob("llm/*/*/program.rxa"))) == 1
+    rx.llm.load(path, context=CONTEXT // 2, cache=cache)
+    assert len(list(cache.glob("llm/*/*/program.rxa"))) == 2
+
+
+def test_a_damaged_cache_entry_is_replaced(tmp_path: Path, compilations: list[Path]) -> None:
+    cache, path = tmp_path / "cache", write_gguf(tiny("llama"), tmp_path / "tiny.gguf")
+    rx.llm.load(path, cache=cache)
+    (program,) = cache.glob("llm/*/*/program.rxa")
+    program.write_bytes(program.read_bytes()[:1000])
+    assert len(rx.llm.load(path, cache=cache).logits(TOKENS)) == len(TOKENS)
+    assert len(compilations) == 2
