@@ -178,7 +178,7 @@ def _is_valid(text: str) -> bool:
 
 
 def soak(options: argparse.Namespace) -> None:
-    """Print what is left after random requests, cancels and broken connections."""
+    """Print pages in use, memory and errors after random requests, cancels and broken connections."""
     with own_server(options.model) as server:
         before = server.memory()
         asked, broken = asyncio.run(_soak(server.address, options.minutes))
@@ -199,7 +199,7 @@ def _metric(address: str, pattern: str) -> str:
 
 
 async def _soak(address: str, minutes: float) -> tuple[int, int]:
-    """Return the numbers of requests, and of those that a client broke off."""
+    """Return the numbers of requests and of broken connections."""
     counts = [0, 0]
     end = time.monotonic() + 60 * minutes
 

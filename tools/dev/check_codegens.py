@@ -154,6 +154,8 @@ def main() -> int:
         subject, absent = fitting(SUBJECTS[name])
         if absent and options.reports is None:
             print(f"{name}: skipped: {absent}", flush=True)
+            if options.add:
+                pages.add(name, None)
             continue
         lacking = sorted({row.op for row in all_rows()} - pages.operators_on(name)) if options.add else []
         if options.add and not lacking:

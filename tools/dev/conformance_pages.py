@@ -55,12 +55,13 @@ def write(name: str, report: Report, share: float, listed: Mapping[str, Listed])
     path_of(name).write_text(_page(name, report, share, listed), "utf-8")
 
 
-def add(name: str, report: Report) -> None:
-    """Add the cases of operators that a page lacks. The page keeps the date of its whole run."""
+def add(name: str, report: Report | None) -> None:
+    """Add the cases of operators that a page lacks, or their names without a run. The page keeps its date."""
     marker, first, *lines = path_of(name).read_text("utf-8").splitlines(keepends=True)
     facts = json.loads(first.removeprefix("<!-- ").removesuffix(" -->\n"))
     lacking = {row.op for row in all_rows()} - operators_on(name)
-    verdicts = [each for each in report.verdicts if each.case.partition(" ")[0] in lacking]
+    found = () if report is None else report.verdicts
+    verdicts = [each for each in found if each.case.partition(" ")[0] in lacking]
     number, _, share = facts["cases"].partition(" ")
     facts |= _sums(facts, verdicts)
     facts["cases"] = f"{int(number) + len(verdicts)} {share}".strip()
@@ -68,7 +69,8 @@ def add(name: str, report: Report) -> None:
     text = "".join(shown if line.startswith("Cases: ") else line for line in lines)
     for operator in sorted(lacking):
         cases = [each for each in verdicts if each.case.partition(" ")[0] == operator]
-        text = _with_operator(text, operator, cases)
+        is_run = report is not None
+        text = _with_operator(text, operator, cases) if is_run else _in_list(text, "Not run: ", f"`{operator}`")
     path_of(name).write_text(f"{marker}<!-- {json.dumps(facts)} -->\n{text}", "utf-8")
 
 
