@@ -22,7 +22,8 @@ class PagedEngine:
     """
 
     def __init__(self, program: rx.runtime.Executable, description: Description, page_count: int) -> None:
-        self._function = program["main"]
+        # On a device, a call copies the pages to the device and back.
+        self._function = program.copying()["main"]
         self._layout = description.pages
         self.vocabulary = description.vocabulary
         self.page_size = description.pages.page_size
