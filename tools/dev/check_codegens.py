@@ -127,7 +127,9 @@ def due() -> list[str]:
         lacking = sorted(operators - pages.operators_on(name))
         if lacking:
             shown = ", ".join(lacking[:3])
-            found.append(f"{pages.path_of(name).relative_to(ROOT)} lacks {shown}: run make check-codegens WRITE=1, or ADD=1")
+            found.append(
+                f"{pages.path_of(name).relative_to(ROOT)} lacks {shown}: run make check-codegens WRITE=1, or ADD=1"
+            )
     return found
 
 

@@ -65,7 +65,8 @@ def add(name: str, report: Report | None) -> None:
     number, _, share = facts["cases"].partition(" ")
     facts |= _sums(facts, verdicts)
     facts["cases"] = f"{int(number) + len(verdicts)} {share}".strip()
-    shown = f"Cases: {facts['cases']}; {_summary({each: facts.get(each, 0) for each in VERDICTS})}. Run on {facts['run']}.\n"
+    summary = _summary({verdict: facts.get(verdict, 0) for verdict in VERDICTS})
+    shown = f"Cases: {facts['cases']}; {summary}. Run on {facts['run']}.\n"
     text = "".join(shown if line.startswith("Cases: ") else line for line in lines)
     for operator in sorted(lacking):
         cases = [each for each in verdicts if each.case.partition(" ")[0] == operator]
