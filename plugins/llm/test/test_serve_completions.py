@@ -24,6 +24,11 @@ def test_an_answer_has_text_reason_and_usage(served: Texts) -> None:
     assert answer["usage"]["total_tokens"] == prompt + completion
 
 
+def test_the_only_model_needs_no_name(served: Texts) -> None:
+    answer = served.client.post("/v1/completions", json={"prompt": "say:hi⏎"}).json()
+    assert (answer["model"], answer["choices"][0]["text"]) == ("tiny", "hi")
+
+
 def test_max_tokens_ends_an_answer(served: Texts) -> None:
     choice = served.complete("abcdefgh", max_tokens=3)
     assert (choice["text"], choice["finish_reason"]) == ("abc", "length")

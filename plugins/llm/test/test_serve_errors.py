@@ -22,7 +22,7 @@ TOOL = {"type": "function", "function": {"name": "f"}}
 
 #: Body of a completion, the field of the error, and a part of the message.
 COMPLETIONS = [
-    ({"prompt": "a"}, "model", "the field model is missing"),
+    ({"model": 5, "prompt": "a"}, "model", "model is 5, expected a text"),
     ({"model": "tiny"}, "prompt", "the field prompt is missing"),
     ({**TEXT, "prompt": ""}, "prompt", "has no tokens"),
     ({**TEXT, "prompt": []}, "prompt", "has no tokens"),

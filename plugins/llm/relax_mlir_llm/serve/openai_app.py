@@ -71,6 +71,10 @@ class OpenAIRoutes:
             running.close()
 
     def _model(self, fields: Fields) -> ServedModel:
+        """Return the model that a request names. The only model needs no name."""
+        if fields.text("model") is None and len(self._models) == 1:
+            (only,) = self._models.values()
+            return only
         return self._named(fields.needed_text("model"))
 
     def _named(self, name: str) -> ServedModel:
