@@ -50,23 +50,27 @@ _SCHEMA = {
 
 
 class Answer(NamedTuple):
-    """Times of the texts that a stream brought, in seconds since the request, and the whole text."""
+    """Times of the texts that a stream brought, in seconds since the request, the whole text, and its tokens."""
 
     times: list[float]
     text: str
+    tokens: int
 
 
 async def streamed(client: httpx.AsyncClient, prompt: str, tokens: int, **more: object) -> Answer:
-    """Return a completion as it came. Servers send one event for each token."""
-    start, times, texts = time.perf_counter(), [], []
+    """Return a completion as it came."""
+    start, times, texts, count = time.perf_counter(), [], [], 0
     body = {"prompt": prompt, "max_tokens": tokens, "temperature": 0, "stream": True, **more}
+    body["stream_options"] = {"include_usage": True}
     async with client.stream("POST", "/v1/completions", json=body) as response:
         if response.status_code != 200:
             raise RuntimeError((await response.aread()).decode()[:500])
         async for event in _events(response):
-            times.append(time.perf_counter() - start)
-            texts += [each.get("text") or "" for each in event.get("choices", [])]
-    return Answer(times, "".join(texts))
+            if event.get("choices"):
+                times.append(time.perf_counter() - start)
+                texts += [each.get("text") or "" for each in event["choices"]]
+            count = (event.get("usage") or {}).get("completion_tokens", count)
+    return Answer(times, "".join(texts), count)
 
 
 async def _events(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
@@ -83,7 +87,7 @@ def clients(options: argparse.Namespace) -> None:
         for name, start in _servers(options):
             with start() as server:
                 seconds, answers = asyncio.run(_all_at_once(server.address))
-            count = sum(len(each.times) for each in answers)
+            count = sum(each.tokens for each in answers)
             rates.setdefault(name, []).append(count / seconds)
             gaps.setdefault(name, []).extend(
                 after - before for each in answers for before, after in zip(each.times, each.times[1:], strict=False)
@@ -158,7 +162,7 @@ async def _under_schema(address: str, count: int) -> tuple[int, float]:
                     )
                 )
                 seconds[is_bound][0] += time.perf_counter() - start
-                seconds[is_bound][1] += sum(len(each.times) for each in answers)
+                seconds[is_bound][1] += sum(each.tokens for each in answers)
                 wrong += sum(not _is_valid(each.text) for each in answers) if is_bound else 0
     bound, free = (seconds[each][0] / max(seconds[each][1], 1) for each in (True, False))
     return wrong, bound / free
