@@ -14,11 +14,12 @@ import numpy as np
 from relax_mlir import RelaxError
 
 if TYPE_CHECKING:
+    from llguidance._lib import JsonCompileOptions
     from numpy import ndarray
     from tokenizers import Tokenizer
 
 #: JSON as Python's json.dumps writes it. Free white space could be repeated for ever, and forces fewer tokens.
-_JSON_STYLE = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+_JSON_STYLE: JsonCompileOptions = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 _SOURCE_LINE = re.compile(r"\d+ \|")
 #: Compiled grammars to keep.
 _MOST_COMPILED = 64
