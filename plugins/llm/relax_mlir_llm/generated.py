@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from .stop_texts import StopTexts
+
 if TYPE_CHECKING:
     from .tokenizer import TextStream
 
@@ -23,26 +25,14 @@ class Generated(Iterator[str]):
         return next(self._texts)
 
     def _pieces(self, tokens: Iterator[int], stream: TextStream, stops: Sequence[str]) -> Iterator[str]:
-        """Yield the text of tokens up to the first of `stops`. Text that may begin one of them waits for more."""
-        waiting = ""
+        """Yield the text of tokens up to the first of `stops`."""
+        search = StopTexts(stops)
         for token in tokens:
             self.tokens.append(token)
-            waiting += stream.add(token)
-            end = min((waiting.find(each) for each in stops if each in waiting), default=-1)
-            if end >= 0:
-                if end:
-                    yield waiting[:end]
+            if text := search.add(stream.add(token)):
+                yield text
+            if search.is_stopped:
                 return
-            count = len(waiting) - _begun(waiting, stops)
-            if count:
-                yield waiting[:count]
-                waiting = waiting[count:]
-        waiting += stream.end()
-        if waiting:
-            yield waiting
-
-
-def _begun(text: str, stops: Sequence[str]) -> int:
-    """Return the length of the longest end of a text that begins one of `stops`."""
-    lengths = (size for stop in stops for size in range(1, len(stop)) if text.endswith(stop[:size]))
-    return max(lengths, default=0)
+        rest = search.add(stream.end())
+        if rest := rest + ("" if search.is_stopped else search.end()):
+            yield rest

@@ -14,7 +14,8 @@ import relax_mlir as rx
 from .generated import Generated
 from .one_sequence import OneSequence
 from .paged_engine import PagedEngine
-from .sampled_token import check_sampling, sampled_token
+from .requests import SamplingParameters
+from .sampling import Sampler
 from .saved import Saved
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Model:
 
     @property
     def program(self) -> rx.runtime.Executable:
-        """Return the compiled program, with the function `step`."""
+        """Return the compiled program, with the function `main`."""
         return self._saved.program
 
     @property
@@ -94,15 +95,15 @@ class Model:
         - max_tokens: the number of tokens after which the text ends. It ends earlier at the end of the context.
         - temperature: 0 for the likeliest token each time; larger for more varied text.
         - top_p: the share of the likeliest tokens to choose from.
-        - seed: the same seed gives the same text.
+        - seed: the same seed gives the same text, also from a scheduler.
         - stop: texts that end the text, and are not part of it.
         """
-        check_sampling(max_tokens, temperature, top_p)
+        stops = (stop,) if isinstance(stop, str) else tuple(stop)
+        parameters = SamplingParameters(max_tokens, temperature, top_p, seed=seed, stop=tuple(filter(None, stops)))
         tokens = self.tokenizer.encode(prompt) if isinstance(prompt, str) else [int(each) for each in prompt]
         self._checked(tokens)
-        stops = (stop,) if isinstance(stop, str) else tuple(stop)
-        chosen = self._tokens(tokens, max_tokens, temperature, top_p, numpy.random.default_rng(seed))
-        return Generated(tokens, chosen, self.tokenizer.stream(), tuple(each for each in stops if each))
+        chosen = self._tokens(tokens, max_tokens, Sampler(parameters, tokens))
+        return Generated(tokens, chosen, self.tokenizer.stream(), parameters.stop)
 
     def chat(
         self,
@@ -144,13 +145,11 @@ class Model:
             raise rx.OptionError(f"the prompt has the token {wrong}, and the vocabulary has 0 to {vocabulary - 1}")
         return tokens
 
-    def _tokens(
-        self, tokens: list[int], max_tokens: int, temperature: float, top_p: float, random: numpy.random.Generator
-    ) -> Iterator[int]:
+    def _tokens(self, tokens: list[int], max_tokens: int, sampler: Sampler) -> Iterator[int]:
         """Yield tokens until one of them ends the text."""
         tokens = list(tokens)
         for _ in range(min(max_tokens, self.description.context - len(tokens) + 1)):
-            token = sampled_token(self._sequence.last_logits(tokens), temperature, top_p, random)
+            token = sampler.choose(self._sequence.last_logits(tokens), len(tokens))
             if token in self.tokenizer.ends:
                 return
             yield token

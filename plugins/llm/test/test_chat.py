@@ -116,7 +116,7 @@ def test_wrong_arguments(saved: Path, tmp_path: Path) -> None:
     assert code == 1 and errors.startswith("relax-chat: error: no-such-model does not exist: pass a GGUF file")
     code, _, errors = chat(str(saved), "--prompt", "a", "--temperature=-1")
     assert (code, errors) == (
-        1, "relax-chat: error: temperature=-1.0: expected a number from 0, which selects the likeliest token\n"
+        1, "relax-chat: error: temperature is -1.0, expected a number from 0 to 100\n"
     )  # fmt: skip
 
 

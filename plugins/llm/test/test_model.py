@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy
 import pytest
 import relax_mlir as rx
-from relax_mlir_llm import Model, Step, compiling
+from relax_mlir_llm import Model, Request, SamplingParameters, Scheduler, Step, compiling
 from tiny_models import CONTEXT, VOCABULARY, tiny, write_gguf
 
 TOKENS = [int(each) for each in numpy.random.default_rng(7).integers(0, VOCABULARY, 40)]
@@ -115,6 +115,18 @@ def test_equal_seeds_give_equal_texts(model: Model) -> None:
 
     assert answer(1) == answer(1)
     assert len({tuple(answer(seed)) for seed in range(4)}) > 1
+
+
+def test_a_scheduler_gives_the_text_of_the_same_seed(model: Model) -> None:
+    answer = model.generate("hello", 12, temperature=1.0, top_p=0.9, seed=5)
+    for _ in answer:
+        pass
+    scheduler = Scheduler(model.engine(8), end_tokens=model.tokenizer.ends)
+    scheduler.add(Request(answer.prompt, SamplingParameters(12, 1.0, 0.9, seed=5)))
+    tokens: list[int] = []
+    while not scheduler.is_idle:
+        tokens += [each.token for output in scheduler.step() for each in output.tokens]
+    assert tokens == answer.tokens
 
 
 def test_a_stop_text_ends_the_answer_and_is_no_part_of_it(model: Model) -> None:

@@ -8,9 +8,10 @@ from random import Random
 
 import pytest
 from relax_mlir_llm.requests import Token
+from relax_mlir_llm.serve.answer_text import AnswerText, Piece
 from relax_mlir_llm.serve.metrics import Histogram, sample
-from relax_mlir_llm.serve.stop_texts import AnswerText, Piece, StopTexts
 from relax_mlir_llm.serve.tool_calls import CallFilter, ToolCall, parse_calls
+from relax_mlir_llm.stop_texts import StopTexts
 from served_text import TOKENIZER
 
 STOPS = [(), ("ab",), ("aab", "b"), ("abab", "ba"), ("aaa",), ("b", "bb", "abc")]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..requests import Output, Token
+from .answer_text import AnswerText, Piece
 from .openai_requests import Call
-from .stop_texts import AnswerText, Piece
 from .tool_calls import CallFilter, Parsed, ToolCall, parse_calls
 
 

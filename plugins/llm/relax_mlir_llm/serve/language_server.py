@@ -18,7 +18,7 @@ from .http_app import State
 from .loop import SchedulerLoop
 from .metrics import ModelMetrics
 from .openai_app import make_openai_app
-from .program_server import Made
+from .program_server import ServerParts
 from .served_model import ServedModel
 
 _LOG = logging.getLogger("relax-serve")
@@ -27,7 +27,7 @@ _MIB = 1 << 20
 _CHUNKS = 2
 
 
-def language_server(options: argparse.Namespace, stderr: TextIO) -> Made:
+def language_server(options: argparse.Namespace, stderr: TextIO) -> ServerParts:
     """Return the server of a language model and its adapters."""
     adapters = _adapters(options.lora)
     model = _load(options.model, options, stderr)
@@ -47,7 +47,7 @@ def language_server(options: argparse.Namespace, stderr: TextIO) -> Made:
         for each in models:
             each.loop.close()
 
-    return Made(app, state, [each.name for each in models], end)
+    return ServerParts(app, state, [each.name for each in models], end)
 
 
 class _Progress:

@@ -15,11 +15,11 @@ import relax_mlir as rx
 
 from ..requests import Token
 from .answer_parts import Answer, Usage, usage_content
+from .answer_text import Piece
 from .errors import ApiError
 from .logprobs import chat_logprobs, completion_logprobs
 from .loop import RunningRequests
 from .openai_requests import Call
-from .stop_texts import Piece
 from .tool_calls import ToolCall
 
 _LOG = logging.getLogger("relax-serve")

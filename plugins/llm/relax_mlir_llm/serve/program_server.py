@@ -17,7 +17,7 @@ from .kserve import Program, chosen_function, make_kserve_app
 _MIB = 1 << 20
 
 
-class Made(NamedTuple):
+class ServerParts(NamedTuple):
     """Application with its state, the names of its models, and the function that ends its threads."""
 
     app: Starlette
@@ -26,7 +26,7 @@ class Made(NamedTuple):
     end: Callable[[], None]
 
 
-def program_server(options: argparse.Namespace, delay: float) -> Made:
+def program_server(options: argparse.Namespace, delay: float) -> ServerParts:
     """Return the server of a compiled program."""
     executable = rx.runtime.load(options.model)
     if options.threads is not None:
@@ -37,4 +37,4 @@ def program_server(options: argparse.Namespace, delay: float) -> Made:
     state = State()
     app = make_kserve_app(program, state, key=options.api_key, most_bytes=options.max_body * _MIB)
     program.batcher.start()
-    return Made(app, state, [name], program.batcher.close)
+    return ServerParts(app, state, [name], program.batcher.close)

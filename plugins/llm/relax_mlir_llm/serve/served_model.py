@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from ..requests import TokenMask
+from .answer_text import TokenBytes
 from .loop import SchedulerLoop
-from .stop_texts import TokenBytes
 
 
 class Tokenizer(TokenBytes, Protocol):

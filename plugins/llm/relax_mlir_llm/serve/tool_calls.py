@@ -7,7 +7,7 @@ import json
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from .stop_texts import overlap
+from ..stop_texts import overlap
 
 #: Marks before calls: Hermes and Qwen, Mistral, Llama 3.
 _HERMES, _HERMES_END, _MISTRAL, _LLAMA = "<tool_call>", "</tool_call>", "[TOOL_CALLS]", "<|python_tag|>"
