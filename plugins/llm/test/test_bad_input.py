@@ -171,10 +171,10 @@ def test_refused_prompts(model: Model, prompt: str | list[int], problem: str) ->
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"max_tokens": 0}, "max_tokens=0: expected at least 1"),
-        ({"temperature": -0.5}, "temperature=-0.5: expected a number from 0"),
-        ({"temperature": float("nan")}, "temperature=nan: expected a number from 0"),
-        ({"top_p": 0.0}, "top_p=0.0: expected a share above 0"),
+        ({"max_tokens": 0}, "max_tokens is 0, expected an integer of at least 1"),
+        ({"temperature": -0.5}, "temperature is -0.5, expected a number from 0"),
+        ({"temperature": float("nan")}, "temperature is nan, expected a number from 0"),
+        ({"top_p": 0.0}, "top_p is 0, expected a number above 0"),
     ],
 )
 def test_refused_sampling(model: Model, options: dict[str, float], problem: str) -> None:
