@@ -178,7 +178,7 @@ def test_refused_prompts(model: Model, prompt: str | list[int], problem: str) ->
     ],
 )
 def test_refused_sampling(model: Model, options: dict[str, float], problem: str) -> None:
-    with pytest.raises(rx.OptionError) as caught:
+    with pytest.raises(rx.RelaxError) as caught:
         model.generate("hello", **options)  # type: ignore[arg-type]
     assert str(caught.value).startswith(problem)
 
