@@ -140,7 +140,7 @@ def test_what_is_narrow_is_computed_wide() -> None:
         module = built(*case, "float16")
         rx.Pipeline(ALL).run(module)
         narrow = {op.name for op in operations_in(module.operation) if op.results and "f16>" in str(op.results[0].type)}
-        assert narrow <= {f"relax.{each}" for each in _NARROW}, name
+        assert narrow - {"arith.constant"} <= {f"relax.{each}" for each in _NARROW}, name
 
 
 def test_every_definition_has_a_case() -> None:
