@@ -12,7 +12,7 @@ from relax_mlir.tuning import TunedFolder, TunedKernel, named_plugins, parse_tar
 from .decisions import point_of
 from .measuring import Job
 from .program import stages_of
-from .runners import LocalRunner
+from .runners import runner_for
 from .search import FINAL_TURNS, is_faster
 from .space import machine_of
 from .tasks import tasks_of
@@ -58,10 +58,15 @@ def measured_again(
     sizes: Mapping[str, int],
     precision: str,
     threads: int,
+    scheduler: str | None = None,
+    board: str | None = None,
 ) -> str:
-    """Measure the tuned kernels of a module again, and remove the files of slow ones."""
+    """Measure the tuned kernels of a module again, and remove the files of slow ones.
+
+    With a Dask scheduler, its workers measure, or workers with the name or tag `board`.
+    """
     tuned, machine = TunedFolder(folder), machine_of(target)
-    rows, runner = [("kernel", "ratio", "")], LocalRunner()
+    rows, runner = [("kernel", "ratio", "")], runner_for(scheduler, board)
     try:
         stages = stages_of(module, target, folder, bind, precision)
         for task in tasks_of(module, target, bind, precision, stages):

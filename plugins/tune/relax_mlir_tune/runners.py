@@ -183,6 +183,15 @@ class DaskRunner:
         self._cluster.close()
 
 
+def runner_for(scheduler: str | None, board: str | None) -> Runner:
+    """Return the runner on a Dask scheduler's workers, or on this machine without a scheduler."""
+    if scheduler:
+        return DaskRunner(scheduler, board)
+    if board:
+        raise rx.OptionError(f"board='{board}' is a worker of a Dask scheduler: pass scheduler='tcp://host:8786', too")
+    return LocalRunner()
+
+
 def _outcome(plans: Plans, answer: Answer) -> Outcome:
     if isinstance(answer.value, Outcome):
         return answer.value

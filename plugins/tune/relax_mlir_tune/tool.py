@@ -128,7 +128,8 @@ def _run(options: argparse.Namespace, stdout: TextIO, stderr: TextIO) -> int:
         stdout.write(f"{removed} files removed from {folder}\n")
         return _told(problems, stderr)
     if options.replay:
-        stdout.write(measured_again(folder, module, options.target, bind, sizes, options.precision, options.threads))
+        measuring = options.precision, options.threads, options.scheduler, options.board
+        stdout.write(measured_again(folder, module, options.target, bind, sizes, *measuring))
         return 0
     return _search(options, module, bind, sizes, stdout, stderr)
 

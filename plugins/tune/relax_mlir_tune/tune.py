@@ -31,7 +31,7 @@ from .measuring import Job, Outcome
 from .neighbours import neighbouring_plans, structure_of
 from .program import Choice, stages_of
 from .program_search import ProgramTuning, tune_program
-from .runners import DaskRunner, LocalRunner, Runner
+from .runners import Runner, runner_for
 from .search import Search, noise
 from .space import Plans, SearchSpace, Space
 from .tasks import Task, tasks_of
@@ -186,7 +186,7 @@ def tune(
     if not tasks:
         raise rx.RelaxError(f"the module has no kernels to tune for target '{target}'")
     _check_folder(Path(folder))
-    with contextlib.closing(runner or _runner(scheduler, board)) as runner:
+    with contextlib.closing(runner or runner_for(scheduler, board)) as runner:
         run = _Run(target, Path(folder), runner, threads, dict(sizes or {}), budget, seed)
         found = Tuning(folder=Path(folder), program=program)
         try:
@@ -200,14 +200,6 @@ def tune(
             run.trials.close()
             found.notes = [*filter(None, [run.trials.problem, *run.notes]), *runner.notes]
     return found
-
-
-def _runner(scheduler: str | None, board: str | None) -> Runner:
-    if scheduler:
-        return DaskRunner(scheduler, board)
-    if board:
-        raise rx.OptionError(f"board='{board}' is a worker of a Dask scheduler: pass scheduler='tcp://host:8786', too")
-    return LocalRunner()
 
 
 def _check_folder(folder: Path) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import planned, plans_of, prim_funcs_in
+from relax_mlir.tuning import MachineFacts, Times, TunedKernel, planned, plans_of, prim_funcs_in
 from relax_mlir_tune import Progress, Tuning, tune
+from relax_mlir_tune.files import measured_again
 from relax_mlir_tune.measuring import Job
 from relax_mlir_tune.runners import DaskRunner
+from relax_mlir_tune.space import machine_of
 from relax_mlir_tune.tasks import tasks_of
 from relax_mlir_tune.tool import run
 
@@ -88,6 +91,22 @@ def test_this_machine_compiles_for_a_board_without_other_workers(cluster: DaskCl
         assert outcome.problem.startswith("the code is for riscv64")
     finally:
         runner.close()
+
+
+def test_replay_measures_on_a_board(cluster: DaskCluster, tmp_path: Path) -> None:
+    cluster.add_worker("a53-1", tag="a53", startup=WITHOUT_COMPILER)
+    cluster.wait_for(1)
+    (task,) = tasks_of(product(), "llvm")
+    plans = planned_of(Job(task.key, task.module.bytecode(), "llvm", 1))
+    facts = MachineFacts.of(machine_of("llvm"))
+    kernel = TunedKernel(task.name, task.key, task.types, facts, plans, plans, Times(10.0, 9.0, 0.01))
+    again = tmp_path, product(), "llvm", {}, {}, "f32", 1, cluster.address
+    path = kernel.write(tmp_path)
+    with pytest.raises(rx.RelaxError, match="has the name or tag 'a72'; there are a53, a53-1"):
+        measured_again(*again, "a72")
+    assert Path(path).exists()
+    assert re.search(r"[0-9]\.[0-9]{3} +removed", measured_again(*again, "a53"))
+    assert not Path(path).exists()
 
 
 def planned_of(job: Job) -> tuple[str, ...]:

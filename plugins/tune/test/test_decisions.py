@@ -132,7 +132,7 @@ class OwnProcess:
 @pytest.fixture(scope="module")
 def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuning:
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sys.modules["relax_mlir_tune.tune"], "LocalRunner", OwnProcess)
+        patched.setattr("relax_mlir_tune.runners.LocalRunner", OwnProcess)
         return tune(product(), "npu", trials=12, folder=tmp_path_factory.mktemp("tuned"), plugins=[PLUGIN])
 
 
@@ -179,7 +179,7 @@ def test_a_fresh_process_uses_the_steps(tuned: Tuning) -> None:
 
 
 def test_replay_keeps_a_faster_kernel(tuned: Tuning, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("relax_mlir_tune.files.LocalRunner", OwnProcess)
+    monkeypatch.setattr("relax_mlir_tune.runners.LocalRunner", OwnProcess)
     assert "kept" in measured_again(tuned.folder, product(), "npu", {}, {}, "f32", 1)
 
 
