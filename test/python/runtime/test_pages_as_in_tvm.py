@@ -165,7 +165,8 @@ def _attention(q: numpy.ndarray, keys: numpy.ndarray, values: numpy.ndarray) -> 
     keys, values = (numpy.repeat(each, HEADS // SHARED, 1) for each in (keys, values))
     scores = numpy.einsum("hd,khd->hk", q, keys) * q.shape[-1] ** -0.5
     weights = numpy.exp(scores - scores.max(1, keepdims=True))
-    return numpy.einsum("hk,khd->hd", weights / weights.sum(1, keepdims=True), values)
+    found: numpy.ndarray = numpy.einsum("hk,khd->hd", weights / weights.sum(1, keepdims=True), values)
+    return found
 
 
 def _compiled(places: int, size: int, dtype: str) -> rx.runtime.Executable:
