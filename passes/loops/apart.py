@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loop-carried dependence test: check whether each step of a loop visits different points of a block."""
+"""Loop-carried dependence test: check whether each step of a loop visits different points of a block.
+
+The rules of `owners_of` also compare steps that access one buffer in different blocks.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from ...dialects.core.indices import is_below, is_never_negative
+from ...dialects.core.indices import divisions, is_below, is_never_negative, undivided
 from ...dialects.core.symbols_expr import Size, from_terms, terms_of, variables_of
 from .ranges import factor_of, range_of, substitute_zero
-from .tree import SPATIAL, Block, Loop
+from .tree import SPATIAL, Block, Loop, Place
 
 #: Maximum number of steps that the test enumerates.
 _MOST_STEPS = 1 << 12
@@ -61,4 +65,93 @@ def _determined_by(indices: Sequence[Size]) -> list[Size]:
                     found += [part for part in (whole * factor + rest, whole) if part not in found]
         if len(found) == count:
             break
+    return found
+
+
+class Owner(NamedTuple):
+    """Rule that finds, from the indices of an element, the step of a loop that accesses the element.
+
+    The step is (index - start) // factor % steps. Only indices from start + factor * step on are accessed, `extent` of
+    them, modulo factor * steps.
+    """
+
+    loop: str
+    #: The index, as a sum of the element's indices.
+    index: str
+    factor: int
+    steps: int
+    start: Size
+    extent: int
+
+    def joined(self, other: Owner) -> Owner | None:
+        """Return a rule that holds for the elements of two rules, or None if the rules disagree."""
+        distance, reach = other.start - self.start, abs(self.factor)
+        if self[:4] != other[:4] or not isinstance(distance, int):
+            return None
+        for first, second, after in ((self, other, distance), (other, self, -distance)):
+            extent = max(first.extent, after % (reach * self.steps) + second.extent)
+            if extent <= reach:
+                return first._replace(extent=extent)
+        return None
+
+
+def common_owners(some: Iterable[Owner], others: Iterable[Owner]) -> frozenset[Owner]:
+    """Return the rules that hold for the elements of two sets of accesses."""
+    others = list(others)
+    return frozenset(both for one in some for other in others if (both := one.joined(other)) is not None)
+
+
+def owners_of(place: Place, loops: Sequence[Loop], extents: Mapping[str, Size]) -> frozenset[Owner]:
+    """Return the rules by which the indices of an element determine the steps of some loops.
+
+    `extents` has all loops around that take several steps. The element may be accessed at any of them.
+    """
+    sums = _sums_of({f"i{dim}": index for dim, index in enumerate(place) if index is not None})
+    each = (_owner(loop, name, index, extents) for loop in loops for name, index in sums.items())
+    return frozenset(owner for owner in each if owner is not None)
+
+
+def _owner(loop: Loop, name: str, index: Size, extents: Mapping[str, Size]) -> Owner | None:
+    factor, steps = factor_of(index, loop.name), loop.extent
+    if not factor or not isinstance(steps, int):
+        return None
+    rest = terms_of(substitute_zero(index, loop.name))
+    period = factor * steps
+    reached = range_of(from_terms({monomial: by for monomial, by in rest.items() if by % period}), extents)
+    if reached is None or not isinstance(reached.extent, int) or reached.extent > abs(factor):
+        return None
+    return Owner(loop.name, name, factor, steps, reached.start, reached.extent)
+
+
+def _sums_of(indices: Mapping[str, Size]) -> dict[str, Size]:
+    """Return indices and sums of them that have fewer quotients and remainders: x // n * n + x % n is x."""
+    found = dict(indices)
+    quotients = [(name, index) for name, index in indices.items() if divisions(index)]
+    for _ in range(len(quotients) - 1):
+        pairs = [(one, other) for one in quotients for other in found.items()]
+        for (name, whole), (other_name, part) in pairs:
+            for by in _moduli(part):
+                both = undivided(whole * by + part)
+                if divisions(both) < divisions(whole) + divisions(part):
+                    found[f"{name}*{by}+{other_name}"] = both
+    return found
+
+
+def _moduli(index: Size) -> set[int]:
+    """Return c * n for each term c * (x % n) of an index."""
+    atoms = ((monomial[0], factor) for monomial, factor in terms_of(index).items() if len(monomial) == 1)
+    moduli = ((factor, atom.args[1]) for atom, factor in atoms if atom.kind == "%")
+    return {factor * by for factor, by in moduli if isinstance(by, int)}
+
+
+def admitted_steps(block: Block, extents: Mapping[str, Size]) -> dict[str, Size]:
+    """Return the extents of loops without the last steps that the conditions of a block's points leave out."""
+    found = dict(extents)
+    for index, limit in block.where:
+        for name in variables_of(index) & found.keys() if isinstance(limit, int) else ():
+            factor, extent = factor_of(index, name), found[name]
+            if factor is None or factor < 1 or not is_never_negative(substitute_zero(index, name)):
+                continue
+            steps = max(-(-limit // factor), 1)
+            found[name] = min(steps, extent) if isinstance(extent, int) else steps
     return found

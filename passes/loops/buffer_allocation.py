@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ...dialects.core.symbols_expr import Size, variables_of
 from ...support.errors import RelaxError
 from .ranges import ranges_of, turn_of
-from .tree import PIPELINED, THREAD_AXES, UNROLLED, VECTORIZED, Block, Loop, Tree, around_all, loops_of
+from .tree import PIPELINED, THREAD_AXES, UNROLLED, VECTORIZED, Block, Loop, Place, Tree, around_all, loops_of
 from .tree_buffers import Buffer
 
 _THREADS = THREAD_AXES[3:]
@@ -39,6 +39,11 @@ class BufferPlace(NamedTuple):
     def inside(self, indices: Sequence[Size]) -> Sequence[Size]:
         """Translate the buffer's indices to indices of the allocated part."""
         return [index - start for index, start in zip(indices, self.starts, strict=True)] if self.starts else indices
+
+    def inside_known(self, place: Place) -> Place:
+        """Translate the buffer's indices like `inside`; unknown indices stay unknown."""
+        starts = self.starts or [0] * len(place)
+        return tuple(None if at is None else at - start for at, start in zip(place, starts, strict=True))
 
 
 def places_of(tree: Tree) -> dict[Buffer, tuple[str, BufferPlace]]:

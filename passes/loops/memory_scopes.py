@@ -9,6 +9,7 @@ outer loop needs.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from typing import NamedTuple, NoReturn
 
 from ...dialects.core.symbols_expr import Size, variables_of
 from ...support.errors import RelaxError
-from .apart import keeps_apart, overlaps, spatial_bindings
+from .apart import Owner, admitted_steps, common_owners, keeps_apart, overlaps, owners_of, spatial_bindings
 from .buffer_allocation import BufferPlace
 from .intrins import TENSORIZED
 from .tree import (
@@ -28,6 +29,7 @@ from .tree import (
     Block,
     Loop,
     Node,
+    Place,
     Tree,
     blocks_in,
     loops_in,
@@ -36,7 +38,7 @@ from .tree import (
     written_by,
 )
 from .tree_buffers import Buffer
-from .turns import Turn, Turns
+from .turns import Turn, Turns, place_in
 
 BLOCKS, THREADS = THREAD_AXES[:3], THREAD_AXES[3:]
 #: Maximum number of bytes of one thread's memory. More is slow: the device reserves it for each resident thread.
@@ -60,6 +62,10 @@ class _Leaf:
     def blocks(self) -> list[Block]:
         return blocks_in([self.node])
 
+    def extents(self) -> dict[str, Size]:
+        """Return the extents of all loops around the blocks."""
+        return {loop.name: loop.extent for loop in (*self.around, *loops_in([self.node]))}
+
     def thread_loop(self, axis: str) -> Loop | None:
         """Return the loop over threads that selects the threads of an axis."""
         return next((loop for loop in reversed(self.around) if loop.kind == axis), None)
@@ -78,18 +84,28 @@ class _Leaf:
 class _Use(NamedTuple):
     """Use of a buffer that several threads access.
 
-    `threads` names the loop over threads of each axis. `wanders` is True if a thread reaches elements of other threads.
+    `threads` names the loop over threads of each axis. The steps of the loops `together` share the buffer's memory.
     """
 
     buffer: Buffer
     is_written: bool
     threads: tuple[str, ...]
-    wanders: bool
     #: Versions of a pipelined buffer that the use accesses, by dimension.
-    turns: tuple[tuple[int, Turn], ...] = ()
+    turns: tuple[tuple[int, Turn], ...]
+    together: frozenset[str] = frozenset()
+    #: Rules that determine the steps of these loops from an element.
+    owners: frozenset[Owner] = frozenset()
+    #: The only place of the memory that a point accesses, if a written element has the same thread at all steps.
+    place: Place | None = None
 
     def at(self, values: Mapping[str, Size]) -> _Use:
         return self._replace(turns=tuple((dim, turn.at(values)) for dim, turn in self.turns))
+
+    def is_apart(self, other: _Use) -> bool:
+        """Return True if each element belongs to one thread, in both of two uses by the same loops."""
+        if self.place is not None and self.place == other.place:
+            return True
+        return self.together <= {owner.loop for owner in common_owners(self.owners, other.owners)}
 
 
 _FIRST, _ALL = "the first", "all"
@@ -273,12 +289,29 @@ class Sharing:
         rest = _ALL if self._is_for_all(leaf) else _FIRST
         loops = [leaf.thread_loop(axis) for axis in self._axes]
         threads = tuple(rest if loop is None else loop.name for loop in loops)
-        written, wanders = leaf.written(), self._wanders(leaf)
-        return frozenset(
-            _Use(buffer, buffer in written, threads, wanders, self._turns_of(leaf, buffer))
-            for buffer in leaf.buffers()
-            if buffer not in self.memory or not self.memory[buffer].is_own
+        shared = [each for each in leaf.buffers() if each not in self.memory or not self.memory[each].is_own]
+        return frozenset(self._use(leaf, buffer, threads) for buffer in shared)
+
+    def _use(self, leaf: _Leaf, buffer: Buffer, threads: tuple[str, ...]) -> _Use:
+        """Return the use of a buffer by a leaf. `threads` names the loops over threads."""
+        use = _Use(buffer, buffer in leaf.written(), threads, self._turns_of(leaf, buffer))
+        if not self._writers(buffer):
+            return use
+        loops = [loop for axis in self._axes if (loop := leaf.thread_loop(axis)) is not None and loop.extent != 1]
+        together = [loop for loop in loops if loop not in self.along(buffer)]
+        memory = place_in(self._places, buffer)
+        places = [(block, memory.inside_known(each)) for block in leaf.blocks() for each in block.places(buffer)]
+        owners = [owners_of(place, together, admitted_steps(block, leaf.extents())) for block, place in places]
+        return use._replace(
+            together=frozenset(loop.name for loop in together),
+            owners=functools.reduce(common_owners, owners),
+            place=self._only_place(leaf, buffer, {place for _, place in places}),
         )
+
+    def _only_place(self, leaf: _Leaf, buffer: Buffer, places: set[Place]) -> Place | None:
+        first, *others = places
+        wanders = buffer in leaf.written() and self._wanders(leaf, buffer, first)
+        return None if others or None in first or wanders else first
 
     def _turns_of(self, leaf: _Leaf, buffer: Buffer) -> tuple[tuple[int, Turn], ...]:
         """Return the versions of a buffer that all accesses of a leaf agree on, by dimension."""
@@ -287,14 +320,21 @@ class Sharing:
         first = each[0] if each else {}
         return tuple((dim, turn) for dim, turn in first.items() if all(other.get(dim) == turn for other in each))
 
-    def _wanders(self, leaf: _Leaf) -> bool:
+    def _wanders(self, leaf: _Leaf, buffer: Buffer, place: Place) -> bool:
         """Return True if an element's thread may differ between steps of a loop around the loops over threads."""
+        where = self._places[buffer][0] if buffer in self._places else ""
+        names = [loop.name for loop in leaf.around]
+        reusing = names[: names.index(where) + 1] if where in names else []
         threads = [number for number, loop in enumerate(leaf.around) if loop.kind in self._axes and loop.extent != 1]
         for number, loop in enumerate(leaf.around[: threads[-1]] if threads else ()):
             if loop.kind in (*THREADS, VECTORIZED) or loop.extent == 1:
                 continue
             inner = {each.name: each.extent for each in leaf.around[number + 1 :]}
-            if any(_moves(block, loop) and not keeps_apart(block, loop, inner) for block in leaf.blocks()):
+            if loop.name in reusing:  # all steps have the same memory
+                wanders = any(loop.name in variables_of(at) for at in place if at is not None)
+            else:
+                wanders = any(_moves(block, loop) and not keeps_apart(block, loop, inner) for block in leaf.blocks())
+            if wanders:
                 return True
         return False
 
@@ -358,12 +398,12 @@ class Sharing:
 def _meet(some: frozenset[_Use], others: frozenset[_Use]) -> bool:
     """Return True if one of two sets of uses writes what other threads use in the other set.
 
-    Uses by the same loops belong to the same thread.
+    Uses by the same loops belong to the same thread if each element does.
     """
     return any(
         one.buffer is other.buffer
         and (one.is_written or other.is_written)
-        and (one.threads != other.threads or any(each.is_written and each.wanders for each in (one, other)))
+        and not (one.threads == other.threads and one.is_apart(other))
         and not any(turn.is_apart(known) for dim, turn in one.turns for at, known in other.turns if dim == at)
         for one in some
         for other in others

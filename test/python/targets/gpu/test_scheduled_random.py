@@ -7,9 +7,9 @@ import random
 
 from example_counts import draws
 from gpu_schedule_steps import random_gpu_schedule, steps_of
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
-from schedule_kernels import KERNELS, Kernel
+from schedule_kernels import KERNELS, Kernel, kernel
 from scheduled_gpu import TARGET, check_kernel
 
 import relax_mlir as rx
@@ -19,6 +19,7 @@ _MOST_STEPS = 1 << 12
 
 
 @draws(240, deadline=None)
+@example(kernel=kernel("matmul_relu"), seed=16, count=16)  # copies of elements that other threads compute
 @given(kernel=st.sampled_from(KERNELS), seed=st.integers(0, 2**32), count=st.integers(3, 16))
 def test_random_schedule(kernel: Kernel, seed: int, count: int) -> None:
     sch = random_gpu_schedule(kernel.module(), seed, count)

@@ -128,6 +128,36 @@ def test_elements_that_other_threads_take_in_the_next_step() -> None:
     run_kernel(sch, kernel("blur"))
 
 
+def test_copies_of_elements_that_other_threads_compute() -> None:
+    """Wait before each thread copies the row, which all threads have computed in the same loops."""
+    sch = rx.Schedule(kernel("matmul").module())
+    product = sch.get_block("C")
+    i, j, _ = sch.get_loops(product)
+    i, row = sch.split(i, [None, 3])
+    sch.reorder(j, row)
+    sch.bind(i, "blockIdx.x")
+    sch.bind(j, "threadIdx.x")
+    result = sch.cache_write(product, 0, "shared")
+    sch.reverse_compute_at(result, j)
+    sch.decompose_reduction(product, j)
+    copy = sch.cache_read(result, 0, "shared")
+    sch.compute_at(copy, sch.get_loops(result)[-1])
+    assert barriers_of(run_kernel(sch, kernel("matmul"))) == 2, "the other one is after the init"
+
+
+def test_copies_in_several_steps_wait_once() -> None:
+    """Do not wait at each step of a copy: a step of 16 threads ends in the middle of a row of 20."""
+    sch = rx.Schedule(kernel("blur").module())
+    block = sch.get_block("C")
+    i, j = sch.get_loops(block)
+    copy = sch.cache_read(block, 0, "shared")
+    sch.compute_at(copy, i)
+    sch.bind(sch.split(sch.fuse(*sch.get_loops(copy)[-2:]), [None, 16])[1], "threadIdx.x")
+    sch.bind(j, "threadIdx.x")
+    sch.bind(i, "blockIdx.x")
+    assert barriers_of(run_kernel(sch, kernel("blur"))) == 1
+
+
 def test_panels_of_each_thread_that_are_to_be_all_threads() -> None:
     """Refuse to share panels: before its loops are bound, a step needs only a thread's own rows."""
     sch = rx.Schedule(_PRODUCT.module())
