@@ -24,7 +24,7 @@ class CBackend(Backend):
 
     def machine(self, target: ChosenTarget) -> Machine:
         """Return a machine without properties, so that loops stay plain."""
-        return Machine("c", frozenset(), 8, 16)
+        return Machine("c", frozenset(), 8, 16, has_vectors=False)
 
     def stages(self, target: ChosenTarget) -> Sequence[Stage]:
         from .pipeline import stages

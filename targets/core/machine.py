@@ -66,6 +66,8 @@ class Machine:
     atomic_bits: int = 64
     #: Matrix instructions of a warp, by the names that plans use.
     instructions: tuple[str, ...] = ()
+    #: False if the code has no vector types, as C99 has none.
+    has_vectors: bool = True
 
     def lanes(self, bits: int) -> int:
         """Return the number of `bits`-wide numbers in a vector register."""

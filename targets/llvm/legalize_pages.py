@@ -6,13 +6,14 @@ from __future__ import annotations
 from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.known_sizes import by_name
 from ...passes.legalize.rules import Legalized, register_legalize
+from ..core.code import find_backend
 
 
 @register_legalize("relax.paged_attention", target="llvm", by_types=True)
 def paged_attention(call: LegalizeCall) -> Legalized:
-    if call.target.name == "c":  # which takes the rules of this target
-        return call.decline("C has no vectors")
-    from .objects.code_target import machine
+    machine = find_backend(call.target.name).machine(call.target)
+    if not machine.has_vectors:
+        return call.decline(f"code for target '{call.target.name}' has no vectors")
     from .paged_attention import Plan, write_attention  # few programs have pages
 
     held = by_name(call.op, call.operands)
@@ -21,5 +22,5 @@ def paged_attention(call: LegalizeCall) -> Legalized:
     sizes = [each for each in (heads, shared, size, width) if isinstance(each, int) and each > 0]
     if len(sizes) < 4:
         return call.decline("a size of the heads is not known, or 0")
-    plan = Plan.of(machine(call.target), *sizes)
+    plan = Plan.of(machine, *sizes)
     return call.loops(lambda *parameters: write_attention(call, plan, parameters))

@@ -3,12 +3,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy
 import pytest
 from paged_sequences import Sequences
 from partitioning import codegen
+from relax_mlir.targets.core.backend import ChosenTarget
+from relax_mlir.targets.llvm.backend import LLVMBackend
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -225,3 +228,18 @@ def test_code_for_other_machines(options: str) -> None:
     target = f"llvm{{{options}}}"
     text = str(rx.lower(Sequences([3], size=24).module(), target, pipeline=rx.stages(target).until("legalize")))
     assert f"vector<{2 if 'riscv' in options else 4}xf32>" in text
+
+
+class _Scalar(LLVMBackend):
+    def machine(self, target: ChosenTarget) -> rx.Machine:
+        return dataclasses.replace(super().machine(target), has_vectors=False)
+
+
+rx.register_target(rx.Target("scalar_pages", parents=("llvm",), backend=_Scalar, doc="A CPU, by code without vectors."))
+
+
+@pytest.mark.parametrize("target", ["c", "scalar_pages"])
+def test_code_without_vectors(target: str) -> None:
+    """Take the loops for all targets if the target's machine has no vectors."""
+    text = str(rx.lower(Sequences([3], size=24).module(), target, pipeline=rx.stages(target).until("legalize")))
+    assert "scf.for" in text and "vector<" not in text
