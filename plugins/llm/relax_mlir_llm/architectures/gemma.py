@@ -48,8 +48,11 @@ def configure_3(source: Source, context: int | None) -> Config:
 
 def _common(source: Source, context: int | None) -> Config:
     config = read_config(source, context)
+    has_bias = source.facts.flag("attention_bias")
     return replace(
         config,
+        has_qkv_bias=has_bias,
+        has_output_bias=has_bias,
         activation=activation_of(source, "gelu_pytorch_tanh"),
         embedding_scale=config.width**0.5,
         # GGUF's files have 1 + weight.
