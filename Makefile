@@ -112,7 +112,10 @@ test-all: test ## the same with all examples and all tests: `make test` draws a 
 
 test-torch: export RELAX_MLIR_DRAW = $(DRAW)
 test-torch: env-torch ## the tests with torch, in build/env-torch (1 GB); DRAW= for all: a part of the slow ones is drawn
-	@$(TORCH_ENV)/bin/python -m pytest test/pytorch -n $(JOBS) --dist worksteal
+	@status=0; \
+	$(TORCH_ENV)/bin/python -m pytest test/pytorch -n $(JOBS) --dist worksteal || status=1; \
+	$(TORCH_ENV)/bin/python -m pytest plugins/llm/test/test_transformers.py -n $(JOBS) --dist worksteal || status=1; \
+	exit $$status
 
 torch-ops: env-torch ## torch's own tables of operators, whole, compared with the lists of what is refused (TORCH_OPS=...)
 	@$(TORCH_ENV)/bin/python tools/dev/torch_ops.py --jobs $(JOBS) $(TORCH_OPS)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Compilation of a model's files."""
+"""Compilation of a model: of its files, or of a module in memory."""
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from .description import Description
 from .gguf_source import GgufSource
 from .gguf_tokenizer import gguf_tokenizer
 from .lora import MergedSource
+from .module_source import Module, SavesTokenizer, module_ends, module_source
 from .page_layout import PageLayout
 from .program import build_module
-from .safetensors_source import SafetensorsSource
+from .safetensors_source import HuggingFaceSource, folder_source
 from .saved import Saved
-from .tokenizer import Tokenizer, folder_tokenizer, texts_of
+from .tokenizer import TOKENIZER_FILE, Marks, Tokenizer, folder_tokenizer, texts_of
 from .weights import Source
 
 _TEMPLATE_FILE = "chat_template.jinja"
@@ -28,7 +30,7 @@ _CPU = "llvm"
 
 
 def compile_model(
-    path: Path,
+    model: Path | Module,
     target: str,
     context: int | None,
     dtype: str,
@@ -36,22 +38,29 @@ def compile_model(
     page_size: int,
     progress: Callable[[str, float], None] | None,
     adapter: Path | None = None,
+    tokenizer: Path | SavesTokenizer | None = None,
 ) -> Saved:
-    """Return the compiled model of a GGUF file, or of a folder of Hugging Face, with an adapter merged into it."""
+    """Return the compiled model of a GGUF file, a folder of Hugging Face or a module, with an adapter merged into it.
+
+    tokenizer: the tokenizer of a module, or the folder with it.
+    """
     tell = progress or (lambda text, share: None)
-    tell(f"reading {path.name}", 0.0)
+    tell(f"reading {model.name if isinstance(model, Path) else type(model).__name__}", 0.0)
     source: Source
-    if path.is_dir():
-        source = _folder_source(path, adapter)
-        tokenizer, template = _of_folder(path)
+    if not isinstance(model, Path):
+        source = _merged(module_source(model), adapter)
+        texts, template = _of_module(model, tokenizer)
+    elif model.is_dir():
+        source = _merged(folder_source(model), adapter)
+        texts, template = _of_folder(model)
     elif adapter is not None:
         raise rx.RefusalError(
-            f"{path} is a GGUF file, and {adapter} an adapter of PEFT: load the folder of Hugging Face with the model"
+            f"{model} is a GGUF file, and {adapter} an adapter of PEFT: load the folder of Hugging Face with the model"
         )
     else:
-        source = file = GgufSource(str(path))
-        tokenizer = gguf_tokenizer(file)
-        template = _template(file.metadata("tokenizer.chat_template"), tokenizer)
+        source = file = GgufSource(str(model))
+        texts = gguf_tokenizer(file)
+        template = _template(file.metadata("tokenizer.chat_template"), texts)
     architecture = find_architecture(source)
     config = architecture.configure(source, context)
     layout = PageLayout(config.layers, page_size, config.kv_heads, config.head_size, kv)
@@ -67,12 +76,11 @@ def compile_model(
         instruments=[_Told(tell)],
         cache=False,
     )
-    description = _description(path, source.facts.architecture, target, config, layout)
-    return Saved(description, program, tokenizer, template)
+    description = _description(model, source.facts.architecture, target, config, layout)
+    return Saved(description, program, texts, template)
 
 
-def _folder_source(path: Path, adapter: Path | None) -> Source:
-    source = SafetensorsSource(str(path))
+def _merged(source: HuggingFaceSource, adapter: Path | None) -> Source:
     return source if adapter is None else MergedSource(source, adapter)
 
 
@@ -86,9 +94,31 @@ class _Told(rx.Instrument):
         self._tell("compiling", done / count)
 
 
-def _description(path: Path, architecture: str, target: str, config: Config, layout: PageLayout) -> Description:
-    name = path.resolve().name.removesuffix(".gguf")
+def _description(
+    model: Path | Module, architecture: str, target: str, config: Config, layout: PageLayout
+) -> Description:
+    name = model.resolve().name.removesuffix(".gguf") if isinstance(model, Path) else type(model).__name__
     return Description(name, architecture, target, config.vocabulary, config.context, layout)
+
+
+def _of_module(module: Module, tokenizer: Path | SavesTokenizer | None) -> tuple[Tokenizer, ChatTemplate]:
+    ends = module_ends(module)
+    if tokenizer is None:
+        texts = Tokenizer(None, Marks(None, None, tuple(ends), False, False))
+        return texts, _template(None, texts)
+    if isinstance(tokenizer, Path):
+        texts, template = _of_folder(tokenizer)
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            tokenizer.save_pretrained(folder)
+            if not (Path(folder) / TOKENIZER_FILE).exists():
+                raise rx.RefusalError(
+                    f"tokenizer is a {type(tokenizer).__name__}, which has no {TOKENIZER_FILE}: expected a fast "
+                    "tokenizer of transformers"
+                )
+            texts, template = _of_folder(Path(folder))
+    texts.ends |= ends
+    return texts, template
 
 
 def _of_folder(folder: Path) -> tuple[Tokenizer, ChatTemplate]:

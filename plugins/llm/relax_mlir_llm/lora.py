@@ -15,7 +15,7 @@ from .weights import Weight
 
 if TYPE_CHECKING:
     from .facts import Facts
-    from .safetensors_source import SafetensorsSource
+    from .safetensors_source import HuggingFaceSource
 
 _PREFIX = "base_model.model."
 _PARTS = {"lora_A": ".lora_A.weight", "lora_B": ".lora_B.weight"}
@@ -40,7 +40,7 @@ class Delta(NamedTuple):
 class MergedSource:
     """Source of weights with an adapter added to them. A `Source`."""
 
-    def __init__(self, source: SafetensorsSource, folder: Path) -> None:
+    def __init__(self, source: HuggingFaceSource, folder: Path) -> None:
         self._source = source
         self.path = source.path
         self.facts: Facts = source.facts

@@ -100,6 +100,8 @@ class Model:
         """
         stops = (stop,) if isinstance(stop, str) else tuple(stop)
         parameters = SamplingParameters(max_tokens, temperature, top_p, seed=seed, stop=tuple(filter(None, stops)))
+        if parameters.stop:
+            self.tokenizer.check_texts()
         tokens = self.tokenizer.encode(prompt) if isinstance(prompt, str) else [int(each) for each in prompt]
         self._checked(tokens)
         chosen = self._tokens(tokens, max_tokens, Sampler(parameters, tokens))

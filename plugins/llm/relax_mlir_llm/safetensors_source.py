@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Folders of Hugging Face: safetensors files, one or several with an index, and config.json."""
+"""Weights under the names of Hugging Face, and folders with them: safetensors files and config.json."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict
 
@@ -67,12 +68,11 @@ class _Entry(TypedDict):
     data_offsets: tuple[int, int]
 
 
-class SafetensorsSource:
-    """Source of weights in the safetensors files of a folder. Weights are mapped, not read."""
+class HuggingFaceSource:
+    """Source of weights with the names and the configuration of Hugging Face."""
 
-    def __init__(self, folder: str) -> None:
-        self.path = folder
-        config = read_json(Path(folder) / "config.json", "it describes the architecture of the model")
+    def __init__(self, path: str, config: Mapping[str, object], tensors: Mapping[str, Weight]) -> None:
+        self.path = path
         text = config.get("text_config")
         if isinstance(text, dict):  # a model of several kinds of inputs
             config = {**text, "model_type": text.get("model_type", config.get("model_type"))}
@@ -80,13 +80,13 @@ class SafetensorsSource:
         if isinstance(architecture, str):
             config = {**_DEFAULTS.get(architecture, {}), **config}
         if not isinstance(architecture, str):
-            raise rx.ModelError(f"{folder}/config.json lacks 'model_type', the name of the architecture")
-        self.facts = Facts(folder, architecture, False, config)
+            raise rx.ModelError(f"{path}: the configuration lacks 'model_type', the name of the architecture")
+        self.facts = Facts(path, architecture, False, config)
         self._names = dict(_NAMES)
         for prefix, names in _NAMES_OF.items():
             if architecture.startswith(prefix):
                 self._names.update(names)
-        self._tensors = tensors_in(Path(folder))
+        self._tensors = tensors
         embeddings = (name.partition("model.embed_tokens") for name in self._tensors)
         self._prefix = next((before for before, found, _ in embeddings if found), "")
 
@@ -115,6 +115,12 @@ class SafetensorsSource:
             _, number, head = head.split(".", 2)
             layer = f"model.layers.{number}."
         return f"{self._prefix}{layer}{self._names.get(head, head)}.{kind}"
+
+
+def folder_source(folder: Path) -> HuggingFaceSource:
+    """Return the source of weights in the safetensors files of a folder. Weights are mapped, not read."""
+    config = read_json(folder / "config.json", "it describes the architecture of the model")
+    return HuggingFaceSource(str(folder), config, tensors_in(folder))
 
 
 def read_json(path: Path, purpose: str) -> dict[str, object]:

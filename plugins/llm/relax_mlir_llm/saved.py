@@ -56,8 +56,9 @@ class Saved:
         self.tokenizer.save(folder)
         template = {"text": self.template.text, "bos": self.template.bos, "eos": self.template.eos}
         (folder / _TEMPLATE).write_text(json.dumps(template), encoding="utf-8")
-        texts = self.tokenizer.all_bytes(self.description.vocabulary)
-        (folder / _TEXTS).write_text("".join(f"{each.hex()}\n" for each in texts), encoding="ascii")
+        if self.tokenizer.has_texts:
+            texts = self.tokenizer.all_bytes(self.description.vocabulary)
+            (folder / _TEXTS).write_text("".join(f"{each.hex()}\n" for each in texts), encoding="ascii")
         self.description.write(folder / _DESCRIPTION)
 
 

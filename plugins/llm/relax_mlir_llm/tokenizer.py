@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: Tokens that end an answer in models for chats, besides the tokens that the file names.
 _ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|endoftext|>", "<|end_of_text|>")
 #: Files of a saved tokenizer.
-_FILE, _MARKS_FILE = "tokenizer.json", "tokens.json"
+TOKENIZER_FILE, _MARKS_FILE = "tokenizer.json", "tokens.json"
 _SPACE = "\u2581"
 
 
@@ -39,16 +39,37 @@ class Marks:
 class Tokenizer:
     """Tokenizer of a model."""
 
-    def __init__(self, backend: tokenizers.Tokenizer, marks: Marks) -> None:
-        self.backend = backend
-        known = [backend.token_to_id(each) for each in _ENDS]
+    def __init__(self, backend: tokenizers.Tokenizer | None, marks: Marks) -> None:
+        """Without a backend, there are tokens and no texts."""
+        self._backend = backend
+        known = [] if backend is None else [backend.token_to_id(each) for each in _ENDS]
         named = [each for each in (marks.eos, *known) if each is not None]
         self.bos, self.eos, self.adds_bos, self._adds_space = marks.bos, marks.eos, marks.adds_bos, marks.adds_space
         #: Tokens that end an answer.
         self.ends: frozenset[int] = frozenset((*marks.ends, *named))
 
     def __repr__(self) -> str:
-        return f"<Tokenizer of {self.size:,} tokens>"
+        return f"<Tokenizer of {self.size:,} tokens>" if self.has_texts else "<Tokenizer without texts>"
+
+    @property
+    def has_texts(self) -> bool:
+        """Return False for a module that was loaded without a tokenizer."""
+        return self._backend is not None
+
+    @property
+    def backend(self) -> tokenizers.Tokenizer:
+        """Return the tokenizer of the package tokenizers."""
+        self.check_texts()
+        assert self._backend is not None
+        return self._backend
+
+    def check_texts(self) -> None:
+        """Raise RefusalError for a model without texts."""
+        if not self.has_texts:
+            raise rx.RefusalError(
+                "the model was loaded from a module without a tokenizer, and has no texts: pass tokens, or load the "
+                "module with `tokenizer`"
+            )
 
     @property
     def size(self) -> int:
@@ -130,7 +151,8 @@ class Tokenizer:
 
     def save(self, folder: Path) -> None:
         """Write the tokenizer to two files in a folder."""
-        (folder / _FILE).write_text(self.backend.to_str(), encoding="utf-8")
+        if self.has_texts:
+            (folder / TOKENIZER_FILE).write_text(self.backend.to_str(), encoding="utf-8")
         marks = Marks(self.bos, self.eos, tuple(sorted(self.ends)), self.adds_bos, self._adds_space)
         (folder / _MARKS_FILE).write_text(json.dumps(asdict(marks)), encoding="utf-8")
 
@@ -142,7 +164,8 @@ class Tokenizer:
             marks = Marks(**{**values, "ends": tuple(values["ends"])})
         except (OSError, ValueError, TypeError, KeyError) as error:
             raise rx.ArtifactError(f"{folder / _MARKS_FILE} is damaged: {error}; save the model again") from None
-        return cls(read_backend(folder / _FILE), marks)
+        file = folder / TOKENIZER_FILE
+        return cls(read_backend(file) if file.exists() else None, marks)
 
 
 class TextStream:
@@ -155,7 +178,7 @@ class TextStream:
 
     def add(self, token: int) -> str:
         """Return the text that a token completes. It may be empty."""
-        if token in self._tokenizer.special:
+        if not self._tokenizer.has_texts or token in self._tokenizer.special:
             return ""
         text = self._decoder.decode(self._tokenizer.token_bytes(token))
         if self._strips_space and text:
@@ -182,7 +205,7 @@ def read_backend(path: Path) -> tokenizers.Tokenizer:
 
 def folder_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, object]]:
     """Return the tokenizer in a folder of Hugging Face, and tokenizer_config.json."""
-    backend = read_backend(folder / _FILE)
+    backend = read_backend(folder / TOKENIZER_FILE)
     settings = _json_or_empty(folder / "tokenizer_config.json")
     generation = _json_or_empty(folder / "generation_config.json")
     ends = generation.get("eos_token_id", [])

@@ -112,7 +112,7 @@ def test_wrong_shape(write: Callable[[Tiny, Path], Path], tmp_path: Path) -> Non
         ({"rope_scaling": {"type": "ntk"}}, "the rope scaling 'ntk' is not supported (supported: none, linear"),
         ({"hidden_act": "relu"}, "the activation 'relu' is not supported (supported: silu"),
         ({"layer_types": ["full_attention"]}, "'layer_types' in the model's configuration has 1 entries, expected 2"),
-        ({"model_type": None}, "config.json lacks 'model_type', the name of the architecture"),
+        ({"model_type": None}, "the configuration lacks 'model_type', the name of the architecture"),
     ],
 )
 def test_configurations(changes: dict[str, object], problem: str, tmp_path: Path) -> None:

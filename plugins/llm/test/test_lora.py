@@ -13,7 +13,7 @@ import relax_mlir as rx
 import safetensors.numpy
 from numpy import ndarray
 from relax_mlir_llm.lora import MergedSource, read_adapter
-from relax_mlir_llm.safetensors_source import SafetensorsSource
+from relax_mlir_llm.safetensors_source import folder_source
 from tiny_models import INNER, WIDTH, tiny, write_folder, write_gguf
 
 RANK = 4
@@ -41,7 +41,7 @@ def write_adapter(folder: Path, config: dict[str, object] | None = None, rows: i
 @pytest.mark.parametrize("config, scale", [({}, 2.0), ({"use_rslora": True}, 4.0), ({"lora_alpha": 2}, 0.5)])
 def test_weights_have_the_product_added(tmp_path: Path, config: dict[str, object], scale: float) -> None:
     model = tiny("llama")
-    source = SafetensorsSource(str(write_folder(model, tmp_path / "model")))
+    source = folder_source(write_folder(model, tmp_path / "model"))
     tensors = write_adapter(tmp_path / "adapter", config)
     merged = MergedSource(source, tmp_path / "adapter")
     for name, weight in model.weights.items():

@@ -94,6 +94,7 @@ def _served(
 ) -> ServedModel:
     """Return a model with a scheduler and pages of its own."""
     description, tokenizer = model.description, model.tokenizer
+    tokenizer.check_texts()
     engine = model.engine(options.pages)
     scheduler = Scheduler(
         engine,
