@@ -40,7 +40,7 @@ class Memory:
 
     def reuse(self, sequence: SequenceState, others: Iterable[SequenceState]) -> int:
         """Give a sequence the pages of its next tokens that other sequences computed. Return the number of tokens."""
-        size, last, before = self._size, len(sequence.tokens) - 1, sequence.computed
+        size, last, before = self._size, sequence.reusable, sequence.computed
         if self.cache is None or not self.is_aligned(sequence):
             return 0
         node = sequence.node or self.cache.root(sequence.request.adapter)
@@ -64,7 +64,7 @@ class Memory:
 
         So several answers to one prompt compute the prompt once.
         """
-        last, index = len(sequence.tokens) - 1, len(sequence.pages)
+        last, index = sequence.reusable, len(sequence.pages)
         if sequence.computed >= last:
             return
         for other in others:
@@ -78,7 +78,9 @@ class Memory:
         """Return True if a sequence can reuse its next page after others have computed the page."""
         if self.cache is None or not self.is_aligned(sequence):
             return False
-        end, adapter = min(sequence.computed + self._size, len(sequence.tokens) - 1), sequence.request.adapter
+        end, adapter = min(sequence.computed + self._size, sequence.reusable), sequence.request.adapter
+        if end <= sequence.computed:
+            return False
         same = (other for other in others if other.computed == sequence.computed and other.request.adapter == adapter)
         return any(other.tokens[:end] == sequence.tokens[:end] for other in same)
 

@@ -28,7 +28,7 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "repetition_penalty": (0.01, 100.0),
 }
 #: Integers with their least values. None is accepted too, except for top_k.
-_LEAST: Mapping[str, int] = {"max_tokens": 1, "top_k": 0, "seed": -(2**63), "logprobs": 0}
+_LEAST: Mapping[str, int] = {"max_tokens": 1, "top_k": 0, "seed": -(2**63), "logprobs": 0, "prompt_logprobs": 0}
 _LARGEST_BIAS = 100.0
 
 
@@ -84,6 +84,8 @@ class SamplingParameters:
     logit_bias: Mapping[int, float] = field(default_factory=dict)
     #: Number of most likely tokens to return with each token. None: no log-probabilities at all.
     logprobs: int | None = None
+    #: The same for each token of the prompt. These tokens are computed even if the prefix cache has their pages.
+    prompt_logprobs: int | None = None
     #: Continue after the scheduler's `end_tokens`.
     ignore_eos: bool = False
 
@@ -129,7 +131,7 @@ class Alternative(NamedTuple):
 
 
 class Token(NamedTuple):
-    """Token of an answer."""
+    """Token of an answer or a prompt."""
 
     token: int
     #: Logarithm of the model's probability, before penalties, temperature and grammar. None unless requested.
@@ -148,6 +150,9 @@ class Output(NamedTuple):
     error: str | None = None
     #: Tokens of the prompt that the prefix cache had.
     cached_tokens: int = 0
+    #: Tokens of the prompt if `prompt_logprobs` requests these: once, with the begin of the answer. The first has no
+    #: log-probability.
+    prompt: tuple[Token, ...] = ()
 
 
 class Statistics(NamedTuple):

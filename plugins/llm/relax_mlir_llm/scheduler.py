@@ -31,9 +31,16 @@ class Work:
     draft: list[int] = field(default_factory=list)
 
     @property
+    def is_complete(self) -> bool:
+        """Return True if the next token of the answer can be chosen after these tokens."""
+        return self.count >= self.sequence.pending
+
+    @property
     def results(self) -> int:
-        """Number of rows of logits. The first part of a prompt needs none."""
-        return 0 if self.count < self.sequence.pending else 1 + len(self.draft)
+        """Number of rows of logits. The first part of a prompt needs none, except for its log-probabilities."""
+        if self.sequence.is_scoring:
+            return self.count + len(self.draft)
+        return 1 + len(self.draft) if self.is_complete else 0
 
 
 class Scheduler:
@@ -264,7 +271,7 @@ class Scheduler:
     def _add_drafts(self, work: Sequence[Work]) -> None:
         """Add drafts while the step has room and pages are left."""
         room = self.max_batched_tokens - sum(each.count for each in work)
-        ready = {each.sequence: each for each in work if each.results}
+        ready = {each.sequence: each for each in work if each.is_complete}
         wanted = {each: self._most_draft(each, room // len(ready)) for each in ready}
         wanted = {each: count for each, count in wanted.items() if count > 0}
         drafts = {each: forced for each in wanted if (forced := _forced(each.request))}
@@ -291,17 +298,29 @@ class Scheduler:
         self._sums["steps"] += 1
         outputs, begin = [], 0
         for each, part in zip(work, parts, strict=True):
-            each.sequence.computed += each.count
-            if part.results:
-                outputs.append(self._verify(each, logits[begin : begin + part.results]))
-                begin += part.results
-            else:
-                self.memory.keep(each.sequence)
+            end = begin + part.results
+            outputs += self._advance(each, logits[begin:end])
+            begin = end
         return outputs
+
+    def _advance(self, work: Work, rows: ndarray) -> list[Output]:
+        """Note that tokens of a sequence are computed. Return the output, if there is one."""
+        sequence, is_complete = work.sequence, work.is_complete
+        try:
+            if sequence.is_scoring:
+                sequence.score(rows[: work.count])
+        except RelaxError as raised:
+            return [self._end(sequence, "error", error=f"request '{sequence.request.id}': {raised.message}")]
+        sequence.computed += work.count
+        if is_complete:
+            return [self._verify(work, rows[len(rows) - 1 - len(work.draft) :])]
+        self.memory.keep(sequence)
+        return []
 
     def _verify(self, work: Work, rows: ndarray) -> Output:
         """Choose tokens from rows of logits, up to the first one that differs from the draft."""
         sequence, reason, error = work.sequence, None, None
+        prompt = () if sequence.answer_length else tuple(sequence.scored)
         tokens: list[Token] = []
         known = sequence.computed
         try:
@@ -318,8 +337,8 @@ class Scheduler:
         self._count_drafts(sequence, len(work.draft), sequence.computed - known)
         self.memory.keep(sequence)
         if reason:
-            return self._end(sequence, reason, tokens, error)
-        return Output(sequence.request, tuple(tokens), cached_tokens=sequence.reused)
+            return self._end(sequence, reason, tokens, error)._replace(prompt=prompt)
+        return Output(sequence.request, tuple(tokens), cached_tokens=sequence.reused, prompt=prompt)
 
     def _count_drafts(self, sequence: SequenceState, proposed: int, accepted: int) -> None:
         """Lengthen the next draft after a good one, shorten it after a bad one."""

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from .engine import Step
-from .sampling import Sampler
+from .requests import Token
+from .sampling import Sampler, check_logit, with_logprobs
 
 if TYPE_CHECKING:
+    from numpy import ndarray
+
     from .radix import Node
     from .requests import Request
 
@@ -39,6 +42,27 @@ class SequenceState:
         self.reused = 0
         #: Most tokens of the next draft. Accepted drafts raise it, rejected drafts lower it.
         self.draft_length = 0
+        #: Tokens of the prompt with log-probabilities so far, if the request wants these.
+        self.scored = [] if request.parameters.prompt_logprobs is None else [Token(request.prompt[0])]
+
+    @property
+    def is_scoring(self) -> bool:
+        """Return True while tokens of the prompt need logits for their log-probabilities."""
+        return 0 < len(self.scored) < len(self.request.prompt)
+
+    @property
+    def reusable(self) -> int:
+        """Number of leading tokens without wanted logits, which may come from pages of other sequences."""
+        return (len(self.scored) if self.is_scoring else len(self.tokens)) - 1
+
+    def score(self, rows: ndarray) -> None:
+        """Add log-probabilities of the prompt from the logits behind the tokens after the computed ones."""
+        end = min(self.computed + len(rows), len(self.request.prompt) - 1)
+        for position in range(len(self.scored) - 1, end):
+            row = rows[position - self.computed]
+            check_logit(row.max())
+            token = self.request.prompt[position + 1]
+            self.scored.append(with_logprobs(token, row, self.request.parameters.prompt_logprobs))
 
     @property
     def pending(self) -> int:

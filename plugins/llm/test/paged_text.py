@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 from relax_mlir_llm.engine import Step
-from relax_mlir_llm.requests import Output, Request
-from relax_mlir_llm.sampling import Sampler
+from relax_mlir_llm.requests import Output, Request, Token
+from relax_mlir_llm.sampling import Sampler, with_logprobs
 from relax_mlir_llm.scheduler import Scheduler
 
 VOCABULARY = 48
@@ -98,6 +98,19 @@ def expected_answer(request: Request, context: int = 200, window: int | None = N
         sampler.count(token)
         tokens.append(token)
     return tokens[len(request.prompt) :]
+
+
+def expected_prompt(request: Request, window: int | None = None) -> tuple[Token, ...]:
+    """Return the tokens of a prompt with log-probabilities, if the request wants these."""
+    count, prompt = request.parameters.prompt_logprobs, request.prompt
+    if count is None:
+        return ()
+    states, found = np.zeros(0, np.uint64), [Token(prompt[0])]
+    for position, token in enumerate(prompt[:-1]):
+        first = 0 if window is None else max(0, position + 1 - window)
+        states = np.append(states, state_of(token, position, states[first:]))
+        found.append(with_logprobs(prompt[position + 1], PagedText(1).logits(token, states[-1]), count))
+    return tuple(found)
 
 
 def run(scheduler: Scheduler, requests: Iterable[Request] = (), most_steps: int = 5000) -> dict[str, list[Output]]:

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy
 import pytest
 import relax_mlir as rx
-from relax_mlir_llm import Model, Request, SamplingParameters, Scheduler, Step, compiling
+from relax_mlir_llm import Model, Request, SamplingParameters, Scheduler, Step, Token, compiling
+from relax_mlir_llm.sampling import with_logprobs
 from tiny_models import CONTEXT, VOCABULARY, tiny, write_gguf
 
 TOKENS = [int(each) for each in numpy.random.default_rng(7).integers(0, VOCABULARY, 40)]
@@ -127,6 +128,21 @@ def test_a_scheduler_gives_the_text_of_the_same_seed(model: Model) -> None:
     while not scheduler.is_idle:
         tokens += [each.token for output in scheduler.step() for each in output.tokens]
     assert tokens == answer.tokens
+
+
+@pytest.mark.parametrize("chunk", [7, 64])
+def test_scores_of_a_prompt_are_the_model_s_own(model: Model, chunk: int) -> None:
+    rows = model.logits(TOKENS)
+    expected = [with_logprobs(token, row, 3) for token, row in zip(TOKENS[1:], rows[:-1], strict=True)]
+    scheduler = Scheduler(model.engine(16), prefill_chunk=chunk, draft="ngram")
+    for place in range(3):  # the prefix cache has all pages of the prompt from the second time on
+        scheduler.add(Request(TOKENS, SamplingParameters(4, 0.0, prompt_logprobs=3), id=f"{place} first"))
+        scheduler.add(Request(TOKENS, SamplingParameters(4, 0.0, prompt_logprobs=3), id=f"{place} second"))
+        found: dict[str, list[Token]] = {}
+        while not scheduler.is_idle:
+            for output in scheduler.step():
+                found.setdefault(output.request.id, []).extend(output.prompt)
+        assert len(found) == 2 and all(each == [Token(TOKENS[0]), *expected] for each in found.values())
 
 
 def test_a_stop_text_ends_the_answer_and_is_no_part_of_it(model: Model) -> None:

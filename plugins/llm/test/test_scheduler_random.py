@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from paged_text import VOCABULARY, PagedText, answer, check_empty, check_pages, expected_answer
+from paged_text import VOCABULARY, PagedText, answer, check_empty, check_pages, expected_answer, expected_prompt
 from relax_mlir_llm.requests import Output, Request, SamplingParameters
 from relax_mlir_llm.scheduler import Scheduler
 
@@ -33,7 +33,12 @@ def random_request(draw: random.Random, texts: list[list[int]], place: int) -> R
         text = draw.choice(texts)
         prompt = text[: draw.randrange(1, len(text) + 1)] + prompt * (draw.random() < 0.7)
     temperature = draw.choice([0, 0.8])
-    parameters = SamplingParameters(max_tokens=draw.randrange(1, 25), temperature=temperature, seed=place % 3)
+    parameters = SamplingParameters(
+        max_tokens=draw.randrange(1, 25),
+        temperature=temperature,
+        seed=place % 3,
+        prompt_logprobs=draw.choice([None, None, 0, 2]),
+    )
     return Request(prompt, parameters, id=str(place))
 
 
@@ -73,5 +78,7 @@ def test_random_runs(seed: int) -> None:
         wanted = expected_answer(request, capacity, scheduler.engine.window)
         assert reason == "length" or (reason == "cancelled" and identity in cancelled)
         assert found == (wanted if reason == "length" else wanted[: len(found)])
+        scored = [token for output in outputs[identity] for token in output.prompt]
+        assert tuple(scored) == (expected_prompt(request, scheduler.engine.window) if found else ())
     assert "length" in ends
     check_empty(scheduler)

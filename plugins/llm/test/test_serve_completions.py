@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
+from relax_mlir_llm.engine import Step
+from scipy.special import log_softmax
 from served_text import END, TOKENIZER, SayingEngine, Texts, texts
 
 
@@ -106,6 +109,73 @@ def test_logprobs_come_with_texts_and_offsets(served: Texts) -> None:
     events = served.stream("completions", prompt="say:hello⏎", logprobs=0)
     tokens = [token for event in events for token in event["choices"][0]["logprobs"]["tokens"]]
     assert tokens == ["h", "e", "llo"]
+
+
+def logprobs_behind(prompt: list[int]) -> np.ndarray:
+    """Return the log-probabilities behind each token, of an engine without a scheduler."""
+    engine, places = SayingEngine(1, 100), np.arange(len(prompt), dtype=np.int32)
+    table = np.zeros((1, 1), np.int32)
+    logits = engine.step(Step(np.array(prompt, np.int32), places, np.zeros_like(places), places, table, places))
+    return log_softmax(logits.astype(np.float64), axis=-1)
+
+
+@pytest.mark.parametrize("max_tokens", [0, 1, 3])
+def test_echo_with_logprobs_scores_the_prompt(served: Texts, max_tokens: int) -> None:
+    prompt = TOKENIZER.encode("say:hello é⏎")
+    answer = [*TOKENIZER.encode("hello")][:max_tokens]
+    rows = logprobs_behind([*prompt, *answer])
+    for _ in range(2):  # the prefix cache has the prompt at the second time
+        result = served.post("completions", prompt=prompt, echo=True, logprobs=2, max_tokens=max_tokens).json()
+        (choice,) = result["choices"]
+        found, expected = choice["logprobs"], [*prompt, *answer]
+        assert choice["text"] == TOKENIZER.decode(expected) and choice["finish_reason"] == "length"
+        assert found["tokens"][:3] == ["s", "a", "y"] and len(found["tokens"]) == len(expected)
+        assert found["token_logprobs"][0] is None and found["top_logprobs"][0] is None
+        scores = rows[np.arange(len(expected) - 1), expected[1:]]
+        np.testing.assert_allclose(found["token_logprobs"][1:], scores, rtol=1e-12)
+        for text, score, top, row in zip(
+            found["tokens"][1:], found["token_logprobs"][1:], found["top_logprobs"][1:], rows, strict=False
+        ):
+            assert top[text] == score and max(top.values()) == pytest.approx(row.max(), rel=1e-12)
+            assert 2 <= len(top) <= 3  # the token itself may be a third one
+        assert result["usage"]["completion_tokens"] == max_tokens
+        whole = TOKENIZER.decode(expected)
+        assert found["text_offset"][4:9] == [4, 5, 6, 9, 10] and found["text_offset"][-1] <= len(whole)
+        assert all(whole[at:].startswith(text) for at, text in zip(found["text_offset"], found["tokens"], strict=True)
+                   if not text.startswith("bytes:") and text != "⏎")  # fmt: skip
+
+
+def test_a_stream_has_the_scored_prompt_first(served: Texts) -> None:
+    events = served.stream("completions", prompt="say:hello⏎", echo=True, logprobs=1, max_tokens=3)
+    choices = [event["choices"][0] for event in events]
+    assert choices[0]["text"].startswith("say:hello") and choices[0]["logprobs"]["token_logprobs"][0] is None
+    whole = served.complete("hello", echo=True, logprobs=1, max_tokens=3)
+    assert "".join(choice["text"] for choice in choices) == whole["text"]
+    for name, expected in whole["logprobs"].items():
+        assert [each for choice in choices for each in choice["logprobs"][name]] == expected
+
+
+def test_a_scored_prompt_has_a_token_behind_it_even_at_the_end_of_the_text(served: Texts) -> None:
+    """lm-evaluation-harness drops the last of the log-probabilities, and asks for one token."""
+    prompt = TOKENIZER.encode("say:hi⏎hi")
+    choice = served.post("completions", prompt=prompt, echo=True, logprobs=1, max_tokens=1).json()["choices"][0]
+    assert choice["logprobs"]["tokens"][len(prompt) :] == ["<|end|>"] and choice["text"] == "say:hihi"
+    assert served.post("completions", prompt=prompt, echo=True, max_tokens=1).json()["choices"][0]["logprobs"] is None
+    (usual,) = served.post("completions", prompt=prompt, logprobs=1, max_tokens=1).json()["choices"]
+    assert usual["logprobs"]["tokens"] == [] and usual["finish_reason"] == "stop"
+
+
+def test_echo_without_tokens_is_the_prompt(served: Texts) -> None:
+    choice = served.complete("hi", echo=True, max_tokens=0)
+    assert (choice["text"], choice["logprobs"], choice["finish_reason"]) == ("say:hi", None, "length")
+
+
+def test_several_choices_have_scored_prompts(served: Texts) -> None:
+    body = {"prompt": ["say:one⏎", "say:two⏎"], "n": 2, "echo": True, "logprobs": 0, "max_tokens": 1}
+    choices = served.post("completions", **body).json()["choices"]
+    assert [each["text"] for each in choices] == ["say:oneo", "say:oneo", "say:twot", "say:twot"]
+    assert choices[0]["logprobs"] == choices[1]["logprobs"] and choices[2]["logprobs"] == choices[3]["logprobs"]
+    assert all(len(each["logprobs"]["tokens"]) == 9 for each in choices)
 
 
 def test_logprobs_end_before_a_stop_text(served: Texts) -> None:

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from relax_mlir_llm.requests import Token
-from relax_mlir_llm.serve.answer_text import AnswerText, Piece
+from relax_mlir_llm.serve.answer_text import AnswerText, Piece, scored_prompt
 from relax_mlir_llm.serve.metrics import Histogram, sample
 from relax_mlir_llm.serve.tool_calls import CallFilter, ToolCall, parse_calls
 from relax_mlir_llm.stop_texts import StopTexts
@@ -24,6 +24,29 @@ def expected(text: str, stops: tuple[str, ...]) -> str:
         if places:
             return text[: min(places)]
     return text
+
+
+class Spaced:
+    """Tokenizer that puts a space in front of a text."""
+
+    special = frozenset({0})
+
+    def token_bytes(self, token: int) -> bytes:
+        return (b"<s>", b" one", b" t", b"wo", b"\xc3", b"\xa9")[token]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "echo", "places"),
+    [
+        ([1, 2, 3], "one two", [0, 3, 5]),
+        ([0, 1, 2], "one t", [0, 0, 3]),
+        ([2, 4, 5], "t\xe9", [0, 1, 1]),
+        ([2, 4], "t\ufffd", [0, 1]),
+    ],
+)
+def test_places_of_a_prompt_s_tokens(tokens: list[int], echo: str, places: list[int]) -> None:
+    found = scored_prompt(Spaced(), [Token(each) for each in tokens], echo)
+    assert [(place, token.token) for place, token in found] == list(zip(places, tokens, strict=True))
 
 
 @pytest.mark.parametrize("stops", STOPS)

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
+from relax_mlir_llm.sampling import with_logprobs
 from relax_mlir_llm.serve.tool import parse_delay, run
 from served_process import server
 from served_text import wait_for
@@ -107,6 +108,12 @@ def test_a_language_model_is_served_with_an_adapter(tmp_path: Path) -> None:
             shared = {key: pool.submit(complete, *key) for key in alone}
         # Answers do not depend on other requests, the prefix cache or drafts.
         assert {key: each.result()["choices"] for key, each in shared.items()} == alone
+        tokens = [5, 60, 7, 60, 260, 9]
+        scored = {"model": "tiny", "prompt": tokens, "echo": True, "logprobs": 0, "max_tokens": 1}
+        answer = client.post("/v1/completions", json=scored).json()
+        rows = rx.llm.load(folder, page_size=8, cache=False).logits(tokens)
+        expected = [with_logprobs(token, row, 0).logprob for token, row in zip(tokens[1:], rows, strict=False)]
+        assert answer["choices"][0]["logprobs"]["token_logprobs"][:-1] == [None, *expected]
         messages = [{"role": "user", "content": "hello"}]
         chat = client.post("/v1/chat/completions", json={"model": "tiny", "messages": messages, "max_tokens": 4})
         assert chat.status_code == 200

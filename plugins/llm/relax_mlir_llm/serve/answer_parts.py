@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..requests import Output, Token
-from .answer_text import AnswerText, Piece
+from .answer_text import AnswerText, Piece, scored_prompt
 from .openai_requests import Call
 from .tool_calls import CallFilter, Parsed, ToolCall, parse_calls
 
@@ -37,27 +37,35 @@ class Answer:
     def __init__(self, call: Call, index: int, prompt: Sequence[int], echo: str) -> None:
         self.call = call
         self.index = index
-        self.echo = echo
+        # With log-probabilities, the prompt comes with them.
+        has_scores = call.parameters.prompt_logprobs is not None
+        self.echo, self._scored_echo = ("", echo) if has_scores else (echo, "")
         self.finish_reason: str | None = None
         #: Tokens of the answer, with the tokens of a stop text, and tokens of the prompt in the prefix cache.
         self.count = self.cached = 0
         # Marks of calls are special tokens in some models.
-        self.text = AnswerText(call.model.tokenizer, call.stops, keep_special=call.tools is not None)
+        self.text = AnswerText(
+            call.model.tokenizer, call.stops, keep_special=call.tools is not None, start=len(self._scored_echo)
+        )
         self._filter = None if call.tools is None else CallFilter(call.tools.names)
         self._texts: list[str] = []
         self.kept_tokens: list[tuple[int, Token]] = []
 
     def add(self, output: Output) -> Piece:
         """Return the part that an output completes."""
-        self.count += len(output.tokens)
+        tokens = () if self.call.has_no_tokens else output.tokens
+        self.count += len(tokens)
         self.cached = max(self.cached, output.cached_tokens)
-        piece = self.text.add(output.tokens)
+        piece = self.text.add(tokens)
         if self.text.is_stopped:
             self.finish_reason = "stop"
         elif output.finish_reason is not None:
             last = self.text.end()
             piece = Piece(piece.text + last.text, (*piece.tokens, *last.tokens))
             self.finish_reason = "stop" if self.text.is_stopped else output.finish_reason
+        if output.prompt:
+            scored = scored_prompt(self.call.model.tokenizer, output.prompt, self._scored_echo)
+            piece = Piece(self._scored_echo + piece.text, (*scored, *piece.tokens))
         return piece
 
     # Whole answers

@@ -24,7 +24,7 @@ class TokenBytes(Protocol):
 
 
 class Piece(NamedTuple):
-    """Next part of an answer: text, and the tokens that begin in the text, with their places in the answer's text."""
+    """Next part of an answer: text, and the tokens that begin in the text, with their places in the whole text."""
 
     text: str
     tokens: tuple[tuple[int, Token], ...]
@@ -33,13 +33,16 @@ class Piece(NamedTuple):
 class AnswerText:
     """Text of one answer. A character appears with its last byte, and a token with its first character."""
 
-    def __init__(self, tokenizer: TokenBytes, stops: Sequence[str], *, keep_special: bool = False) -> None:
+    def __init__(
+        self, tokenizer: TokenBytes, stops: Sequence[str], *, keep_special: bool = False, start: int = 0
+    ) -> None:
+        """`start` is the number of characters before the answer, for the places of its tokens."""
         self._tokenizer = tokenizer
         self._stops = StopTexts(stops)
         self._keep_special = keep_special
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         #: Characters that are decoded, and characters that were returned.
-        self._decoded = self._returned = 0
+        self._decoded = self._returned = start
         self._pending: deque[tuple[int, Token]] = deque()
 
     @property
@@ -81,3 +84,12 @@ class AnswerText:
         while self._pending and self._pending[0][0] < self._returned:
             tokens.append(self._pending.popleft())
         return Piece(text, tuple(tokens))
+
+
+def scored_prompt(tokenizer: TokenBytes, tokens: Sequence[Token], echo: str) -> list[tuple[int, Token]]:
+    """Return the tokens of a prompt with their places in its text."""
+    text = AnswerText(tokenizer, ())
+    first, last = text.add(tokens), text.end()
+    # The text of a prompt is without the space that a tokenizer has put in front.
+    space = len(first.text) + len(last.text) - len(echo)
+    return [(max(place - space, 0), token) for place, token in (*first.tokens, *last.tokens)]

@@ -41,11 +41,18 @@ def completion_logprobs(call: Call, tokens: Sequence[tuple[int, Token]]) -> dict
     return {
         "tokens": [_text(tokenizer, token.token) for _, token in tokens],
         "token_logprobs": [_finite(token.logprob) for _, token in tokens],
-        "top_logprobs": [
-            {_text(tokenizer, each.token): _finite(each.logprob) for each in token.top} for _, token in tokens
-        ],
+        "top_logprobs": [_tops(tokenizer, token) for _, token in tokens],
         "text_offset": [offset for offset, _ in tokens],
     }
+
+
+def _tops(tokenizer: Tokenizer, token: Token) -> dict[str, float | None] | None:
+    """Return the most likely tokens and the token itself, or None for the first token of a prompt."""
+    if token.logprob is None:
+        return None
+    found = {_text(tokenizer, each.token): _finite(each.logprob) for each in token.top}
+    found.setdefault(_text(tokenizer, token.token), _finite(token.logprob))
+    return found
 
 
 def _text(tokenizer: Tokenizer, token: int) -> str:

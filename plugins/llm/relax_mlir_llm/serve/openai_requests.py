@@ -46,6 +46,8 @@ class Call:
     parameters: SamplingParameters
     stops: tuple[str, ...]
     is_chat: bool
+    #: The answers are empty: the scheduler computes one token, which is dropped.
+    has_no_tokens: bool = False
     is_stream: bool = False
     has_usage: bool = False
     constraint: Constraint | None = None
@@ -72,21 +74,28 @@ def parse_completion(fields: Fields, model: ServedModel) -> Call:
         raise invalid("suffix is not supported: expected a prompt that the answer continues", "suffix")
     logprobs = fields.count("logprobs", -1, 0, MOST_LOGPROBS)
     echo = fields.flag("echo")
-    if echo and logprobs >= 0:
-        raise invalid("echo and logprobs exclude each other: prompts have no log-probabilities", "logprobs")
     prompts = prompts_of(fields, "prompt", model)
-    most = fields.count("max_tokens", _USUAL_TOKENS, 1, model.context)
+    most = fields.count("max_tokens", _USUAL_TOKENS, 0 if echo else 1, model.context)
+    parameters = sampling_parameters(fields, max(most, 1), logprobs if logprobs >= 0 else None)
     call = Call(
         model=model,
         prompts=prompts,
         echoes=[model.tokenizer.decode(prompt) if echo else "" for prompt in prompts],
         choices=choice_count(fields),
-        parameters=sampling_parameters(fields, most, logprobs if logprobs >= 0 else None),
+        parameters=_with_echo(parameters, most) if echo else parameters,
         stops=stop_texts(fields),
         is_chat=False,
+        has_no_tokens=not most,
         constraint=constraint_of(fields),
     )
     return _checked(_with_stream(call, fields))
+
+
+def _with_echo(parameters: SamplingParameters, most_tokens: int) -> SamplingParameters:
+    """Return the parameters of an answer behind its prompt."""
+    # Clients that score prompts drop the last token of the result. So one token must come, whichever the model chooses.
+    ignores_end = parameters.ignore_eos or most_tokens < (1 if parameters.logprobs is None else 2)
+    return replace(parameters, prompt_logprobs=parameters.logprobs, ignore_eos=ignores_end)
 
 
 def parse_chat(fields: Fields, model: ServedModel) -> Call:
