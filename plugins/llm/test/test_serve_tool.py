@@ -89,6 +89,13 @@ def test_a_program_is_served_until_a_signal(tmp_path: Path) -> None:
         assert process.stderr is not None and process.stderr.read() == ""
 
 
+def test_a_model_without_texts_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "saved"
+    rx.llm.load(write_folder(tiny("llama"), tmp_path / "model"), cache=False).save(folder)
+    (folder / "tokenizer.json").unlink()  # as of a module that was loaded without a tokenizer
+    assert "has no texts: pass tokens, or load the module with `tokenizer`" in failure(folder)
+
+
 @pytest.mark.slow
 def test_a_language_model_is_served_with_an_adapter(tmp_path: Path) -> None:
     write_adapter(tmp_path / "adapter")
