@@ -85,11 +85,17 @@ def embed(decoder: Decoder, tokens: Value) -> Value:
     return x if scale == 1 else _scaled(x, scale)
 
 
+def hidden(decoder: Decoder, x: Value, selected: Value) -> Value:
+    """Return the normalized hidden states [selected, width] after the last layer, which the head multiplies."""
+    config = decoder.config
+    weight = decoder.source.read("output_norm.weight", (config.width,)).floats()
+    return _rms_norm(config, relax.take(x, selected, axis=0), weight)
+
+
 def logits(decoder: Decoder, x: Value, selected: Value) -> Value:
     """Return the logits [selected, vocabulary] after the last layer."""
     config = decoder.config
-    weight = decoder.source.read("output_norm.weight", (config.width,)).floats()
-    x = _rms_norm(config, relax.take(x, selected, axis=0), weight)
+    x = hidden(decoder, x, selected)
     shape = (config.vocabulary, config.width)
     if config.is_tied:
         found = decoder.embedding.multiply(x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import relax_mlir as rx
@@ -12,10 +13,11 @@ import relax_mlir as rx
 from .architectures import find_architecture
 from .chat_template import CHATML, ChatTemplate
 from .config import Config
-from .description import Description
+from .description import HIDDEN, Description
 from .gguf_source import GgufSource
 from .gguf_tokenizer import gguf_tokenizer
 from .lora import MergedSource
+from .model_pooling import model_pooling
 from .module_source import Module, SavesTokenizer, module_ends, module_source
 from .page_layout import PageLayout
 from .program import build_module
@@ -39,10 +41,12 @@ def compile_model(
     progress: Callable[[str, float], None] | None,
     adapter: Path | None = None,
     tokenizer: Path | SavesTokenizer | None = None,
+    embeddings: bool = False,
 ) -> Saved:
     """Return the compiled model of a GGUF file, a folder of Hugging Face or a module, with an adapter merged into it.
 
-    tokenizer: the tokenizer of a module, or the folder with it.
+    - tokenizer: the tokenizer of a module, or the folder with it.
+    - embeddings: also compile the function of hidden states.
     """
     tell = progress or (lambda text, share: None)
     tell(f"reading {model.name if isinstance(model, Path) else type(model).__name__}", 0.0)
@@ -64,8 +68,12 @@ def compile_model(
     architecture = find_architecture(source)
     config = architecture.configure(source, context)
     layout = PageLayout(config.layers, page_size, config.kv_heads, config.head_size, kv)
-    module = build_module(source, architecture, config, layout)
+    pooling = model_pooling(source) if embeddings else None
+    module = build_module(source, architecture, config, layout, has_hidden=embeddings)
     tell("compiling", 0.0)
+    if embeddings:
+        # `donate` of rx.compile is for the function main.
+        rx.Pipeline(f"relax-donate{{function={HIDDEN} args={','.join(layout.donated())}}}").run(module)
     is_cpu = target.partition("{")[0] == _CPU and "numerics" not in target
     program = rx.compile(
         module,
@@ -77,7 +85,7 @@ def compile_model(
         cache=False,
     )
     description = _description(model, source.facts.architecture, target, config, layout)
-    return Saved(description, program, texts, template)
+    return Saved(replace(description, pooling=pooling), program, texts, template)
 
 
 def _merged(source: HuggingFaceSource, adapter: Path | None) -> Source:
@@ -98,7 +106,7 @@ def _description(
     model: Path | Module, architecture: str, target: str, config: Config, layout: PageLayout
 ) -> Description:
     name = model.resolve().name.removesuffix(".gguf") if isinstance(model, Path) else type(model).__name__
-    return Description(name, architecture, target, config.vocabulary, config.context, layout)
+    return Description(name, architecture, target, config.vocabulary, config.context, layout, config.width)
 
 
 def _of_module(module: Module, tokenizer: Path | SavesTokenizer | None) -> tuple[Tokenizer, ChatTemplate]:

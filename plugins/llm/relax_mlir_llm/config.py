@@ -71,6 +71,7 @@ def read_config(source: Source, context: int | None) -> Config:
     context: positions of the longest sequence; None for all that the model was trained for.
     """
     facts = source.facts
+    _check_causal(facts)
     heads, width = facts.count("heads"), facts.count("width")
     head_size = facts.count("head_size", width // heads or 1)
     kv_heads = facts.count("kv_heads", heads)
@@ -92,6 +93,16 @@ def read_config(source: Source, context: int | None) -> Config:
         attention_scale=head_size**-0.5,
         is_tied=facts.flag("tie_word_embeddings", source.shape("output.weight") is None),
     )
+
+
+def _check_causal(facts: Facts) -> None:
+    """Raise RefusalError for a model with tokens that see later tokens, as some models of embeddings have."""
+    is_causal, both = facts.values.get(facts.key("is_causal")), facts.values.get("use_bidirectional_attention")
+    if is_causal is False or both:
+        raise rx.RefusalError(
+            f"{facts.path}: the model has attention in both directions, which is not supported: expected a model in "
+            "which a token sees itself and earlier tokens only"
+        )
 
 
 def context_of(facts: Facts, context: int | None) -> int:

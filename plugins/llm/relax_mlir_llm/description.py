@@ -11,9 +11,12 @@ from pathlib import Path
 import relax_mlir as rx
 
 from .page_layout import PageLayout
+from .pooling import Pooling
 
 #: Version of the layout of saved models.
 _FORMAT = 1
+#: Functions of a program: one returns logits, one returns the hidden states in front of the head.
+LOGITS, HIDDEN = "main", "hidden"
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,10 @@ class Description:
     vocabulary: int
     context: int
     pages: PageLayout
+    #: Numbers in a hidden state.
+    width: int = 0
+    #: Pooling of embeddings unless a call names another one. None: the program lacks the function `hidden`.
+    pooling: Pooling | None = None
 
     @property
     def page_size(self) -> int:

@@ -19,6 +19,7 @@ _KEYS = {
     "context": ("context_length", "max_position_embeddings"),
     "vocabulary": ("vocab_size", "vocab_size"),
     "epsilon": ("attention.layer_norm_rms_epsilon", "rms_norm_eps"),
+    "is_causal": ("attention.causal", "is_causal"),
     "window": ("attention.sliding_window", "sliding_window"),
     "window_pattern": ("attention.sliding_window_pattern", "sliding_window_pattern"),
     "attention_softcap": ("attn_logit_softcapping", "attn_logit_softcapping"),

@@ -90,6 +90,7 @@ def gguf_tokenizer(source: GgufSource) -> Tokenizer:
         tuple(known[name] for name in ("eot", "eom") if name in known),
         kind == "llama" if adds_bos is None else bool(adds_bos),
         adds_space,
+        known.get("eos") if source.metadata("tokenizer.ggml.add_eos_token") is True else None,
     )
     return Tokenizer(backend, marks)
 

@@ -41,6 +41,8 @@ class LoadOptions:
     page_size: int | None
     #: Folder of a LoRA adapter of PEFT, which is merged into the weights.
     adapter: str | None
+    #: Compile a second function, for embeddings.
+    embeddings: bool
 
 
 def load(
@@ -54,6 +56,7 @@ def load(
     page_size: int | None = None,
     adapter: str | os.PathLike[str] | None = None,
     tokenizer: str | os.PathLike[str] | SavesTokenizer | None = None,
+    embeddings: bool = False,
     cache: str | os.PathLike[str] | bool = True,
     progress: Progress | None = None,
 ) -> Model:
@@ -71,10 +74,12 @@ def load(
     - adapter: folder of a LoRA adapter of PEFT, to merge into the weights of a folder of Hugging Face, or of a module.
     - tokenizer: tokenizer of a module: a tokenizer of transformers, or a folder with tokenizer.json. Without one, the
       model has `logits`, and `generate` for tokens. Other models have a tokenizer of their own.
+    - embeddings: compile a second function, for `Model.embed`. Both functions share the weights.
     - cache: folder of compiled models; True for the user's own, False for none. A module is compiled each time.
     - progress: function that is called with a text and a share from 0 to 1 during a compilation.
     """
-    options = LoadOptions(target, context, dtype, kv, page_size, None if adapter is None else os.fspath(adapter))
+    merged = None if adapter is None else os.fspath(adapter)
+    options = LoadOptions(target, context, dtype, kv, page_size, merged, bool(embeddings))
     if page_size is not None and page_size < 1:
         raise rx.OptionError(f"page_size={page_size}: expected at least one token")
     if kv not in KINDS:
@@ -99,6 +104,11 @@ def _read(path: Path, options: LoadOptions) -> Saved:
     if options.page_size not in (None, saved.description.page_size):
         raise rx.OptionError(
             f"{path} was compiled with pages of {saved.description.page_size} tokens, and not of {options.page_size}"
+        )
+    if options.embeddings and saved.description.pooling is None:
+        raise rx.OptionError(
+            f"{path} was compiled without embeddings: load the model's own files with embeddings=True, and save the "
+            "model again"
         )
     return saved
 
@@ -128,7 +138,7 @@ def _compiled(path: Path, options: LoadOptions, progress: Progress | None) -> Sa
     # Imports the compiler, which a cached model does not need.
     from .compiling import compile_model
 
-    return compile_model(path, *_given(options), progress, _adapter(options))
+    return compile_model(path, *_given(options), progress, _adapter(options), embeddings=options.embeddings)
 
 
 def _compiled_module(
@@ -150,7 +160,7 @@ def _compiled_module(
         raise rx.OptionError(
             f"tokenizer is a {type(own).__name__}, expected a tokenizer of transformers or a folder with tokenizer.json"
         )
-    return compile_model(module, *_given(options), progress, _adapter(options), own)
+    return compile_model(module, *_given(options), progress, _adapter(options), own, options.embeddings)
 
 
 def _given(options: LoadOptions) -> tuple[str, int | None, str, str, int]:
@@ -202,7 +212,8 @@ def _files(path: Path) -> list[Path]:
         return [path]
     if not path.is_dir():
         raise rx.ModelError(f"{path} does not exist: pass the folder of an adapter of PEFT")
-    return sorted(each for each in path.iterdir() if each.suffix in (".safetensors", ".json", ".jinja", ".model"))
+    found = [*path.iterdir(), *path.glob("*_Pooling/*")]  # sentence-transformers has the pooling in a folder
+    return sorted(each for each in found if each.suffix in (".safetensors", ".json", ".jinja", ".model"))
 
 
 def _state(path: Path) -> str:

@@ -4,16 +4,21 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import index
 from typing import TYPE_CHECKING
 
 import numpy
 import relax_mlir as rx
 
+from .description import HIDDEN
+from .embedding_batches import EmbeddedText, EmbeddingBatches
 from .generated import Generated
 from .one_sequence import OneSequence
 from .paged_engine import PagedEngine
+from .pooling import Pooling, checked_dimensions, checked_pooling, normalized
 from .requests import SamplingParameters
 from .sampling import Sampler
 from .saved import Saved
@@ -36,6 +41,7 @@ class Model:
 
     def __init__(self, saved: Saved) -> None:
         self._saved = saved
+        self._embedding_lock = threading.Lock()
 
     def __repr__(self) -> str:
         found = self.description
@@ -57,7 +63,7 @@ class Model:
 
     @property
     def program(self) -> rx.runtime.Executable:
-        """Return the compiled program, with the function `main`."""
+        """Return the compiled program, with the function `main`, and `hidden` for embeddings."""
         return self._saved.program
 
     @property
@@ -78,6 +84,40 @@ class Model:
     def logits(self, token_ids: Sequence[int] | numpy.ndarray) -> numpy.ndarray:
         """Return the logits f32 [tokens, vocabulary] behind each token of a sequence."""
         return self._sequence.all_logits(self._checked(list(map(int, token_ids))))
+
+    def embed(
+        self,
+        texts: str | Sequence[str] | Sequence[int] | Sequence[Sequence[int]] | numpy.ndarray,
+        *,
+        pooling: Pooling | None = None,
+        normalize: bool = True,
+        dimensions: int | None = None,
+    ) -> numpy.ndarray:
+        """Return the embedding f32 [width] of a text, or the embeddings [texts, width] of a list of texts.
+
+        The model must be loaded with `embeddings=True`. Short texts share a call; long texts are divided.
+
+        - texts: a text, the tokens of a text, or a list of these.
+        - pooling: "last" for the hidden state of the last token, "mean" for the mean of all; None for the pooling that
+          the model's files state, or "last".
+        - normalize: divide each embedding by its length.
+        - dimensions: keep the first numbers only, for models that were trained for this.
+        """
+        description = self.description
+        used = self._pooling if pooling is None else checked_pooling(pooling)
+        kept = checked_dimensions(dimensions, description.width)
+        is_one = isinstance(texts, str) or all(not isinstance(each, (str, Sequence, numpy.ndarray)) for each in texts)
+        items = [texts] if is_one else texts
+        embedded = [EmbeddedText(self._embedded_tokens(each), used) for each in items]
+        self._compute(embedded)
+        vectors = numpy.stack([each.pooled[:kept] for each in embedded])
+        found = normalized(vectors, kept) if normalize else vectors.astype(numpy.float32)
+        return found[0] if is_one else found
+
+    def embedding_batches(self, most_tokens: int = 256) -> EmbeddingBatches:
+        """Return a queue of texts to embed, with pages of its own, for a server."""
+        self._pooling  # noqa: B018 (raises for a model without embeddings)
+        return EmbeddingBatches(PagedEngine(self.program, self.description, 1, HIDDEN), most_tokens=most_tokens)
 
     def generate(
         self,
@@ -132,19 +172,55 @@ class Model:
     def _sequence(self) -> OneSequence:
         return OneSequence(self.engine(max(1, _FIRST_ROOM // self.description.pages.page_size)))
 
-    def _checked(self, tokens: list[int]) -> list[int]:
+    @cached_property
+    def _batches(self) -> EmbeddingBatches:
+        return self.embedding_batches()
+
+    @property
+    def _pooling(self) -> Pooling:
+        """Return the pooling of embeddings. Raise OptionError for a model without hidden states."""
+        found = self.description.pooling
+        if found is None:
+            raise rx.OptionError(
+                f"{self.description.name} was compiled without embeddings: load the model with embeddings=True"
+            )
+        return found
+
+    def _embedded_tokens(self, text: object) -> list[int]:
+        """Return the tokens of a text to embed."""
+        if isinstance(text, str):
+            return self._checked(self.tokenizer.encode(text, add_end=None), "text")
+        try:
+            tokens = [index(each) for each in text]  # type: ignore[attr-defined]
+        except TypeError:
+            raise rx.OptionError(f"a text is {text!r}, expected a text, or a list of tokens") from None
+        return self._checked(tokens, "text")
+
+    def _compute(self, texts: Sequence[EmbeddedText]) -> None:
+        """Compute the embeddings of texts."""
+        with self._embedding_lock:
+            batches = self._batches
+            try:
+                for text in texts:
+                    batches.add(text)
+                while not batches.is_idle:
+                    batches.step()
+            finally:
+                batches.remove(texts)  # after an error, and after Ctrl-C
+
+    def _checked(self, tokens: list[int], noun: str = "prompt") -> list[int]:
         """Return tokens that are in the vocabulary and fit the context."""
         context, vocabulary = self.description.context, self.description.vocabulary
         if not tokens:
-            raise rx.OptionError("the prompt has no tokens, expected at least one")
+            raise rx.OptionError(f"the {noun} has no tokens, expected at least one")
         if len(tokens) > context:
             raise rx.OptionError(
-                f"the prompt has {len(tokens):,} tokens, and the context of {self.description.name} has {context:,}: "
-                "shorten the prompt, or load the model with a larger `context`, if it was trained for one"
+                f"the {noun} has {len(tokens):,} tokens, and the context of {self.description.name} has {context:,}: "
+                f"shorten the {noun}, or load the model with a larger `context`, if it was trained for one"
             )
         wrong = next((each for each in tokens if not 0 <= each < vocabulary), None)
         if wrong is not None:
-            raise rx.OptionError(f"the prompt has the token {wrong}, and the vocabulary has 0 to {vocabulary - 1}")
+            raise rx.OptionError(f"the {noun} has the token {wrong}, and the vocabulary has 0 to {vocabulary - 1}")
         return tokens
 
     def _tokens(self, tokens: list[int], max_tokens: int, sampler: Sampler) -> Iterator[int]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import numpy
 import relax_mlir as rx
 
+from .description import LOGITS
+
 if TYPE_CHECKING:
     from numpy import ndarray
 
@@ -21,9 +23,12 @@ class PagedEngine:
     Several engines may share a program. One engine serves one call at a time.
     """
 
-    def __init__(self, program: rx.runtime.Executable, description: Description, page_count: int) -> None:
+    def __init__(
+        self, program: rx.runtime.Executable, description: Description, page_count: int, function: str = LOGITS
+    ) -> None:
+        """`function` is the function of the program that computes a step: `main`, or `hidden` for embeddings."""
         # On a device, a call copies the pages to the device and back.
-        self._function = program.copying()["main"]
+        self._function = program.copying()[function]
         self._layout = description.pages
         self.vocabulary = description.vocabulary
         self.page_size = description.pages.page_size
@@ -44,7 +49,10 @@ class PagedEngine:
         self.page_count = page_count
 
     def step(self, step: Step) -> ndarray:
-        """Write keys and values of the tokens to their slots. Return logits f32 [results, vocabulary]."""
+        """Write keys and values of the tokens to their slots. Return logits f32 [results, vocabulary].
+
+        With the function `hidden`, the results are hidden states f32 [results, width].
+        """
         found: ndarray = self._function(*step, *self._pages)
         return found
 

@@ -89,6 +89,8 @@ class HuggingFaceSource:
         self._tensors = tensors
         embeddings = (name.partition("model.embed_tokens") for name in self._tensors)
         self._prefix = next((before for before, found, _ in embeddings if found), "")
+        # Models without a head, as of embeddings, may have the inner model only.
+        self._is_inner = "embed_tokens.weight" in self._tensors
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         found = self._tensors.get(self.file_name(name))
@@ -114,7 +116,8 @@ class HuggingFaceSource:
         if head.startswith("blk."):
             _, number, head = head.split(".", 2)
             layer = f"model.layers.{number}."
-        return f"{self._prefix}{layer}{self._names.get(head, head)}.{kind}"
+        found = f"{layer}{self._names.get(head, head)}.{kind}"
+        return found.removeprefix("model.") if self._is_inner else f"{self._prefix}{found}"
 
 
 def folder_source(folder: Path) -> HuggingFaceSource:

@@ -34,6 +34,8 @@ class Marks:
     adds_bos: bool
     #: The tokenizer puts a space before the text, which decoding removes.
     adds_space: bool
+    #: Token that the tokenizer puts behind a text to embed.
+    end: int | None = None
 
 
 class Tokenizer:
@@ -45,6 +47,7 @@ class Tokenizer:
         known = [] if backend is None else [backend.token_to_id(each) for each in _ENDS]
         named = [each for each in (marks.eos, *known) if each is not None]
         self.bos, self.eos, self.adds_bos, self._adds_space = marks.bos, marks.eos, marks.adds_bos, marks.adds_space
+        self._end = marks.end
         #: Tokens that end an answer.
         self.ends: frozenset[int] = frozenset((*marks.ends, *named))
 
@@ -76,16 +79,18 @@ class Tokenizer:
         """Return the number of tokens."""
         return int(self.backend.get_vocab_size())
 
-    def encode(self, text: str, *, add_bos: bool | None = None) -> list[int]:
+    def encode(self, text: str, *, add_bos: bool | None = None, add_end: bool | None = False) -> list[int]:
         """Return the tokens of a text. Special tokens such as `<|im_end|>` in the text become one token each.
 
-        add_bos: put the token of the beginning first; None for the model's own setting.
+        - add_bos: put the token of the beginning first; None for the model's own setting.
+        - add_end: put the token of the end last; None for the model's own setting, which is meant for embeddings.
         """
         found = list(self.backend.encode(text, add_special_tokens=False).ids)
         is_added = self.adds_bos if add_bos is None else add_bos
         if is_added and self.bos is not None and found[:1] != [self.bos]:
             found.insert(0, self.bos)
-        return found
+        end = self.eos if add_end else self._end if add_end is None else None
+        return found if end is None or found[-1:] == [end] else [*found, end]
 
     def decode(self, tokens: Iterable[int], *, skip_special: bool = True) -> str:
         """Return the text of tokens. Bytes that are no UTF-8 become U+FFFD."""
@@ -153,7 +158,7 @@ class Tokenizer:
         """Write the tokenizer to two files in a folder."""
         if self.has_texts:
             (folder / TOKENIZER_FILE).write_text(self.backend.to_str(), encoding="utf-8")
-        marks = Marks(self.bos, self.eos, tuple(sorted(self.ends)), self.adds_bos, self._adds_space)
+        marks = Marks(self.bos, self.eos, tuple(sorted(self.ends)), self.adds_bos, self._adds_space, self._end)
         (folder / _MARKS_FILE).write_text(json.dumps(asdict(marks)), encoding="utf-8")
 
     @classmethod
@@ -215,8 +220,15 @@ def folder_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, object]]:
     if not isinstance(adds_bos, bool):
         # Newer files have a post-processor instead.
         adds_bos = bos is not None and backend.encode("a").ids[:1] == [bos]
-    marks = Marks(bos, eos, tuple(each for each in ends if isinstance(each, int)), adds_bos, _puts_space(backend))
-    return Tokenizer(backend, marks), settings
+    answer_ends = tuple(each for each in ends if isinstance(each, int))
+    end = eos if settings.get("add_eos_token") is True else _end_of(backend)
+    return Tokenizer(backend, Marks(bos, eos, answer_ends, adds_bos, _puts_space(backend), end)), settings
+
+
+def _end_of(backend: tokenizers.Tokenizer) -> int | None:
+    """Return the token that a tokenizer puts behind a text, or None."""
+    plain, whole = (backend.encode("a", add_special_tokens=each).ids for each in (False, True))
+    return whole[-1] if whole[-1:] != plain[-1:] else None
 
 
 def _puts_space(backend: tokenizers.Tokenizer) -> bool:

@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Embeddings of texts in batches: short texts share a call of the model, long texts need several calls."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy
+
+from .engine import Step
+from .pooling import Pooling
+
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    from .paged_engine import PagedEngine
+
+
+@dataclass(eq=False)
+class EmbeddedText:
+    """Text with the embedding that is computed for it."""
+
+    tokens: Sequence[int]
+    pooling: Pooling
+    #: Tokens with keys and values.
+    computed: int = 0
+    pages: list[int] = field(default_factory=list)
+    #: f64 [width]: the sum of the hidden states so far, or the last hidden state. None before the first result.
+    total: ndarray | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Return True if all tokens are computed."""
+        return self.computed == len(self.tokens)
+
+    @property
+    def pooled(self) -> ndarray:
+        """Return the pooled hidden states, f64 [width]."""
+        assert self.total is not None and self.is_finished
+        return self.total / len(self.tokens) if self.pooling == "mean" else self.total
+
+    def add(self, states: ndarray) -> None:
+        """Add the hidden states f32 [tokens, width] of the next tokens, of which `last` needs the final one only."""
+        if not len(states):
+            return
+        if self.pooling == "last":
+            self.total = states[-1].astype(numpy.float64)
+            return
+        # One after the other: the sum does not depend on the division of a text among calls.
+        for row in states:
+            self.total = row.astype(numpy.float64) if self.total is None else self.total + row
+
+
+class _Part(NamedTuple):
+    """Part of a call: the next tokens of a text."""
+
+    text: EmbeddedText
+    count: int
+
+    @property
+    def wanted(self) -> int:
+        """Return the number of hidden states that the pooling needs, at the end of the part."""
+        if self.text.pooling == "mean":
+            return self.count
+        return int(self.text.computed + self.count == len(self.text.tokens))
+
+
+class EmbeddingBatches:
+    """Queue of texts on an engine of hidden states. Each step computes the tokens at its front.
+
+    All calls come from one thread at a time. Texts leave the queue in the order of their arrival.
+    """
+
+    def __init__(self, engine: PagedEngine, *, most_tokens: int = 256) -> None:
+        """`most_tokens` is the number of tokens that one call computes at most."""
+        self._engine = engine
+        self._most_tokens = most_tokens
+        self._texts: deque[EmbeddedText] = deque()
+        self._free = list(range(engine.page_count))
+
+    @property
+    def is_idle(self) -> bool:
+        """Return True if there is nothing to do for `step`."""
+        return not self._texts
+
+    def add(self, text: EmbeddedText) -> None:
+        """Queue a text with at least one token."""
+        assert text.tokens
+        self._texts.append(text)
+
+    def remove(self, texts: Collection[EmbeddedText]) -> None:
+        """Remove texts, finished or not, and give back their pages."""
+        for text in texts:
+            self._free += text.pages
+            text.pages = []
+        gone = set(map(id, texts))
+        self._texts = deque(each for each in self._texts if id(each) not in gone)
+
+    def next_texts(self) -> list[EmbeddedText]:
+        """Return the texts with tokens in the next step."""
+        return [part.text for part in self._parts()]
+
+    def step(self) -> list[EmbeddedText]:
+        """Compute the next tokens. Return the texts that are finished. After an error, the queue is unchanged."""
+        parts = self._parts()
+        if not parts:
+            return []
+        for part in parts:
+            self._reserve(part)
+        states = self._engine.step(self._step(parts))
+        start = 0
+        for part in parts:
+            part.text.add(states[start : start + part.wanted])
+            start += part.wanted
+            part.text.computed += part.count
+        finished = [part.text for part in parts if part.text.is_finished]
+        self.remove(finished)
+        return finished
+
+    def _parts(self) -> list[_Part]:
+        """Return the parts of the next call. Only the last one may be less than the rest of a text."""
+        parts: list[_Part] = []
+        room = self._most_tokens
+        for text in self._texts:
+            if room == 0:
+                break
+            parts.append(_Part(text, min(len(text.tokens) - text.computed, room)))
+            room -= parts[-1].count
+        return parts
+
+    def _reserve(self, part: _Part) -> None:
+        """Give a text pages for the tokens of a part. The engine grows as needed, twofold at least."""
+        text, engine = part.text, self._engine
+        missing = -(-(text.computed + part.count) // engine.page_size) - len(text.pages)
+        if missing > len(self._free):
+            before = engine.page_count
+            engine.grow(max(2 * before, before + missing - len(self._free)))
+            self._free += range(before, engine.page_count)
+        text.pages += [self._free.pop() for _ in range(missing)]
+
+    def _step(self, parts: Sequence[_Part]) -> Step:
+        """Return the arguments of a call."""
+        size = self._engine.page_size
+        table = numpy.zeros((len(parts), max(len(each.text.pages) for each in parts)), numpy.int32)
+        tokens: list[int] = []
+        positions, sequences, selected = [], [], []
+        for row, (text, count) in enumerate(parts):
+            table[row, : len(text.pages)] = text.pages
+            tokens += text.tokens[text.computed : text.computed + count]
+            positions.append(numpy.arange(text.computed, text.computed + count, dtype=numpy.int32))
+            sequences.append(numpy.full(count, row, numpy.int32))
+            selected.append(numpy.arange(len(tokens) - parts[row].wanted, len(tokens), dtype=numpy.int32))
+        place, own = numpy.concatenate(positions), numpy.concatenate(sequences)
+        slots = table[own, place // size] * size + place % size
+        return Step(
+            numpy.array(tokens, numpy.int32), place, own, slots.astype(numpy.int32), table, numpy.concatenate(selected)
+        )
