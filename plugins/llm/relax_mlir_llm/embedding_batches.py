@@ -58,14 +58,14 @@ class _Part(NamedTuple):
     """Part of a call: the next tokens of a text."""
 
     text: EmbeddedText
-    count: int
+    length: int
 
     @property
     def wanted(self) -> int:
         """Return the number of hidden states that the pooling needs, at the end of the part."""
         if self.text.pooling == "mean":
-            return self.count
-        return int(self.text.computed + self.count == len(self.text.tokens))
+            return self.length
+        return int(self.text.computed + self.length == len(self.text.tokens))
 
 
 class EmbeddingBatches:
@@ -93,11 +93,14 @@ class EmbeddingBatches:
 
     def remove(self, texts: Collection[EmbeddedText]) -> None:
         """Remove texts, finished or not, and give back their pages."""
+        gone = set(texts)
+        self._texts = deque(each for each in self._texts if each not in gone)
         for text in texts:
-            self._free += text.pages
-            text.pages = []
-        gone = set(map(id, texts))
-        self._texts = deque(each for each in self._texts if id(each) not in gone)
+            self._release(text)
+
+    def _release(self, text: EmbeddedText) -> None:
+        self._free += text.pages
+        text.pages = []
 
     def next_texts(self) -> list[EmbeddedText]:
         """Return the texts with tokens in the next step."""
@@ -115,9 +118,11 @@ class EmbeddingBatches:
         for part in parts:
             part.text.add(states[start : start + part.wanted])
             start += part.wanted
-            part.text.computed += part.count
+            part.text.computed += part.length
         finished = [part.text for part in parts if part.text.is_finished]
-        self.remove(finished)
+        for text in finished:  # these are at the front
+            self._texts.popleft()
+            self._release(text)
         return finished
 
     def _parts(self) -> list[_Part]:
@@ -128,13 +133,13 @@ class EmbeddingBatches:
             if room == 0:
                 break
             parts.append(_Part(text, min(len(text.tokens) - text.computed, room)))
-            room -= parts[-1].count
+            room -= parts[-1].length
         return parts
 
     def _reserve(self, part: _Part) -> None:
         """Give a text pages for the tokens of a part. The engine grows as needed, twofold at least."""
         text, engine = part.text, self._engine
-        missing = -(-(text.computed + part.count) // engine.page_size) - len(text.pages)
+        missing = -(-(text.computed + part.length) // engine.page_size) - len(text.pages)
         if missing > len(self._free):
             before = engine.page_count
             engine.grow(max(2 * before, before + missing - len(self._free)))

@@ -104,9 +104,9 @@ class Model:
         - dimensions: keep the first numbers only, for models that were trained for this.
         """
         description = self.description
-        used = self._pooling if pooling is None else checked_pooling(pooling)
+        used = self.checked_pooling(pooling)
         kept = checked_dimensions(dimensions, description.width)
-        is_one = isinstance(texts, str) or all(not isinstance(each, (str, Sequence, numpy.ndarray)) for each in texts)
+        is_one = _is_one_text(texts)
         items = [texts] if is_one else texts
         embedded = [EmbeddedText(self._embedded_tokens(each), used) for each in items]
         self._compute(embedded)
@@ -114,9 +114,18 @@ class Model:
         found = normalized(vectors, kept) if normalize else vectors.astype(numpy.float32)
         return found[0] if is_one else found
 
+    def checked_pooling(self, pooling: object = None) -> Pooling:
+        """Return a pooling by name, None for the model's own. Raise OptionError if the model has no embeddings."""
+        own = self.description.pooling
+        if own is None:
+            raise rx.OptionError(
+                f"{self.description.name} was compiled without embeddings: load the model with embeddings=True"
+            )
+        return own if pooling is None else checked_pooling(pooling)
+
     def embedding_batches(self, most_tokens: int = 256) -> EmbeddingBatches:
         """Return a queue of texts to embed, with pages of its own, for a server."""
-        self._pooling  # noqa: B018 (raises for a model without embeddings)
+        self.checked_pooling()
         return EmbeddingBatches(PagedEngine(self.program, self.description, 1, HIDDEN), most_tokens=most_tokens)
 
     def generate(
@@ -176,16 +185,6 @@ class Model:
     def _batches(self) -> EmbeddingBatches:
         return self.embedding_batches()
 
-    @property
-    def _pooling(self) -> Pooling:
-        """Return the pooling of embeddings. Raise OptionError for a model without hidden states."""
-        found = self.description.pooling
-        if found is None:
-            raise rx.OptionError(
-                f"{self.description.name} was compiled without embeddings: load the model with embeddings=True"
-            )
-        return found
-
     def _embedded_tokens(self, text: object) -> list[int]:
         """Return the tokens of a text to embed."""
         if isinstance(text, str):
@@ -232,3 +231,10 @@ class Model:
                 return
             yield token
             tokens.append(token)
+
+
+def _is_one_text(texts: object) -> bool:
+    """Check whether an argument of `embed` is a text or its tokens, and no list of texts."""
+    if isinstance(texts, str) or not isinstance(texts, (Sequence, numpy.ndarray)):
+        return True
+    return not any(isinstance(each, (str, Sequence, numpy.ndarray)) for each in texts)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decoder in NumPy and f64, written from the papers: the expected logits of tests."""
+"""Decoder in NumPy and f64, written from the papers: the expected logits and hidden states of tests."""
 
 from __future__ import annotations
 
@@ -37,8 +37,14 @@ class Variant:
 
 def logits(variant: Variant, weights: Mapping[str, ndarray], tokens: Sequence[int]) -> ndarray:
     """Return the logits f64 [tokens, vocabulary] of a sequence. Names of weights are GGUF's."""
-    embedding = weights["token_embd.weight"]
-    x = embedding[list(tokens)].astype(numpy.float64) * variant.embedding_scale
+    head = weights.get("output.weight", weights["token_embd.weight"])
+    found = hidden_states(variant, weights, tokens) @ head.T.astype(numpy.float64)
+    return found if variant.logit_cap is None else variant.logit_cap * numpy.tanh(found / variant.logit_cap)
+
+
+def hidden_states(variant: Variant, weights: Mapping[str, ndarray], tokens: Sequence[int]) -> ndarray:
+    """Return the normalized hidden states f64 [tokens, width] in front of the head."""
+    x = weights["token_embd.weight"][list(tokens)].astype(numpy.float64) * variant.embedding_scale
     for n in range(variant.layers):
         names = [name for name in weights if name.startswith(f"blk.{n}.")]
         own = {name.removeprefix(f"blk.{n}."): weights[name].astype(numpy.float64) for name in names}
@@ -46,10 +52,7 @@ def logits(variant: Variant, weights: Mapping[str, ndarray], tokens: Sequence[in
             variant, own, "post_attention_norm", _attention(variant, own, n, _norm(variant, x, own["attn_norm.weight"]))
         )
         x = x + _after(variant, own, "post_ffw_norm", _mlp(variant, own, _norm(variant, x, own["ffn_norm.weight"])))
-    x = _norm(variant, x, weights["output_norm.weight"].astype(numpy.float64))
-    head = weights.get("output.weight", embedding)
-    found = x @ head.T.astype(numpy.float64)
-    return found if variant.logit_cap is None else variant.logit_cap * numpy.tanh(found / variant.logit_cap)
+    return _norm(variant, x, weights["output_norm.weight"].astype(numpy.float64))
 
 
 def _after(variant: Variant, w: Mapping[str, ndarray], name: str, x: ndarray) -> ndarray:

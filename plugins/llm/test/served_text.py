@@ -6,17 +6,20 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import httpx
 import numpy as np
 import tokenizers
 from relax_mlir_llm.chat_template import ChatTemplate
+from relax_mlir_llm.embedding_batches import EmbeddingBatches
 from relax_mlir_llm.engine import Step
 from relax_mlir_llm.grammar import GrammarCompiler
+from relax_mlir_llm.pooling import Pooling
 from relax_mlir_llm.requests import Request
 from relax_mlir_llm.scheduler import Scheduler
+from relax_mlir_llm.serve.embedding_jobs import EmbeddingJobs
 from relax_mlir_llm.serve.http_app import State
 from relax_mlir_llm.serve.loop import SchedulerLoop
 from relax_mlir_llm.serve.metrics import ModelMetrics
@@ -95,6 +98,38 @@ def next_token(text: Sequence[int]) -> int:
     return wanted[len(said)] if wanted[: len(said)] == said and len(said) < len(wanted) else END
 
 
+class SummingEngine:
+    """Engine of hidden states: sum of the tokens so far, number of the tokens, token. Its pages have the tokens."""
+
+    vocabulary = SayingEngine.vocabulary
+
+    def __init__(self, page_size: int = 4, context: int = 200) -> None:
+        self.page_count, self.page_size, self.context = 1, page_size, context
+        self.tokens = np.full(page_size, -1, np.int32)
+        self.seconds = 0.0
+        self.error: Exception | None = None
+        #: Number of tokens of each call.
+        self.calls: list[int] = []
+
+    def grow(self, page_count: int) -> None:
+        more = np.full((page_count - self.page_count) * self.page_size, -1, np.int32)
+        self.page_count, self.tokens = page_count, np.concatenate([self.tokens, more])
+
+    def step(self, step: Step) -> np.ndarray:
+        time.sleep(self.seconds)
+        if self.error is not None:
+            raise self.error
+        self.calls.append(len(step.tokens))
+        self.tokens[step.slots] = step.tokens
+        states = np.zeros((step.selected.size, 3), np.float32)
+        for row, place in zip(states, step.selected, strict=True):
+            seen = np.arange(step.positions[place] + 1)
+            table = step.table[step.sequences[place]]
+            text = self.tokens[table[seen // self.page_size] * self.page_size + seen % self.page_size]
+            row[:] = text.sum(), len(text), step.tokens[place]
+        return states
+
+
 class KeptScheduler(Scheduler):
     """Scheduler that keeps its requests for tests."""
 
@@ -139,14 +174,20 @@ class Texts(Served):
         engine: SayingEngine,
         loop_options: Mapping[str, int],
         key: str | None = None,
-        embed: Callable[[Sequence[int]], Sequence[float]] | None = None,
+        hidden: SummingEngine | None = None,
+        pooling: Pooling = "last",
+        chunk: int = 16,
         grace: float = 10.0,
         **options: object,
     ) -> None:
         self.engine = engine
         self.scheduler = KeptScheduler(engine, **options)
         self.metrics = ModelMetrics()
-        self.loop = SchedulerLoop(self.scheduler, self.metrics, **loop_options)
+        embeddings = None
+        if hidden is not None:
+            batches = EmbeddingBatches(hidden, most_tokens=chunk)  # type: ignore[arg-type]
+            embeddings = EmbeddingJobs(batches, pooling, self.metrics)
+        self.loop = SchedulerLoop(self.scheduler, self.metrics, embeddings=embeddings, **loop_options)
         self.model = ServedModel(
             name="tiny",
             loop=self.loop,
@@ -155,7 +196,7 @@ class Texts(Served):
             vocabulary=engine.vocabulary,
             template=ChatTemplate(TEMPLATE, "", ""),
             grammars=GrammarCompiler(TOKENIZER.backend, engine.vocabulary, [END]),
-            embed=embed,
+            width=None if hidden is None else 3,
         )
         state = State()
         super().__init__(make_openai_app([self.model], state, key=key), state, grace)

@@ -37,12 +37,13 @@ def test_sixteen_clients_get_their_own_answers() -> None:
         assert served.scheduler.statistics.steps < 48 * 40  # answers shared steps
 
 
-def send_raw(served: Texts, **body: object) -> socket.socket:
+def send_raw(served: Texts, path: str = "completions", **body: object) -> socket.socket:
     """Send a request by hand, and return the open connection."""
     address = urlsplit(served.url)
-    content = json.dumps({"model": "tiny", "max_tokens": 150, **body}).encode()
+    limit = {"max_tokens": 150} if path == "completions" else {}
+    content = json.dumps({"model": "tiny", **limit, **body}).encode()
     connection = socket.create_connection((str(address.hostname), int(address.port or 0)))
-    head = f"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: {len(content)}\r\n\r\n"
+    head = f"POST /v1/{path} HTTP/1.1\r\nHost: a\r\nContent-Length: {len(content)}\r\n\r\n"
     connection.sendall(head.encode() + content)
     return connection
 
@@ -191,14 +192,3 @@ def test_the_end_of_the_grace_period_ends_requests(is_twice: bool) -> None:
             assert answer.status_code == 503 and "the server has stopped" in answer.json()["error"]["message"]
             assert "the server has stopped" in stream.result(20)[-1]["error"]["message"]
         served.check_empty()
-
-
-def test_embeddings_of_a_model_with_hidden_states() -> None:
-    with texts(embed=lambda tokens: [float(len(tokens)), 0.5]) as served:
-        answer = served.post("embeddings", input=["abc", "a"]).json()
-        assert [each["embedding"] for each in answer["data"]] == [[3.0, 0.5], [1.0, 0.5]]
-        assert answer["usage"] == {"prompt_tokens": 4, "total_tokens": 4}
-        coded = served.post("embeddings", input="abc", encoding_format="base64").json()["data"][0]["embedding"]
-        assert coded == "AABAQAAAAD8="
-        assert served.post("embeddings", input="", encoding_format="base64").status_code == 400
-        assert served.post("embeddings", input="a", dimensions=3).status_code == 400

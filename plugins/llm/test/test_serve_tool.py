@@ -41,6 +41,7 @@ def failure(*arguments: object) -> str:
         (("--grace", "-1"), "--grace is -1.0, expected at least 0"),
         (("--grace", "nan"), "--grace is nan, expected at least 0"),
         (("--max-delay", "2"), "--max-delay is '2', expected a time such as 2ms or 0.5s"),
+        (("--pooling", "mean"), "--pooling is mean, which needs --embeddings"),
         ((), "does not exist: pass a GGUF file"),
         (("--lora", "a"), "--lora is 'a', expected name=path"),
         (("--lora", "a=b", "--lora", "a=c"), "the name 'a' is used twice"),
@@ -144,5 +145,6 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended.value.code == 0
     text = capsys.readouterr().out
     for option in ("--host", "--port", "--max-seqs", "--pages", "--page ", "--prefill-chunk", "--kv", "--draft",
-                   "--lora", "--api-key", "--name", "--threads", "--grace", "--max-batch", "--max-delay"):  # fmt: skip
+                   "--lora", "--api-key", "--name", "--threads", "--grace", "--max-batch", "--max-delay",
+                   "--embeddings", "--pooling"):  # fmt: skip
         assert option in text

@@ -14,6 +14,7 @@ from ..grammar import GrammarCompiler
 from ..loading import load
 from ..model import Model
 from ..scheduler import Scheduler
+from .embedding_jobs import EmbeddingJobs
 from .http_app import State
 from .loop import SchedulerLoop
 from .metrics import ModelMetrics
@@ -30,13 +31,13 @@ _CHUNKS = 2
 def language_server(options: argparse.Namespace, stderr: TextIO) -> ServerParts:
     """Return the server of a language model and its adapters."""
     adapters = _adapters(options.lora)
-    model = _load(options.model, options, stderr)
+    model = _load(options.model, options, stderr, embeddings=options.embeddings)
     name = options.name or model.description.name
     if name in adapters:
         raise rx.OptionError(f"--lora: '{name}' is the name of the model, expected another name for the adapter")
     models = [_served(name, model, options, stderr)]
     for adapter, path in adapters.items():
-        merged = _load(options.model, options, stderr, adapter=path)
+        merged = _load(options.model, options, stderr, adapter=path, embeddings=options.embeddings)
         models.append(_served(adapter, merged, options, stderr, parent=name))
     state = State()
     app = make_openai_app(models, state, key=options.api_key, most_bytes=options.max_body * _MIB)
@@ -63,7 +64,9 @@ class _Progress:
         self._told = text
 
 
-def _load(path: str, options: argparse.Namespace, stderr: TextIO, adapter: str | None = None) -> Model:
+def _load(
+    path: str, options: argparse.Namespace, stderr: TextIO, *, adapter: str | None = None, embeddings: bool = False
+) -> Model:
     return load(
         path,
         target=options.target,
@@ -72,6 +75,7 @@ def _load(path: str, options: argparse.Namespace, stderr: TextIO, adapter: str |
         kv=options.kv,
         page_size=options.page,
         adapter=adapter,
+        embeddings=embeddings,
         progress=_Progress(stderr),
     )
 
@@ -105,16 +109,27 @@ def _served(
         draft=_draft(options, stderr),
         end_tokens=tokenizer.ends,
     )
+    metrics = ModelMetrics()
+    embeddings = _embeddings(model, options, metrics)
     return ServedModel(
         name=name,
-        loop=SchedulerLoop(scheduler, ModelMetrics(), most_requests=options.max_queue),
+        loop=SchedulerLoop(scheduler, metrics, most_requests=options.max_queue, embeddings=embeddings),
         tokenizer=tokenizer,
         context=min(engine.context, engine.page_size * engine.page_count),
         vocabulary=description.vocabulary,
         template=model.template,
         grammars=_grammars(model),
+        width=None if embeddings is None else description.width,
         parent=parent,
     )
+
+
+def _embeddings(model: Model, options: argparse.Namespace, metrics: ModelMetrics) -> EmbeddingJobs | None:
+    """Return the queue of embeddings, or None for a model that was compiled without them."""
+    if model.description.pooling is None:
+        return None
+    pooling = model.checked_pooling(options.pooling)
+    return EmbeddingJobs(model.embedding_batches(options.prefill_chunk), pooling, metrics)
 
 
 def _grammars(model: Model) -> GrammarCompiler | None:

@@ -8,11 +8,16 @@ import logging
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from typing import NamedTuple, Protocol
+from concurrent.futures import Future
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from ..requests import Output, Request, Statistics
+from .embedding_jobs import EmbeddingJobs
 from .errors import ApiError
 from .metrics import ModelMetrics
+
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 _LOG = logging.getLogger("relax-serve")
 
@@ -83,9 +88,17 @@ class Clock:
 class SchedulerLoop:
     """Thread that steps a scheduler while there are requests."""
 
-    def __init__(self, scheduler: SchedulerLike, metrics: ModelMetrics, *, most_requests: int = 256) -> None:
-        """`most_requests` limits the requests that run or wait."""
+    def __init__(
+        self,
+        scheduler: SchedulerLike,
+        metrics: ModelMetrics,
+        *,
+        most_requests: int = 256,
+        embeddings: EmbeddingJobs | None = None,
+    ) -> None:
+        """`most_requests` limits the requests that run or wait. `embeddings` are computed between steps."""
         self.metrics = metrics
+        self._embeddings = embeddings
         self._scheduler = scheduler
         self._most = most_requests
         self._changed = threading.Condition()
@@ -110,7 +123,7 @@ class SchedulerLoop:
     @property
     def active(self) -> int:
         """Return the number of requests that run or wait."""
-        return len(self._active)
+        return len(self._active) + (0 if self._embeddings is None else self._embeddings.active)
 
     @property
     def statistics(self) -> Statistics:
@@ -120,21 +133,34 @@ class SchedulerLoop:
     def submit(self, requests: Sequence[Request], deliver: Callable[[int, Output], None]) -> None:
         """Queue requests: all of them, or none with an ApiError. `deliver` gets the index of a request with outputs."""
         with self._changed:
-            if self._is_closing:
-                raise ApiError(503, "the server is stopping and accepts no requests", code="stopping")
-            if self._is_broken:
-                raise ApiError(503, "the engine fails even without requests: restart the server", code="engine_failed")
-            if len(self._active) + len(requests) > self._most:
-                raise ApiError(
-                    429,
-                    f"the server has {len(self._active)} of at most {self._most} requests, and no room for "
-                    f"{len(requests)} more: try again later, or start the server with a larger --max-queue",
-                    code="queue_full",
-                )
+            self._check_room(len(requests))
             for index, request in enumerate(requests):
                 self._active[request.id] = _Active(request, _with_index(deliver, index), Clock(self.metrics))
                 self._scheduler.add(request)
             self._changed.notify()
+
+    def embed(self, texts: Sequence[Sequence[int]]) -> Future[ndarray]:
+        """Queue texts to embed, as one request. The result is the pooled hidden states f64 [texts, width]."""
+        assert self._embeddings is not None
+        with self._changed:
+            self._check_room(1)
+            found = self._embeddings.add(texts)
+            self._changed.notify()
+        return found
+
+    def _check_room(self, count: int) -> None:
+        """Raise ApiError if the server does not accept so many requests."""
+        if self._is_closing:
+            raise ApiError(503, "the server is stopping and accepts no requests", code="stopping")
+        if self._is_broken:
+            raise _broken()
+        if self.active + count > self._most:
+            raise ApiError(
+                429,
+                f"the server has {self.active} of at most {self._most} requests, and no room for {count} more: "
+                "try again later, or start the server with a larger --max-queue",
+                code="queue_full",
+            )
 
     def cancel(self, identities: Sequence[str], reason: str = "cancelled") -> None:
         """End requests without further outputs, and count them with a reason. Finished requests are ignored."""
@@ -156,23 +182,36 @@ class SchedulerLoop:
 
     def _run(self) -> None:
         while not self._is_broken and self._wait():
-            try:
-                outputs = self._scheduler.step()
-            except Exception as error:  # an engine may raise anything, and the server goes on
-                _LOG.exception("the engine failed; its requests end, and the server goes on")
-                self._recover(error)
-                continue
-            with self._changed:
-                for output in outputs:
-                    self._pass_on(output)
+            if not self._scheduler.is_idle:
+                self._step()
+            if self._embeddings is not None and not self._is_closing:
+                self._embeddings.step()
+        if self._embeddings is not None:
+            stopped = ApiError(503, "the server has stopped", code="stopping")
+            self._embeddings.fail_all(_broken() if self._is_broken else stopped)
+
+    def _step(self) -> None:
+        try:
+            outputs = self._scheduler.step()
+        except Exception as error:  # an engine may raise anything, and the server goes on
+            _LOG.exception("the engine failed; its requests end, and the server goes on")
+            self._recover(error)
+            return
+        with self._changed:
+            for output in outputs:
+                self._pass_on(output)
 
     def _wait(self) -> bool:
         """Wait for work. Return False at the end."""
         with self._changed:
-            while self._scheduler.is_idle and not self._is_closing:
+            while self._is_idle and not self._is_closing:
                 self._changed.wait()
             # Steps after the end release the pages of cancelled requests.
             return not (self._is_closing and self._scheduler.is_idle)
+
+    @property
+    def _is_idle(self) -> bool:
+        return self._scheduler.is_idle and (self._embeddings is None or self._embeddings.is_idle)
 
     def _pass_on(self, output: Output) -> None:
         active = self._active.get(output.request.id)
@@ -198,6 +237,10 @@ class SchedulerLoop:
             self._scheduler.cancel(identity)
             self.metrics.count_end("error")
             active.deliver(Output(active.request, (), "error", message))
+
+
+def _broken() -> ApiError:
+    return ApiError(503, "the engine fails even without requests: restart the server", code="engine_failed")
 
 
 def _with_index(deliver: Callable[[int, Output], None], index: int) -> Deliver:

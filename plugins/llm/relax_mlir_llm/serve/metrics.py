@@ -52,7 +52,18 @@ class ModelMetrics:
         self.first_token = Histogram()
         self.between_tokens = Histogram()
         self._ends: Counter[str] = Counter({"stop": 0, "length": 0, "cancelled": 0, "error": 0})
+        self._embedded = 0
         self._lock = threading.Lock()
+
+    def count_embedded(self, tokens: int) -> None:
+        """Count the tokens of embedded texts."""
+        with self._lock:
+            self._embedded += tokens
+
+    @property
+    def embedded(self) -> int:
+        """Return the number of tokens of embedded texts."""
+        return self._embedded
 
     def count_end(self, reason: str) -> None:
         """Count a finished request."""
@@ -121,6 +132,10 @@ def scheduler_lines(models: Iterable[Measured]) -> Iterator[str]:
     for each in models:
         for reason, count in each.metrics.ends.items():
             yield sample(name, {"model": each.name, "reason": reason}, count)
+    name = f"{_PREFIX}embedded_tokens_total"
+    yield from heading(name, "counter", "Tokens of embedded texts.")
+    for each in models:
+        yield sample(name, {"model": each.name}, each.metrics.embedded)
     name = f"{_PREFIX}time_to_first_token_seconds"
     yield from heading(name, "histogram", "Time from the arrival of a request to its first token.")
     for each in models:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import base64
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Future
+from typing import TYPE_CHECKING
 
-import numpy
-from relax_mlir import RelaxError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -17,16 +17,17 @@ from starlette.types import Receive, Scope, Send
 
 from .. import requests
 from .bodies import Fields
-from .errors import ApiError, invalid
+from .embeddings import embeddings_answer, parse_embeddings
+from .errors import ApiError
 from .http_app import State, make_app, read_object, until_gone
 from .loop import RunningRequests
 from .metrics import Measured, scheduler_lines
 from .openai_answers import event_stream, whole_answer
-from .openai_requests import Call, check_length, parse_chat, parse_completion, prompts_of
-from .sampling_fields import IGNORED_FIELDS
+from .openai_requests import Call, parse_chat, parse_completion
 from .served_model import ServedModel
 
-_EMBEDDING_FIELDS = ("model", "input", "encoding_format", "dimensions", *IGNORED_FIELDS)
+if TYPE_CHECKING:
+    from numpy import ndarray
 
 #: Function from the fields of a body and a model to a call.
 Parse = Callable[[Fields, ServedModel], Call]
@@ -54,7 +55,10 @@ class OpenAIRoutes:
     async def embed(self, request: Request) -> Response:
         fields = Fields(await read_object(request, self._most_bytes))
         model = self._model(fields)
-        return JSONResponse(await run_in_threadpool(_embeddings, fields, model))
+        # Tokenizers and answers of many numbers may take longer than a token.
+        call = await run_in_threadpool(parse_embeddings, fields, model)
+        pooled = await until_gone(request, _result(model.loop.embed(call.texts)))
+        return JSONResponse(await run_in_threadpool(embeddings_answer, call, pooled))
 
     async def _answer(self, request: Request, parse: Parse) -> Response:
         fields = Fields(await read_object(request, self._most_bytes))
@@ -105,32 +109,9 @@ def _parsed(parse: Parse, fields: Fields, model: ServedModel) -> tuple[Call, lis
     return call, call.requests()
 
 
-def _embeddings(fields: Fields, model: ServedModel) -> dict[str, object]:
-    fields.refuse_unknown(_EMBEDDING_FIELDS)
-    if model.embed is None:
-        raise invalid(
-            f"the model '{model.name}' has logits and no embeddings: load a model that returns hidden states", "model"
-        )
-    if fields.has("dimensions"):
-        raise invalid("dimensions is not supported: embeddings have the width of the model", "dimensions")
-    form = fields.choice("encoding_format", ("float", "base64")) or "float"
-    texts = prompts_of(fields, "input", model)
-    for text in texts:
-        check_length(text, model, "input")
-    try:
-        found = [model.embed(text) for text in texts]
-    except RelaxError as error:
-        raise ApiError(500, error.message) from None
-    data = [{"object": "embedding", "index": n, "embedding": _encoded(each, form)} for n, each in enumerate(found)]
-    count = sum(map(len, texts))
-    usage = {"prompt_tokens": count, "total_tokens": count}
-    return {"object": "list", "data": data, "model": model.name, "usage": usage}
-
-
-def _encoded(values: Sequence[float], form: str) -> object:
-    if form == "float":
-        return [float(each) for each in values]
-    return base64.b64encode(numpy.asarray(values, "<f4").tobytes()).decode("ascii")
+async def _result(found: Future[ndarray]) -> ndarray:
+    """Return the result of the scheduler's thread. Cancelling this task cancels the work."""
+    return await asyncio.wrap_future(found)
 
 
 def make_openai_app(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ..requests import Request, SamplingParameters
@@ -74,7 +74,7 @@ def parse_completion(fields: Fields, model: ServedModel) -> Call:
         raise invalid("suffix is not supported: expected a prompt that the answer continues", "suffix")
     logprobs = fields.count("logprobs", -1, 0, MOST_LOGPROBS)
     echo = fields.flag("echo")
-    prompts = prompts_of(fields, "prompt", model)
+    prompts = prompts_of(fields, "prompt", model.tokenizer.encode)
     most = fields.count("max_tokens", _USUAL_TOKENS, 0 if echo else 1, model.context)
     parameters = sampling_parameters(fields, max(most, 1), logprobs if logprobs >= 0 else None)
     call = Call(
@@ -153,19 +153,19 @@ def _forced_call(tools: Tools) -> Constraint:
     return Constraint.of_schema(call_schema(tools.functions), "tools")
 
 
-def prompts_of(fields: Fields, name: str, model: ServedModel) -> list[list[int]]:
+def prompts_of(fields: Fields, name: str, encode: Callable[[str], list[int]]) -> list[list[int]]:
     """Return the tokens of prompts: a text, tokens, or a list of texts or of tokens."""
     value = fields.get(name)
     if value is None:
         raise invalid(f"the field {name} is missing, expected a text, tokens, or a list of these", name)
     if isinstance(value, list) and value and all(isinstance(each, (str, list)) for each in value):
-        return [_tokens(fields, name, each, model) for each in value]
-    return [_tokens(fields, name, value, model)]
+        return [_tokens(fields, name, each, encode) for each in value]
+    return [_tokens(fields, name, value, encode)]
 
 
-def _tokens(fields: Fields, name: str, value: object, model: ServedModel) -> list[int]:
+def _tokens(fields: Fields, name: str, value: object, encode: Callable[[str], list[int]]) -> list[int]:
     if isinstance(value, str):
-        return model.tokenizer.encode(value)
+        return encode(value)
     if not isinstance(value, list) or not all(type(each) is int and each >= 0 for each in value):
         raise fields.refuse(name, "a text, a list of tokens, or a list of these")
     return value
@@ -175,21 +175,22 @@ def _checked(call: Call) -> Call:
     """Raise ApiError for a prompt or a token that the model has no place for."""
     param = "messages" if call.is_chat else "prompt"
     for prompt in call.prompts:
-        check_length(prompt, call.model, param)
+        check_tokens(prompt, call.model, param, call.model.context - 1)
     biased = max(call.parameters.logit_bias, default=0)
     if biased >= call.model.vocabulary:
         raise invalid(_unknown_token("logit_bias", biased, call.model), "logit_bias")
     return call
 
 
-def check_length(prompt: Sequence[int], model: ServedModel, param: str) -> None:
-    """Raise ApiError for an empty prompt, a token outside of the vocabulary, or more tokens than positions."""
+def check_tokens(prompt: Sequence[int], model: ServedModel, param: str, most: int) -> None:
+    """Raise ApiError for an empty prompt, more than `most` tokens, or a token outside of the vocabulary."""
     if not prompt:
         raise invalid(f"{param} has no tokens, expected at least one", param)
-    if len(prompt) >= model.context:
+    if len(prompt) > most:
+        expected = "fewer than" if most < model.context else "at most"
         raise ApiError(
             400,
-            f"{param} has {len(prompt)} tokens, expected fewer than {model.context}, the context of '{model.name}'",
+            f"{param} has {len(prompt)} tokens, expected {expected} {model.context}, the context of '{model.name}'",
             param=param,
             code="context_length_exceeded",
         )

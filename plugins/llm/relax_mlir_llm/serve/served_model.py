@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from .loop import SchedulerLoop
 class Tokenizer(TokenBytes, Protocol):
     """Tokenizer of a model."""
 
-    def encode(self, text: str, *, add_bos: bool | None = None) -> list[int]:
+    def encode(self, text: str, *, add_bos: bool | None = None, add_end: bool | None = False) -> list[int]:
         """Return the tokens of a text."""
 
     def decode(self, tokens: Iterable[int], *, skip_special: bool = True) -> str:
@@ -65,8 +65,8 @@ class ServedModel:
     vocabulary: int
     template: Template | None = None
     grammars: Grammars | None = None
-    #: Function from the tokens of a text to its embedding. None: the model has logits only.
-    embed: Callable[[Sequence[int]], Sequence[float]] | None = None
+    #: Numbers in an embedding, which the loop computes. None: the model has logits only.
+    width: int | None = None
     #: Name of the model that an adapter changes.
     parent: str | None = None
     created: int = field(default_factory=lambda: int(time.time()))

@@ -13,9 +13,12 @@ from typing import TextIO
 
 import relax_mlir as rx
 
+from ..pooling import POOLINGS
+
 _EPILOG = """\
 relax-serve model.gguf                          OpenAI's API at http://127.0.0.1:8000/v1
 relax-serve model/ --lora names=adapter/        a folder of Hugging Face, and a LoRA adapter as the model `names`
+relax-serve model.gguf --embeddings             also /v1/embeddings
 relax-serve model.gguf --draft ngram            speculation: the same answers, in fewer steps
 relax-serve model.rxa --max-batch 32            a program of relax-compile, KServe's API at http://127.0.0.1:8000/v2
 
@@ -82,6 +85,8 @@ def _add_language_options(group: argparse._ArgumentGroup) -> None:
     add("--kv", default="f32", choices=("f32", "f16", "i8"), help="type of keys and values; default f32")
     add("--draft", metavar="ngram|PATH", help="speculation by repetitions in the text, or by a smaller model")
     add("--lora", action="append", default=[], metavar="name=path", help="adapter of PEFT, as a model of its own name")
+    add("--embeddings", action="store_true", help="serve /v1/embeddings, by a second function with the same weights")
+    add("--pooling", choices=POOLINGS, help="pooling of embeddings; default: the model's own, or last")
     add("--no-prefix-cache", action="store_true", help="compute each prompt anew")
 
 
@@ -113,12 +118,14 @@ def _serve(options: argparse.Namespace, stderr: TextIO) -> None:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Raise RelaxError for numbers without a meaning."""
+    """Raise RelaxError for values without a meaning."""
     least = {"max_seqs": 1, "pages": 1, "page": 1, "prefill_chunk": 1, "max_queue": 1, "max_body": 1, "max_batch": 1}
     for name, smallest in {**least, "threads": 1, "context": 2, "grace": 0}.items():
         value = getattr(options, name)
         if value is not None and not value >= smallest:
             raise rx.OptionError(f"--{name.replace('_', '-')} is {value}, expected at least {smallest}")
+    if options.pooling is not None and not options.embeddings:
+        raise rx.OptionError(f"--pooling is {options.pooling}, which needs --embeddings")
 
 
 def parse_delay(text: str) -> float:
