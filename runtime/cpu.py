@@ -9,6 +9,7 @@ import re
 from functools import lru_cache
 
 from ..support.byte_sizes import byte_size
+from .errors import ArtifactError
 
 # Flags in /proc/cpuinfo with other names in LLVM. The other relevant flags have the same names.
 _LLVM_NAMES = {
@@ -154,3 +155,25 @@ def host_cores() -> int:
 def host_triple() -> str:
     """Return architecture and system in LLVM's form."""
     return f"{platform.machine()}-unknown-linux-gnu"
+
+
+def check_architecture(triple: str) -> None:
+    """Refuse code for another CPU architecture."""
+    if triple and triple.partition("-")[0] != platform.machine():
+        raise ArtifactError(f"the code is for {triple}, this machine is {platform.machine()}")
+
+
+def check_features(required: tuple[str, ...]) -> None:
+    """Refuse code that needs features which this CPU lacks."""
+    if not required:
+        return
+    available = host_features()
+    if not available:
+        raise ArtifactError("this system does not tell what its CPU can do, and the code needs " + ", ".join(required))
+    missing = [feature for feature in required if feature not in available]
+    refused = refused_features().intersection(missing) if missing else ()
+    if refused:
+        listed = ", ".join(sorted(refused))
+        raise ArtifactError(f"the system does not let this process use what the code was compiled for: {listed}")
+    if missing:
+        raise ArtifactError(f"this CPU lacks what the code was compiled for: {', '.join(missing)}")

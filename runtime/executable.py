@@ -7,7 +7,6 @@ import ctypes
 import functools
 import operator
 import os
-import platform
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from .artifact import Artifact, artifact_bytes, parse_artifact, read_artifact, w
 from .cache import function_of
 from .cache_rows import CacheRows
 from .constant_memory import ConstantMemory
-from .cpu import host_features, refused_features
+from .cpu import check_architecture, check_features
 from .errors import ArtifactError, UnknownFunction
 from .foreign_types import CodeModule, PackedFunction
 from .function import Function
@@ -39,6 +38,7 @@ from .threads import ThreadLimit, checked_threads, pool_of_process, usual_thread
 if TYPE_CHECKING:
     from .devices.copies import Copies
     from .devices.device_program import DeviceProgram
+    from .memory import Memory
     from .profile import Profile
     from .trace import Trace
     from .tracing import Copied
@@ -244,6 +244,18 @@ class Executable:
 
         return CopyingFunctions(self._signatures, self._packed, self._copies(self._on_device))
 
+    @property
+    def memory(self) -> Memory:
+        """Return the memory of the program's device, for arrays that stay there from call to call."""
+        from .memory import Memory
+
+        self._load()
+        if self._on_device is None:
+            return Memory()
+        from .devices.device_memory import DeviceMemory
+
+        return DeviceMemory(self._copies(self._on_device))
+
     def _copies(self, program: DeviceProgram) -> Copies:
         from .devices.copies import EMPTY, SYNCHRONIZE, Copies
 
@@ -359,28 +371,6 @@ def _check_functions(artifact: Artifact) -> None:
             raise UnknownFunction(f"this program calls no function {name!r}; it calls {listed}")
         if not callable(function):
             raise TypeError(f"function {name!r} is a {type(function).__name__}, which cannot be called")
-
-
-def check_architecture(triple: str) -> None:
-    """Refuse code for another CPU architecture."""
-    if triple and triple.partition("-")[0] != platform.machine():
-        raise ArtifactError(f"the code is for {triple}, this machine is {platform.machine()}")
-
-
-def check_features(required: tuple[str, ...]) -> None:
-    """Refuse code that needs features which this CPU lacks."""
-    if not required:
-        return
-    available = host_features()
-    if not available:
-        raise ArtifactError("this system does not tell what its CPU can do, and the code needs " + ", ".join(required))
-    missing = [feature for feature in required if feature not in available]
-    refused = refused_features().intersection(missing) if missing else ()
-    if refused:
-        listed = ", ".join(sorted(refused))
-        raise ArtifactError(f"the system does not let this process use what the code was compiled for: {listed}")
-    if missing:
-        raise ArtifactError(f"this CPU lacks what the code was compiled for: {', '.join(missing)}")
 
 
 @uncollected()  # importing tvm-ffi allocates many objects

@@ -61,6 +61,24 @@ class Copies:
             if from_host or to_host:
                 self.wait()
 
+    def copy_bytes(self, to: int, source: int, size: int) -> None:
+        """Copy bytes on the device. Both ranges may overlap."""
+        with self.on_device():
+            if abs(to - source) < size:
+                between = self.empty((size,), _bytes_type())
+                self._program.copy(between.data_ptr(), source, size)
+                source = between.data_ptr()
+            self._program.copy(to, source, size)
+
+    @property
+    def name(self) -> str:
+        return self._program.name
+
+    @property
+    def device(self) -> tuple[int, int]:
+        """Return DLPack's kind and number of the device."""
+        return self._program.dlpack_kind, self._program.number
+
     def wait(self) -> None:
         self._program.wait()
 
@@ -96,3 +114,9 @@ class _TimedCopies(Copies):
 
 def element_bytes(dtype: ElementType) -> int:
     return -(-dtype.bits * dtype.lanes // 8)
+
+
+def _bytes_type() -> ElementType:
+    from ..ffi import tvm_ffi
+
+    return tvm_ffi.dtype("uint8")

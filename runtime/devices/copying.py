@@ -13,6 +13,7 @@ from ..foreign_types import Exporter, PackedFunction, Tensor
 from ..function import Function
 from ..manifest import PassedValue, Signature
 from .copies import Copies
+from .device_memory import DeviceMemory
 from .device_rows import DeviceRows
 
 
@@ -34,11 +35,8 @@ class CopyingFunctions(Mapping[str, Function]):
         return self._functions[name]
 
     def upload(self, array: Exporter) -> Tensor:
-        """Return a copy of a CPU array on the device, for functions that do not copy."""
-        with self._copies.on_device():
-            found = self._copies.upload(share(array))
-            self._copies.wait()
-        return found
+        """Return a copy of a CPU array on the device."""
+        return DeviceMemory(self._copies).upload(array)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)

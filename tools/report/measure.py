@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from ...runtime import ArtifactError, Executable
 from ...runtime.artifact import Artifact
-from ...runtime.executable import check_architecture, check_features
+from ...runtime.cpu import check_architecture, check_features
 from ...runtime.manifest import Signature
 from ...support.errors import RelaxError
 from ..run.input_sizes import InputSizes

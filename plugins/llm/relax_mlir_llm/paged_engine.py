@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy
 import relax_mlir as rx
 
 from .description import LOGITS
@@ -20,33 +19,38 @@ if TYPE_CHECKING:
 class PagedEngine:
     """Model with pages of keys and values. An `Engine`.
 
-    Several engines may share a program. One engine serves one call at a time.
+    The pages are where the program computes. A call for a device copies a `Step` there, and logits back. Several engines may share a program. One engine serves one call at a time.
     """
 
     def __init__(
         self, program: rx.runtime.Executable, description: Description, page_count: int, function: str = LOGITS
     ) -> None:
         """`function` is the function of the program that computes a step: `main`, or `hidden` for embeddings."""
-        # On a device, a call copies the pages to the device and back.
+        self._device = program.device
+        self._memory = program.memory
         self._function = program.copying()[function]
         self._layout = description.pages
         self.vocabulary = description.vocabulary
         self.page_size = description.pages.page_size
         self.context = description.context
         self.page_count = 0
-        self._pages = [numpy.zeros((0, *shape), type_) for shape, type_ in self._layout.arrays().values()]
+        self._pages: list[rx.runtime.ArrayOrTensor] = []
         self.grow(page_count)
 
     def grow(self, page_count: int) -> None:
         """Enlarge the number of pages. Existing pages keep their numbers and contents."""
         if page_count <= self.page_count:
             return
-        for number, old in enumerate(self._pages):
-            # The system maps zeros at their first use: pages without tokens take no memory.
-            new = numpy.zeros((page_count, *old.shape[1:]), old.dtype)
-            new[: len(old)] = old
-            self._pages[number] = new
-        self.page_count = page_count
+        try:
+            arrays = [self._memory.zeros((page_count, *each), dtype) for each, dtype in self._layout.arrays().values()]
+        except MemoryError as error:
+            raise rx.OptionError(
+                f"{self._device} has no room for {page_count} pages of keys and values: {error}; use fewer pages, a "
+                "shorter context, or a smaller type of keys and values (kv)"
+            ) from None
+        for old, new in zip(self._pages, arrays, strict=False):
+            self._memory.copy_rows(new, 0, old, 0, self.page_count)
+        self._pages, self.page_count = arrays, page_count
 
     def step(self, step: Step) -> ndarray:
         """Write keys and values of the tokens to their slots. Return logits f32 [results, vocabulary].
@@ -59,4 +63,4 @@ class PagedEngine:
     def copy_page(self, source: int, target: int) -> None:
         """Copy keys and values of a page, for sequences that share a part of it."""
         for each in self._pages:
-            each[target] = each[source]
+            self._memory.copy_rows(each, target, each, source, 1)
