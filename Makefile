@@ -285,11 +285,11 @@ gpu: env ## the same on an NVIDIA GPU, NVIDIA's checks of kernels, models beside
 test-gpu-real: export RELAX_MLIR_DRAW = $(REAL_DRAW)
 test-gpu-real: export RELAX_MLIR_DEVICES = 1
 test-gpu-real: export RELAX_MLIR_OPENCL = $(abspath $(OPENCL_ENV))
-test-gpu-real: env env-opencl ## tests on devices of Vulkan, OpenCL and WebGPU, of real drivers: Mesa's lavapipe, Intel's for CPUs (apt: mesa-vulkan-drivers)
+test-gpu-real: env env-llm env-opencl ## tests on devices of Vulkan, OpenCL and WebGPU, of real drivers: Mesa's lavapipe, Intel's for CPUs (apt: mesa-vulkan-drivers)
 	@$(BIN)/relax-run --list-devices
 	@status=0; \
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(DEVICE_TESTS) || status=1; \
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal plugins/webgpu || status=1; \
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal plugins/webgpu plugins/llm/test/test_devices.py || status=1; \
 	for target in $(REAL_TARGETS); do \
 	RELAX_MLIR_TEST_TARGET="$$target" $(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(OPERATOR_TESTS) || status=1; \
 	done; \

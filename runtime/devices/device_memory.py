@@ -55,7 +55,9 @@ class DeviceMemory(Memory):
         """Return a tensor of this device. Raises UnsupportedArray for other arrays."""
         device = dlpack_device(array, what)
         if device != self._copies.device:
-            raise UnsupportedArray(f"{what}: expected an array on {self._copies.name}, got one on {device_text(device)}")
+            raise UnsupportedArray(
+                f"{what}: expected an array on {self._copies.name}, got one on {device_text(device)}"
+            )
         given = share(array)
         if not given.is_contiguous():
             raise UnsupportedArray(f"{what}: expected a contiguous array, got strides {list(given.strides)}: copy it")

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class PagedEngine:
     """Model with pages of keys and values. An `Engine`.
 
-    The pages are where the program computes. A call for a device copies a `Step` there, and logits back. Several engines may share a program. One engine serves one call at a time.
+    The pages are where the program computes: a call of a device's program copies a `Step` there, and logits back.
+    Several engines may share a program. One engine serves one call at a time.
     """
 
     def __init__(
