@@ -24,7 +24,7 @@ PAGES, PLACES, HEADS, SIZE = 6, 4, 2, 8
 
 @pytest.fixture(params=["llvm", "cuda", *real_devices.KINDS])
 def target(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Yield a target whose programs run here: cuda on the emulator, the others on devices if there are any."""
+    """Yield a target: cuda runs on the emulator, vulkan and opencl on devices if there are any."""
     if request.param == "llvm":
         yield "llvm"
     elif request.param == "cuda":
