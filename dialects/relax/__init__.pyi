@@ -420,6 +420,7 @@ def matmul_nbits(
     outer_offset: Value | None = ...,
     bits: SupportsIndex = ...,
     block_size: SupportsIndex = ...,
+    activation_bits: SupportsIndex = ...,
     **at: Unpack[At],
 ) -> Value:
     """Product of x and a matrix with columns (codes - zero_point) * scale, or codes * scale + offset, accumulated in f32. A row of codes [columns, blocks, bytes] is a column. Default zero point: half of the codes' range. outer_scale and outer_offset [columns, parts] are factors for parts of the blocks."""
@@ -436,6 +437,7 @@ def matmul_nbits_panels(
     bits: SupportsIndex = ...,
     block_size: SupportsIndex = ...,
     rows: SupportsIndex = ...,
+    activation_bits: SupportsIndex = ...,
     *,
     columns: SupportsIndex,
     lanes: SupportsIndex,

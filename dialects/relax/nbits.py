@@ -24,6 +24,10 @@ WORD = 4
 #: Operands with a number for each block, and the operands with the factors of these numbers, for several blocks each.
 OF_BLOCKS = ("scale", "zero_point", "offset")
 OUTER = {"outer_scale": "scale", "outer_offset": "offset"}
+#: Widths of the integers that rows of x are rounded to, and 0 for x as it is.
+ACTIVATIONS = (0, 8)
+#: Size of the longest block with sums that f32 represents exactly: each product is at most 255 * 127.
+_MOST_EXACT = 512
 
 
 def unit(bits: int) -> int:
@@ -84,6 +88,15 @@ def _check_words(call: Call) -> None:
             "one of both out"
         )
     _check_levels(call)
+    _check_activations(call)
+
+
+def _check_activations(call: Call) -> None:
+    call.require(
+        call.activation_bits in ACTIVATIONS, f"{call.describe('activation_bits')} must be 8, or 0 for x as it is"
+    )
+    fits = not call.activation_bits or call.block_size <= _MOST_EXACT
+    call.require(fits, f"{call.describe('block_size')} must be at most {_MOST_EXACT} with activation_bits")
 
 
 def _check_levels(call: Call) -> None:
@@ -149,15 +162,20 @@ def products(call: Call, count: Dim) -> Dim:
 _BITS = Int(4, doc="bits of a code: 2, 4, 6 or 8. A byte holds the first code in its lowest bits. With 6 bits, a block "
                    "has all low 4 bits, then all high 2 bits")  # fmt: skip
 _BLOCK = Int(32, doc="elements of a column with a common scale")
+_ACTIVATIONS = Int(0, doc="8 rounds each row of x, in blocks of block_size, to relax.quantize's integers of 8 bits "
+                          "with the scale max(|x|) / 127. Integer sums of blocks, times both scales, are added in f32, "
+                          "block after block. 0 multiplies x as it is")  # fmt: skip
 _OPERANDS = "x codes scale zero_point? bias? offset? outer_scale? outer_offset?"
 
-op("matmul_nbits", _OPERANDS, attrs={"bits": _BITS, "block_size": _BLOCK}, own=True, flops=products,
-   infer=matmul_nbits,
+op("matmul_nbits", _OPERANDS,
+   attrs={"bits": _BITS, "block_size": _BLOCK, "activation_bits": _ACTIVATIONS},
+   own=True, flops=products, infer=matmul_nbits,
    doc="Product of x and a matrix with columns (codes - zero_point) * scale, or codes * scale + offset, accumulated in "
        "f32. A row of codes [columns, blocks, bytes] is a column. Default zero point: half of the codes' range. "
        "outer_scale and outer_offset [columns, parts] are factors for parts of the blocks.")  # fmt: skip
 op("matmul_nbits_panels", _OPERANDS,
    attrs={"bits": _BITS, "block_size": _BLOCK, "columns": Int(doc="columns of the result"),
-          "lanes": Int(doc="columns per vector"), "rows": Int(1, doc="rows of x that fit in registers")},
+          "lanes": Int(doc="columns per vector"), "rows": Int(1, doc="rows of x that fit in registers"),
+          "activation_bits": _ACTIVATIONS},
    own=True, flops=products, infer=matmul_nbits_panels,
    doc="matmul_nbits of codes packed in the order of vector loads: [panels, words, bytes].")  # fmt: skip

@@ -26,9 +26,65 @@ def matmul_nbits(
     *others: ndarray | None,
 ) -> ndarray:
     """Compute x @ (codes * scale + offset)^T + bias."""
+    if call.activation_bits:
+        return _of_rounded_rows(call, x, codes, scale, zero_point, bias, *others)
     matrix = _matrix(call, codes, scale, zero_point, *others)
     # The last block may be longer than the rest of a row.
     return x @ matrix[:, : x.shape[-1]].T + (0 if bias is None else bias)
+
+
+def _of_rounded_rows(
+    call: EvaluationCall,
+    x: ndarray,
+    codes: ndarray,
+    scale: ndarray,
+    zero_point: ndarray | None,
+    bias: ndarray | None,
+    offset: ndarray | None,
+    outer_scale: ndarray | None,
+    outer_offset: ndarray | None,
+) -> ndarray:
+    """Multiply rows that are rounded to 8 bits block by block. Each step is the f32 operation of the definition."""
+    columns, blocks, _ = codes.shape
+    digits, row_scale = _rounded_rows(x, blocks, call.block_size)
+    numbers = _codes(codes, call.bits, call.block_size).astype(numpy.float32)
+    factors = _of_blocks(scale, outer_scale, numpy.float32)
+    if offset is not None:
+        added = _of_blocks(offset, outer_offset, numpy.float32)
+    else:
+        middle = numpy.float32(2 ** (call.bits - 1)) if zero_point is None else zero_point.astype(numpy.float32)
+        added = -(middle * factors)
+    sums = digits.sum(axis=-1, dtype=numpy.float32) * row_scale
+    first = numpy.zeros(columns, numpy.float32) if bias is None else bias.astype(numpy.float32)
+    total = numpy.broadcast_to(first, (len(digits), columns))
+    for block in range(blocks):
+        part = digits[:, block] @ numbers[:, block].T
+        both = row_scale[:, block, None] * factors[:, block]
+        total = _multiply_add(part, both, _multiply_add(added[:, block], sums[:, block, None], total))
+    return total.reshape(*x.shape[:-1], columns)
+
+
+def _rounded_rows(x: ndarray, blocks: int, block: int) -> tuple[ndarray, ndarray]:
+    """Return the digits [rows, blocks, block] of x, and their scales [rows, blocks], as f32."""
+    rows = numpy.zeros((*x.shape[:-1], blocks * block), numpy.float32)
+    rows[..., : x.shape[-1]] = x
+    rows = rows.reshape(-1, blocks, block)
+    most = abs(rows).max(axis=-1, initial=0)
+    scale = numpy.maximum(most / numpy.float32(127), numpy.finfo(numpy.float32).tiny)
+    return numpy.rint(rows / scale[..., None]), scale
+
+
+def _multiply_add(x: ndarray, y: ndarray, z: ndarray) -> ndarray:
+    """Return x * y + z of f32, rounded once."""
+    product, other = x.astype(numpy.float64) * y, z.astype(numpy.float64)
+    total = product + other
+    back = total - product
+    error = (product - (total - back)) + (other - back)
+    # An inexact sum of f64 is rounded to odd: rounding to f32 is then a single rounding of the exact sum.
+    toward = numpy.where(error > 0, numpy.inf, -numpy.inf)
+    is_even = total.view(numpy.uint64) & numpy.uint64(1) == 0
+    is_inexact = (error != 0) & numpy.isfinite(total) & is_even
+    return numpy.where(is_inexact, numpy.nextafter(total, toward), total).astype(numpy.float32)
 
 
 def _matrix(
@@ -61,13 +117,13 @@ def _codes(packed: ndarray, bits: int, block: int) -> ndarray:
     return numpy.stack(apart, axis=-1).reshape(*packed.shape[:2], block)
 
 
-def _of_blocks(numbers: ndarray, factors: ndarray | None) -> ndarray:
+def _of_blocks(numbers: ndarray, factors: ndarray | None, dtype: type[numpy.floating] = numpy.float64) -> ndarray:
     """Return numbers of blocks, times factors for several blocks each."""
-    numbers = numbers.astype(float)
+    numbers = numbers.astype(dtype)
     if factors is None:
         return numbers
     count = numbers.shape[1] // factors.shape[1]
-    return numbers * factors.astype(float).repeat(count, axis=1)
+    return numbers * factors.astype(dtype).repeat(count, axis=1)
 
 
 @register_reference("relax.matmul_nbits_panels")

@@ -42,6 +42,10 @@ def matmul_nbits(call: LegalizeCall) -> Legalized:
     x = ops["reshape"](x, ops["shape_expr"](dims=(rows, known)))
     if blocks * call.op.block_size != known:
         x = ops["nn.pad"](x, pad_width=[0, 0, 0, blocks * call.op.block_size - known])
+    if call.op.activation_bits:
+        from ...passes.decompose.row_blocks import rounded_floats  # few programs round activations
+
+        x = rounded_floats(x if call.dtype(x) == "f32" else ops["astype"](x, dtype="f32"), call.op.block_size)
     outer = {name: _parts_of(call, value) for name, value in held.items() if name in OUTER and value is not None}
     if len(set(outer.values())) > 1:
         return call.decline("outer_scale and outer_offset have different sizes")

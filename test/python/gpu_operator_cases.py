@@ -208,6 +208,12 @@ PRODUCTS: dict[str, Case] = {
         below(256, 5, 2, 8, dtype="uint8"),
         floats(5, 2),
     ),
+    "matmul_nbits of rounded rows": known(
+        lambda x, c, s: relax.matmul_nbits(x, c, s, block_size=16, activation_bits=8),
+        floats(3, 30),
+        below(256, 5, 2, 8, dtype="uint8"),
+        floats(5, 2),
+    ),
     "matmul_nbits of two levels": known(
         lambda x, c, s, o, f: relax.matmul_nbits(x, c, s, None, None, o, f, f, bits=6, block_size=16),
         floats(3, 60),

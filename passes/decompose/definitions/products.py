@@ -27,7 +27,7 @@ def matmul_nbits(
         raise Decline("a size of the matrix is not known")
     weights = _weights(op, codes, scale, zero_point, *others)
     weights = relax.reshape(weights, (columns, blocks * op.block_size))
-    rows = _reordered(op, widened(x).value, blocks * op.block_size - depth)
+    rows = _reordered(op, _rows(op, widened(x).value, blocks * op.block_size - depth))
     letters = "abcdefgh"[: len(known_shape(x)) - 1]
     result = relax.einsum([rows, weights], subscripts=f"{letters}k,nk->{letters}n")
     if bias is not None:
@@ -104,16 +104,24 @@ def _of_blocks(numbers: Value, factors: Value | None) -> Value:
     return relax.reshape(scaled, relax.shape_expr(dims=shape))
 
 
-def _reordered(op: OpView, x: Value, extra: int) -> Value:
-    """Reorder rows like the weights, with zeros for the missing part of the last block."""
-    *leading, _ = shape = known_shape(x)
+def _rows(op: OpView, x: Value, extra: int) -> Value:
+    """Return rows with zeros for the missing part of the last block, and rounded if the operation says so."""
+    if extra:
+        x = relax.nn.pad(x, pad_width=[0] * (2 * len(known_shape(x)) - 1) + [extra])
+    if not op.activation_bits:
+        return x
+    from ..row_blocks import rounded_floats  # few programs round activations
+
+    return rounded_floats(x, op.block_size)
+
+
+def _reordered(op: OpView, x: Value) -> Value:
+    """Reorder rows like the weights."""
+    *leading, depth = shape = known_shape(x)
     # The weights of 6 bits are in the order of codes.
     rank, count = len(shape), 1 if op.bits == 6 else 8 // op.bits
-    if extra:
-        x = relax.nn.pad(x, pad_width=[0] * (2 * rank - 1) + [extra])
     if count == 1:
         return x
-    depth = known_shape(x)[-1]
     assert isinstance(depth, int)
     apart = (*leading, depth // op.block_size, op.block_size // count, count)
     split = relax.reshape(x, relax.shape_expr(dims=apart))

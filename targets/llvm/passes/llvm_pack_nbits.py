@@ -88,7 +88,8 @@ class _Packing:
             for value, array, count in zip(held, arrays, adjacent, strict=True)
         ]
         rows = row_tile(self._processor, vectors, None)
-        attributes = {"bits": op.bits, "block_size": op.block_size, "columns": columns, "lanes": lanes, "rows": rows}
+        attributes = {"bits": op.bits, "block_size": op.block_size, "activation_bits": op.activation_bits,
+                      "columns": columns, "lanes": lanes, "rows": rows}  # fmt: skip
         return relax.dialect.ops["matmul_nbits_panels"](op.x, *made, **attributes)
 
     def _constant(self, value: Value, array: ndarray, width: int, adjacent: int) -> Value:

@@ -221,3 +221,19 @@ func.func @f(%x: tensor<3x40xf32>, %codes: tensor<9x2x16xui8>, %scale: tensor<9x
   %r = "relax.matmul_nbits"(%x, %codes, %scale, %outer) {operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 1, 0>} : (tensor<3x40xf32>, tensor<9x2x16xui8>, tensor<9x2xf32>, tensor<9x1xi8>) -> tensor<3x9xf32>
   return
 }
+
+// -----
+
+func.func @f(%x: tensor<3x40xf32>, %codes: tensor<9x2x16xui8>, %scale: tensor<9x2xf32>) {
+  // expected-error @+1 {{attribute 'activation_bits' (4) must be 8, or 0 for x as it is}}
+  %r = "relax.matmul_nbits"(%x, %codes, %scale) {activation_bits = 4 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>} : (tensor<3x40xf32>, tensor<9x2x16xui8>, tensor<9x2xf32>) -> tensor<3x9xf32>
+  return
+}
+
+// -----
+
+func.func @f(%x: tensor<3x40xf32>, %codes: tensor<9x1x512xui8>, %scale: tensor<9x1xf32>) {
+  // expected-error @+1 {{attribute 'block_size' (1024) must be at most 512 with activation_bits}}
+  %r = "relax.matmul_nbits"(%x, %codes, %scale) {activation_bits = 8 : i64, block_size = 1024 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>} : (tensor<3x40xf32>, tensor<9x1x512xui8>, tensor<9x1xf32>) -> tensor<3x9xf32>
+  return
+}

@@ -21,3 +21,10 @@ func.func @panels(%x: tensor<?x40xf32, #relax.sym<["n", 40]>>, %codes: tensor<2x
   %r = "relax.matmul_nbits_panels"(%x, %codes, %scale) {columns = 9 : i64, lanes = 4 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>} : (tensor<?x40xf32, #relax.sym<["n", 40]>>, tensor<2x8x32xui8>, tensor<2x2x8xf32>) -> tensor<?x9xf32, #relax.sym<["n", 9]>>
   return %r : tensor<?x9xf32, #relax.sym<["n", 9]>>
 }
+
+// CHECK-LABEL: func.func @rounded(
+// CHECK: "relax.matmul_nbits"({{.*}}) {activation_bits = 8 : i64, operandSegmentSizes
+func.func @rounded(%x: tensor<3x40xf32>, %codes: tensor<9x2x16xui8>, %scale: tensor<9x2xf32>) -> tensor<3x9xf32> {
+  %r = "relax.matmul_nbits"(%x, %codes, %scale) {activation_bits = 8 : i64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0, 0, 0, 0>} : (tensor<3x40xf32>, tensor<9x2x16xui8>, tensor<9x2xf32>) -> tensor<3x9xf32>
+  return %r : tensor<3x9xf32>
+}

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy
@@ -60,6 +61,53 @@ def test_offsets_and_two_levels_of_scales() -> None:
     # The first code is 1 + 16 * 0, the fourth 2 + 16 * 3.
     expected = [1.5 * each + (1 + 25) * factor for each, factor in zip([0, -1, 20, 30], [0.5, -1, 6, 8], strict=True)]
     assert found.ravel().tolist() == expected
+
+
+def _to_f32(number: Fraction) -> Fraction:
+    """Round a number to 24 bits, ties to even."""
+    if not number:
+        return number
+    exponent = abs(number).numerator.bit_length() - abs(number).denominator.bit_length()
+    step = Fraction(2) ** (exponent - 24 if abs(number) >= Fraction(2) ** exponent else exponent - 25)
+    step *= 2  # the highest bit is at `exponent`, or the one below it
+    return round(number / step) * step
+
+
+@pytest.mark.parametrize("zeros", ["codes", "offset"])
+def test_rounded_rows(zeros: str) -> None:
+    """Compute each step of the definition in exact numbers, rounded to f32."""
+    random = numpy.random.default_rng(3)
+    codes, scale = random.integers(0, 256, (3, 2, 4)).astype("uint8"), random.normal(size=(3, 2)).astype("float32")
+    zero, offset = random.integers(0, 16, (3, 2)).astype("uint8"), random.normal(size=(3, 2)).astype("float32")
+    x, bias = random.normal(size=(4, 13)).astype("float32"), random.normal(size=3).astype("float32")
+    held = {"codes": (None, zero)[zeros == "codes"], "offset": offset if zeros == "offset" else None}
+    found = meant("matmul_nbits", x, codes, scale, held["codes"], bias, held["offset"], block_size=8, activation_bits=8)
+    numbers = numpy.stack([codes & 15, codes >> 4], -1).reshape(3, 2, 8)
+    padded = numpy.pad(x, ((0, 0), (0, 3))).reshape(4, 2, 8)
+    for row, column in numpy.ndindex(4, 3):
+        total = Fraction(float(bias[column]))
+        for block in range(2):
+            part = [Fraction(float(each)) for each in padded[row, block]]
+            own = _to_f32(max(map(abs, part)) / 127)
+            digits = [round(_to_f32(each / own)) for each in part]
+            factor = Fraction(float(scale[column, block]))
+            added = Fraction(float(offset[column, block]))
+            if zeros == "codes":
+                added = -_to_f32(factor * int(zero[column, block]))
+            total = _to_f32(added * _to_f32(sum(digits) * own) + total)
+            dot = sum(digit * int(code) for digit, code in zip(digits, numbers[column, block], strict=True))
+            total = _to_f32(dot * _to_f32(own * factor) + total)
+        assert float(total) == found[row, column]
+
+
+def test_rounded_rows_without_a_scale() -> None:
+    """Blocks of zeros add nothing. A block with an infinity or NaN makes the row NaN."""
+    codes, scale = numpy.full((1, 2, 4), 0x99, "uint8"), numpy.ones((1, 2), "float32")
+    x = numpy.zeros((4, 16), "float32")
+    x[1, 8:], x[2, 0], x[3, 15] = 127, numpy.inf, numpy.nan
+    found = meant("matmul_nbits", x, codes, scale, block_size=8, activation_bits=8)
+    assert found[:2].ravel().tolist() == [0, 8 * 127]
+    assert numpy.isnan(found[2:]).all()
 
 
 def test_nothing() -> None:

@@ -53,10 +53,12 @@ def _norm_of_batch(x: Any, gamma: Any, beta: Any, mean: Any, variance: Any, **at
     return nn.batch_norm(x, gamma, beta, mean, relax.abs(variance), **attributes)
 
 
-def _few_bits(x: Any) -> Any:
+def _few_bits(x: Any, **attributes: Any) -> Any:
     codes = numpy.arange(5 * 3 * 8, dtype="uint8").reshape(5, 3, 8)
     scale = numpy.linspace(0.01, 0.1, 15, dtype="float32").reshape(5, 3)
-    return relax.matmul_nbits(x, relax.const(codes), relax.const(scale), None, None, bits=4, block_size=16)
+    return relax.matmul_nbits(
+        x, relax.const(codes), relax.const(scale), None, None, bits=4, block_size=16, **attributes
+    )
 
 
 def _six_bits(x: Any) -> Any:
@@ -95,6 +97,7 @@ _CASES: dict[str, tuple[list[Any], Body]] = {
     "nn.cross_entropy_with_logits": ([("n", 4), ("n", 4)], nn.cross_entropy_with_logits),
     "nn.cross_entropy_with_logits of one": ([(4,), (4,)], nn.cross_entropy_with_logits),
     "matmul_nbits": ([("n", 40)], _few_bits),
+    "matmul_nbits of rounded rows": ([("n", 40)], lambda x: _few_bits(x, activation_bits=8)),
     "matmul_nbits of 6 bits": ([("n", 60)], _six_bits),
     "nn.conv1d_transpose": ([(2, 4, "n"), (4, 3, 4)], lambda *x: nn.conv1d_transpose(*x, strides=[2], padding=[1])),
     "nn.conv2d_transpose": (

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy
@@ -91,14 +92,20 @@ def _codes(packed: Any, bits: int, block: int) -> Any:
     return numpy.stack(parts, -1).reshape(*packed.shape[:2], block).astype("float64")
 
 
-def program(weights: Weights, shape: Any, dtype: str = "float32", bias: bool = False, **options: Any) -> Any:
-    """Compile the product of an input by known weights."""
+def product(weights: Weights, shape: Any, dtype: str = "float32", bias: bool = False, activation_bits: int = 0) -> Any:
+    """Return the product of an input by known weights."""
     module = rx.Module()
     with module.function("main", [rx.tensor(shape, dtype)]) as f:
         (x,) = f
         held = {name: relax.const(each) for name, each in weights.held(bias).items()}
-        f.returns(relax.matmul_nbits(x, **held, bits=weights.bits, block_size=weights.block))
-    return rx.compile(module, **options)
+        how = {"bits": weights.bits, "block_size": weights.block, "activation_bits": activation_bits}
+        f.returns(relax.matmul_nbits(x, **held, **how))
+    return module
+
+
+def program(weights: Weights, shape: Any, dtype: str = "float32", bias: bool = False, **options: Any) -> Any:
+    """Compile the product of an input by known weights."""
+    return rx.compile(product(weights, shape, dtype, bias), **options)
 
 
 def random(*shape: int, dtype: str = "float32") -> Any:
@@ -119,15 +126,15 @@ def check(actual: Any, weights: Weights, x: Any, bias: bool = False, tolerance: 
 ROWS = (1, 2, 3, 7, 8, 9, 47, 130)
 
 
-@pytest.mark.parametrize(
-    ("bits", "block", "depth", "columns", "zeros", "parts"),
-    [
-        (4, 32, 64, 70, "", 0), (4, 16, 40, 64, "codes", 0), (4, 256, 300, 130, "floats", 0), (8, 32, 70, 5, "", 0),
-        (8, 16, 16, 65, "codes", 0), (2, 16, 33, 64, "floats", 0), (2, 64, 100, 3, "codes", 0),
-        (6, 16, 64, 70, "", 2), (6, 48, 100, 33, "offset", 0), (4, 32, 256, 70, "offset", 2),
-        (4, 32, 96, 130, "offset", 0), (8, 32, 96, 9, "offset", 3),
-    ],
-)  # fmt: skip
+_KINDS = [
+    (4, 32, 64, 70, "", 0), (4, 16, 40, 64, "codes", 0), (4, 256, 300, 130, "floats", 0), (8, 32, 70, 5, "", 0),
+    (8, 16, 16, 65, "codes", 0), (2, 16, 33, 64, "floats", 0), (2, 64, 100, 3, "codes", 0),
+    (6, 16, 64, 70, "", 2), (6, 48, 100, 33, "offset", 0), (4, 32, 256, 70, "offset", 2),
+    (4, 32, 96, 130, "offset", 0), (8, 32, 96, 9, "offset", 3),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("bits", "block", "depth", "columns", "zeros", "parts"), _KINDS)
 def test_all_of_them(bits: int, block: int, depth: int, columns: int, zeros: str, parts: int) -> None:
     """Multiply some rows at once. Each row has the same bits as in a call with one row."""
     weights, bias = Weights(columns, depth, bits, block, zeros, parts=parts), columns % 2 == 0
@@ -235,3 +242,100 @@ def test_the_derivative_by_x_is_the_matrix() -> None:
         f.returns(relax.sum(relax.multiply(product, by)))
     found = to_numpy(rx.compile(rx.grad(module, wrt=["arg0"]))["main_adjoint"](x, factors)[1])
     numpy.testing.assert_allclose(found, factors @ weights.matrix.T, rtol=1e-4, atol=1e-5)
+
+
+# ---- rows that are rounded to 8 bits ----
+
+
+def check_rounded(weights: Weights, rows: Any, bias: bool, target: str, dtype: str = "float32") -> None:
+    """Check that results have the bits of the reference."""
+    module = product(weights, ("m", weights.depth), dtype, bias, 8)
+    compiled, expected = rx.compile(module, target), rx.reference(module)["main"]
+    for count in rows:
+        x = random(count, weights.depth, dtype=dtype)
+        numpy.testing.assert_array_equal(to_numpy(compiled["main"](x)), expected(x))
+
+
+@pytest.mark.parametrize(("bits", "block", "depth", "columns", "zeros", "parts"), _KINDS)
+def test_rounded_rows(bits: int, block: int, depth: int, columns: int, zeros: str, parts: int) -> None:
+    weights = Weights(columns, depth, bits, block, zeros, parts=parts)
+    check_rounded(weights, ROWS, columns % 2 == 0, "llvm")
+
+
+@pytest.mark.parametrize("target", ["llvm{cpu=haswell}", "llvm{vector-bytes=32}", "llvm{vector-bytes=16}"])
+@pytest.mark.parametrize("bits", [2, 4, 8])
+def test_rounded_rows_with_other_instructions(target: str, bits: int) -> None:
+    check_rounded(Weights(70, 96, bits, 32, "codes"), (1, 5, 40), True, target)
+
+
+@pytest.mark.parametrize("target", ["llvm", "llvm{cpu=haswell}"])
+def test_extremes_of_rounded_rows(target: str) -> None:
+    """Sums of the largest digits and codes are exact. Blocks of zeros and tiny numbers have a scale."""
+    weights = Weights(20, 1024, 8, 512)
+    weights.operands["codes"][:10] = 255
+    x = random(12, 1024)
+    x[0], x[1], x[2], x[3, :512] = 5, 0, 1e-42, 0
+    x[4, 7], x[5, 600], x[6] = numpy.inf, numpy.nan, 3e38
+    module = product(weights, ("m", 1024), activation_bits=8)
+    compiled, expected = rx.compile(module, target), rx.reference(module)["main"]
+    for count in (7, 12):
+        found = to_numpy(compiled["main"](x[:count]))
+        numpy.testing.assert_array_equal(found, expected(x[:count]))
+        assert numpy.isnan(found[4:6]).all()
+
+
+def test_rounded_rows_of_half_precision() -> None:
+    check_rounded(Weights(70, 64, 4, 32, "floats", dtype="float16"), (1, 9), False, "llvm", "float16")
+
+
+@pytest.mark.parametrize("rows", [1, 40])
+def test_threads_do_not_change_rounded_rows(rows: int) -> None:
+    weights, x = Weights(1000, 512, 4, 32, "codes"), random(rows, 512)
+    compiled = rx.compile(product(weights, ("m", 512), activation_bits=8), "llvm{cores=4}")
+    found = set()
+    for count in (1, 2, 4):
+        compiled.threads = count
+        found.add(to_numpy(compiled["main"](x)).tobytes())
+    assert len(found) == 1
+
+
+def test_rounded_rows_are_close_to_exact_ones() -> None:
+    """Compare with the product of x as it is: digits have an error of half a step of 1 / 127 of a block's maximum."""
+    weights, x = Weights(100, 256, 4, 32, "offset"), random(20, 256)
+    expected = weights.expected(x, False)
+    found = to_numpy(rx.compile(product(weights, ("m", 256), activation_bits=8))["main"](x))
+    steps = abs(x).reshape(20, 8, 32).max(-1).repeat(32, -1) / 127
+    assert (abs(found - expected) <= steps / 2 @ abs(weights.matrix) + 1e-3).all()
+    assert abs(found - expected).max() > 1e-3
+
+
+@pytest.mark.parametrize(
+    ("target", "instruction"),
+    [
+        ("llvm{cpu=icelake-server}", "vpdpbusd"), ("llvm{cpu=alderlake}", "vpdpbusd"), ("llvm{cpu=haswell}", ""),
+        ("llvm{cpu=neoverse-v1 triple=aarch64-linux-gnu}", "usdot"),
+        ("llvm{cpu=cortex-a76 triple=aarch64-linux-gnu}", "sdot"),
+    ],
+)  # fmt: skip
+def test_instructions_of_rounded_rows(target: str, instruction: str) -> None:
+    pytest.importorskip("llvmlite", reason="what makes code for other CPUs is not installed")
+    module = product(Weights(70, 64, 4, 32, "codes"), ("m", 64), activation_bits=8)
+    text = str(rx.lower(module, target, pipeline=rx.stages(target).until("legalize")))
+    assert set(re.findall(r"vpdp\w+|[a-z]*dot(?=\.)", text)) == ({instruction} if instruction else set())
+
+
+def test_the_derivative_of_rounded_rows_is_the_matrix() -> None:
+    """Rounding counts as the identity, as in relax.quantize."""
+    weights, x, factors = Weights(10, 64, 4, 16, "codes"), random(3, 64), random(3, 10)
+    module = rx.Module()
+    with module.function("main", [rx.tensor((3, 64)), rx.tensor((3, 10))]) as f:
+        given, by = f
+        held = {name: relax.const(each) for name, each in weights.held(True).items()}
+        made = relax.matmul_nbits(given, **held, bits=4, block_size=16, activation_bits=8)
+        f.returns(relax.sum(relax.multiply(made, by)))
+    found = to_numpy(rx.compile(rx.grad(module, wrt=["arg0"]))["main_adjoint"](x, factors)[1])
+    expected = factors @ weights.matrix.T
+    # The largest number of a block also moves the scale.
+    is_largest = abs(x).reshape(-1, 16) == abs(x).reshape(-1, 16).max(-1, keepdims=True)
+    others = ~is_largest.reshape(3, 64)
+    numpy.testing.assert_allclose(found[others], expected[others], rtol=1e-3, atol=1e-4)

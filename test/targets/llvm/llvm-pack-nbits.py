@@ -41,6 +41,16 @@ class Module:
         y = R.matmul_nbits(x, w, s, z, b, bits=8, block_size=8)
         return y
 
+    # Rounded rows have products of integers: panels are the same.
+    # CHECK-LABEL: def rounded(
+    # CHECK: columns=100, lanes=16, rows=6, activation_bits=8
+    @R.function
+    def rounded(x: R.Tensor(("n", 32), "float32")) -> R.Tensor(("n", 100), "float32"):
+        w = R.const(1, R.Tensor((100, 1, 16), "uint8"))
+        s = R.const(1.0, R.Tensor((100, 1), "float32"))
+        y = R.matmul_nbits(x, w, s, activation_bits=8)
+        return y
+
     # Weights that are arguments would be packed in each call.
     # CHECK-LABEL: def as_it_is(
     # CHECK: R.matmul_nbits(x, w, s)

@@ -52,12 +52,27 @@ def matmul_nbits(op: ExportedOp) -> Ref:
         middle = op.number(2 ** (op.bits - 1), "f32") if zeros is None else zeros
         whole = op.node("Mul", op.node("Sub", numbers, middle), scale)
     rows = op.node("Reshape", whole, op.ints(columns, blocks * op.block_size))
-    if blocks * op.block_size != depth:
+    x, extra = op.cast(op["x"], "f32"), blocks * op.block_size - depth
+    if op.activation_bits:
+        x = _rounded(op, x, extra)
+    elif extra:
         rows = op.node("Slice", rows, op.ints(0), op.ints(depth), op.ints(1))
-    result = op.node("MatMul", op.cast(op["x"], "f32"), graph.transpose(rows, [1, 0]))
+    result = op.node("MatMul", x, graph.transpose(rows, [1, 0]))
     if op.has("bias"):
         result = op.node("Add", result, op.cast(op["bias"], "f32"))
     return op.cast(result, op.result().dtype)
+
+
+def _rounded(op: ExportedOp, x: Ref, extra: int) -> Ref:
+    """Round the blocks of rows to 8 bits, with zeros for the missing part of the last block."""
+    if extra:
+        before = [0] * (2 * len(op.shape("x")) - 1)
+        x = op.node("Pad", x, op.ints(*before, extra))
+    blocks = op.node("Reshape", x, op.ints(-1, op.block_size))
+    largest = op.graph.reduce("ReduceMax", op.node("Abs", blocks), [1], keep=True)
+    scale = op.node("Max", op.node("Div", largest, op.number(127.0, "f32")), op.number(2.0**-126, "f32"))
+    digits = op.node("Round", op.node("Div", blocks, scale))
+    return op.node("Reshape", op.node("Mul", digits, scale), op.node("Shape", x))
 
 
 def _codes(op: ExportedOp, packed: Ref, bits: int, shape: tuple[int, int, int]) -> Ref:
@@ -96,7 +111,7 @@ _SMALLEST_BLOCK = 16
 
 def _is_of_onnxruntime(op: ExportedOp) -> bool:
     """Check whether MatMulNBits takes the operands: bytes of zero points are packed, so they have to be constants."""
-    if op.has("offset") or op.has("outer_scale"):
+    if op.has("offset") or op.has("outer_scale") or op.activation_bits:
         return False
     dtypes = {op[name].dtype for name in ("x", "scale", "bias") if op.has(name)}
     is_power = op.block_size >= _SMALLEST_BLOCK and not op.block_size & (op.block_size - 1)

@@ -45,6 +45,12 @@ def _products() -> list[Row]:
             True,
         ),
         Row(
+            "matmul_nbits of rounded rows",
+            call("matmul_nbits", block_size=16, activation_bits=8),
+            (f(2, 3, 40), i(5, 3, 8, dtype="uint8"), f(5, 3)),
+            True,
+        ),
+        Row(
             "matmul_nbits 6",
             lambda x, codes, scale, offset: R.matmul_nbits(x, codes, scale, None, None, offset, bits=6, block_size=16),
             (f(3, 30), i(5, 2, 12, dtype="uint8"), f(5, 2), f(5, 2)),
