@@ -6,7 +6,7 @@ from __future__ import annotations
 from ...bindings.ir import Value
 from ...dialects.core.symbols import product
 from ...dialects.relax import const
-from .wide import known_shape, relax
+from .wide import Decline, known_shape, relax
 
 #: Largest digit, and the least scale: blocks of zeros need one too.
 _MOST, _LEAST_SCALE = 127.0, 2.0**-126
@@ -15,6 +15,8 @@ _MOST, _LEAST_SCALE = 127.0, 2.0**-126
 def rounded_rows(x: Value, block: int) -> tuple[Value, Value]:
     """Return the digits [rows * blocks, block] of x [..., blocks * block] in f32 as i8, and their scales as f32."""
     count = product(known_shape(x))
+    if count is None:
+        raise Decline("a size of the rows is not known")
     blocks = relax.reshape(x, relax.shape_expr(dims=(count // block, block)))
     largest = relax.max(relax.abs(blocks), axis=[1])
     scale = relax.maximum(relax.divide(largest, const(_MOST, "f32")), const(_LEAST_SCALE, "f32"))

@@ -71,13 +71,13 @@ def _determined_by(indices: Sequence[Size]) -> list[Size]:
 class Owner(NamedTuple):
     """Rule that finds, from the indices of an element, the step of a loop that accesses the element.
 
-    The step is (index - start) // factor % steps. Only indices from start + factor * step on are accessed, `extent` of
+    The step is (at - start) // factor % steps. Only indices from start + factor * step on are accessed, `extent` of
     them, modulo factor * steps.
     """
 
     loop: str
     #: The index, as a sum of the element's indices.
-    index: str
+    at: str
     factor: int
     steps: int
     start: Size
@@ -148,7 +148,9 @@ def admitted_steps(block: Block, extents: Mapping[str, Size]) -> dict[str, Size]
     """Return the extents of loops without the last steps that the conditions of a block's points leave out."""
     found = dict(extents)
     for index, limit in block.where:
-        for name in variables_of(index) & found.keys() if isinstance(limit, int) else ():
+        if not isinstance(limit, int):
+            continue
+        for name in variables_of(index) & found.keys():
             factor, extent = factor_of(index, name), found[name]
             if factor is None or factor < 1 or not is_never_negative(substitute_zero(index, name)):
                 continue

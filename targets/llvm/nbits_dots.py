@@ -8,7 +8,7 @@ either way: the bits do not depend on the instruction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -146,7 +146,7 @@ class _DotKernel(NbitsKernel):
             found = [each & mask for each in found]
         return [result_of("vector.bitcast", [each], self._of_bytes) for each in found]
 
-    def _add(self, tile: PanelTile, codes: list[Value], group: Number, sums: list[Number]) -> list[Number]:
+    def _add(self, tile: PanelTile, codes: Sequence[Value], group: Number, sums: list[Number]) -> list[Number]:
         """Add the products of a group of codes and of digits to the sums of a tile."""
         four = vectors.vector_of(WORD, self._byte)
         made = []
