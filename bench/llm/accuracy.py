@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Greedy answers and perplexity of SmolLM2 beside a NumPy model in f64 over `gguf.dequantize`: make bench-llm.
 
-    python bench/llm/accuracy.py [MODEL] [--prompts 20] [--tokens 256]
+    python bench/llm/accuracy.py [MODEL] [--prompts 20] [--tokens 256] [--activations i8]
 
 The NumPy model (plugins/llm/test/numpy_decoder.py) reads each prompt with its answer. A token of the answer is right if
 it is the model's likeliest one, a tie if its logit is less than 0.001 below the largest one. Perplexities by
@@ -74,13 +74,18 @@ def main() -> int:
     parser.add_argument("model", nargs="?", type=Path)
     parser.add_argument("--prompts", type=int, default=len(PROMPTS), choices=range(1, len(PROMPTS) + 1), metavar="N")
     parser.add_argument("--tokens", type=int, default=256)
+    parser.add_argument("--activations", default="f32", choices=("f32", "i8"))
     options = parser.parse_args()
     path = options.model or find_model()
-    model = rx.llm.load(path, context=1024)
+    model = rx.llm.load(path, context=1024, activations=options.activations)
     reader = gguf.GGUFReader(path)
     weights = {each.name: gguf.dequantize(each.data, each.tensor_type).astype("float64") for each in reader.tensors}
     variant = variant_of(reader)
-    print(f"{cpu_name()}, {path.name}, {options.prompts} prompts, {options.tokens} tokens each", flush=True)
+    print(
+        f"{cpu_name()}, {path.name}, {options.prompts} prompts, {options.tokens} tokens each, "
+        f"activations {options.activations}",
+        flush=True,
+    )
     count = ties = wrong = 0
     losses = numpy.zeros(2)
     for prompt in PROMPTS[: options.prompts]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -12,9 +12,10 @@ import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir.rewriting import Value
 
+from .adapters import Changes
 from .config import Config
 from .pages import Pages
-from .products import Embedding, multiply, multiply_all
+from .products import Embedding, Products
 from .rope import Rope
 from .weights import Source, Weight
 
@@ -35,11 +36,14 @@ class Decoder:
 
     config: Config
     source: Source
+    products: Products
     positions: Value
     sequences: Value
     slots: Value
     table: Value
     pages: Pages
+    #: Changes by adapters, or None in a function without adapters.
+    changes: Changes | None = None
     _rotations: dict[Rope, tuple[Value, Value]] = field(default_factory=dict)
 
     @cached_property
@@ -50,7 +54,7 @@ class Decoder:
     @cached_property
     def embedding(self) -> Embedding:
         config = self.config
-        return Embedding(self.source.read("token_embd.weight", (config.vocabulary, config.width)))
+        return Embedding(self.products, self.source.read("token_embd.weight", (config.vocabulary, config.width)))
 
     def rotations(self, rope: Rope) -> tuple[Value, Value]:
         """Return cosines and sines [tokens, 1, pairs] of the angles by which a rope turns."""
@@ -77,6 +81,15 @@ class Layer:
     def floats(self, name: str, *shape: int) -> numpy.ndarray:
         return self.read(name, *shape).floats()
 
+    def multiply(self, x: Value, name: str, shape: tuple[int, int], bias: numpy.ndarray | None = None) -> Value:
+        """Return x @ weight^T + bias, with the change by each token's adapter."""
+        return self.changed(self.decoder.products.multiply(x, self.read(name, *shape), bias), x, name, shape)
+
+    def changed(self, product: Value, x: Value, name: str, shape: tuple[int, int]) -> Value:
+        """Return the product of x and a weight, with the change by each token's adapter."""
+        changes = self.decoder.changes
+        return product if changes is None else changes.add(product, x, f"blk.{self.number}.{name}", shape)
+
 
 def embed(decoder: Decoder, tokens: Value) -> Value:
     """Return the embedding [tokens, width] of tokens."""
@@ -100,7 +113,9 @@ def logits(decoder: Decoder, x: Value, selected: Value) -> Value:
     if config.is_tied:
         found = decoder.embedding.multiply(x)
     else:
-        found = multiply(x, decoder.source.read("output.weight", shape))
+        found = decoder.products.multiply(x, decoder.source.read("output.weight", shape))
+    if decoder.changes is not None:
+        found = decoder.changes.take(selected).add(found, x, "output.weight", shape)
     cap = config.logit_softcap
     return found if cap is None else _scaled(relax.tanh(_scaled(found, 1 / cap)), cap)
 
@@ -138,7 +153,7 @@ def attention(layer: Layer, x: Value) -> Value:
     width = config.heads * config.head_size
     flat = relax.reshape(mixed, relax.shape_expr(dims=("tokens", width)))
     bias = layer.floats("attn_output.bias", config.width) if config.has_output_bias else None
-    return multiply(flat, layer.read("attn_output.weight", config.width, width), bias)
+    return layer.multiply(flat, "attn_output.weight", (config.width, width), bias)
 
 
 def _projections(layer: Layer, x: Value) -> list[Value]:
@@ -147,13 +162,13 @@ def _projections(layer: Layer, x: Value) -> list[Value]:
     heads = (config.heads, config.kv_heads, config.kv_heads)
     rows = [each * config.head_size for each in heads]
     if source.shape(f"blk.{layer.number}.attn_qkv.weight") is not None:
-        weights = [layer.read("attn_qkv.weight", sum(rows), config.width)]
-        biases = [layer.floats("attn_qkv.bias", sum(rows))] if config.has_qkv_bias else None
-        starts = [rows[0], rows[0] + rows[1]]
-        found = list(relax.split(multiply_all(x, weights, biases)[0], indices_or_sections=starts, axis=1))
+        bias = layer.floats("attn_qkv.bias", sum(rows)) if config.has_qkv_bias else None
+        product = layer.multiply(x, "attn_qkv.weight", (sum(rows), config.width), bias)
+        found = list(relax.split(product, indices_or_sections=[rows[0], rows[0] + rows[1]], axis=1))
     else:
         names = ("attn_q", "attn_k", "attn_v")
-        weights = [layer.read(f"{name}.weight", count, config.width) for name, count in zip(names, rows, strict=True)]
+        shapes = {f"{name}.weight": (count, config.width) for name, count in zip(names, rows, strict=True)}
+        weights = [layer.read(name, *shape) for name, shape in shapes.items()]
         biases = None
         if config.has_qkv_bias:
             biases = [layer.floats(f"{name}.bias", count) for name, count in zip(names, rows, strict=True)]
@@ -161,9 +176,16 @@ def _projections(layer: Layer, x: Value) -> list[Value]:
             orders = [_halves(config, heads[0]), _halves(config, heads[1]), numpy.arange(rows[2])]
             weights = [each.take_rows(order) for each, order in zip(weights, orders, strict=True)]
             biases = biases and [each[order] for each, order in zip(biases, orders, strict=True)]
-        found = multiply_all(x, weights, biases)
-    shapes = (relax.shape_expr(dims=("tokens", each, config.head_size)) for each in heads)
-    return [relax.reshape(each, shape) for each, shape in zip(found, shapes, strict=True)]
+        # Adapters have their rows in the order of Hugging Face, as the weights now have.
+        found = _changed(layer, x, layer.decoder.products.multiply_all(x, weights, biases), shapes)
+    dims = (relax.shape_expr(dims=("tokens", each, config.head_size)) for each in heads)
+    return [relax.reshape(each, shape) for each, shape in zip(found, dims, strict=True)]
+
+
+def _changed(layer: Layer, x: Value, products: list[Value], shapes: Mapping[str, tuple[int, int]]) -> list[Value]:
+    """Return the products of x and weights, with the changes by each token's adapter."""
+    pairs = zip(products, shapes.items(), strict=True)
+    return [layer.changed(product, x, name, shape) for product, (name, shape) in pairs]
 
 
 def _halves(config: Config, heads: int) -> numpy.ndarray:
@@ -226,15 +248,17 @@ def mlp(layer: Layer, x: Value) -> Value:
     width, inner = config.width, config.inner
     if layer.decoder.source.shape(f"blk.{layer.number}.ffn_gate.weight") is None:
         # Phi has both matrices in one: first the gate, then the other.
-        both = multiply(x, layer.read("ffn_up.weight", 2 * inner, width))
+        both = layer.multiply(x, "ffn_up.weight", (2 * inner, width))
         gate, up = relax.split(both, indices_or_sections=2, axis=1)
     else:
         names = ("ffn_gate", "ffn_up")
         biases = [layer.floats(f"{name}.bias", inner) for name in names] if config.has_mlp_bias else None
-        gate, up = multiply_all(x, [layer.read(f"{name}.weight", inner, width) for name in names], biases)
+        shapes = {f"{name}.weight": (inner, width) for name in names}
+        weights = [layer.read(name, *shape) for name, shape in shapes.items()]
+        gate, up = _changed(layer, x, layer.decoder.products.multiply_all(x, weights, biases), shapes)
     bias = layer.floats("ffn_down.bias", width) if config.has_mlp_bias else None
     mixed = relax.multiply(ACTIVATIONS[config.activation](gate), up)
-    return multiply(mixed, layer.read("ffn_down.weight", width, inner), bias)
+    return layer.multiply(mixed, "ffn_down.weight", (width, inner), bias)
 
 
 def activation_of(source: Source, default: str) -> str:

@@ -46,6 +46,7 @@ def run(
             context=options.context,
             threads=options.threads,
             kv=options.kv,
+            activations=options.activations,
             progress=_Progress(errors),
         )
         return _Chat(model, options, stdin or sys.stdin, out, errors).run()
@@ -75,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--max-tokens", type=int, default=1024, help="tokens of an answer at most; default 1024")
     parser.add_argument("--context", type=int, help="tokens of the conversation at most; default: the model's")
     parser.add_argument("--kv", default="f32", help="type of keys and values: f32, f16 or i8; default f32")
+    parser.add_argument("--activations", default="f32", help="f32, or i8: faster and less exact; default f32")
     parser.add_argument("--threads", type=int, help="threads; default: all cores")
     parser.add_argument("--target", default="llvm", help="target with options, as of relax-compile; default llvm")
     parser.add_argument("--version", action="version", version=f"relax-mlir {rx.__version__}")

@@ -5,22 +5,22 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 
 import relax_mlir as rx
 
+from .adapters import Adapters
 from .architectures import find_architecture
 from .chat_template import CHATML, ChatTemplate
-from .config import Config
-from .description import HIDDEN, Description
+from .description import Description
 from .gguf_source import GgufSource
 from .gguf_tokenizer import gguf_tokenizer
+from .load_options import LoadOptions
 from .lora import MergedSource
 from .model_pooling import model_pooling
 from .module_source import Module, SavesTokenizer, module_ends, module_source
 from .page_layout import PageLayout
-from .program import build_module
+from .program import ModuleBuilder
 from .safetensors_source import HuggingFaceSource, folder_source
 from .saved import Saved
 from .tokenizer import TOKENIZER_FILE, Marks, Tokenizer, folder_tokenizer, texts_of
@@ -33,59 +33,67 @@ _CPU = "llvm"
 
 def compile_model(
     model: Path | Module,
-    target: str,
-    context: int | None,
-    dtype: str,
-    kv: str,
-    page_size: int,
+    options: LoadOptions,
     progress: Callable[[str, float], None] | None,
-    adapter: Path | None = None,
     tokenizer: Path | SavesTokenizer | None = None,
-    embeddings: bool = False,
 ) -> Saved:
-    """Return the compiled model of a GGUF file, a folder of Hugging Face or a module, with an adapter merged into it.
+    """Return the compiled model of a GGUF file, of a folder of Hugging Face, or of a module.
 
-    - tokenizer: the tokenizer of a module, or the folder with it.
-    - embeddings: also compile the function of hidden states.
+    `tokenizer` is the tokenizer of a module, or the folder with it.
     """
     tell = progress or (lambda text, share: None)
     tell(f"reading {model.name if isinstance(model, Path) else type(model).__name__}", 0.0)
-    source: Source
-    if not isinstance(model, Path):
-        source = _merged(module_source(model), adapter)
-        texts, template = _of_module(model, tokenizer)
-    elif model.is_dir():
-        source = _merged(folder_source(model), adapter)
-        texts, template = _of_folder(model)
-    elif adapter is not None:
-        raise rx.RefusalError(
-            f"{model} is a GGUF file, and {adapter} an adapter of PEFT: load the folder of Hugging Face with the model"
-        )
-    else:
-        source = file = GgufSource(str(model))
-        texts = gguf_tokenizer(file)
-        template = _template(file.metadata("tokenizer.chat_template"), texts)
+    source, texts, template = _read(model, options.merged, tokenizer)
     architecture = find_architecture(source)
-    config = architecture.configure(source, context)
-    layout = PageLayout(config.layers, page_size, config.kv_heads, config.head_size, kv)
-    pooling = model_pooling(source) if embeddings else None
-    module = build_module(source, architecture, config, layout, has_hidden=embeddings)
+    config = architecture.configure(source, options.context)
+    layout = PageLayout(config.layers, options.places, config.kv_heads, config.head_size, options.kv)
+    builder = ModuleBuilder(source, architecture, config, layout, options.activation_bits)
+    builder.add_logits()
+    if options.embeddings:
+        builder.add_hidden()
+    if options.adapters:
+        builder.add_adapted(Adapters(source, {name: Path(folder) for name, folder in options.adapters}))
     tell("compiling", 0.0)
-    if embeddings:
-        # `donate` of rx.compile is for the function main.
-        rx.Pipeline(f"relax-donate{{function={HIDDEN} args={','.join(layout.donated())}}}").run(module)
+    target = options.target
     is_cpu = target.partition("{")[0] == _CPU and "numerics" not in target
     program = rx.compile(
-        module,
+        builder.module,
         target,
-        precision=dtype,
+        precision=options.dtype,
         numerics="same" if is_cpu else None,
-        donate=layout.donated(),
         instruments=[_Told(tell)],
         cache=False,
     )
-    description = _description(model, source.facts.architecture, target, config, layout)
-    return Saved(replace(description, pooling=pooling), program, texts, template)
+    description = Description(
+        _name(model),
+        source.facts.architecture,
+        target,
+        config.vocabulary,
+        config.context,
+        layout,
+        config.width,
+        model_pooling(source) if options.embeddings else None,
+        tuple(name for name, _ in options.adapters),
+    )
+    return Saved(description, program, texts, template)
+
+
+def _read(
+    model: Path | Module, adapter: Path | None, tokenizer: Path | SavesTokenizer | None
+) -> tuple[Source, Tokenizer, ChatTemplate]:
+    """Return the weights of a model, with an adapter merged into them, its tokenizer, and the template of chats."""
+    if not isinstance(model, Path):
+        return _merged(module_source(model), adapter), *_of_module(model, tokenizer)
+    if model.is_dir():
+        return _merged(folder_source(model), adapter), *_of_folder(model)
+    if adapter is not None:
+        raise rx.RefusalError(
+            f"{model} is a GGUF file, and {adapter} an adapter to merge: load the folder of Hugging Face with the "
+            "model, or use `adapters`"
+        )
+    source = GgufSource(str(model))
+    texts = gguf_tokenizer(source)
+    return source, texts, _template(source.metadata("tokenizer.chat_template"), texts)
 
 
 def _merged(source: HuggingFaceSource, adapter: Path | None) -> Source:
@@ -102,11 +110,8 @@ class _Told(rx.Instrument):
         self._tell("compiling", done / count)
 
 
-def _description(
-    model: Path | Module, architecture: str, target: str, config: Config, layout: PageLayout
-) -> Description:
-    name = model.resolve().name.removesuffix(".gguf") if isinstance(model, Path) else type(model).__name__
-    return Description(name, architecture, target, config.vocabulary, config.context, layout, config.width)
+def _name(model: Path | Module) -> str:
+    return model.resolve().name.removesuffix(".gguf") if isinstance(model, Path) else type(model).__name__
 
 
 def _of_module(module: Module, tokenizer: Path | SavesTokenizer | None) -> tuple[Tokenizer, ChatTemplate]:

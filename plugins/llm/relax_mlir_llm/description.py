@@ -15,8 +15,8 @@ from .pooling import Pooling
 
 #: Version of the layout of saved models.
 _FORMAT = 1
-#: Functions of a program: one returns logits, one returns the hidden states in front of the head.
-LOGITS, HIDDEN = "main", "hidden"
+#: Functions of a program. They return logits, hidden states in front of the head, and logits that adapters change.
+LOGITS, HIDDEN, ADAPTED = "main", "hidden", "adapted"
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,8 @@ class Description:
     width: int = 0
     #: Pooling of embeddings unless a call names another one. None: the program lacks the function `hidden`.
     pooling: Pooling | None = None
+    #: Names of the adapters in the program.
+    adapters: tuple[str, ...] = ()
 
     @property
     def page_size(self) -> int:
@@ -43,13 +45,23 @@ class Description:
         values = {"format": _FORMAT, **dataclasses.asdict(self)}
         path.write_text(json.dumps(values, indent=1), encoding="utf-8")
 
+    def adapter_number(self, name: str | None) -> int:
+        """Return the number of an adapter, as in `Step.adapters`."""
+        if name is None:
+            return 0
+        if name in self.adapters:
+            return self.adapters.index(name) + 1
+        known = f"it has {', '.join(self.adapters)}" if self.adapters else "load the model with `adapters`"
+        raise rx.OptionError(f"adapter='{name}': {self.name} has no such adapter; {known}")
+
     @classmethod
     def read(cls, path: Path) -> Description:
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
             found = values.pop("format")
             if found == _FORMAT:
-                return cls(**{**values, "pages": PageLayout(**values["pages"])})
+                adapters = tuple(values.pop("adapters", ()))
+                return cls(**{**values, "pages": PageLayout(**values["pages"])}, adapters=adapters)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
             raise rx.ArtifactError(f"{path} is damaged: {error}; save the model again") from None
         raise rx.ArtifactError(f"{path} has the format {found}, expected {_FORMAT}: save the model again")

@@ -161,5 +161,11 @@ class EmbeddingBatches:
         place, own = numpy.concatenate(positions), numpy.concatenate(sequences)
         slots = table[own, place // size] * size + place % size
         return Step(
-            numpy.array(tokens, numpy.int32), place, own, slots.astype(numpy.int32), table, numpy.concatenate(selected)
+            numpy.array(tokens, numpy.int32),
+            place,
+            own,
+            slots.astype(numpy.int32),
+            table,
+            numpy.concatenate(selected),
+            numpy.zeros(len(parts), numpy.int32),
         )

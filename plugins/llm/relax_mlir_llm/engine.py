@@ -27,6 +27,8 @@ class Step(NamedTuple):
     table: ndarray
     #: i32 [results]: tokens of this call with wanted logits.
     selected: ndarray
+    #: i32 [sequences]: the adapter of each sequence, numbered from 1 as in `Engine.adapters`, or 0 for none.
+    adapters: ndarray
 
 
 class Engine(Protocol):
@@ -37,6 +39,8 @@ class Engine(Protocol):
     page_size: int
     page_count: int
     context: int
+    #: Names of the adapters (LoRA) that sequences may have.
+    adapters: tuple[str, ...]
 
     def step(self, step: Step) -> ndarray:
         """Write keys and values of the tokens to their slots. Return logits f32 [results, vocabulary]."""

@@ -12,6 +12,7 @@ import numpy
 import relax_mlir as rx
 
 from .facts import Facts
+from .safetensors_source import file_name
 from .weights import Weight, check_shape, missing
 
 _MAGIC = b"GGUF"
@@ -41,6 +42,9 @@ class GgufSource:
             return None if field is None else field.contents()
         except (ValueError, IndexError) as error:  # text that is no UTF-8, for example
             raise rx.ModelError(f"{self.path}: '{key}' in the metadata is damaged: {error}") from None
+
+    def file_name(self, name: str) -> str:
+        return file_name(self.facts.architecture, name)
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         tensor = self._tensors.get(name)

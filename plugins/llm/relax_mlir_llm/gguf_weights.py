@@ -73,13 +73,13 @@ class Matrix:
         self._values = {name: relax.const(each) for name, each in operands.items() if not isinstance(each, int)}
         self._attributes = {name: each for name, each in operands.items() if isinstance(each, int)}
 
-    def product(self, x: Value) -> Value:
-        """Return x times the transposed matrix."""
+    def product(self, x: Value, activation_bits: int = 0) -> Value:
+        """Return x times the transposed matrix. Codes multiply x rounded to `activation_bits`, or as it is with 0."""
         if "weights" in self._values:
             weights = relax.astype(self._values["weights"], dtype="float32")
             return relax.matmul(x, relax.permute_dims(weights, axes=[1, 0]))
         bits, block = self._attributes["bits"], self._attributes["block_size"]
-        return relax.matmul_nbits(x, **self._values, bits=bits, block_size=block)
+        return relax.matmul_nbits(x, **self._values, bits=bits, block_size=block, activation_bits=activation_bits)
 
     def rows(self, indices: Value) -> Value:
         """Return rows of the matrix as f32 [indices, depth]: the embeddings of tokens.

@@ -7,8 +7,8 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,8 +16,8 @@ import relax_mlir as rx
 from relax_mlir.tuning import DiskCache, cpu_identity, loaded_compiler
 
 from .installed_models import find_model
+from .load_options import LoadOptions
 from .model import Model
-from .page_layout import KINDS
 from .saved import Saved, is_saved, read_saved
 
 if TYPE_CHECKING:
@@ -25,24 +25,8 @@ if TYPE_CHECKING:
 
 #: Bytes at both ends of a file that identify it, beside its size and time.
 _SAMPLE = 1 << 16
-_PAGE_SIZE = 16
 #: Function that is told what a compilation does, and the share that is done.
 Progress = Callable[[str, float], None]
-
-
-@dataclass(frozen=True)
-class LoadOptions:
-    """Options of `load` that change the program."""
-
-    target: str
-    context: int | None
-    dtype: str
-    kv: str
-    page_size: int | None
-    #: Folder of a LoRA adapter of PEFT, which is merged into the weights.
-    adapter: str | None
-    #: Compile a second function, for embeddings.
-    embeddings: bool
 
 
 def load(
@@ -55,8 +39,10 @@ def load(
     kv: str = "f32",
     page_size: int | None = None,
     adapter: str | os.PathLike[str] | None = None,
+    adapters: Mapping[str, str | os.PathLike[str]] | None = None,
     tokenizer: str | os.PathLike[str] | SavesTokenizer | None = None,
     embeddings: bool = False,
+    activations: str = "f32",
     cache: str | os.PathLike[str] | bool = True,
     progress: Progress | None = None,
 ) -> Model:
@@ -72,18 +58,18 @@ def load(
     - kv: type of keys and values in pages: "f32", "f16" or "i8".
     - page_size: tokens of a page; None for 16, or for the page size of a saved model.
     - adapter: folder of a LoRA adapter of PEFT, to merge into the weights of a folder of Hugging Face, or of a module.
+    - adapters: folders of LoRA adapters by name. Each text chooses one of these adapters, or none.
     - tokenizer: tokenizer of a module: a tokenizer of transformers, or a folder with tokenizer.json. Without one, the
       model has `logits`, and `generate` for tokens. Other models have a tokenizer of their own.
-    - embeddings: compile a second function, for `Model.embed`. Both functions share the weights.
+    - embeddings: compile a further function, for `Model.embed`. All functions share the weights.
+    - activations: "f32"; or "i8" to multiply weights in blocks by activations that are rounded to 8 bits, which is
+      faster and less exact.
     - cache: folder of compiled models; True for the user's own, False for none. A module is compiled each time.
     - progress: function that is called with a text and a share from 0 to 1 during a compilation.
     """
     merged = None if adapter is None else os.fspath(adapter)
-    options = LoadOptions(target, context, dtype, kv, page_size, merged, bool(embeddings))
-    if page_size is not None and page_size < 1:
-        raise rx.OptionError(f"page_size={page_size}: expected at least one token")
-    if kv not in KINDS:
-        raise rx.OptionError(f"kv='{kv}': expected one of {', '.join(KINDS)}")
+    named = tuple((name, os.fspath(folder)) for name, folder in (adapters or {}).items())
+    options = LoadOptions(target, context, dtype, kv, activations, page_size, merged, named, bool(embeddings))
     if isinstance(model, (str, os.PathLike)):
         if tokenizer is not None:
             raise rx.OptionError(f"tokenizer={tokenizer!r}: {os.fspath(model)} has its own, expected None")
@@ -98,8 +84,8 @@ def load(
 
 def _read(path: Path, options: LoadOptions) -> Saved:
     """Return a saved model, which has a page size and weights of its own."""
-    if options.adapter is not None:
-        raise rx.RefusalError(f"{path} is compiled, and has no place for {options.adapter}: load the model's own files")
+    for folder in options.adapter_folders:
+        raise rx.RefusalError(f"{path} is compiled, and has no place for {folder}: load the model's own files")
     saved = read_saved(path)
     if options.page_size not in (None, saved.description.page_size):
         raise rx.OptionError(
@@ -138,7 +124,7 @@ def _compiled(path: Path, options: LoadOptions, progress: Progress | None) -> Sa
     # Imports the compiler, which a cached model does not need.
     from .compiling import compile_model
 
-    return compile_model(path, *_given(options), progress, _adapter(options), embeddings=options.embeddings)
+    return compile_model(path, options, progress)
 
 
 def _compiled_module(
@@ -160,15 +146,7 @@ def _compiled_module(
         raise rx.OptionError(
             f"tokenizer is a {type(own).__name__}, expected a tokenizer of transformers or a folder with tokenizer.json"
         )
-    return compile_model(module, *_given(options), progress, _adapter(options), own, options.embeddings)
-
-
-def _given(options: LoadOptions) -> tuple[str, int | None, str, str, int]:
-    return options.target, options.context, options.dtype, options.kv, options.page_size or _PAGE_SIZE
-
-
-def _adapter(options: LoadOptions) -> Path | None:
-    return None if options.adapter is None else Path(options.adapter)
+    return compile_model(module, options, progress, own)
 
 
 def _cache_folder(cache: str | os.PathLike[str] | bool) -> Path | None:
@@ -190,7 +168,7 @@ def _key(path: Path, options: LoadOptions) -> str:
         *(_state(each) for each in sorted(own.rglob("*.py"))),
         json.dumps(asdict(options)),
         *(_identity(each) for each in _files(path)),
-        *(_identity(each) for each in ([] if options.adapter is None else _files(Path(options.adapter)))),
+        *(_identity(each) for folder in options.adapter_folders for each in _files(folder)),
     ]
     return _hash(parts)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LoRA adapters in the format of PEFT, merged into the weights of a model."""
+"""LoRA adapters in the format of PEFT, and models with an adapter merged into their weights."""
 
 from __future__ import annotations
 
@@ -46,21 +46,13 @@ class MergedSource:
         self.facts: Facts = source.facts
         self._deltas = read_adapter(folder)
         for name, delta in self._deltas.items():
-            self._check(folder, name, delta)
+            expected = source.file_shape(name)
+            if expected is None:
+                raise belongs_to_another_model(folder, self.path, name)
+            check_delta(folder, self.path, name, delta, expected)
 
-    def _check(self, folder: Path, name: str, delta: Delta) -> None:
-        """Raise ModelError if the adapter belongs to another model."""
-        expected = self._source.file_shape(name)
-        if expected is None:
-            raise rx.ModelError(
-                f"{folder}: the adapter changes '{name}', which {self.path} lacks: it belongs to another model"
-            )
-        actual = (delta.b.shape[0], delta.a.shape[1])
-        if actual != expected or delta.a.shape[0] != delta.b.shape[1]:
-            raise rx.ModelError(
-                f"{folder}: the adapter changes '{name}' by A {delta.a.shape} and B {delta.b.shape}, and the weight in "
-                f"{self.path} has the shape {expected}: the adapter belongs to another model"
-            )
+    def file_name(self, name: str) -> str:
+        return self._source.file_name(name)
 
     def shape(self, name: str) -> tuple[int, ...] | None:
         return self._source.shape(name)
@@ -72,6 +64,21 @@ class MergedSource:
             return weight
         merged = weight.floats() + delta.scale * (delta.b.floats() @ delta.a.floats())
         return replace(weight, type="F32", data=merged.astype("float32"))
+
+
+def belongs_to_another_model(folder: Path, path: str, name: str) -> rx.ModelError:
+    """Return the error that a model has no weight with the name of a change."""
+    return rx.ModelError(f"{folder}: the adapter changes '{name}', which {path} lacks: it belongs to another model")
+
+
+def check_delta(folder: Path, path: str, name: str, delta: Delta, expected: tuple[int, ...]) -> None:
+    """Raise ModelError if a change has another shape than the weight in a model."""
+    actual = (delta.b.shape[0], delta.a.shape[1])
+    if actual != expected or delta.a.shape[0] != delta.b.shape[1]:
+        raise rx.ModelError(
+            f"{folder}: the adapter changes '{name}' by A {delta.a.shape} and B {delta.b.shape}, and the weight in "
+            f"{path} has the shape {expected}: the adapter belongs to another model"
+        )
 
 
 def read_adapter(folder: Path) -> dict[str, Delta]:

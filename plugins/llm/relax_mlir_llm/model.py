@@ -63,7 +63,7 @@ class Model:
 
     @property
     def program(self) -> rx.runtime.Executable:
-        """Return the compiled program, with the function `main`, and `hidden` for embeddings."""
+        """Return the compiled program with the function `main`, `hidden` for embeddings, and `adapted` for adapters."""
         return self._saved.program
 
     @property
@@ -81,9 +81,10 @@ class Model:
             raise rx.OptionError(f"page_count={page_count}: expected at least one page")
         return PagedEngine(self.program, self.description, page_count)
 
-    def logits(self, token_ids: Sequence[int] | numpy.ndarray) -> numpy.ndarray:
+    def logits(self, token_ids: Sequence[int] | numpy.ndarray, *, adapter: str | None = None) -> numpy.ndarray:
         """Return the logits f32 [tokens, vocabulary] behind each token of a sequence."""
-        return self._sequence.all_logits(self._checked(list(map(int, token_ids))))
+        number = self.description.adapter_number(adapter)
+        return self._sequence.all_logits(self._checked(list(map(int, token_ids))), number)
 
     def embed(
         self,
@@ -137,6 +138,7 @@ class Model:
         top_p: float = 1.0,
         seed: int | None = None,
         stop: str | Sequence[str] = (),
+        adapter: str | None = None,
     ) -> Generated:
         """Return an iterator over the text that continues a prompt, as it is computed.
 
@@ -146,6 +148,7 @@ class Model:
         - top_p: the share of the likeliest tokens to choose from.
         - seed: the same seed gives the same text, also from a scheduler.
         - stop: texts that end the text, and are not part of it.
+        - adapter: name of one of the `adapters` of `rx.llm.load`.
         """
         stops = (stop,) if isinstance(stop, str) else tuple(stop)
         parameters = SamplingParameters(max_tokens, temperature, top_p, seed=seed, stop=tuple(filter(None, stops)))
@@ -153,7 +156,8 @@ class Model:
             self.tokenizer.check_texts()
         tokens = self.tokenizer.encode(prompt) if isinstance(prompt, str) else [int(each) for each in prompt]
         self._checked(tokens)
-        chosen = self._tokens(tokens, max_tokens, Sampler(parameters, tokens))
+        number = self.description.adapter_number(adapter)
+        chosen = self._tokens(tokens, max_tokens, Sampler(parameters, tokens), number)
         return Generated(tokens, chosen, self.tokenizer.stream(), parameters.stop)
 
     def chat(
@@ -165,13 +169,14 @@ class Model:
         top_p: float = 1.0,
         seed: int | None = None,
         stop: str | Sequence[str] = (),
+        adapter: str | None = None,
     ) -> Generated:
         """Return an iterator over the text of an answer to messages, `[{"role": "user", "content": "Hello"}]`.
 
         `generate` describes the other arguments.
         """
         text = self.template.render(messages)
-        return self.generate(text, max_tokens, temperature, top_p=top_p, seed=seed, stop=stop)
+        return self.generate(text, max_tokens, temperature, top_p=top_p, seed=seed, stop=stop, adapter=adapter)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the program, tokenizer and template to a folder, which `rx.llm.load` reads without compiling."""
@@ -222,11 +227,11 @@ class Model:
             raise rx.OptionError(f"the {noun} has the token {wrong}, and the vocabulary has 0 to {vocabulary - 1}")
         return tokens
 
-    def _tokens(self, tokens: list[int], max_tokens: int, sampler: Sampler) -> Iterator[int]:
+    def _tokens(self, tokens: list[int], max_tokens: int, sampler: Sampler, adapter: int) -> Iterator[int]:
         """Yield tokens until one of them ends the text."""
         tokens = list(tokens)
         for _ in range(min(max_tokens, self.description.context - len(tokens) + 1)):
-            token = sampler.choose(self._sequence.last_logits(tokens), len(tokens))
+            token = sampler.choose(self._sequence.last_logits(tokens, adapter), len(tokens))
             if token in self.tokenizer.ends:
                 return
             yield token

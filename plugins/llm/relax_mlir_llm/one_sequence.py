@@ -26,23 +26,25 @@ class OneSequence:
     def __init__(self, engine: PagedEngine) -> None:
         self._engine = engine
         self._tokens: list[int] = []
+        self._adapter = 0
         self._lock = threading.Lock()
 
-    def last_logits(self, tokens: Sequence[int]) -> ndarray:
-        """Return the logits [vocabulary] behind the last token."""
+    def last_logits(self, tokens: Sequence[int], adapter: int = 0) -> ndarray:
+        """Return the logits [vocabulary] behind the last token, with the adapter of a number."""
         with self._lock:
-            start = min(_common(self._tokens, tokens), len(tokens) - 1)
-            return self._advance(tokens, start, wants_all=False)[-1]
+            # Another adapter computes other keys and values.
+            start = min(_common(self._tokens, tokens), len(tokens) - 1) if adapter == self._adapter else 0
+            return self._advance(tokens, start, adapter, wants_all=False)[-1]
 
-    def all_logits(self, tokens: Sequence[int]) -> ndarray:
-        """Return the logits [tokens, vocabulary] behind each token."""
+    def all_logits(self, tokens: Sequence[int], adapter: int = 0) -> ndarray:
+        """Return the logits [tokens, vocabulary] behind each token, with the adapter of a number."""
         with self._lock:
-            return self._advance(tokens, 0, wants_all=True)
+            return self._advance(tokens, 0, adapter, wants_all=True)
 
-    def _advance(self, tokens: Sequence[int], start: int, wants_all: bool) -> ndarray:
+    def _advance(self, tokens: Sequence[int], start: int, adapter: int, wants_all: bool) -> ndarray:
         """Compute tokens from `start`, with those before it already in pages."""
         self._reserve(len(tokens))
-        found = []
+        found, self._adapter = [], adapter
         del self._tokens[start:]
         for first in range(start, len(tokens), _CHUNK):
             chunk = tokens[first : first + _CHUNK]
@@ -64,6 +66,7 @@ class OneSequence:
             positions,  # pages in order: the slot of a token is its position
             numpy.arange(pages, dtype=numpy.int32)[None],
             numpy.arange(count - wanted, count, dtype=numpy.int32),
+            numpy.array([self._adapter], numpy.int32),
         )
 
     def _reserve(self, length: int) -> None:

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy
 import relax_mlir as rx
 
-from .description import LOGITS
+from .description import ADAPTED, LOGITS
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -29,7 +30,10 @@ class PagedEngine:
         """`function` is the function of the program that computes a step: `main`, or `hidden` for embeddings."""
         self._device = program.device
         self._memory = program.memory
-        self._function = program.copying()[function]
+        functions = program.copying()
+        self._plain = functions[function]
+        self.adapters = description.adapters if function == LOGITS else ()
+        self._adapted = functions[ADAPTED] if self.adapters else None
         self._layout = description.pages
         self.vocabulary = description.vocabulary
         self.page_size = description.pages.page_size
@@ -58,7 +62,13 @@ class PagedEngine:
 
         With the function `hidden`, the results are hidden states f32 [results, width].
         """
-        found: ndarray = self._function(*step, *self._pages)
+        *arrays, adapters = step
+        found: ndarray
+        used = numpy.unique(adapters[adapters > 0])
+        if self._adapted is not None and used.size:
+            found = self._adapted(*arrays, adapters, used, *self._pages)
+        else:
+            found = self._plain(*arrays, *self._pages)
         return found
 
     def copy_page(self, source: int, target: int) -> None:

@@ -4,52 +4,78 @@
 from __future__ import annotations
 
 import relax_mlir as rx
-from relax_mlir.rewriting import Value
+from relax_mlir import relax
 
+from .adapters import Adapters, Changes
 from .architectures import Architecture
 from .blocks import Decoder, Layer, embed, hidden, logits
 from .config import Config
-from .description import HIDDEN, LOGITS
+from .description import ADAPTED, HIDDEN, LOGITS
 from .page_layout import PageLayout
 from .pages import Pages
+from .products import Products
 from .weights import Source
 
 #: Arguments of `Step` with one number for each token.
 _PER_TOKEN = ("tokens", "positions", "sequences", "slots")
 
 
-def build_module(
-    source: Source, architecture: Architecture, config: Config, layout: PageLayout, *, has_hidden: bool = False
-) -> rx.Module:
-    """Return a module with the function of `Engine.step`: the arrays of `Step`, then the pages of all layers.
+class ModuleBuilder:
+    """Module under construction. Its functions have the arguments of `Engine.step`, and share the weights.
 
-    The function `main` returns logits, and the pages with the rows of this call. With `has_hidden`, the function
-    `hidden` returns hidden states instead of logits. Both functions have the same weights, which the program has once.
+    A function has the arrays of `Step` without `adapters`, then the pages of all layers, which it writes to.
     """
-    module = rx.Module()
-    module.source_lines = False  # each operator would have a line of this package
-    results = {LOGITS: logits, HIDDEN: hidden} if has_hidden else {LOGITS: logits}
-    for name, result in results.items():
-        with module.function(name, _inputs(layout)) as f:
+
+    def __init__(
+        self, source: Source, architecture: Architecture, config: Config, layout: PageLayout, activation_bits: int = 0
+    ) -> None:
+        """`activation_bits` is the attribute of relax.matmul_nbits."""
+        self.module = rx.Module()
+        self.module.source_lines = False  # each operator would have a line of this package
+        self._source, self._architecture, self._config, self._layout = source, architecture, config, layout
+        self._products = Products(activation_bits)
+
+    def add_logits(self) -> None:
+        """Add the function `main`, which returns logits."""
+        self._add(LOGITS, None)
+
+    def add_hidden(self) -> None:
+        """Add the function `hidden`, which returns hidden states instead of logits."""
+        self._add(HIDDEN, None)
+
+    def add_adapted(self, adapters: Adapters) -> None:
+        """Add the function `adapted`, which returns logits that the adapters of sequences change.
+
+        Behind the other arrays of `Step` it has `adapters`, and then the used numbers in ascending order.
+        """
+        self._add(ADAPTED, adapters)
+        adapters.check_used()
+
+    def _add(self, name: str, adapters: Adapters | None) -> None:
+        with self.module.function(name, self._inputs(adapters is not None)) as f:
             tokens, positions, sequences, slots, table, selected, *rest = f
-            pages = Pages(layout, rest)
-            decoder = Decoder(config, source, positions, sequences, slots, table, pages)
-            x = _layers(decoder, architecture, tokens)
+            changes = None
+            if adapters is not None:
+                numbers, used, *rest = rest
+                changes = Changes(adapters, relax.take(numbers, sequences, axis=0), used)
+            pages = Pages(self._layout, rest)
+            values = (positions, sequences, slots, table, pages)
+            decoder = Decoder(self._config, self._source, self._products, *values, changes)
+            x = embed(decoder, tokens)
+            for number in range(self._config.layers):
+                x = self._architecture.layer(Layer(decoder, number), x)
+            result = hidden if name == HIDDEN else logits
             f.returns(result(decoder, x, selected), *pages.values)
-    return module
+        # The option `donate` of rx.compile is for `main` only.
+        patterns = ",".join(self._layout.donated())
+        rx.Pipeline(f"relax-donate{{args={patterns} function={name}}}").run(self.module)
 
-
-def _inputs(layout: PageLayout) -> dict[str, object]:
-    """Return the types of the arguments."""
-    inputs: dict[str, object] = {name: rx.tensor(("tokens",), "int32") for name in _PER_TOKEN}
-    inputs["table"] = rx.tensor(("sequences", "most"), "int32")
-    inputs["selected"] = rx.tensor(("selected",), "int32")
-    return {**inputs, **layout.inputs()}
-
-
-def _layers(decoder: Decoder, architecture: Architecture, tokens: Value) -> Value:
-    """Return the values [tokens, width] after the last layer."""
-    x = embed(decoder, tokens)
-    for number in range(decoder.config.layers):
-        x = architecture.layer(Layer(decoder, number), x)
-    return x
+    def _inputs(self, has_adapters: bool) -> dict[str, object]:
+        """Return the types of the arguments."""
+        inputs: dict[str, object] = {name: rx.tensor(("tokens",), "int32") for name in _PER_TOKEN}
+        inputs["table"] = rx.tensor(("sequences", "most"), "int32")
+        inputs["selected"] = rx.tensor(("selected",), "int32")
+        if has_adapters:
+            inputs["adapters"] = rx.tensor(("sequences",), "int32")
+            inputs["used"] = rx.tensor(("used",), "int32")
+        return {**inputs, **self._layout.inputs()}

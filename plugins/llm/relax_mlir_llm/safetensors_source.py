@@ -82,10 +82,6 @@ class HuggingFaceSource:
         if not isinstance(architecture, str):
             raise rx.ModelError(f"{path}: the configuration lacks 'model_type', the name of the architecture")
         self.facts = Facts(path, architecture, False, config)
-        self._names = dict(_NAMES)
-        for prefix, names in _NAMES_OF.items():
-            if architecture.startswith(prefix):
-                self._names.update(names)
         self._tensors = tensors
         embeddings = (name.partition("model.embed_tokens") for name in self._tensors)
         self._prefix = next((before for before, found, _ in embeddings if found), "")
@@ -110,13 +106,8 @@ class HuggingFaceSource:
         return None if found is None else found.shape
 
     def file_name(self, name: str) -> str:
-        """Return the name in safetensors files: blk.3.attn_q.weight is model.layers.3.self_attn.q_proj.weight."""
-        head, _, kind = name.rpartition(".")
-        layer = ""
-        if head.startswith("blk."):
-            _, number, head = head.split(".", 2)
-            layer = f"model.layers.{number}."
-        found = f"{layer}{self._names.get(head, head)}.{kind}"
+        """Return the name of a weight in the files."""
+        found = file_name(self.facts.architecture, name)
         return found.removeprefix("model.") if self._is_inner else f"{self._prefix}{found}"
 
 
@@ -124,6 +115,20 @@ def folder_source(folder: Path) -> HuggingFaceSource:
     """Return the source of weights in the safetensors files of a folder. Weights are mapped, not read."""
     config = read_json(folder / "config.json", "it describes the architecture of the model")
     return HuggingFaceSource(str(folder), config, tensors_in(folder))
+
+
+def file_name(architecture: str, name: str) -> str:
+    """Return the name in safetensors files: blk.3.attn_q.weight is model.layers.3.self_attn.q_proj.weight."""
+    head, _, kind = name.rpartition(".")
+    layer = ""
+    if head.startswith("blk."):
+        _, number, head = head.split(".", 2)
+        layer = f"model.layers.{number}."
+    names = dict(_NAMES)
+    for prefix, others in _NAMES_OF.items():
+        if architecture.startswith(prefix):
+            names.update(others)
+    return f"{layer}{names.get(head, head)}.{kind}"
 
 
 def read_json(path: Path, purpose: str) -> dict[str, object]:

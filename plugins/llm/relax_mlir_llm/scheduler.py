@@ -73,6 +73,7 @@ class Scheduler:
         self.prefill_chunk = prefill_chunk
         self.max_batched_tokens = max_batched_tokens
         self.end_tokens = frozenset(end_tokens)
+        self._adapters = {name: number for number, name in enumerate((None, *engine.adapters))}
         self.memory = Memory(engine, prefix_cache, window, prefill_chunk)
         #: Sequences with pages, and requests without pages, in the order of arrival.
         self.running: list[SequenceState] = []
@@ -179,8 +180,8 @@ class Scheduler:
         largest = max([*request.prompt, *request.parameters.logit_bias])
         if largest >= vocabulary:
             return f"token {largest} is not in the vocabulary of {vocabulary} tokens"
-        if request.adapter is not None:
-            return f"the model has no adapter '{request.adapter}'"
+        if request.adapter not in self._adapters:
+            return f"the model has no adapter '{request.adapter}' (it has {', '.join(self.engine.adapters) or 'none'})"
         if request.parameters.stop and self._decode is None:
             return "stop texts need a scheduler with the argument `decode`. Use stop_tokens instead"
         if length >= self.engine.context:
@@ -293,7 +294,7 @@ class Scheduler:
         for each in work:
             state = each.sequence
             tokens = state.tokens[state.computed : state.computed + each.count] + each.draft
-            parts.append(Part(tokens, state.computed, state.pages, each.results))
+            parts.append(Part(tokens, state.computed, state.pages, each.results, self._adapters[state.request.adapter]))
         logits = self.engine.step(build_step(parts, self.engine.page_size))
         self._sums["steps"] += 1
         outputs, begin = [], 0

@@ -85,6 +85,8 @@ class Part(NamedTuple):
     pages: list[int]
     #: Number of last tokens with wanted logits.
     results: int
+    #: Number of the sequence's adapter, or 0 for none.
+    adapter: int = 0
 
 
 def build_step(parts: Iterable[Part], page_size: int) -> Step:
@@ -106,4 +108,5 @@ def build_step(parts: Iterable[Part], page_size: int) -> Step:
         slots.astype(np.int32),
         np.maximum(table, 0),
         np.concatenate(selected).astype(np.int32),
+        np.array([part.adapter for part in parts], np.int32),
     )

@@ -70,6 +70,9 @@ class Source(Protocol):
     path: str
     facts: Facts
 
+    def file_name(self, name: str) -> str:
+        """Return the name of a weight in the files of Hugging Face, which adapters use."""
+
     def shape(self, name: str) -> tuple[int, ...] | None:
         """Return the shape of a weight, or None if the file has no such weight."""
 

@@ -13,6 +13,7 @@ from relax_mlir_llm.sampling import Sampler, with_logprobs
 from relax_mlir_llm.scheduler import Scheduler
 
 VOCABULARY = 48
+ADAPTERS = ("short", "long")
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -23,12 +24,12 @@ def _hashed(values: np.ndarray) -> np.ndarray:
         return (values ^ (values >> np.uint64(32))) * _ODD
 
 
-def state_of(token: int, position: int, before: np.ndarray) -> np.uint64:
+def state_of(token: int, position: int, before: np.ndarray, adapter: int = 0) -> np.uint64:
     """Return the value that a token stores: it depends on the values of all visible tokens and on their order."""
     with np.errstate(over="ignore"):
         order = np.arange(1, before.size + 1, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
         seen = _hashed(before * order).sum(dtype=np.uint64)
-        return _hashed(np.array([token * 1009 + position * 7 + 3], np.uint64) ^ seen)[0]
+        return _hashed(np.array([token * 1009 + position * 7 + adapter * 10007 + 3], np.uint64) ^ seen)[0]
 
 
 class PagedText:
@@ -39,6 +40,7 @@ class PagedText:
     """
 
     vocabulary = VOCABULARY
+    adapters = ADAPTERS
 
     def __init__(
         self, page_count: int = 64, page_size: int = 4, context: int = 200, window: int | None = None, salt: int = 0
@@ -58,6 +60,7 @@ class PagedText:
     def step(self, step: Step) -> np.ndarray:
         assert all(array.dtype == np.int32 for array in step)
         assert step.table.min() >= 0 and step.table.max() < self.page_count
+        assert step.adapters.shape == step.table.shape[:1]
         assert len(set(step.slots.tolist())) == step.slots.size, "two tokens of a call have the same slot"
         self.calls.append((step.tokens.size, step.table.shape[0]))
         states = np.zeros(step.tokens.size, np.uint64)
@@ -68,7 +71,7 @@ class PagedText:
             first = 0 if self.window is None else max(0, position + 1 - self.window)
             seen = np.arange(first, position)
             slots = step.table[row, seen // self.page_size] * self.page_size + seen % self.page_size
-            states[place] = state_of(token, position, self.values[slots])
+            states[place] = state_of(token, position, self.values[slots], int(step.adapters[row]))
             self.values[step.slots[place]] = states[place]
         return np.array([self.logits(int(step.tokens[each]), states[each]) for each in step.selected]).reshape(
             step.selected.size, self.vocabulary
@@ -83,15 +86,21 @@ class PagedText:
         return logits
 
 
+def _number(request: Request) -> int:
+    """Return the number of a request's adapter."""
+    return 0 if request.adapter is None else ADAPTERS.index(request.adapter) + 1
+
+
 def expected_answer(request: Request, context: int = 200, window: int | None = None) -> list[int]:
     """Return the tokens of an answer, computed without other requests and without pages."""
     model, sampler = PagedText(1), Sampler(request.parameters, request.prompt)
     tokens, states = list(request.prompt), np.zeros(0, np.uint64)
+    adapter = _number(request)
     limit = min(context, len(tokens) + (request.parameters.max_tokens or context))
     while len(tokens) < limit:
         for position in range(states.size, len(tokens)):
             first = 0 if window is None else max(0, position + 1 - window)
-            states = np.append(states, state_of(tokens[position], position, states[first:]))
+            states = np.append(states, state_of(tokens[position], position, states[first:], adapter))
         token = sampler.choose(model.logits(tokens[-1], states[-1]), len(tokens))
         if token in request.parameters.stop_tokens:
             break
@@ -108,7 +117,7 @@ def expected_prompt(request: Request, window: int | None = None) -> tuple[Token,
     states, found = np.zeros(0, np.uint64), [Token(prompt[0])]
     for position, token in enumerate(prompt[:-1]):
         first = 0 if window is None else max(0, position + 1 - window)
-        states = np.append(states, state_of(token, position, states[first:]))
+        states = np.append(states, state_of(token, position, states[first:], _number(request)))
         found.append(with_logprobs(prompt[position + 1], PagedText(1).logits(token, states[-1]), count))
     return tuple(found)
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 import httpx
 import numpy as np
@@ -57,9 +58,13 @@ TOKENIZER = make_tokenizer()
 
 
 class SayingEngine:
-    """Engine that answers `say:TEXT⏎` with TEXT. Its pages have the tokens, so lost pages change answers."""
+    """Engine that answers `say:TEXT⏎` with TEXT, or in capitals with the adapter `loud`.
+
+    Its pages have the tokens, so lost pages change answers.
+    """
 
     vocabulary = len(SPECIAL) + 256 + 2
+    adapters = ("loud",)
 
     def __init__(self, page_count: int = 64, page_size: int = 4, context: int = 200) -> None:
         self.page_count, self.page_size, self.context = page_count, page_size, context
@@ -83,18 +88,19 @@ class SayingEngine:
             table = step.table[step.sequences[place]]
             text = self.tokens[table[seen // self.page_size] * self.page_size + seen % self.page_size]
             row += np.sin(np.arange(self.vocabulary) * (len(text) + 1.0))
-            row[next_token(text.tolist())] += 20
+            row[next_token(text.tolist(), bool(step.adapters[step.sequences[place]]))] += 20
         return logits
 
 
-def next_token(text: Sequence[int]) -> int:
+def next_token(text: Sequence[int], is_loud: bool) -> int:
     """Return the token that continues a text."""
     if PARAGRAPH not in text:
         return END
     end = len(text) - 1 - text[::-1].index(PARAGRAPH)
     start = max((n + 1 for n in range(end, len(text)) if text[n] in (ASSISTANT, PARAGRAPH)), default=0)
     before = TOKENIZER.decode(text[:end], skip_special=False)
-    wanted, said = TOKENIZER.encode(before.rpartition("say:")[2]), text[start:]
+    answer = before.rpartition("say:")[2]
+    wanted, said = TOKENIZER.encode(answer.upper() if is_loud else answer), text[start:]
     return wanted[len(said)] if wanted[: len(said)] == said and len(said) < len(wanted) else END
 
 
@@ -178,6 +184,7 @@ class Texts(Served):
         pooling: Pooling = "last",
         chunk: int = 16,
         grace: float = 10.0,
+        adapters: Sequence[str] = (),
         **options: object,
     ) -> None:
         self.engine = engine
@@ -199,7 +206,8 @@ class Texts(Served):
             width=None if hidden is None else 3,
         )
         state = State()
-        super().__init__(make_openai_app([self.model], state, key=key), state, grace)
+        models = [self.model, *(replace(self.model, name=name, parent="tiny", adapter=name) for name in adapters)]
+        super().__init__(make_openai_app(models, state, key=key), state, grace)
 
     def post(self, path: str, **body: object) -> httpx.Response:
         """Send a request for a text to the model."""

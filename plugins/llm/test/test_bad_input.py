@@ -147,6 +147,7 @@ def test_incomplete_folders(tmp_path: Path) -> None:
 def test_wrong_options(path: Path) -> None:
     assert problem_of(path, context=65).startswith(f"context=65: {path} was trained for sequences of 1 to 64 tokens")
     assert problem_of(path, kv="f8") == "kv='f8': expected one of f32, f16, i8"
+    assert problem_of(path, activations="i4") == "activations='i4': expected one of f32, i8"
     assert problem_of(path.parent / "missing.gguf").startswith(f"{path.parent / 'missing.gguf'} does not exist: pass")
 
 

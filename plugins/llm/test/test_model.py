@@ -39,6 +39,7 @@ def step(tokens: list[int], first: int, pages: list[int], *, sequence: int = 0, 
         (numpy.array(pages)[positions // 16] * 16 + positions % 16).astype(numpy.int32),
         table,
         numpy.arange(count, dtype=numpy.int32),
+        numpy.zeros(sequences, numpy.int32),
     )
 
 
@@ -49,7 +50,8 @@ def both(one: Step, other: Step) -> Step:
     count = len(one.tokens) + len(other.tokens)
     order = numpy.argsort([*range(0, 2 * len(one.tokens), 2), *range(1, 2 * len(other.tokens), 2)])
     joined = (numpy.concatenate(pair)[order] for pair in zip(one[:4], other[:4], strict=True))
-    return Step(*joined, table, numpy.argsort(order)[:count].astype(numpy.int32))
+    adapters = numpy.concatenate([one.adapters, other.adapters])
+    return Step(*joined, table, numpy.argsort(order)[:count].astype(numpy.int32), adapters)
 
 
 def test_chunks_of_a_prompt_have_the_bits_of_the_whole(model: Model) -> None:

@@ -198,7 +198,8 @@ def test_requests_that_never_fit_end_with_a_sentence_and_others_go_on() -> None:
     assert "60 tokens, expected fewer than 60, the positions" in str(errors["context"].error)
     assert "45 tokens, expected fewer than 40, which all pages" in str(errors["pages"].error)
     assert "token 99 is not in the vocabulary of 48 tokens" in str(errors["token"].error)
-    assert "token 48" in str(errors["bias"].error) and "no adapter 'poet'" in str(errors["adapter"].error)
+    assert "token 48" in str(errors["bias"].error)
+    assert "no adapter 'poet' (it has short, long)" in str(errors["adapter"].error)
     assert "`decode`" in str(errors["stop"].error)
     check_empty(scheduler)
 

@@ -6,7 +6,16 @@ from __future__ import annotations
 import random
 
 import pytest
-from paged_text import VOCABULARY, PagedText, answer, check_empty, check_pages, expected_answer, expected_prompt
+from paged_text import (
+    ADAPTERS,
+    VOCABULARY,
+    PagedText,
+    answer,
+    check_empty,
+    check_pages,
+    expected_answer,
+    expected_prompt,
+)
 from relax_mlir_llm.requests import Output, Request, SamplingParameters
 from relax_mlir_llm.scheduler import Scheduler
 
@@ -39,7 +48,7 @@ def random_request(draw: random.Random, texts: list[list[int]], place: int) -> R
         seed=place % 3,
         prompt_logprobs=draw.choice([None, None, 0, 2]),
     )
-    return Request(prompt, parameters, id=str(place))
+    return Request(prompt, parameters, adapter=draw.choice([None, None, *ADAPTERS]), id=str(place))
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -273,3 +273,22 @@ def test_drafts_do_not_change_answers() -> None:
         assert served.complete(text, stop="b a")["text"] == "a"
         assert "relax_accepted_draft_tokens_total" in served.client.get("/metrics").text
         assert served.scheduler.statistics.accepted_drafts > 0
+
+
+def test_adapters_are_models_of_the_same_scheduler() -> None:
+    with texts(adapters=["loud"]) as served:
+        models = served.client.get("/v1/models").json()["data"]
+        assert [(each["id"], each["parent"]) for each in models] == [("tiny", None), ("loud", "tiny")]
+        assert served.client.get("/v1/models/loud").json()["parent"] == "tiny"
+        prompt = f"say:{'hello ' * 4}⏎"
+        for _ in range(2):  # the second time, the prefix cache has both prompts
+            for name, text in (("tiny", "hello " * 4), ("loud", "HELLO " * 4)):
+                answer = served.post("completions", model=name, prompt=prompt, max_tokens=50).json()
+                assert (answer["model"], answer["choices"][0]["text"]) == (name, text)
+        assert {each.adapter for each in served.scheduler.added} == {None, "loud"}
+        cached = answer["usage"]["prompt_tokens_details"]["cached_tokens"]
+        assert 0 < cached < answer["usage"]["prompt_tokens"]
+        unnamed = served.client.post("/v1/completions", json={"prompt": prompt})
+        assert unnamed.status_code == 400 and "model" in unnamed.json()["error"]["message"]
+        assert served.post("completions", model="shy", prompt=prompt).status_code == 404
+        assert 'model="loud"' not in served.client.get("/metrics").text

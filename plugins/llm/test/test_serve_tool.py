@@ -145,6 +145,6 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert ended.value.code == 0
     text = capsys.readouterr().out
     for option in ("--host", "--port", "--max-seqs", "--pages", "--page ", "--prefill-chunk", "--kv", "--draft",
-                   "--lora", "--api-key", "--name", "--threads", "--grace", "--max-batch", "--max-delay",
-                   "--embeddings", "--pooling"):  # fmt: skip
+                   "--activations", "--lora", "--api-key", "--name", "--threads", "--grace", "--max-batch",
+                   "--max-delay", "--embeddings", "--pooling"):  # fmt: skip
         assert option in text

@@ -55,3 +55,13 @@ def test_i8_and_f16_pages_are_close(tmp_path: Path) -> None:
     for kv, error in (("f16", 2e-3), ("i8", 0.1)):
         found = rx.llm.load(path, kv=kv, cache=False).logits(TOKENS)
         assert 0 < numpy.abs(found - exact).max() < error * numpy.abs(exact).max()
+
+
+def test_activations_of_8_bits_are_close(tmp_path: Path) -> None:
+    """Round activations of a model in blocks. Logits of a token do not depend on the other tokens of a call."""
+    path = write_gguf(wide("llama"), tmp_path / "model.gguf", "Q4_1", types={"token_embd": "Q8_0"})
+    exact = rx.llm.load(path, cache=False).logits(TOKENS)
+    model = rx.llm.load(path, activations="i8", cache=False)
+    found = model.logits(TOKENS)
+    assert 0 < numpy.abs(found - exact).max() < 0.1 * numpy.abs(exact).max()
+    numpy.testing.assert_array_equal(found[:1], model.logits(TOKENS[:1]))

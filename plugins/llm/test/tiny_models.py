@@ -241,7 +241,7 @@ def write_folder(model: Tiny, folder: Path, *, shards: int = 1) -> Path:
     """Write a folder of Hugging Face."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps({"model_type": model.architecture, **model.config}))
-    tensors = {_their_name(model, name): each for name, each in model.weights.items()}
+    tensors = {their_name(model, name): each for name, each in model.weights.items()}
     if shards == 1:
         safetensors.numpy.save_file(tensors, folder / "model.safetensors")
     else:
@@ -257,7 +257,8 @@ def write_folder(model: Tiny, folder: Path, *, shards: int = 1) -> Path:
     return folder
 
 
-def _their_name(model: Tiny, name: str) -> str:
+def their_name(model: Tiny, name: str) -> str:
+    """Return the name of a weight in safetensors files."""
     head, _, kind = name.rpartition(".")
     names = {**THEIR_NAMES, **model.names}
     if not head.startswith("blk."):

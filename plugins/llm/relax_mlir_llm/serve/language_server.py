@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import argparse
 import logging
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Literal, TextIO
 
 import relax_mlir as rx
@@ -29,26 +31,19 @@ _CHUNKS = 2
 
 
 def language_server(options: argparse.Namespace, stderr: TextIO) -> ServerParts:
-    """Return the server of a language model and its adapters."""
-    adapters = _adapters(options.lora)
-    model = _load(options.model, options, stderr, embeddings=options.embeddings)
+    """Return the server of a language model. Each adapter is a model of its own name, with the same scheduler."""
+    model = _load(options.model, options, stderr, _adapters(options.lora))
     name = options.name or model.description.name
+    adapters = model.description.adapters
     if name in adapters:
         raise rx.OptionError(f"--lora: '{name}' is the name of the model, expected another name for the adapter")
-    models = [_served(name, model, options, stderr)]
-    for adapter, path in adapters.items():
-        merged = _load(options.model, options, stderr, adapter=path, embeddings=options.embeddings)
-        models.append(_served(adapter, merged, options, stderr, parent=name))
+    base = _served(name, model, options, stderr)
+    # Embeddings come from the model without adapters.
+    models = [base, *(replace(base, name=each, parent=name, adapter=each, width=None) for each in adapters)]
     state = State()
     app = make_openai_app(models, state, key=options.api_key, most_bytes=options.max_body * _MIB)
-    for each in models:
-        each.loop.start()
-
-    def end() -> None:
-        for each in models:
-            each.loop.close()
-
-    return ServerParts(app, state, [each.name for each in models], end)
+    base.loop.start()
+    return ServerParts(app, state, [each.name for each in models], base.loop.close)
 
 
 class _Progress:
@@ -64,9 +59,7 @@ class _Progress:
         self._told = text
 
 
-def _load(
-    path: str, options: argparse.Namespace, stderr: TextIO, *, adapter: str | None = None, embeddings: bool = False
-) -> Model:
+def _load(path: str, options: argparse.Namespace, stderr: TextIO, adapters: Mapping[str, str]) -> Model:
     return load(
         path,
         target=options.target,
@@ -74,8 +67,9 @@ def _load(
         threads=options.threads,
         kv=options.kv,
         page_size=options.page,
-        adapter=adapter,
-        embeddings=embeddings,
+        activations=options.activations,
+        adapters=adapters,
+        embeddings=options.embeddings,
         progress=_Progress(stderr),
     )
 
@@ -93,9 +87,7 @@ def _adapters(texts: list[str]) -> dict[str, str]:
     return found
 
 
-def _served(
-    name: str, model: Model, options: argparse.Namespace, stderr: TextIO, parent: str | None = None
-) -> ServedModel:
+def _served(name: str, model: Model, options: argparse.Namespace, stderr: TextIO) -> ServedModel:
     """Return a model with a scheduler and pages of its own."""
     description, tokenizer = model.description, model.tokenizer
     tokenizer.check_texts()
@@ -120,7 +112,6 @@ def _served(
         template=model.template,
         grammars=_grammars(model),
         width=None if embeddings is None else description.width,
-        parent=parent,
     )
 
 
@@ -146,4 +137,4 @@ def _draft(options: argparse.Namespace, stderr: TextIO) -> Engine | Literal["ngr
     """Return the source of drafts of --draft."""
     if options.draft is None or options.draft == "ngram":
         return "ngram" if options.draft else None
-    return _load(options.draft, options, stderr).engine(options.pages)
+    return _load(options.draft, options, stderr, {}).engine(options.pages)

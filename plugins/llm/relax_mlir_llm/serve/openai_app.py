@@ -122,8 +122,9 @@ def make_openai_app(
     routes = OpenAIRoutes({model.name: model for model in models}, most_bytes)
 
     def metrics() -> Iterable[str]:
-        # An adapter has a scheduler of its own.
-        return scheduler_lines(Measured(each.name, each.loop.metrics, each.loop.statistics) for each in models)
+        # An adapter shares the scheduler of its model.
+        own = (each for each in models if each.parent is None)
+        return scheduler_lines(Measured(each.name, each.loop.metrics, each.loop.statistics) for each in own)
 
     return make_app(
         [

@@ -61,6 +61,7 @@ class Call:
                 prompt,
                 seeded(self.parameters, index),
                 None if self.constraint is None else self.constraint.compile(self.model.grammars),
+                self.model.adapter,
             )
             for prompt in self.prompts
             for index in range(self.choices)

@@ -67,8 +67,9 @@ class ServedModel:
     grammars: Grammars | None = None
     #: Numbers in an embedding, which the loop computes. None: the model has logits only.
     width: int | None = None
-    #: Name of the model that an adapter changes.
+    #: Name of the model that an adapter changes, and name of the adapter in the model.
     parent: str | None = None
+    adapter: str | None = None
     created: int = field(default_factory=lambda: int(time.time()))
 
     def description(self) -> dict[str, object]:

@@ -17,7 +17,7 @@ from ..pooling import POOLINGS
 
 _EPILOG = """\
 relax-serve model.gguf                          OpenAI's API at http://127.0.0.1:8000/v1
-relax-serve model/ --lora names=adapter/        a folder of Hugging Face, and a LoRA adapter as the model `names`
+relax-serve model.gguf --lora names=adapter/    a model, and a LoRA adapter as the model `names`
 relax-serve model.gguf --embeddings             also /v1/embeddings
 relax-serve model.gguf --draft ngram            speculation: the same answers, in fewer steps
 relax-serve model.rxa --max-batch 32            a program of relax-compile, KServe's API at http://127.0.0.1:8000/v2
@@ -83,6 +83,7 @@ def _add_language_options(group: argparse._ArgumentGroup) -> None:
     add("--prefill-chunk", type=int, default=256, help="most tokens of a prompt in one step; default 256")
     add("--context", type=int, help="positions of the longest sequence; default: the model's own")
     add("--kv", default="f32", choices=("f32", "f16", "i8"), help="type of keys and values; default f32")
+    add("--activations", default="f32", choices=("f32", "i8"), help="i8: faster and less exact; default f32")
     add("--draft", metavar="ngram|PATH", help="speculation by repetitions in the text, or by a smaller model")
     add("--lora", action="append", default=[], metavar="name=path", help="adapter of PEFT, as a model of its own name")
     add("--embeddings", action="store_true", help="serve /v1/embeddings, by a second function with the same weights")
