@@ -162,9 +162,8 @@ def products(call: Call, count: Dim) -> Dim:
 _BITS = Int(4, doc="bits of a code: 2, 4, 6 or 8. A byte holds the first code in its lowest bits. With 6 bits, a block "
                    "has all low 4 bits, then all high 2 bits")  # fmt: skip
 _BLOCK = Int(32, doc="elements of a column with a common scale")
-_ACTIVATIONS = Int(0, doc="8 rounds each row of x, in blocks of block_size, to relax.quantize's integers of 8 bits "
-                          "with the scale max(|x|) / 127. Integer sums of blocks, times both scales, are added in f32, "
-                          "block after block. 0 multiplies x as it is")  # fmt: skip
+_ACTIVATIONS = Int(0, doc="8 rounds blocks of x to i8, as relax.quantize does with the scale max(|x|) / 127; 0: x as "
+                          "it is")  # fmt: skip
 _OPERANDS = "x codes scale zero_point? bias? offset? outer_scale? outer_offset?"
 
 op("matmul_nbits", _OPERANDS,

@@ -58,7 +58,7 @@ class SumOrder(NamedTuple):
 
 
 #: Indices; None for an index that depends on more than loops and iters.
-Place = tuple[Union[Size, None], ...]  # noqa: UP007  # made while this is imported
+Place = Sequence[Union[Size, None]]  # noqa: UP007  # made while this is imported
 
 
 class Access(NamedTuple):

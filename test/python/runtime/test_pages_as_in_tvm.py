@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The cases of TVM's paged cache of keys and values on CPUs, with pages as arrays and a table of pages.
 
-Numbers of tokens are those of TVM's test_runtime_builtin_paged_attention_kv_cache_cpu.py. Sliding windows with first
+The numbers of tokens come from TVM's test_runtime_builtin_paged_attention_kv_cache_cpu.py. Sliding windows with first
 tokens that stay, and trees of tokens, have pages of one place: a table then lists any tokens. The oracle is attention
 in numpy's doubles.
 """

@@ -68,5 +68,5 @@ def _places(block: Block, buffer: Buffer, is_written: bool) -> list[Place]:
     """Return the indices at which a block accesses a buffer, in terms of its iters."""
     if is_written:
         return [access.indices for access in block.writes_of(buffer)]
-    loads = [tuple(places_of_load(load)) for load in block.loads if load.buffer is buffer]
+    loads = [places_of_load(load) for load in block.loads if load.buffer is buffer]
     return [*(access.indices for access in block.reads_of(buffer)), *loads]

@@ -21,7 +21,7 @@ _LOOP = Loop("t", _EXTENTS["t"], ())
 
 
 class _Access(NamedTuple):
-    """Access whose index, of one dimension or of several that are fused, is a sum of loops' multiples."""
+    """Access with an index, of one dimension or of several that are fused, which is a sum of loops' multiples."""
 
     factors: tuple[int, int, int]
     start: int
