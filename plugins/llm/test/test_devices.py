@@ -113,7 +113,8 @@ def test_a_step_copies_its_own_arrays_and_logits_only(
     first, second = step(TOKENS[:3], 0, [2]), step(TOKENS[3:4], 3, [2])
     found = [engine.step(each) for each in (first, second)]
     close(numpy.concatenate(found), expected.logits(TOKENS[:4]))
-    assert copied.up == [array.nbytes for each in (first, second) for array in each]
+    # The function without adapters takes the other arrays.
+    assert copied.up == [array.nbytes for each in (first, second) for array in each[:-1]]
     assert copied.down == [3 * VOCABULARY * 4, VOCABULARY * 4]
 
 

@@ -115,7 +115,8 @@ def logprobs_behind(prompt: list[int]) -> np.ndarray:
     """Return the log-probabilities behind each token, of an engine without a scheduler."""
     engine, places = SayingEngine(1, 100), np.arange(len(prompt), dtype=np.int32)
     table = np.zeros((1, 1), np.int32)
-    logits = engine.step(Step(np.array(prompt, np.int32), places, np.zeros_like(places), places, table, places))
+    zeros = np.zeros_like(places)
+    logits = engine.step(Step(np.array(prompt, np.int32), places, zeros, places, table, places, zeros[:1]))
     return log_softmax(logits.astype(np.float64), axis=-1)
 
 
