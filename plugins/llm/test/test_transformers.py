@@ -191,7 +191,7 @@ def test_an_adapter_is_merged(tmp_path: Path) -> None:
             lambda module: cast(module, torch.float8_e4m3fn),
             "has elements of torch.float8_e4m3fn, expected one of torch.",
         ),
-        (lambda module: module.model, "LlamaModel: the tensor 'model.embed_tokens.weight' is missing among the 20"),
+        (lambda module: module.model, "LlamaModel: the tensor 'lm_head.weight' is missing among the 20"),
         (lambda module: torch.nn.Linear(3, 4), "model is a Linear, expected a path or a module of transformers"),
         (lambda module: module.config, "model is a LlamaConfig, expected a path or a module of transformers"),
         (
