@@ -6,10 +6,12 @@ The rules of `owners_of` also compare steps that access one buffer in different 
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from ...dialects.core.indices import divisions, is_below, is_never_negative, undivided
+from ...dialects.core.indices import divisions, evaluated, is_below, is_never_negative, undivided
 from ...dialects.core.symbols_expr import Size, from_terms, terms_of, variables_of
 from .ranges import factor_of, range_of, substitute_zero
 from .tree import SPATIAL, Block, Loop, Place
@@ -36,11 +38,13 @@ def overlaps(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
     """Return True if several steps of a loop, with all steps of the inner loops, provably share a point of a block."""
     spatial = spatial_bindings(block)
     moving = [at for at in spatial if loop.name in variables_of(at)]
-    if block.where or len(moving) != 1 or not isinstance(loop.extent, int):
+    if len(moving) != 1 or not isinstance(loop.extent, int):
         return False
     names = variables_of(moving[0]) & inner.keys()
     if any(at is not moving[0] and not variables_of(at).isdisjoint(names) for at in spatial):
         return False
+    if block.where:
+        return _admits_overlap(block, moving[0], loop, inner)
     apart = {0}
     for name in names:
         factor, extent = factor_of(moving[0], name), inner[name]
@@ -49,6 +53,28 @@ def overlaps(block: Block, loop: Loop, inner: Mapping[str, Size]) -> bool:
         apart = {each + factor * step for each in apart for step in range(1 - extent, extent)}
     by = factor_of(moving[0], loop.name)
     return by is not None and any(by * step in apart for step in range(1, loop.extent))
+
+
+def _admits_overlap(block: Block, index: Size, loop: Loop, inner: Mapping[str, Size]) -> bool:
+    """Return True if several steps of a loop share an index of points that meet the block's conditions.
+
+    Only points in the first steps of the loops outside are considered.
+    """
+    names = set().union(*(variables_of(each) for each in (index, *(at for at, _ in block.where))))
+    extents = {name: inner[name] for name in sorted(names & inner.keys())} | {loop.name: loop.extent}
+    sizes = [each for each in extents.values() if isinstance(each, int)]
+    limits = [limit for _, limit in block.where if isinstance(limit, int)]
+    if len(sizes) < len(extents) or len(limits) < len(block.where) or math.prod(sizes) > _MOST_STEPS:
+        return False
+    steps = itertools.product(*map(range, sizes))
+    points = ({**dict.fromkeys(names, 0), **dict(zip(extents, each, strict=True))} for each in steps)
+    reached: dict[int, int] = {}  # index -> step of the loop
+    for point in points:
+        if all(evaluated(at, point) < limit for at, limit in block.where):
+            step = point[loop.name]
+            if reached.setdefault(evaluated(index, point), step) != step:
+                return True
+    return False
 
 
 def _determined_by(indices: Sequence[Size]) -> list[Size]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Rules that determine the step of a loop from an element: a rule of two accesses keeps other steps apart."""
+"""Rules that determine the step of a loop from an element, and steps that share elements."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.dialects.core.indices import evaluated
 from relax_mlir.dialects.core.symbols_expr import Size, make_variable
-from relax_mlir.passes.loops.apart import admitted_steps, common_owners, owners_of
+from relax_mlir.passes.loops.apart import admitted_steps, common_owners, overlaps, owners_of
 from relax_mlir.passes.loops.tree import SPATIAL, Block, Iter, Loop
 
 _EXTENTS = {"s": 3, "t": 4, "v": 3}
@@ -88,3 +88,9 @@ def test_steps_that_conditions_leave_out() -> None:
     assert admitted_steps(block, _EXTENTS) == {"s": 2, "t": 4, "v": 3}
     assert owners_of((4 * _T + 3 * _S,), [_LOOP], _EXTENTS) == frozenset()
     assert owners_of((4 * _T + 3 * _S,), [_LOOP], admitted_steps(block, _EXTENTS))
+
+
+@pytest.mark.parametrize(("limit", "is_shared"), [(2, False), (3, True)])
+def test_steps_that_share_admitted_points(limit: int, is_shared: bool) -> None:
+    block = Block("B", (Iter("b", SPATIAL, 9),), (2 * _T + _V + _S,), (), (), (), where=((_V + _S, limit),))
+    assert overlaps(block, _LOOP, {"v": 3}) == is_shared

@@ -20,6 +20,7 @@ _MOST_STEPS = 1 << 12
 
 @draws(240, deadline=None)
 @example(kernel=kernel("matmul_relu"), seed=16, count=16)  # copies of elements that other threads compute
+@example(kernel=kernel("overlapping"), seed=500254, count=16)  # threads that share elements within conditions
 @given(kernel=st.sampled_from(KERNELS), seed=st.integers(0, 2**32), count=st.integers(3, 16))
 def test_random_schedule(kernel: Kernel, seed: int, count: int) -> None:
     sch = random_gpu_schedule(kernel.module(), seed, count)
