@@ -45,6 +45,8 @@ def _copy_with_borders(function: Operation) -> None:
         if operation.block != block or PLAN in operation.attributes or UNPLANNED in operation.attributes:
             continue
         if made_by(last_of(body_of(operation)).operands[0], "scf.if") is not None:
-            from .rows.conditional_padding import copy_with_border  # only bodies of te and of users need it
+            from .rows.conditional_padding import copy_with_border  # only bodies of te and of users need both
+            from .schedule.other_loops import note_other_loops
 
-            copy_with_border(operation)
+            if copy_with_border(operation):
+                note_other_loops(function, "its padding is a copy with a border")

@@ -11,13 +11,12 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.mlir import ir
-from ..bindings.navigation import body_of, operations_of, symbol_name
+from ..bindings.navigation import body_of, operations_of
 from ..dialects.core.ir_attributes import PLAN, SCHEDULE, UNPLANNED
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.generic import GENERIC, GenericOp
 from ..emit.structured import structured_ops
 from .core.base import Pass
-from .core.journal import Journal
 from .core.registry import register_pass
 from .indices.loop_splitting import loop_splits, split_loops
 from .indices.maps import has_divisions, has_remainders, is_candidate, simplify_maps
@@ -44,16 +43,9 @@ class TirSimplifyIndices(Pass):
             with function.context:
                 changed = [_simplify(each) for each in candidates]
             if any(changed):
-                _note_changed(function)
+                from .schedule.other_loops import note_other_loops  # few PrimFuncs need it
 
-
-def _note_changed(function: Operation) -> None:
-    """Note for a journal of schedules that a PrimFunc's loops have changed."""
-    journal = Journal.active()
-    if journal is not None and journal.steps is not None:
-        from .schedule.plan_steps import REASON  # rarely needed, and it imports all primitives
-
-        journal.steps[symbol_name(function)] = [f"{REASON}its loops were split, for indices without divisions"]
+                note_other_loops(function, "its loops were split, for indices without divisions")
 
 
 def _has_candidate_form(operation: Operation) -> bool:

@@ -17,7 +17,12 @@ import relax_mlir as rx
 from relax_mlir import relax
 
 #: Reasons of plans without steps. The machine decides which kernels have such plans.
-WITHOUT = ("which no schedule step can express", "reduces block by block", "other loops in its text")
+WITHOUT = (
+    "which no schedule step can express",
+    "reduces block by block",
+    "other loops in its text",
+    "its padding is a copy with a border",
+)
 #: Kernels that have steps on every machine.
 ALWAYS = ("matmul", "matmul_relu", "softmax", "chain", "convolution", "rows", "means")
 
