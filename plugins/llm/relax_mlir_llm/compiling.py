@@ -47,12 +47,14 @@ def compile_model(
     architecture = find_architecture(source)
     config = architecture.configure(source, options.context)
     layout = PageLayout(config.layers, options.places, config.kv_heads, config.head_size, options.kv)
+    pooling = model_pooling(source) if options.embeddings else None
+    adapters = Adapters(source, {name: Path(folder) for name, folder in options.adapters})
     builder = ModuleBuilder(source, architecture, config, layout, options.activation_bits)
     builder.add_logits()
     if options.embeddings:
         builder.add_hidden()
     if options.adapters:
-        builder.add_adapted(Adapters(source, {name: Path(folder) for name, folder in options.adapters}))
+        builder.add_adapted(adapters)
     tell("compiling", 0.0)
     target = options.target
     is_cpu = target.partition("{")[0] == _CPU and "numerics" not in target
@@ -65,15 +67,15 @@ def compile_model(
         cache=False,
     )
     description = Description(
-        _name(model),
-        source.facts.architecture,
-        target,
-        config.vocabulary,
-        config.context,
-        layout,
-        config.width,
-        model_pooling(source) if options.embeddings else None,
-        tuple(name for name, _ in options.adapters),
+        name=_name(model),
+        architecture=source.facts.architecture,
+        target=target,
+        vocabulary=config.vocabulary,
+        context=config.context,
+        pages=layout,
+        width=config.width,
+        pooling=pooling,
+        adapters=tuple(name for name, _ in options.adapters),
     )
     return Saved(description, program, texts, template)
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy
 
-from .engine import Step
 from .pooling import Pooling
+from .sequences import Part, build_step
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -67,6 +67,11 @@ class _Part(NamedTuple):
             return self.length
         return int(self.text.computed + self.length == len(self.text.tokens))
 
+    def of_call(self) -> Part:
+        """Return the part as an argument of `build_step`."""
+        start = self.text.computed
+        return Part(list(self.text.tokens[start : start + self.length]), start, self.text.pages, self.wanted)
+
 
 class EmbeddingBatches:
     """Queue of texts on an engine of hidden states. Each step computes the tokens at its front.
@@ -113,7 +118,7 @@ class EmbeddingBatches:
             return []
         for part in parts:
             self._reserve(part)
-        states = self._engine.step(self._step(parts))
+        states = self._engine.step(build_step((each.of_call() for each in parts), self._engine.page_size))
         start = 0
         for part in parts:
             part.text.add(states[start : start + part.wanted])
@@ -145,27 +150,3 @@ class EmbeddingBatches:
             engine.grow(max(2 * before, before + missing - len(self._free)))
             self._free += range(before, engine.page_count)
         text.pages += [self._free.pop() for _ in range(missing)]
-
-    def _step(self, parts: Sequence[_Part]) -> Step:
-        """Return the arguments of a call."""
-        size = self._engine.page_size
-        table = numpy.zeros((len(parts), max(len(each.text.pages) for each in parts)), numpy.int32)
-        tokens: list[int] = []
-        positions, sequences, selected = [], [], []
-        for row, (text, count) in enumerate(parts):
-            table[row, : len(text.pages)] = text.pages
-            tokens += text.tokens[text.computed : text.computed + count]
-            positions.append(numpy.arange(text.computed, text.computed + count, dtype=numpy.int32))
-            sequences.append(numpy.full(count, row, numpy.int32))
-            selected.append(numpy.arange(len(tokens) - parts[row].wanted, len(tokens), dtype=numpy.int32))
-        place, own = numpy.concatenate(positions), numpy.concatenate(sequences)
-        slots = table[own, place // size] * size + place % size
-        return Step(
-            numpy.array(tokens, numpy.int32),
-            place,
-            own,
-            slots.astype(numpy.int32),
-            table,
-            numpy.concatenate(selected),
-            numpy.zeros(len(parts), numpy.int32),
-        )

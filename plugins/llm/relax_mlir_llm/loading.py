@@ -84,8 +84,9 @@ def load(
 
 def _read(path: Path, options: LoadOptions) -> Saved:
     """Return a saved model, which has a page size and weights of its own."""
-    for folder in options.adapter_folders:
-        raise rx.RefusalError(f"{path} is compiled, and has no place for {folder}: load the model's own files")
+    folders = options.adapter_folders
+    if folders:
+        raise rx.RefusalError(f"{path} is compiled, and has no place for {folders[0]}: load the model's own files")
     saved = read_saved(path)
     if options.page_size not in (None, saved.description.page_size):
         raise rx.OptionError(

@@ -111,8 +111,8 @@ class Model:
         items = [texts] if is_one else texts
         embedded = [EmbeddedText(self._embedded_tokens(each), used) for each in items]
         self._compute(embedded)
-        vectors = numpy.stack([each.pooled[:kept] for each in embedded])
-        found = normalized(vectors, kept) if normalize else vectors.astype(numpy.float32)
+        vectors = numpy.stack([each.pooled for each in embedded])
+        found = normalized(vectors, kept) if normalize else vectors[:, :kept].astype(numpy.float32)
         return found[0] if is_one else found
 
     def checked_pooling(self, pooling: object = None) -> Pooling:
@@ -193,7 +193,7 @@ class Model:
     def _embedded_tokens(self, text: object) -> list[int]:
         """Return the tokens of a text to embed."""
         if isinstance(text, str):
-            return self._checked(self.tokenizer.encode(text, add_end=None), "text")
+            return self._checked(self.tokenizer.encode(text, is_embedded=True), "text")
         try:
             tokens = [index(each) for each in text]  # type: ignore[attr-defined]
         except TypeError:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from .engine import Step
+from .sequences import Part, build_step
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
+    from .engine import Step
     from .paged_engine import PagedEngine
 
 #: Tokens of a prompt that one call computes at most, which bounds the memory for intermediate values.
@@ -56,18 +57,9 @@ class OneSequence:
         return found[0] if len(found) == 1 else numpy.concatenate(found)
 
     def _step(self, chunk: Sequence[int], first: int, wanted: int) -> Step:
-        count = len(chunk)
-        positions = numpy.arange(first, first + count, dtype=numpy.int32)
-        pages = -(-(first + count) // self._engine.page_size)
-        return Step(
-            numpy.array(chunk, numpy.int32),
-            positions,
-            numpy.zeros(count, numpy.int32),
-            positions,  # pages in order: the slot of a token is its position
-            numpy.arange(pages, dtype=numpy.int32)[None],
-            numpy.arange(count - wanted, count, dtype=numpy.int32),
-            numpy.array([self._adapter], numpy.int32),
-        )
+        size = self._engine.page_size
+        pages = list(range(-(-(first + len(chunk)) // size)))
+        return build_step([Part(list(chunk), first, pages, wanted, self._adapter)], size)
 
     def _reserve(self, length: int) -> None:
         """Make room for tokens. The room doubles, so that tokens are rarely copied."""

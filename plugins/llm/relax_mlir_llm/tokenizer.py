@@ -79,17 +79,17 @@ class Tokenizer:
         """Return the number of tokens."""
         return int(self.backend.get_vocab_size())
 
-    def encode(self, text: str, *, add_bos: bool | None = None, add_end: bool | None = False) -> list[int]:
+    def encode(self, text: str, *, add_bos: bool | None = None, is_embedded: bool = False) -> list[int]:
         """Return the tokens of a text. Special tokens such as `<|im_end|>` in the text become one token each.
 
         - add_bos: put the token of the beginning first; None for the model's own setting.
-        - add_end: put the token of the end last; None for the model's own setting, which is meant for embeddings.
+        - is_embedded: put the token last that the model's tokenizer puts behind texts to embed, if any.
         """
         found = list(self.backend.encode(text, add_special_tokens=False).ids)
         is_added = self.adds_bos if add_bos is None else add_bos
         if is_added and self.bos is not None and found[:1] != [self.bos]:
             found.insert(0, self.bos)
-        end = self.eos if add_end else self._end if add_end is None else None
+        end = self._end if is_embedded else None
         return found if end is None or found[-1:] == [end] else [*found, end]
 
     def decode(self, tokens: Iterable[int], *, skip_special: bool = True) -> str:

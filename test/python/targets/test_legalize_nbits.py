@@ -221,7 +221,7 @@ def test_codes_are_not_numbers_in_the_program(tmp_path: Any) -> None:
 @pytest.mark.parametrize("cpu", ["haswell", "x86-64", "triple=aarch64-linux-gnu", "triple=riscv64-linux-gnu"])
 def test_code_for_other_machines(cpu: str) -> None:
     """Make code of the same loops with another machine's vectors."""
-    pytest.importorskip("llvmlite", reason="what makes code for other CPUs is not installed")
+    pytest.importorskip("llvmlite", reason="llvmlite, which compiles for other CPUs, is not installed")
     option = cpu if "=" in cpu else f"cpu={cpu}"
     module = rx.Module()
     weights = Weights(70, 64, 4, 32)
@@ -318,7 +318,7 @@ def test_rounded_rows_are_close_to_exact_ones() -> None:
     ],
 )  # fmt: skip
 def test_instructions_of_rounded_rows(target: str, instruction: str) -> None:
-    pytest.importorskip("llvmlite", reason="what makes code for other CPUs is not installed")
+    pytest.importorskip("llvmlite", reason="llvmlite, which compiles for other CPUs, is not installed")
     module = product(Weights(70, 64, 4, 32, "codes"), ("m", 64), activation_bits=8)
     text = str(rx.lower(module, target, pipeline=rx.stages(target).until("legalize")))
     assert set(re.findall(r"vpdp\w+|[a-z]*dot(?=\.)", text)) == ({instruction} if instruction else set())

@@ -224,7 +224,7 @@ def test_a_slot_behind_the_last_page() -> None:
 @pytest.mark.parametrize("options", ["cpu=x86-64", "triple=aarch64-linux-gnu", "triple=riscv64-linux-gnu"])
 def test_code_for_other_machines(options: str) -> None:
     """Vectors and tiles fit other machines."""
-    pytest.importorskip("llvmlite", reason="what makes code for other CPUs is not installed")
+    pytest.importorskip("llvmlite", reason="llvmlite, which compiles for other CPUs, is not installed")
     target = f"llvm{{{options}}}"
     text = str(rx.lower(Sequences([3], size=24).module(), target, pipeline=rx.stages(target).until("legalize")))
     assert f"vector<{2 if 'riscv' in options else 4}xf32>" in text

@@ -32,7 +32,7 @@ _CHUNKS = 2
 
 def language_server(options: argparse.Namespace, stderr: TextIO) -> ServerParts:
     """Return the server of a language model. Each adapter is a model of its own name, with the same scheduler."""
-    model = _load(options.model, options, stderr, _adapters(options.lora))
+    model = _load(options.model, options, stderr, _adapters(options.lora), embeddings=options.embeddings)
     name = options.name or model.description.name
     adapters = model.description.adapters
     if name in adapters:
@@ -59,7 +59,14 @@ class _Progress:
         self._told = text
 
 
-def _load(path: str, options: argparse.Namespace, stderr: TextIO, adapters: Mapping[str, str]) -> Model:
+def _load(
+    path: str,
+    options: argparse.Namespace,
+    stderr: TextIO,
+    adapters: Mapping[str, str] | None = None,
+    *,
+    embeddings: bool = False,
+) -> Model:
     return load(
         path,
         target=options.target,
@@ -69,7 +76,7 @@ def _load(path: str, options: argparse.Namespace, stderr: TextIO, adapters: Mapp
         page_size=options.page,
         activations=options.activations,
         adapters=adapters,
-        embeddings=options.embeddings,
+        embeddings=embeddings,
         progress=_Progress(stderr),
     )
 
@@ -137,4 +144,4 @@ def _draft(options: argparse.Namespace, stderr: TextIO) -> Engine | Literal["ngr
     """Return the source of drafts of --draft."""
     if options.draft is None or options.draft == "ngram":
         return "ngram" if options.draft else None
-    return _load(options.draft, options, stderr, {}).engine(options.pages)
+    return _load(options.draft, options, stderr).engine(options.pages)

@@ -16,7 +16,7 @@ from .loop import SchedulerLoop
 class Tokenizer(TokenBytes, Protocol):
     """Tokenizer of a model."""
 
-    def encode(self, text: str, *, add_bos: bool | None = None, add_end: bool | None = False) -> list[int]:
+    def encode(self, text: str, *, add_bos: bool | None = None, is_embedded: bool = False) -> list[int]:
         """Return the tokens of a text."""
 
     def decode(self, tokens: Iterable[int], *, skip_special: bool = True) -> str:
