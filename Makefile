@@ -62,6 +62,8 @@ REAL_TARGETS := 'vulkan{subgroup=8 fma=twice}' opencl 'opencl{language=c}' webgp
 # What `make bench-llm` is told: LLM='--only speed --threads 1' SERVING='--minutes 1 --answers 100'.
 LLM :=
 SERVING :=
+# vLLM is measured, too, after `make build/models/env-vllm`.
+VLLM = $(addprefix --vllm=,$(wildcard $(MODELS)/env-vllm/bin/python))
 
 # What `make bench-floor` is told: FLOOR='resnet50 --cpu x86-64-v3 --peers --only "conv 3x3"'.
 FLOOR :=
@@ -226,7 +228,7 @@ bench-llm: env env-llm $(MODELS)/env-llm ## SmolLM2 beside llama.cpp: answers, s
 	@status=0; \
 	$(BIN)/python bench/llm/accuracy.py || status=1; \
 	$(BIN)/python bench/llm/figures.py --peer=$(MODELS)/env-llm/bin/python $(LLM) || status=1; \
-	$(BIN)/python bench/llm/serving.py --peer=$(MODELS)/env-llm/bin/python $(SERVING) || status=1; \
+	$(BIN)/python bench/llm/serving.py --peer=$(MODELS)/env-llm/bin/python $(VLLM) $(SERVING) || status=1; \
 	exit $$status
 
 bench-tune: env-tvm $(MODELS)/env-metaschedule ## operators of te_workload: the target's plans, rx.tune's and MetaSchedule's (TUNE='GMM --trials 16 --peers')
@@ -240,6 +242,13 @@ $(MODELS)/env-%: bench/models/%.txt | $(BIN)/python
 	@echo 'Installing what $< names into $@'
 	@rm -rf $@ && mkdir -p $(MODELS)
 	@'$(PYTHON)' -m venv $@ && $@/bin/pip --disable-pip-version-check --quiet install -r $<
+
+# vLLM requires packages whose builds do not fit torch for CPUs. It serves texts without them.
+$(MODELS)/env-vllm: bench/models/vllm.txt | $(BIN)/python
+	@echo 'Installing what $< names into $@'
+	@rm -rf $@ && mkdir -p $(MODELS)
+	@'$(PYTHON)' -m venv $@ && $@/bin/pip --disable-pip-version-check --quiet install -r $<
+	@$@/bin/pip --quiet uninstall --yes torchvision torchaudio torchcodec
 
 # Figures are of one thread, but where a program sets another number.
 bench-models: export RELAX_NUM_THREADS = 1

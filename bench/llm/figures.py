@@ -37,10 +37,11 @@ def main() -> None:
     parser.add_argument("--peer", type=Path, help="Python with the package xllamacpp")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
+    parser.add_argument("--activations", default="f32", choices=("f32", "i8"))
     parser.add_argument("--only", nargs="*", choices=list(_PARTS), default=list(_PARTS))
     options = parser.parse_args()
     options.model = options.model or find_model()
-    print(f"{cpu_name()}, {options.model.name}", flush=True)
+    print(f"{cpu_name()}, {options.model.name}, activations {options.activations}", flush=True)
     for part in options.only:
         _PARTS[part](options)
 
@@ -75,7 +76,7 @@ def _turn(worker: Worker) -> dict[str, float]:
 
 def start(options: argparse.Namespace) -> None:
     """Print the seconds from the start of a process to its first token, with a compiled model in the cache."""
-    with own(options.model, 2) as worker:  # fills the cache
+    with own(options.model, 2, activations=options.activations) as worker:  # fills the cache
         worker.complete(_TEXT, 1)
     found: dict[str, list[float]] = {}
     for _ in range(options.turns):
@@ -100,7 +101,7 @@ def memory(options: argparse.Namespace) -> None:
 
 
 def _starters(options: argparse.Namespace, threads: int) -> Iterable[tuple[str, Callable[[], Worker]]]:
-    yield OURS, lambda: own(options.model, threads)
+    yield OURS, lambda: own(options.model, threads, activations=options.activations)
     if options.peer:
         yield THEIRS, lambda: llama_cpp(options.peer, options.model, threads)
 

@@ -42,8 +42,9 @@ def main() -> None:
     parser.add_argument("model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--context", type=int, default=2048)
+    parser.add_argument("--activations", default="f32", choices=("f32", "i8"))
     options = parser.parse_args()
-    model = rx.llm.load(options.model, context=options.context)
+    model = rx.llm.load(options.model, context=options.context, activations=options.activations)
     model.threads = options.threads
     engine = model.engine(-(-options.context // model.description.page_size))
     print(json.dumps({"address": ""}), flush=True)

@@ -56,9 +56,16 @@ def own_server(model: Path) -> Iterator[Server]:
 @contextmanager
 def vllm_server(python: Path, folder: Path, clients: int) -> Iterator[Server]:
     """Start vLLM's server on a folder of safetensors, with a slot for each client, and stop it at the end."""
-    command = [str(python), "-m", "vllm.entrypoints.cli.main", "serve", str(folder), f"--max-num-seqs={clients}"]
-    chosen = {"VLLM_CPU_KVCACHE_SPACE": "1", "OMP_NUM_THREADS": str(_THREADS), "HF_HUB_OFFLINE": "1"}
-    with _process([*command, "--max-model-len=1024"], {**os.environ, **chosen}) as server:
+    command = [str(python), "-m", "vllm.entrypoints.openai.api_server", f"--model={folder}"]
+    chosen = {
+        "HF_HUB_OFFLINE": "1",
+        "OMP_NUM_THREADS": str(_THREADS),
+        "VLLM_CPU_OMP_THREADS_BIND": f"0-{_THREADS - 1}",
+        "VLLM_CPU_NUM_OF_RESERVED_CPU": "0",
+        "VLLM_CPU_KVCACHE_SPACE": "1",
+    }
+    limits = [f"--max-num-seqs={clients}", "--max-model-len=1024"]
+    with _process([*command, *limits], {**os.environ, **chosen}) as server:
         yield server
 
 

@@ -66,8 +66,9 @@ class Worker:
             self._process.kill()
 
 
-def own(model: Path, threads: int, context: int = 2048) -> Worker:
-    return Worker([*_command(sys.executable, "own_worker.py", model, threads), f"--context={context}"])
+def own(model: Path, threads: int, context: int = 2048, activations: str = "f32") -> Worker:
+    command = _command(sys.executable, "own_worker.py", model, threads)
+    return Worker([*command, f"--context={context}", f"--activations={activations}"])
 
 
 def llama_cpp(python: Path, model: Path, threads: int, context: int = 2048, clients: int = 1) -> Worker:

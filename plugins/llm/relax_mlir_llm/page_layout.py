@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
+import numpy
 import relax_mlir as rx
 
 #: Types of the elements of pages, and NumPy's names.
@@ -37,6 +39,11 @@ class PageLayout:
         if self.kv == QUANTIZED:  # a scale for each place and head
             kinds += [("k_scales", shape[:2], "float32"), ("v_scales", shape[:2], "float32")]
         return {f"{name}.{n}": (inner, type_) for name, inner, type_ in kinds for n in range(self.layers)}
+
+    def bytes(self, page_count: int) -> int:
+        """Return the memory of the arrays."""
+        sizes = (math.prod(shape) * numpy.dtype(type_).itemsize for shape, type_ in self.arrays().values())
+        return page_count * sum(sizes)
 
     def inputs(self) -> dict[str, rx.TensorInfo]:
         """Return the types of the arguments."""

@@ -53,8 +53,10 @@ def test_i8_and_f16_pages_are_close(tmp_path: Path) -> None:
     path = write_gguf(tiny("llama"), tmp_path / "model.gguf")
     exact = rx.llm.load(path, cache=False).logits(TOKENS)
     for kv, error in (("f16", 2e-3), ("i8", 0.1)):
-        found = rx.llm.load(path, kv=kv, cache=False).logits(TOKENS)
+        model = rx.llm.load(path, kv=kv, cache=False)
+        found = model.logits(TOKENS)
         assert 0 < numpy.abs(found - exact).max() < error * numpy.abs(exact).max()
+        assert model.description.pages.bytes(3) == sum(each.nbytes for each in model.engine(3)._pages)
 
 
 def test_activations_of_8_bits_are_close(tmp_path: Path) -> None:

@@ -123,10 +123,11 @@ def test_vectors_follow_the_cpu(text: str, vector_bytes: int) -> None:
         if stage.name == "integers":
             has_bytes = any(dot.total == "i32" for dot in machine.dots)
             expected = ["relax-propagate-quantization" + ("" if has_bytes else "{products=false}")]
-        expected = [each for each in expected if each != "llvm-load-tiles"]
+        # Only machines for which the target has tuned kernels look for them.
+        expected = [each for each in expected if each != "llvm-load-tiles" and not each.startswith("tir-use-tuned")]
         if stage.name == "to-llvm" and any(dot.rows > 1 for dot in machine.dots):
             expected.append("llvm-load-tiles")
-        assert [str(each) for each in stage.passes] == expected
+        assert [each for each in map(str, stage.passes) if not each.startswith("tir-use-tuned")] == expected
 
 
 def test_features_bring_others_along() -> None:

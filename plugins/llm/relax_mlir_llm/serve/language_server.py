@@ -25,7 +25,7 @@ from .program_server import ServerParts
 from .served_model import ServedModel
 
 _LOG = logging.getLogger("relax-serve")
-_MIB = 1 << 20
+_MIB, _GIB = 1 << 20, 1 << 30
 #: Most tokens of one step, as a multiple of the part of one prompt.
 _CHUNKS = 2
 
@@ -99,6 +99,10 @@ def _served(name: str, model: Model, options: argparse.Namespace, stderr: TextIO
     description, tokenizer = model.description, model.tokenizer
     tokenizer.check_texts()
     engine = model.engine(options.pages)
+    stderr.write(
+        f"relax-serve: {options.pages} pages of {engine.page_size} tokens: at most "
+        f"{description.pages.bytes(options.pages) / _GIB:.2f} GiB of memory (--pages, --kv)\n"
+    )
     scheduler = Scheduler(
         engine,
         max_sequences=options.max_seqs,
