@@ -5,17 +5,18 @@
     python bench/models/tune_shipped.py build/models [model ...] --measure
 
 The search goes to build/models/tuned and continues there. Winners are measured a second time. Files with at most
-0.95 of the default's time go to targets/llvm/tuned, their kernels to the tests. --measure only compares whole models
-with and without the files of targets/llvm/tuned, in turns.
+0.95 of the default's time both times go to targets/llvm/tuned, their kernels to the tests. --measure only compares
+whole models with and without the files of targets/llvm/tuned, in turns.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 
 from compare import random_inputs
@@ -56,18 +57,22 @@ def search(path: Path, folder: Path, trials: int, minutes: float) -> None:
     """Tune the kernels of a model, measure winners again, and add the files of good ones to the target's."""
     common = [str(path), "--target", TARGET, "-o", str(folder)]
     run([*common, "--trials", str(trials), "--minutes", str(minutes), "-q"])
-    if run([*common, "--replay"]) == 0:
-        ship(rx.from_onnx(path), TunedFolder(folder))
+    replayed = io.StringIO()
+    if run([*common, "--replay"], stdout=replayed) == 0:
+        print(replayed.getvalue(), flush=True)
+        rows = [line.split() for line in replayed.getvalue().splitlines()]
+        good = {row[0] for row in rows if row[-1] == "kept" and float(row[1]) <= MOST_RATIO}
+        ship(rx.from_onnx(path), TunedFolder(folder), good)
 
 
-def ship(module: rx.Module, found: TunedFolder) -> None:
-    """Write the good files of a model's kernels to the target's folder, and the kernels to the folder of the test."""
+def ship(module: rx.Module, found: TunedFolder, good: Set[str]) -> None:
+    """Write the files of a model's good kernels to the target's folder, and the kernels to the folder of the test."""
     chosen = parse_target(TARGET)
     machine = rx.find_backend(chosen.name).machine(chosen)
     lowered = rx.lower(module, TARGET, pipeline=until_rules(rx.stages(TARGET)))
     for function in prim_funcs_in(lowered.operation):
         kernel = found.find(kernel_key(function), machine)
-        if kernel is not None and kernel.times.tuned <= MOST_RATIO * kernel.times.default:
+        if kernel is not None and kernel.kernel in good and kernel.times.tuned <= MOST_RATIO * kernel.times.default:
             kernel.write(_SHIPPED)
             _KERNELS.mkdir(exist_ok=True)
             (_KERNELS / f"{kernel.key}.mlir").write_text(f"{function}\n", encoding="utf-8")
