@@ -20,12 +20,18 @@ def check_tiles(op: StructuredOp, plan: Plan, tiles: Tiles, dots: Dots) -> None:
         raise Decline(f"loop {tiles.dim} has no rows for tiles: only operand {dots.rows} may use it")
     if plan.order.index(tiles.dim) > plan.order.index(plan.vector):
         raise Decline(f"rows of tiles are copied outside of the columns' loop: loop {tiles.dim} is inside")
+    after = plan.order[plan.order.index(tiles.dim) + 1 :]
+    inside = [dim for dim in after if dim not in (*op.reductions, plan.vector) and op.sizes[dim] != 1]
+    if any(op.uses(dots.rows, dim) for dim in inside):
+        raise Decline(f"tiles of rows are copied in loop {tiles.dim}: a loop inside of it needs other rows")
     if plan.square is not None or any(plan.tile.get(dim, 1) > 1 for dim in op.reductions):
         raise Decline("tiles need one step of a reduction at a time, and no squares")
     if any(op.sizes[dim] != 1 for dim in op.reductions if dim != plan.dot.dim):
         _check_tiles_of_taps(op, plan, tiles, dots)
     elif plan.panel is None or plan.panel.length != op.sizes[plan.dot.dim]:
         raise Decline("tiles of a product need a panel as long as its reduction")
+    elif not plan.panel.is_packed and any(op.uses(dots.columns, dim) for dim in inside):
+        raise Decline(f"the panel is copied outside of loop {tiles.dim}: a loop inside of it needs other columns")
     elif not set(plan.tile) <= {tiles.dim, plan.vector}:
         raise Decline("steps of tiles consist of rows and columns")
     if any(length % points_of_step(plan, dim) for dim, length in plan.blocks) or plan.dot.dim in dict(plan.blocks):

@@ -169,3 +169,37 @@ func.func @k(%x: tensor<2x12x32xi8>, %w: tensor<2x2x3x32x16xi8>, %out: tensor<10
   } -> tensor<10x2x16xi32>
   return %0 : tensor<10x2x16xi32>
 }
+
+// -----
+
+// A batch inside of the rows' loop.
+func.func @k(%a: tensor<2x20x8xi8>, %b: tensor<2x8x50xi8>, %out: tensor<2x20x50xi32>) -> tensor<2x20x50xi32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2 3; carried 1; vector 2 x 16; panel 1 along 3: 8; dot 3: 4; tiles 1: 16; rule own" does not fit the operation: tiles of rows are copied in loop 1: a loop inside of it needs other rows}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(n, i, j, k) -> (n, i, k)>, affine_map<(n, i, j, k) -> (n, k, j)>, affine_map<(n, i, j, k) -> (n, i, j)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<2x20x8xi8>, tensor<2x8x50xi8>) outs(%out : tensor<2x20x50xi32>) attrs = {tir.plan = "order 1 0 2 3; carried 1; vector 2 x 16; panel 1 along 3: 8; dot 3: 4; tiles 1: 16; rule own"} {
+    ^bb0(%p: i8, %q: i8, %r: i32):
+      %s = arith.extui %p : i8 to i32
+      %t = arith.extsi %q : i8 to i32
+      %u = arith.muli %s, %t : i32
+      %v = arith.addi %r, %u : i32
+      linalg.yield %v : i32
+  } -> tensor<2x20x50xi32>
+  return %0 : tensor<2x20x50xi32>
+}
+
+// -----
+
+// A batch of columns inside of the rows' loop.
+func.func @k(%a: tensor<20x8xi8>, %b: tensor<2x8x50xi8>, %out: tensor<2x20x50xi32>) -> tensor<2x20x50xi32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2 3; carried 1; vector 2 x 16; panel 1 along 3: 8; dot 3: 4; tiles 1: 16; rule own" does not fit the operation: the panel is copied outside of loop 1: a loop inside of it needs other columns}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(n, i, j, k) -> (i, k)>, affine_map<(n, i, j, k) -> (n, k, j)>, affine_map<(n, i, j, k) -> (n, i, j)>], iterator_types = ["parallel", "parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<20x8xi8>, tensor<2x8x50xi8>) outs(%out : tensor<2x20x50xi32>) attrs = {tir.plan = "order 1 0 2 3; carried 1; vector 2 x 16; panel 1 along 3: 8; dot 3: 4; tiles 1: 16; rule own"} {
+    ^bb0(%p: i8, %q: i8, %r: i32):
+      %s = arith.extui %p : i8 to i32
+      %t = arith.extsi %q : i8 to i32
+      %u = arith.muli %s, %t : i32
+      %v = arith.addi %r, %u : i32
+      linalg.yield %v : i32
+  } -> tensor<2x20x50xi32>
+  return %0 : tensor<2x20x50xi32>
+}
