@@ -31,7 +31,7 @@ _IN_LAYERS = {
 
 
 def write_folder(path: Path, folder: Path) -> None:
-    """Write config.json, the tokenizer and the weights of a Llama whose output layer is its embedding."""
+    """Write config.json, the tokenizer and the weights of a Llama with tied embeddings."""
     reader = gguf.GGUFReader(path)
     variant = variant_of(reader)
     weights = {}
