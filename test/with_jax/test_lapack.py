@@ -37,7 +37,8 @@ def _tolerance(dtype: str) -> float:
 
 
 def _agree(function: Callable[..., Any], dtype: str, *arguments: Any) -> None:
-    got, wanted = rx.jit(function, opt_level=0)(*arguments), jax.jit(function)(*arguments)
+    # jax.jit runs LAPACK's calls of a program at the same time, and some of its results then differ from call to call.
+    got, wanted = rx.jit(function, opt_level=0)(*arguments), function(*arguments)
     assert jax.tree.structure(got) == jax.tree.structure(wanted)
     for (place, one), other in zip(jax.tree.leaves_with_path(got), jax.tree.leaves(wanted), strict=True):
         assert (one.shape, one.dtype) == (other.shape, other.dtype), place
