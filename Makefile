@@ -242,16 +242,18 @@ $(MODELS)/exported: bench/models/export.py bench/models/zoo.py $(MODELS)/env-exp
 	@$(MODELS)/env-export/bin/python bench/models/export.py $(MODELS)
 	@touch $@
 
+define INSTALL_PEER
+@echo 'Installing what $< names into $@'
+@rm -rf $@ && mkdir -p $(MODELS)
+@'$(PYTHON)' -m venv $@ && $@/bin/pip --disable-pip-version-check --quiet install -r $<
+endef
+
 $(MODELS)/env-%: bench/models/%.txt | $(BIN)/python
-	@echo 'Installing what $< names into $@'
-	@rm -rf $@ && mkdir -p $(MODELS)
-	@'$(PYTHON)' -m venv $@ && $@/bin/pip --disable-pip-version-check --quiet install -r $<
+	$(INSTALL_PEER)
 
 # vLLM requires packages whose builds do not fit torch for CPUs. It serves texts without them.
 $(MODELS)/env-vllm: bench/models/vllm.txt | $(BIN)/python
-	@echo 'Installing what $< names into $@'
-	@rm -rf $@ && mkdir -p $(MODELS)
-	@'$(PYTHON)' -m venv $@ && $@/bin/pip --disable-pip-version-check --quiet install -r $<
+	$(INSTALL_PEER)
 	@$@/bin/pip --quiet uninstall --yes torchvision torchaudio torchcodec
 
 # Figures are of one thread, but where a program sets another number.

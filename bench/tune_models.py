@@ -41,7 +41,7 @@ def unet(pixels: int) -> Case:
     """Return a U-Net of three levels."""
     with rx.Module() as module, module.function("main", {"x": rx.tensor((1, 3, pixels, pixels))}) as f:
         f.returns(_unet(*f, pixels))
-    return Case(module, {}, [_picture(1, pixels)])
+    return Case(module, {}, [_picture(pixels)])
 
 
 def _unet(x: Any, pixels: int) -> Any:
@@ -63,12 +63,12 @@ def _block(x: Any, before: int, after: int) -> Any:
     return nn.relu(conv(nn.relu(conv(x, before, after)), after, after))
 
 
-def _picture(batch: int, pixels: int) -> Any:
-    return numpy.random.default_rng(0).standard_normal((batch, 3, pixels, pixels)).astype("float32")
+def _picture(pixels: int) -> Any:
+    return numpy.random.default_rng(0).standard_normal((1, 3, pixels, pixels)).astype("float32")
 
 
 def pictures(name: str, folder: Path) -> Case:
-    return Case(rx.from_onnx(folder / f"{name}.onnx"), {}, [_picture(1, 224)])
+    return Case(rx.from_onnx(folder / f"{name}.onnx"), {}, [_picture(224)])
 
 
 def texts(name: str, folder: Path, length: int = 0) -> Case:

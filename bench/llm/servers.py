@@ -49,7 +49,7 @@ class Server(NamedTuple):
 def own_server(model: Path) -> Iterator[Server]:
     """Start relax-serve on a free port, and stop it at the end."""
     tool = Path(sys.executable).parent / "relax-serve"
-    with _process([str(tool), str(model), f"--threads={_THREADS}"], dict(os.environ)) as server:
+    with _process([str(tool), str(model), f"--threads={_THREADS}"], {}) as server:
         yield server
 
 
@@ -65,13 +65,13 @@ def vllm_server(python: Path, folder: Path, clients: int) -> Iterator[Server]:
         "VLLM_CPU_KVCACHE_SPACE": "1",
     }
     limits = [f"--max-num-seqs={clients}", "--max-model-len=1024"]
-    with _process([*command, *limits], {**os.environ, **chosen}) as server:
+    with _process([*command, *limits], chosen) as server:
         yield server
 
 
 @contextmanager
-def _process(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Server]:
-    """Run a command with a free port, wait until its server answers, and stop it at the end."""
+def _process(command: Sequence[str], variables: Mapping[str, str]) -> Iterator[Server]:
+    """Run a command with a free port and more variables, wait until its server answers, and stop it at the end."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -82,7 +82,7 @@ def _process(command: Sequence[str], environment: Mapping[str, str]) -> Iterator
                 [*command, f"--port={port}"],
                 stdout=written,
                 stderr=subprocess.STDOUT,
-                env=environment,
+                env={**os.environ, **variables},
                 start_new_session=True,
             )
         try:
