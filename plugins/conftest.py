@@ -22,6 +22,11 @@ settings.load_profile("relax_mlir")
 _SHARE = 1 / 8
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    run_settings.seed_hypothesis(config)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     run_settings.reset_generators(item)
     run_settings.optimize(example_counts.is_optimized(item.nodeid))

@@ -43,6 +43,11 @@ def _room(path: Path) -> str:
     return "/".join(path.relative_to(Path(__file__).parent).parts[:-1][:1])
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    run_settings.seed_hypothesis(config)
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     run_settings.reset_generators(item)
     run_settings.optimize(_room(item.path) not in _UNOPTIMIZED or example_counts.is_optimized(item.nodeid))

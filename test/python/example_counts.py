@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Number of examples, argument sets and slow tests to run: all, or with RELAX_MLIR_DRAW a part.
 
-`make test` sets RELAX_MLIR_DRAW to another number each time, which selects the part; `make test-all` and plain pytest
-do not set it. One of RELAX_MLIR_SHARE tests is drawn.
+`make test` sets RELAX_MLIR_DRAW to a number that follows from the commit and selects the part; `make test-all` and
+plain pytest do not set it. One of RELAX_MLIR_SHARE tests is drawn.
 """
 
 from __future__ import annotations

@@ -43,6 +43,12 @@ def reset_generators(item: pytest.Item) -> None:
             bits.state = _states.setdefault((item.module.__name__, name), bits.state)
 
 
+def seed_hypothesis(config: pytest.Config) -> None:
+    """Let the draw select hypothesis' examples. Call from `pytest_configure`, before hypothesis reads its option."""
+    if example_counts.DRAW and config.getoption("--hypothesis-seed") is None:
+        config.option.hypothesis_seed = example_counts.DRAW
+
+
 def draw(config: pytest.Config, items: list[pytest.Item], share_of: Callable[[pytest.Item], float | None]) -> None:
     """Deselect the tests that are not drawn: slow tests, and all but a share of costly ones."""
     slow = {item.nodeid for item in items if item.get_closest_marker("slow")}
