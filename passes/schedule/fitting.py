@@ -138,10 +138,10 @@ def _check_dots(op: StructuredOp, plan: Plan, dots: Dots) -> None:
     if not plan.dot.is_packed:
         return
     weights = op.operands[dots.columns]
-    packed, grouped = packed_source(weights), masked_type(grouped_type(weights.type, group), plan.dot)
+    packed, grouped = packed_source(weights), masked_type(grouped_type(weights.type, group, plan.lanes), plan.dot)
     is_last = op.accesses[dots.columns][-2].dim == dim and op.accesses[dots.columns][-1].dim == plan.vector
     if plan.panel is not None or packed is None or not is_last or packed.type != grouped:
-        raise Decline(f"operand {dots.columns} is not unpacked from groups of {group} rows")
+        raise Decline(f"operand {dots.columns} is not unpacked from groups of {group} rows of whole vectors")
 
 
 def _check_parallel(op: StructuredOp, plan: Plan, parallel: Parallel) -> None:

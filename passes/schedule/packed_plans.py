@@ -57,12 +57,12 @@ def packing_of(op: StructuredOp, plan: Plan) -> Packing | None:
     if len(access) == 2:
         length = op.operands[operand].type.shape[0]
         return _as_panels(operand, plan, Panel(operand, plan.dot.dim, length))
-    group = plan.dot.group
+    group, lanes = plan.dot.group, plan.lanes
     return Packing(
         operand,
         replace(plan, dot=plan.dot._replace(is_packed=True)),
-        lambda weights: grouped(weights, group),
-        lambda type_: grouped_type(type_, group),
+        lambda weights: grouped(weights, group, lanes),
+        lambda type_: grouped_type(type_, group, lanes),
         lambda packed, type_: ungrouped(packed, type_, group),
     )
 
@@ -91,13 +91,11 @@ def panels(matrix: ndarray, width: int, group: int = 1, depth: int = 1) -> ndarr
     return whole.reshape(steps, count, width * group).transpose(1, 0, 2)
 
 
-def grouped(weights: ndarray, group: int) -> ndarray:
-    """Return weights [..., K, N] as [..., K / group, N * group]."""
+def grouped(weights: ndarray, group: int, lanes: int = 1) -> ndarray:
+    """Return weights [..., K, N] as [..., K / group, N * group], N padded to a multiple of `lanes`."""
     *outer, rows, columns = weights.shape
-    if group == 1:
-        return weights
-    steps = -(-rows // group)
-    whole = _padded(weights.swapaxes(-1, -2), steps * group)
+    steps, columns = -(-rows // group), -(-columns // lanes) * lanes
+    whole = _padded(_padded(weights, columns).swapaxes(-1, -2), steps * group)
     apart = whole.reshape(*outer, columns, steps, group).swapaxes(-2, -3)
     return apart.reshape(*outer, steps, columns * group)
 

@@ -5,7 +5,8 @@ A matrix of K rows and N columns becomes [N / width][K][width], with zeros at th
 products of `group` rows at a time, it becomes [N / width][K / group][width * group]. A column's elements in such rows
 are contiguous. Tiles take `depth` such groups at once, and the last tile is padded with zeros as well.
 Masks for pairs of bytes (byte_pairs.py) follow the packed factors, along the first dimension.
-Weights with more dimensions end with rows and columns, and only have their rows in groups: [..., K / group, N * group].
+Weights with more dimensions end with rows and columns, and only have their rows in groups: [..., K / group, N * group],
+with columns of zeros up to whole vectors of `lanes` columns, because the loops read whole vectors.
 """
 
 from __future__ import annotations
@@ -29,9 +30,10 @@ def panels_type(matrix: Type, form: PanelForm) -> Type:
     return ir.RankedTensorType.get([-(-columns // width), steps, width * group], matrix.element_type)
 
 
-def grouped_type(weights: Type, group: int) -> Type:
+def grouped_type(weights: Type, group: int, lanes: int) -> Type:
     *outer, rows, columns = weights.shape
-    return ir.RankedTensorType.get([*outer, -(-rows // group), columns * group], weights.element_type)
+    whole = -(-columns // lanes) * lanes
+    return ir.RankedTensorType.get([*outer, -(-rows // group), whole * group], weights.element_type)
 
 
 def masked_type(packed: Type, dot: Dot | None) -> Type:
