@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import ClassVar
 
 from .artifact import ALIGNMENT
 
@@ -33,13 +34,20 @@ class ConstantMemory:
     """Constants of one program in the form that code uses: one 64-byte aligned address each, valid while this object
     lives."""
 
+    #: Copies a constant to the returned address, which is valid while the returned object lives (guard_pages.py).
+    copy_elsewhere: ClassVar[Callable[[memoryview], tuple[int, object]] | None] = None
+
     def __init__(self, constants: Sequence[memoryview]) -> None:
-        self._kept: list[memoryview | bytearray] = []
+        self._kept: list[object] = []
         self.table = (ctypes.c_void_p * max(len(constants), 1))(*(self._place(view) for view in constants))
         self.count = len(constants)
 
     def _place(self, view: memoryview) -> int:
         """Return the buffer's own address if it is aligned, as in an artifact, else a copy's."""
+        if ConstantMemory.copy_elsewhere is not None:
+            address, kept = ConstantMemory.copy_elsewhere(view)
+            self._kept.append(kept)
+            return address
         address = address_of(view)
         if address and address % ALIGNMENT == 0:
             self._kept.append(view)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Arrays next to inaccessible pages: an access one element out of bounds ends the process.
 
-`guarded` places inputs. tvm-ffi's allocator places results: compiled code uses the allocator if one is set. Results and
-arenas contain a pattern before they are written (poisoning.py).
+`guarded` places inputs. tvm-ffi's allocator places results: compiled code uses the allocator if one is set. Constants
+of programs that are loaded meanwhile are copied. Results and arenas contain a pattern before they are written
+(poisoning.py).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any
 
 import numpy
 
+from .constant_memory import ALIGNMENT, ConstantMemory, address_of
 from .ffi import tvm_ffi
 from .poisoning import PATTERNS, element_of
 
@@ -47,6 +49,25 @@ class _Region:
 
     def free(self) -> None:
         _libc.munmap(self._base, self._size)
+
+
+class GuardedMemory(_Region):
+    """Aligned memory before an inaccessible page, which lives as long as this object. A pattern fills it up."""
+
+    def __init__(self, size: int, pattern: bytes = PATTERNS[0]):
+        whole = -(-size // ALIGNMENT) * ALIGNMENT
+        super().__init__(whole, at_end=True)
+        self.size = whole
+        ctypes.memset(self.address, pattern[0], whole)
+
+    def __del__(self) -> None:
+        self.free()
+
+
+def _guard_constant(view: memoryview) -> tuple[int, GuardedMemory]:
+    memory = GuardedMemory(view.nbytes)
+    ctypes.memmove(memory.address, address_of(view), view.nbytes)
+    return memory.address, memory
 
 
 def guarded(array: Any, at_end: bool) -> Any:
@@ -129,6 +150,7 @@ _results = _Results()
 @contextmanager
 def guarded_results(pattern: bytes = PATTERNS[0], *, fails: bool = False) -> Iterator[None]:
     """Place results next to inaccessible pages inside of the `with`, filled with the pattern before they are written.
+    Constants of programs that are loaded inside end before such pages.
 
     That applies to compiled functions in this thread that run on the CPU. In the whole process, new arenas are filled
     with the pattern's first byte. With `fails` there is no memory for results.
@@ -139,8 +161,10 @@ def guarded_results(pattern: bytes = PATTERNS[0], *, fails: bool = False) -> Ite
     _results.pattern, _results.fails = pattern, fails
     if set_allocator(_results.allocator, 0, None) or not _libc.mallopt(_M_PERTURB, pattern[0] ^ 0xFF):
         raise RuntimeError("tvm-ffi takes no allocator, or the C library fills no memory")
+    ConstantMemory.copy_elsewhere = _guard_constant
     try:
         yield
     finally:
+        ConstantMemory.copy_elsewhere = None
         set_allocator(_ALLOCATOR(), 0, None)
         _libc.mallopt(_M_PERTURB, 0)

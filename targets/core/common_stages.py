@@ -116,7 +116,7 @@ INTRINSICS = open_stage(
 
 def bufferize(options: str = "") -> Stage:
     """Return the bufferization stage, with options of the memory plan."""
-    passes = ("tir-bufferize", _with("relax-plan-memory", options), "relax-lower-calls")
+    passes = ("tir-bufferize", _with("relax-plan-memory", options), "relax-lower-calls", "tir-verify-bounds")
     return trusted("bufferize", passes, "replaces tensors by memory in a planned arena")
 
 

@@ -90,7 +90,7 @@ def kernel_stages(
         ),
         Stage(
             "threads",
-            ("gpu-share-threads", f"gpu-place-shared{{most={block_shared}}}"),
+            ("gpu-share-threads", f"gpu-place-shared{{most={block_shared}}}", "tir-verify-bounds"),
             "assigns the work of kernels to threads",
             verify="end",
         ),

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy
 import pytest
-import relax_mlir as rx
 from ml_dtypes import bfloat16
+
+import relax_mlir as rx
 from relax_mlir import relax
 
 _numbers = numpy.random.default_rng(5)
