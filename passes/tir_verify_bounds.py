@@ -32,7 +32,7 @@ class VerifyBounds(Pass):
 
 def verify_bounds(root: Operation, what: str) -> None:
     """Raise VerificationError, `what` with the accesses, if an access in a module leaves its buffer for certain."""
-    from .bounds.excesses import excesses
+    from .lower_calls.access_boxes import excesses
 
     with root.context, errors_as_relax_error(root.context, what, VerificationError) as found:
         for function in operations_named(root, *_FUNCTIONS):

@@ -8,17 +8,19 @@ depend on memory or on arguments are unknown, as are loops and branches that dep
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
-
-import numpy
+from typing import TYPE_CHECKING, Any
 
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import DYNAMIC
 from ...bindings.navigation import blocks_of, body_of, constant_of, last_of, operations_of
 
-#: Values at all corners.
-Values = numpy.ndarray[Any, Any]
+if TYPE_CHECKING:
+    from numpy import ndarray
+
+    #: Values at all corners.
+    Values = ndarray[Any, Any]
 
 #: Axes of the threads of a block. Axes of loops follow.
 _THREAD_AXES = ("x", "y", "z")
@@ -34,6 +36,8 @@ class Corners:
 
     def operations(self) -> Iterator[tuple[Operation, Values]]:
         """Yield the operations that run at some corner for certain, each with the corners at which it runs."""
+        import numpy
+
         return self._visit(body_of(self._function), numpy.asarray(True), len(_THREAD_AXES))
 
     def _visit(self, block: Block, runs: Values, axis: int) -> Iterator[tuple[Operation, Values]]:
@@ -47,6 +51,8 @@ class Corners:
                 yield op, runs
 
     def _visit_loop(self, op: Operation, runs: Values, axis: int) -> Iterator[tuple[Operation, Values]]:
+        import numpy
+
         body = op.regions[0].blocks[0]
         bounds = _LOOPS[op.name](op)
         for counter, given in zip(body.arguments, bounds, strict=False):
@@ -76,6 +82,8 @@ class Corners:
         return self._values[value]
 
     def _compute(self, value: Value) -> Values | None:
+        import numpy
+
         number, op = constant_of(value), value.owner.operation
         if number is not None:
             return numpy.asarray(number, numpy.int64)
@@ -98,6 +106,8 @@ class Corners:
 
     def _threads(self, op: Operation) -> Values | None:
         """Return the first and the last number of a block's threads."""
+        import numpy
+
         if _BLOCK_SIZE not in self._function.attributes:
             return None
         (axis,) = (place for place, name in enumerate(_THREAD_AXES) if f" {name}>" in str(op.attributes["dimension"]))
@@ -105,12 +115,13 @@ class Corners:
         return numpy.reshape([0, count - 1], (2,) + (1,) * axis)
 
     def _choose(self, op: Operation, value: Value) -> Values | None:
+
         place = list(op.results).index(value)
         branches = [last_of(block).operands[place] for block in blocks_of(op)]
-        condition, *results = (self.of(each) for each in (op.operands[0], *branches))
-        if condition is None or any(each is None for each in results):
+        condition, then, otherwise = (self.of(each) for each in (op.operands[0], *branches))
+        if condition is None or then is None or otherwise is None:
             return None
-        return numpy.where(condition != 0, *results)
+        return _select(condition, then, otherwise)
 
 
 # ---- loops ----
@@ -146,23 +157,45 @@ _LOOPS: Mapping[str, Callable[[Operation], list[_Bounds]]] = {
 
 # ---- arithmetic ----
 
+_PREDICATES = (operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge)
+
 
 def _divide(x: Values, y: Values) -> Values:
     """Divide and round to zero, as arith does. The quotient by zero is arbitrary: the program never uses it."""
+    import numpy
+
     quotient = numpy.abs(x) // numpy.maximum(numpy.abs(y), 1)
     return numpy.where((x < 0) != (y < 0), -quotient, quotient)
 
 
 def _divide_down(x: Values, y: Values) -> Values:
+    import numpy
+
     return numpy.where(y == 0, 0, x // numpy.where(y == 0, 1, y))
 
 
 def _compare(predicate: Values, x: Values, y: Values) -> Values:
     """Compare as arith.cmpi: eq, ne, slt, sle, sgt, sge, then the same without signs."""
+    import numpy
+
     kind = int(predicate)
     if kind > 5:
         x, y, kind = x.astype(numpy.uint64), y.astype(numpy.uint64), kind - 4
-    return (numpy.equal, numpy.not_equal, numpy.less, numpy.less_equal, numpy.greater, numpy.greater_equal)[kind](x, y)
+    return _PREDICATES[kind](x, y)
+
+
+def _minimum(x: Values, y: Values) -> Values:
+    return _select(x < y, x, y)
+
+
+def _maximum(x: Values, y: Values) -> Values:
+    return _select(x < y, y, x)
+
+
+def _select(condition: Values, x: Values, y: Values) -> Values:
+    import numpy
+
+    return numpy.where(condition != 0, x, y)
 
 
 def _same(x: Values) -> Values:
@@ -171,9 +204,9 @@ def _same(x: Values) -> Values:
 
 #: Operations on index, i64, i32 and i1. Sizes and indices do not overflow.
 _ARITHMETIC: Mapping[str, Callable[..., Values]] = {
-    "arith.addi": numpy.add,
-    "arith.subi": numpy.subtract,
-    "arith.muli": numpy.multiply,
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
     "arith.divui": _divide,
     "arith.divsi": _divide,
     "arith.remui": lambda x, y: x - _divide(x, y) * y,
@@ -181,18 +214,18 @@ _ARITHMETIC: Mapping[str, Callable[..., Values]] = {
     "arith.ceildivui": lambda x, y: -_divide_down(-x, y),
     "arith.ceildivsi": lambda x, y: -_divide_down(-x, y),
     "arith.floordivsi": _divide_down,
-    "arith.minsi": numpy.minimum,
-    "arith.minui": numpy.minimum,
-    "arith.maxsi": numpy.maximum,
-    "arith.maxui": numpy.maximum,
-    "arith.andi": numpy.bitwise_and,
-    "arith.ori": numpy.bitwise_or,
-    "arith.xori": numpy.bitwise_xor,
-    "arith.shli": numpy.left_shift,
-    "arith.shrsi": numpy.right_shift,
-    "arith.shrui": numpy.right_shift,
+    "arith.minsi": _minimum,
+    "arith.minui": _minimum,
+    "arith.maxsi": _maximum,
+    "arith.maxui": _maximum,
+    "arith.andi": operator.and_,
+    "arith.ori": operator.or_,
+    "arith.xori": operator.xor,
+    "arith.shli": operator.lshift,
+    "arith.shrsi": operator.rshift,
+    "arith.shrui": operator.rshift,
     "arith.cmpi": _compare,
-    "arith.select": lambda condition, x, y: numpy.where(condition != 0, x, y),
+    "arith.select": _select,
     "arith.index_cast": _same,
     "arith.index_castui": _same,
     "arith.extsi": _same,
