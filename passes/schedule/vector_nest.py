@@ -240,7 +240,9 @@ class VectorNest(Computation):
         if panel is not None and not panel.is_packed:
             return None
         first, *more = self.segments(self.plan.vector, size)
-        return None if more or first.rest or (first.start, first.stop) != (0, first.step) else first
+        # Threads that share the vector loop have ranges that are known at run time only.
+        is_known = isinstance(first.start, int) and isinstance(first.stop, int)
+        return first if is_known and not (more or first.rest) and (first.start, first.stop) == (0, first.step) else None
 
     def _of_zeros(self, ranges: Ranges, state: State, outputs: list[Value]) -> dict[Point, Value]:
         """Return the contribution of rows of flipped zeros to the sums, by point, with the rows' loops at 0."""

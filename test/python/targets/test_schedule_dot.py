@@ -204,3 +204,13 @@ def test_convolutions(types: Any, channels: int, outputs: int, taps: int, stride
     # read, stay unchanged.
     is_packed = w.nbytes > (1024 if second == "bfloat16" else 0)
     assert ("packed; rule dot" in planned(module, "llvm{cpu=znver4 cores=1}")) == is_packed
+
+
+@pytest.mark.parametrize("first", ["int8", "uint8"])
+@pytest.mark.parametrize("target", ["llvm{cpu=x86-64-v3}", "llvm{cpu=cascadelake}"])
+def test_threads_share_the_vector_loop_of_any_number_of_rows(target: str, first: str) -> None:
+    """Compile few inputs and many outputs. The ranges of threads are known at run time only."""
+    x, y = narrow((7, 8), first, 1), narrow((8, 2000), "int8", 2)
+    module = product(x, y, "int32", names=("n", 8), is_known=True)
+    rx.compile(module, target)
+    check(x, y, "int32", names=("n", 8), is_known=True)
