@@ -21,17 +21,19 @@ def quantized_linear(
     w: GraphPattern | None = None,
     activation: Op | None = None,
     real_results: bool = False,
+    product: Op | None = None,
 ) -> GraphPattern:
     """Return the pattern of a quantized linear layer: a product with a constant matrix, up to the next quantize.
 
     x, w: patterns of the operands' integers, int8 or uint8 by default. activation: the operators that may follow the
-    sums, relu and clip by default. real_results: also match layers without a quantized result.
+    sums, relu and clip by default. real_results: also match layers without a quantized result. product: the operator
+    with conditions on its attributes, `relax.matmul` by default.
 
     Names: x, x_scale, x_zero_point, w, w_scale, w_zero_point, product, bias, bias_scale, bias_zero_point, activation,
     y_scale, y_zero_point, limited; in a QOperator layer `scale` in place of x_scale and w_scale.
     """
     w = is_const().has_dtype(*_BYTES) if w is None else w
-    return _layer(is_op("relax.matmul"), x, w.has_rank(2), activation, real_results)
+    return _layer(product or is_op("relax.matmul"), x, w.has_rank(2), activation, real_results)
 
 
 def quantized_conv(
@@ -39,13 +41,16 @@ def quantized_conv(
     w: GraphPattern | None = None,
     activation: Op | None = None,
     real_results: bool = False,
+    product: Op | None = None,
 ) -> GraphPattern:
     """Return the pattern of a quantized convolution over 1, 2 or 3 dimensions. Arguments and names: quantized_linear.
 
-    `product` is the convolution, with its strides, padding, groups and layouts.
+    `product` is the convolution, with its strides, padding, groups and layouts. As an argument it states which ones:
+    `is_op("relax.nn.conv2d").has_attr(data_layout="NHWC", groups=1)`.
     """
     w = is_const().has_dtype(*_BYTES) if w is None else w
-    return _layer(is_op(*(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))), x, w, activation, real_results)
+    convolution = product or is_op(*(f"relax.nn.conv{rank}d" for rank in (1, 2, 3)))
+    return _layer(convolution, x, w, activation, real_results)
 
 
 def _layer(

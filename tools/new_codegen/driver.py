@@ -4,22 +4,47 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence, Set
 from pathlib import Path
 from typing import TextIO
 
+from ...dialects.core.dialect import registered_dialects
 from ...passes.partition.codegen import all_codegens
 from ...support.errors import OptionError
 from ...support.version import VERSION
+from ...targets.core.registry import all_targets
 from ..common.command_line import write_text
 from ..opt.information import shows_information
-from .options import HELP_HEAD, OPTIONS, parse
+from .options import CHOICES, HELP_HEAD, OPTIONS, parse
 
 _ENDING = ".in"
-#: Optional parts. Template lines that begin with `@operator@` belong to that part.
-_PARTS = ("operator", "target", "quantized", "process")
-#: Parts used unless another one is requested: f32 layers, and a unit in the program's own process.
-_OTHERWISE = {"quantized": "real", "process": "local"}
+#: Optional parts of a package. Template lines that begin with `@operator@` belong to that part.
+_PARTS = ("operator", "target", "quantized", "process", "native")
+#: Parts used unless another one is requested: f32 layers, a unit of NumPy, in the program's own process.
+_OTHERWISE = {"quantized": "real", "process": "local", "native": "numpy"}
+#: Words of templates by the choice of an option.
+_WORDS: dict[str, dict[str, str]] = {
+    "i8": {"short": "i8", "dtype": "int8", "mlir": "i8", "least": "-128", "most": "127", "c_data": "int8_t"},
+    "u8": {"short": "u8", "dtype": "uint8", "mlir": "ui8", "least": "0", "most": "255", "c_data": "uint8_t"},
+    "NCHW": {"layout": "NCHW", "kernel_layout": "OIHW", "image_shape": "(3, 9, 8)"},
+    "NHWC": {"layout": "NHWC", "kernel_layout": "HWIO", "image_shape": "(9, 8, 3)"},
+    "float": {"form": "float", "rounding": "half_even", "powers": "", "c_multiplier": "float", "loss": "0.05"},
+    "q31": {"form": "q31>>shift", "rounding": "half_away", "powers": "", "c_multiplier": "int32_t", "loss": "0.05"},
+    "q15": {"form": "q15>>shift", "rounding": "half_away", "powers": "", "c_multiplier": "int16_t", "loss": "0.05"},
+    "power_of_two": {
+        "form": "power_of_two",
+        "rounding": "half_away",
+        "powers": " power_of_two",
+        "c_multiplier": "int8_t",
+        "loss": "0.1",
+    },
+}
+#: Marks at the beginning of a template line.
+_MARK = re.compile(f"@({'|'.join((*_PARTS, *_OTHERWISE.values(), *(each.lower() for each in _WORDS), 'fixed'))})@")
+_MARKS = re.compile(f"(?:{_MARK.pattern})*")
+#: Requantizations of integers only.
+_FIXED = ("q31", "q15", "power_of_two")
 
 
 def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) -> int:
@@ -28,25 +53,39 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     if shows_information(arguments, stdout, "relax-new-codegen", HELP_HEAD, OPTIONS, has_mlir=True):
         return 0
     name = arguments.files[0]
-    if name in {each.name for each in all_codegens()}:
-        raise OptionError(f"there is a codegen '{name}' already: choose another name")
+    taken = {
+        "codegen": [each.name for each in all_codegens()],
+        "target": [each.name for each in all_targets()],
+        "dialect": registered_dialects(),
+    }
+    for kind, names in taken.items():
+        if name in names:
+            raise OptionError(f"there is a {kind} '{name}' already: choose another name")
     folder = Path(arguments["o"] or name)
     parts = [part for part in _PARTS if arguments[part]]
-    files = package(name, parts)
+    files = package(name, parts, [arguments[each] for each in CHOICES if arguments[each]])
     _write(folder, files)
     write_text(stdout, f"{folder}: {len(files)} files\n" + _next_steps(folder))
     return 0
 
 
-def package(name: str, parts: Sequence[str] = ()) -> dict[str, str]:
-    """Return the files of a package by path."""
-    parts = (*(other for part, other in _OTHERWISE.items() if part not in parts), *parts)
+def package(name: str, parts: Sequence[str] = (), choices: Sequence[str] = ()) -> dict[str, str]:
+    """Return the files of a package by path. A choice of the unit, such as "u8", and the native part are quantized."""
+    if choices or "native" in parts:
+        parts = (*parts, "quantized")
+    chosen = [next((each for each in given if each in choices), given[0]) for given in CHOICES.values()]
+    parts = dict.fromkeys((*(other for part, other in _OTHERWISE.items() if part not in parts), *parts))
+    labels = {*parts, *(each.lower() for each in chosen), *(["fixed"] if chosen[-1] in _FIXED else [])}
     camel = "".join(word.title() for word in name.split("_"))
     words = {"name": name, "Name": camel, "NAME": name.upper(), "version": VERSION}
+    words["share"] = "0.02" if "quantized" in parts else "0.2"
+    words["tolerance"] = " --tolerance=0.01" if "fixed" in labels else ""
+    for each in chosen:
+        words |= _WORDS[each]
     files: dict[str, str] = {}
     for part in ("codegen", *parts):
         for path, text in _templates(part):
-            files[_filled(path, words)] = _filled(_chosen(text, parts), words)
+            files[_filled(path, words)] = _filled(_chosen(text, labels), words)
     return files
 
 
@@ -56,15 +95,14 @@ def _templates(part: str) -> Iterator[tuple[str, str]]:
         yield str(file.relative_to(root)).removesuffix(_ENDING), file.read_text(encoding="utf-8")
 
 
-def _chosen(text: str, parts: Sequence[str]) -> str:
-    """Keep unmarked lines and lines of the chosen parts, without marks such as `@operator@`."""
+def _chosen(text: str, labels: Set[str]) -> str:
+    """Keep lines without marks such as `@operator@`, and lines of which all marks are chosen."""
     lines = []
     for line in text.splitlines(keepends=True):
-        for part in (*_OTHERWISE.values(), *_PARTS):
-            mark = f"@{part}@"
-            if line.startswith(mark):
-                line = line.removeprefix(mark) if part in parts else ""
-        lines.append(line)
+        marks = _MARKS.match(line)
+        assert marks is not None
+        if labels.issuperset(_MARK.findall(marks[0])):
+            lines.append(line[marks.end() :])
     return "".join(lines)
 
 

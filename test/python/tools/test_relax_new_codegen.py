@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import io
 import os
+import re
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -12,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from installing import build_wheel
+from relax_mlir.tools.new_codegen.driver import package as package_of
 from relax_mlir.tools.relax_new_codegen import run
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -99,6 +102,75 @@ def test_of_quantized_layers_its_tests_pass(quantized: Path) -> None:
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+#: Units of quantized codegens: each choice of each option once with NumPy, and once in C.
+UNITS = (
+    ("--activations=u8", "--layout=NHWC", "--requantize=q15"),
+    ("--layout=NHWC", "--requantize=q31"),
+    ("--activations=u8", "--requantize=power_of_two"),
+    ("--quantized", "--operator"),
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", UNITS)
+@pytest.mark.parametrize("runs", [(), ("--native",)])
+def test_units_have_the_bits_of_their_recipes(unit: tuple[str, ...], runs: tuple[str, ...], tmp_path: Path) -> None:
+    folder = written(tmp_path / "bitnpu", *unit, *runs)
+    for words in (["lit.main", "-sv", "test"], ["pytest", "-q", "--ignore=test/test_conformance.py", "test"]):
+        done = command(folder, *words)
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert (folder / "bitnpu" / "runtime.py").exists() is not bool(runs)
+
+
+@pytest.mark.parametrize("activations", ["i8", "u8"])
+@pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
+@pytest.mark.parametrize("requantize", ["float", "q31", "q15", "power_of_two"])
+def test_all_choices_give_python(activations: str, layout: str, requantize: str) -> None:
+    choices = [activations, layout, requantize]
+    for parts in ([], ["native", "operator"], ["process", "target"], ["native", "target"]):
+        for path, text in package_of("chosen_npu", parts, choices).items():
+            assert not re.search(r"@\w+@", text), path
+            if path.endswith(".py"):
+                compile(text, path, "exec")
+        assert max(map(len, text.splitlines())) <= 160
+
+
+NATIVE = """
+import numpy
+import relax_mlir as rx
+import test_codegen
+
+program = rx.compile(test_codegen.images(), partition=["{name}"], strict_partition=True)
+program.save("images.rxa")
+y = numpy.asarray(program["main"](numpy.arange(2 * 9 * 8 * 3, dtype="float32").reshape(2, 9, 8, 3)))
+print(*y.shape, ":", *(f"{{each:.6g}}" for each in y.reshape(-1)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("c++") is None, reason="no compiler of C++")
+def test_a_native_part_runs_in_a_cpp_program_without_python(tmp_path: Path) -> None:
+    folder = written(tmp_path / "cppnpu", "--activations=u8", "--layout=NHWC", "--requantize=q15", "--native")
+    (folder / "test" / "native.py").write_text(NATIVE.format(name="cppnpu"))
+    done = subprocess.run(
+        [sys.executable, "test/native.py"],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), str(REPOSITORY)])},
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr
+    make = ["make", "-s", "-C", str(REPOSITORY / "examples" / "cpp"), f"OUT={tmp_path}", f"PYTHON={sys.executable}"]
+    subprocess.run([*make, str(tmp_path / "run_program")], check=True, timeout=600)
+    import tvm_ffi_orcjit
+
+    host = [tmp_path / "run_program", tvm_ffi_orcjit._lib_path, folder / "images.rxa", "2", "9", "8", "3"]
+    ran = subprocess.run(host, env={"PATH": ""}, capture_output=True, text=True, timeout=100)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.splitlines()[-1] == done.stdout.strip()
+
+
 def test_boards_behind_sockets_answer(quantized: Path, tmp_path: Path) -> None:
     for folder in (quantized, written(tmp_path / "floatnpu", "--process")):
         done = command(folder, "pytest", "-q", "test/test_board.py")
@@ -110,7 +182,7 @@ def test_what_was_not_asked_for_is_not_there(tmp_path: Path) -> None:
     assert new_codegen("plain_npu", f"-o={folder}")[0] == 0
     texts = {path: path.read_text() for path in folder.rglob("*") if path.is_file()}
     assert folder / "plain_npu" / "codegen.py" in texts
-    words = "name Name NAME operator target real quantized local process".split()
+    words = "name Name NAME operator target real quantized local process numpy native fixed u8 nchw q15".split()
     marks = [f"@{mark}@" for mark in words]
     assert not any(mark in text for text in texts.values() for mark in marks)
     absent = ("operators", "target", "board", "link", "messages")
@@ -125,6 +197,10 @@ def test_what_was_not_asked_for_is_not_there(tmp_path: Path) -> None:
         (["My-Npu"], "a codegen's name must be a Python identifier in lower case, such as mynpu, got 'My-Npu'"),
         (["class"], "got 'class'"),
         (["example_npu"], "there is a codegen 'example_npu' already"),
+        (["llvm"], "there is a target 'llvm' already: choose another name"),
+        (["relax"], "there is a dialect 'relax' already"),
+        (["mynpu", "--native", "--process"], "--native and --process exclude each other: C code runs in"),
+        (["mynpu", "--layout=NWHC"], "NWHC"),
     ],
 )
 def test_refusals(arguments: list[str], message: str) -> None:
