@@ -15,7 +15,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from types import CodeType, TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .errors import RelaxError, message_of
 from .importing import is_own_module
@@ -25,6 +25,10 @@ _PACKAGE = __name__.partition(".")[0]
 CELL = "__main__"
 #: Maximum number of callers of the raising line that a message lists.
 _MOST_CALLS = 3
+#: Namespace of the module that last ran a location.
+_NAMESPACES: dict[str, dict[str, Any]] = {}
+#: Locations that ran in a module that failed on import, and run again.
+_FAILED: set[str] = set()
 
 
 def is_ours(function: object) -> bool:
@@ -60,7 +64,23 @@ def place_of_caller(depth: int) -> str:
     frame = sys._getframe(depth + 1)
     if _is_cell(frame.f_globals.get("__name__", ""), frame.f_code.co_filename):
         return CELL
-    return shown_place(frame.f_code.co_filename, frame.f_lineno)
+    place = shown_place(frame.f_code.co_filename, frame.f_lineno)
+    _note_namespace(place, frame.f_globals)
+    return place
+
+
+def _note_namespace(place: str, namespace: dict[str, Any]) -> None:
+    """Note which module runs a location, and whether the module that ran the location before has failed on import.
+
+    Python removes a module that fails from sys.modules.
+    """
+    before = _NAMESPACES.get(place, namespace)
+    if before is not namespace:
+        living = sys.modules.get(str(before.get("__name__")))
+        (_FAILED.discard if getattr(living, "__dict__", None) is before else _FAILED.add)(place)
+    elif place in _NAMESPACES:
+        _FAILED.discard(place)
+    _NAMESPACES[place] = namespace
 
 
 def _is_cell(module: str, file: str) -> bool:
@@ -69,8 +89,11 @@ def _is_cell(module: str, file: str) -> bool:
 
 
 def can_be_declared_again(first: str, second: str) -> bool:
-    """Check whether a declaration at one location may replace a declaration at another: both are notebook cells."""
-    return first == second == CELL
+    """Check whether a declaration at one location may replace a declaration at another.
+
+    Both are notebook cells, or the module of the first one failed on import and is imported again.
+    """
+    return first == second and (first == CELL or first in _FAILED)
 
 
 def shown_place(file: str, line: int) -> str:

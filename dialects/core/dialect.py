@@ -110,6 +110,8 @@ class Dialect:
         self._descriptions: dict[tuple[int, int], KeptDescription] = {}
         self._dialect_class = type(name.capitalize(), (ir.Dialect,), {"DIALECT_NAMESPACE": name})
         _DIALECTS[name] = self
+        for row in [each for each in _ROWS if each.partition(".")[0] == name]:  # of a dialect that this one replaces
+            del _ROWS[row]
 
     def __repr__(self) -> str:
         return f"<dialect {self.name}: {len(self.ops)} operators>"
@@ -123,18 +125,21 @@ class Dialect:
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *dir(OpNamespace(self))]
 
-    def op(self, name: str, operands: str = "", **row: Unpack[OpRow]) -> Operator:
+    def op(self, name: str, operands: str = "", *others: str, **row: Unpack[OpRow]) -> Operator:
         """Declare an operator.
 
         Calls of the operator build operations.
 
-        `operands` are words: `x`, `bias?` (optional), `*tensors` (any number), `shape:shape` (of another kind than
-        tensor).
+        `operands` are words of one text, "x y": `x`, `bias?` (optional), `*tensors` (any number), `shape:shape` (of
+        another kind than tensor).
 
         `row` holds the columns of opdef.OpRow. Every operator has `doc=` and `infer=` (or `explicit=`). Passes query
         the row, so columns work for operators of other packages as well: `view="x"`, `writes="state"`, `pure=False`,
         `role="call"`, `shaped_by="shape"`.
         """
+        if others:
+            words = " ".join(map(str, (operands, *others)))
+            raise RelaxError(f"operator {self.name}.{name}: operands are words of one text: write \"{words}\"")
         return self._declare(name, operands, row, place_of_caller(1), _caller_family())
 
     def _declare(self, name: str, operands: str, row: OpRow, place: str, family: str) -> Operator:

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import functools
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy
@@ -236,3 +239,38 @@ def test_what_is_blamed_on_no_function(error: BaseException) -> None:
         raise rx.Decline("no")
     with pytest.raises(rx.RelaxError, match=r"something: SystemExit: 3"), blaming("something", nosuch):
         raise SystemExit(3)
+
+
+@pytest.mark.parametrize(
+    "declaring",
+    [
+        'd = rx.Dialect("failing")',
+        'helper.op("failing", "x", infer=lambda call: call.x, doc="Of a module that fails.")',
+        'rx.register_target(rx.Target("failing", parents=("llvm",), stages=lambda stages: stages))',
+        '@rx.codegens.register_codegen("failing")\nclass Failing(rx.codegens.Codegen):\n    patterns = ()',
+    ],
+)
+def test_a_module_that_fails_on_import_fails_alike_again(declaring: str, tmp_path: Path) -> None:
+    """Import a module twice that declares something and then fails, and once more without the failure."""
+    (tmp_path / "helper_of_failing.py").write_text('import relax_mlir as rx\nd = rx.Dialect("helping")\n')
+    text = f"import relax_mlir as rx\nfrom helper_of_failing import d as helper\n{declaring}\n"
+    (tmp_path / "failing.py").write_text(f"{text}int('what')\n")
+    script = """
+import importlib, pathlib, sys
+sys.path.insert(0, sys.argv[1])
+sys.dont_write_bytecode = True
+for _ in range(3):
+    try:
+        import failing
+    except ValueError as error:
+        print(error)
+file = pathlib.Path(sys.argv[1], "failing.py")
+file.write_text(file.read_text().replace("int('what')", ""))
+importlib.invalidate_caches()
+import failing
+importlib.reload(failing)
+"""
+    done = subprocess.run([sys.executable, "-c", script, tmp_path], capture_output=True, text=True, timeout=600)
+    assert done.stdout.splitlines() == ["invalid literal for int() with base 10: 'what'"] * 3, done.stderr
+    reloaded = done.stderr.splitlines()[-1:]  # a module that lives still declares a thing once
+    assert done.returncode == 0 or "twice: at" in reloaded[0], done.stderr

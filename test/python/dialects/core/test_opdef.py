@@ -95,6 +95,13 @@ def test_names_of_operators(name: str, message: str) -> None:
     assert str(caught.value).startswith(message) and relax.ops == before
 
 
+def test_operands_in_several_texts() -> None:
+    with pytest.raises(RelaxError) as caught:
+        relax.op("qadd", "a", "b", infer=same)
+    assert str(caught.value) == 'operator relax.qadd: operands are words of one text: write "a b"'
+    assert "qadd" not in relax.ops
+
+
 @pytest.mark.parametrize(
     ("op", "arguments", "named", "message"),
     [
