@@ -10,7 +10,8 @@ from ..dialects.tir.prim_func import prim_funcs_in
 from ..frontends.module import Module
 from ..passes.loops.decisions import Taken
 from ..passes.schedule.decided import DecidedSchedule, decided_steps, deciding
-from ..passes.schedule.registry import ScheduleContext
+from ..passes.schedule.registry import ScheduleContext, has_rules_of_others, only_own_rules
+from ..passes.schedule.tuned_plans import plans_of
 from ..targets.core.registry import parse_target
 from .compiling import lower, stages
 from .schedules import planned
@@ -30,3 +31,18 @@ def decided_schedule(
         with lock_context(lowered.context):
             (function,) = prim_funcs_in(lowered.operation)
             return decided_steps(function, ScheduleContext(chosen.name, chosen), searched)
+
+
+def own_plans(module: Module, target: str) -> tuple[str, ...]:
+    """Return the plans of a module's only kernel by this project's rules alone.
+
+    Returns () if all rules of the target are this project's, and if they give no plans.
+    """
+    if not has_rules_of_others(parse_target(target).name):
+        return ()
+    with only_own_rules():
+        lowered = lower(module, target, pipeline=planned(stages(target)))
+    with lock_context(lowered.context):
+        (function,) = prim_funcs_in(lowered.operation)
+        plans = plans_of(function)
+    return plans if any(plans) else ()

@@ -164,7 +164,7 @@ _NAMESPACES = {
         "bindings.package_files": "loaded_compiler",
         "bindings.rewriting": "Decline",
         "compilation.schedules": "from_rules planned until_rules",
-        "compilation.decided": "decided_schedule",
+        "compilation.decided": "decided_schedule own_plans",
         "compilation.kernel_module": "module_of_kernel",
         "compilation.claimed_regions": "Claims ClaimedMatch ClaimedRegion claims_of model_key module_key operators_of",
         "compilation.tuned_programs": "TunedProgram find_program program_key program_name program_paths read_program "

@@ -16,7 +16,10 @@ from ..core.facts import ScheduleFact
 from ..core.journal import Journal
 from .constant_arguments import Callers, callers_in
 from .registry import DECIDED, Schedule, ScheduleContext, schedules_of
+from .tuned_plans import has_plans
 from .unused import Reason, has_rules, unused_intrinsics, unused_rules, used_intrinsics
+
+_HAS_PLANS = Decline("the kernel has the plans of a tuned file")
 
 
 @dataclass
@@ -48,7 +51,8 @@ class Chooser:
         taken, outcome = None, None
         asked = list(schedules_of(function, context.target)) if explains else schedules_of(function, context.target)
         for rule in asked:
-            outcome = self._outcome(rule, function, context)
+            # A rule of others makes loops without regard to plans.
+            outcome = _HAS_PLANS if not rule.is_own and has_plans(function) else self._outcome(rule, function, context)
             if not isinstance(outcome, Decline):
                 taken = rule
                 break

@@ -32,6 +32,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
@@ -85,6 +86,22 @@ class DecidedRule:
 
 #: Rule of the search that runs in this context.
 DECIDED: ContextVar[DecidedRule | None] = ContextVar("DECIDED", default=None)
+#: True where only this project's rules choose schedules and plans, for a comparison with others' rules.
+_ONLY_OWN: ContextVar[bool] = ContextVar("_ONLY_OWN", default=False)
+
+
+@contextmanager
+def only_own_rules() -> Iterator[None]:
+    """Leave out the schedules and plan rules of other packages and of users."""
+    token = _ONLY_OWN.set(True)
+    try:
+        yield
+    finally:
+        _ONLY_OWN.reset(token)
+
+
+def _is_own(function: Callable[..., object]) -> bool:
+    return function.__module__.partition(".")[0] == __name__.partition(".")[0]
 
 
 @dataclass(frozen=True)
@@ -168,7 +185,7 @@ class Schedule(NamedTuple):
     @property
     def is_own(self) -> bool:
         """Return True if the schedule is this project's. Schedules of others are tried first."""
-        return self.function.__module__.partition(".")[0] == __name__.partition(".")[0]
+        return _is_own(self.function)
 
 
 _SCHEDULES = Registry[Schedule](
@@ -237,6 +254,11 @@ def all_schedules(target: str | None = None) -> list[Schedule]:
 
 def schedules_of(function: Operation, target: str) -> Iterator[Schedule]:
     """Yield the schedules to try for a PrimFunc."""
+    found = _schedules_of(function, target)
+    return (each for each in found if each.is_own) if _ONLY_OWN.get() else found
+
+
+def _schedules_of(function: Operation, target: str) -> Iterator[Schedule]:
     pattern = op_pattern(function)
     of_pattern = schedules_for(OpPattern.OPAQUE if pattern is None else pattern, target)
     operator = text_in(function, MAIN_OPERATOR, text_in(function, OPERATOR))
@@ -306,7 +328,14 @@ def plan_rules(target: str) -> list[PlanRule]:
     """Return the rules to try for a target, its own first."""
     chain = schedules_chain(target)
     load_schedules(chain)
-    return [rule for step in chain for rules in list(_PLAN_RULES.entries.get(step.name, {}).values()) for rule in rules]
+    found = [rule for step in chain for rules in list(_PLAN_RULES.entries.get(step.name, {}).values()) for rule in rules]
+    return [rule for rule in found if _is_own(rule.function)] if _ONLY_OWN.get() else found
+
+
+def has_rules_of_others(target: str) -> bool:
+    """Check whether another package or a user has registered a schedule or a plan rule that a target tries."""
+    rules = plan_rules(target)
+    return not (all(_is_own(each.function) for each in rules) and all(each.is_own for each in all_schedules(target)))
 
 
 # ---- steps ----

@@ -69,6 +69,10 @@ class PlacementTuning:
     single: str
     notes: list[str] = field(default_factory=list)
 
+    def __fspath__(self) -> str:
+        """Return the folder: `rx.compile(module, partition="measured", tuned=found)`."""
+        return str(self.path.parent)
+
     @property
     def ratio(self) -> float:
         """Return the ratio of the placement's time to that of the best single choice."""

@@ -40,25 +40,33 @@ class Search:
     first: Sequence[Plans] = ()
     #: Number of trials at once. A round has two for each.
     width: int = 1
+    #: Plans of the compiler's own rules, where the default is the plan of another rule: the first trial.
+    own: Plans = ()
 
     @property
     def best(self) -> float:
         return min((each.ratio for each in self.outcomes.values()), default=1.0)
 
-    def run(self, trials: int, measure: Measure, is_over: Callable[[], bool]) -> None:
-        """Measure plans until there are `trials`, no plan is left, or the time is over, but one at least."""
+    def run(self, trials: int, measure: Measure, is_over: Callable[[], bool]) -> str:
+        """Measure plans until there are `trials`, no plan is left, or the time is over, but one at least.
+
+        Return why the search ends.
+        """
         since, best = 0, min(self.best, 1.0)
-        while len(self.outcomes) < trials and since < _PATIENCE:
+        while len(self.outcomes) < trials:
+            if since >= _PATIENCE:
+                return f"no gain in {_PATIENCE} trials"
             batch = self._next(min(max(_ROUND, 2 * self.width), trials - len(self.outcomes)))
             if not batch:
-                return
+                return "no other plan found"
             for outcome in measure(batch, 3):
                 self.outcomes[outcome.plans] = outcome
                 since += 1
                 if outcome.ratio < best * (1 - _GAIN):
                     since, best = 0, outcome.ratio
                 if is_over():
-                    return
+                    return "time over"
+        return f"{trials} trials"
 
     def winner(self, measure: Measure) -> Outcome | None:
         """Measure the best plans again. Return the fastest that is faster than the default with confidence."""
@@ -71,12 +79,13 @@ class Search:
 
     def _next(self, count: int) -> list[Plans]:
         """Return the plans of the next round: most by the model, a few of the drawn ones without it."""
-        first = [each for each in self.first if each not in self.outcomes][:count]
-        if first:
+        first = [each for each in (self.own, *self.first) if each and each not in self.outcomes][:count]
+        if first or not self.space.choices:
             return first
         drawn = self._drawn(count * _DRAWN)
         free = drawn[: min(_FREE, count)]
-        model = TimesModel.of([(self.space.features(each.plans), each.ratio) for each in self.outcomes.values()])
+        known = [each for each in self.outcomes.values() if each.plans != self.own]
+        model = TimesModel.of([(self.space.features(each.plans), each.ratio) for each in known])
         if model is None:
             return drawn[:count]
         rest = sorted(drawn[len(free) :], key=lambda plans: model.predicted(self.space.features(plans)))
@@ -97,7 +106,8 @@ class Search:
         return list(found)
 
     def _parents(self) -> list[Plans]:
-        measured = sorted((each for each in self.outcomes.values() if each.turns), key=lambda each: each.ratio)
+        known = (each for each in self.outcomes.values() if each.turns and each.plans != self.own)
+        measured = sorted(known, key=lambda each: each.ratio)
         return [self.space.default, *(each.plans for each in measured[:_PARENTS])]
 
 

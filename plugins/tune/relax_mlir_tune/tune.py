@@ -20,6 +20,7 @@ from relax_mlir.tuning import (
     TunedKernel,
     load_plugin,
     named_plugins,
+    own_plans,
     parse_target,
     planned,
 )
@@ -91,6 +92,10 @@ class Tuning:
     #: Result of the search of the program's layouts and fusion.
     program: ProgramTuning | None = None
 
+    def __fspath__(self) -> str:
+        """Return the folder: `rx.compile(module, tuned=rx.tune(module))`."""
+        return str(self.folder)
+
     @property
     def ratio(self) -> float:
         """Return the expected ratio of the time of all kernels to that by the default plans."""
@@ -154,7 +159,8 @@ def tune(
 ) -> Tuning:
     """Search faster plans for the kernels of a module. Write each winner to a file in a folder.
 
-    `rx.compile(module, tuned=folder)` uses the files. A winner has the default's results to the last bit, and is faster
+    `rx.compile(module, tuned=folder)` uses the files; the result of this function stands for its folder. Where a user or
+    another package has registered a schedule, the compiler's own plan is the first trial. A winner has the default's results to the last bit, and is faster
     with a confidence of 99 %. All trials are kept in the folder, so that the next call continues with them.
 
     trials: plans per kernel. effort: "quick" for a quarter of them and only kernels of 5 % of the time, or "full".
@@ -200,6 +206,16 @@ def tune(
             run.trials.close()
             found.notes = [*filter(None, [run.trials.problem, *run.notes]), *runner.notes]
     return found
+
+
+def _compared(search: Search) -> str:
+    """Return how the compiler's own plan compares with the rule that a user has registered."""
+    own = search.outcomes.get(search.own)
+    if own is None:
+        return ""
+    if own.problem:
+        return f"the compiler's own plan: {own.problem}"
+    return f"the compiler's own plan takes {own.ratio:.3f} of the time of the registered rule"
 
 
 def _check_folder(folder: Path) -> None:
@@ -274,8 +290,10 @@ class _Run:
             (outcome,) = self._runner.measured(self._job(task), [space.default], 3)
             times = [default for default, _ in outcome.turns]
             made = TunedTask(task, statistics.median(times) if times else 0.0, 0.0, note=outcome.problem)
-            if not outcome.problem and space.choices:
-                made.search = Search(space, Random(f"{self._seed} {task.key}"), width=self._runner.width)
+            own = own_plans(task.module, self._target)
+            own = () if own == space.default else own
+            if not outcome.problem and (space.choices or own):
+                made.search = Search(space, Random(f"{self._seed} {task.key}"), width=self._runner.width, own=own)
             elif not outcome.problem:
                 made.note = "no plan and no decision to change"
             found.append(made)
@@ -322,15 +340,19 @@ class _Run:
 
         def measure(plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
             for outcome in self._runner.measured(job, plans, turns):
+                if outcome.plans == search.own and outcome.is_wrong:
+                    # A rule may sum in another order: this is no fault of a trial.
+                    outcome = replace(outcome, is_wrong=False, problem="its bits differ from those of the registered rule")
                 self.trials.add(task.key, task.name, outcome)
                 self._measured += 1
                 yield outcome
                 tell()
 
         tuned.is_open = True
-        search.run(trials, measure, self._budget.is_over)
+        end = search.run(trials, measure, self._budget.is_over)
         tuned.winner = search.winner(measure)
         tuned.is_open = False
+        tuned.note = "; ".join(filter(None, [_compared(search), end]))
         if tuned.winner is not None:
             self._write(task, structure, search, tuned.winner)
 
@@ -345,7 +367,9 @@ class _Run:
         before, after = (statistics.median(each) * _MICRO for each in zip(*winner.turns, strict=True))
         times = Times(round(before, 2), round(after, 2), round(noise(winner), 4))
         machine = MachineFacts.of(search.space.machine)
-        plans, default = (winner.plans, search.space.default) if not has_decisions(winner.plans) else ((), ())
+        plans = () if has_decisions(winner.plans) else winner.plans
+        # Similar kernels adapt what a search changed, but not the compiler's own plan.
+        default = plans if has_decisions(search.space.default) or plans == search.own else search.space.default
         kernel = TunedKernel(
             *(task.name, task.key, task.types, machine, plans, default, times),
             trials=len(search.outcomes),
