@@ -34,7 +34,7 @@ def decided_schedule(
 
 
 def own_plans(module: Module, target: str) -> tuple[str, ...]:
-    """Return the plans of a module's only kernel by this project's rules alone.
+    """Return the plans that this project's rules choose for a module's only kernel, without rules of others.
 
     Returns () if all rules of the target are this project's, and if they give no plans.
     """

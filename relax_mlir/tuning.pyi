@@ -11,6 +11,7 @@ from .compilation.claimed_regions import model_key as model_key
 from .compilation.claimed_regions import module_key as module_key
 from .compilation.claimed_regions import operators_of as operators_of
 from .compilation.decided import decided_schedule as decided_schedule
+from .compilation.decided import own_plans as own_plans
 from .compilation.kernel_module import module_of_kernel as module_of_kernel
 from .compilation.schedules import from_rules as from_rules
 from .compilation.schedules import planned as planned

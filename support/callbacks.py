@@ -18,7 +18,8 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import CodeType, FrameType
 from typing import ParamSpec, TypeVar
 
@@ -110,6 +111,16 @@ class _Deferring:
             self.handler(number, frame)
         else:
             _waiting.append((self.handler, number))
+
+
+@contextmanager
+def deferred_signal(number: int, handler: _Handler) -> Iterator[None]:
+    """Handle a signal in the main thread where an exception is safe. In MLIR's frames, the signal waits."""
+    before = _signal.signal(number, _Deferring(number, handler))
+    try:
+        yield
+    finally:
+        _signal.signal(number, before)
 
 
 # Real-time signals are excluded: they would double the number, and programs rarely use them.

@@ -21,7 +21,7 @@ NAMES: Mapping[str, str] = {
     "codegens.CallingRuntime": "link",
     "codegens.Codegen": "name version contract patterns keeps deviations devices separate inner_outputs same_bits "
     "recipe pipeline target stage options compile load requires fingerprint workspace functions steps composites cost "
-    "host_cost crossing_cost call_cost list_devices",
+    "host_cost crossing_cost call_cost list_devices compile_limit",
     "codegens.CodegenOption": "__init__ expected value_of",
     "codegens.Composite": "name pattern beside codegen matches why_not",
     "codegens.ExternalRuntime": "name version contract load requires list_devices",

@@ -139,7 +139,7 @@ class Dialect:
         """
         if others:
             words = " ".join(map(str, (operands, *others)))
-            raise RelaxError(f"operator {self.name}.{name}: operands are words of one text: write \"{words}\"")
+            raise RelaxError(f'operator {self.name}.{name}: operands are words of one text: write "{words}"')
         return self._declare(name, operands, row, place_of_caller(1), _caller_family())
 
     def _declare(self, name: str, operands: str, row: OpRow, place: str, family: str) -> Operator:

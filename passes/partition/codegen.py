@@ -129,6 +129,9 @@ class Codegen(ExternalRuntime):
     #: True if results have the same bits for any number of threads, in each call, and for each row of any batch.
     #: relax-check --same-bits compares them.
     same_bits: ClassVar[bool] = False
+    #: Seconds that `compile`, and a function that it returns, may take for a part. After that the part stays with the
+    #: target, and the reason names the codegen. None: no limit, and a warning after a minute.
+    compile_limit: ClassVar[float | None] = None
     #: How rx.quantize quantizes models for this codegen. A pattern of floats that an entry names matches the quantized
     #: layer, between dequantize and quantize.
     recipe: ClassVar[Recipe | None] = None
@@ -284,6 +287,9 @@ def _check(name: str, codegen: type[Codegen]) -> None:
         raise RelaxError(f"codegen '{name}': inner_outputs has to be True or False, not {codegen.inner_outputs!r}")
     if not isinstance(codegen.same_bits, bool):
         raise RelaxError(f"codegen '{name}': same_bits has to be True or False, not {codegen.same_bits!r}")
+    limit: object = codegen.compile_limit
+    if limit is not None and (isinstance(limit, bool) or not isinstance(limit, (int, float)) or not limit > 0):
+        raise RelaxError(f"codegen '{name}': compile_limit has to be a number of seconds above 0, not {limit!r}")
     if codegen.recipe is not None and not isinstance(codegen.recipe, Recipe):
         raise RelaxError(f"codegen '{name}': recipe has to be an rx.Recipe, not {codegen.recipe!r:.60}")
     if codegen.stage and not codegen.target:

@@ -6,9 +6,10 @@ from __future__ import annotations
 import functools
 import importlib
 import reprlib
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ from ..core.pipeline import Pipeline
 from ..core.working import means
 from .codegen import SYMBOLS, ChosenCodegen, Codegen, ObjectCode, version_of
 from .keeping import Place, place_of_code
+from .time_limit import TooLong, limit_of, limited, problem_of
 
 _BYTES = (bytes, bytearray, memoryview)
 
@@ -72,6 +74,7 @@ class Making:
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(max_workers=means().jobs, thread_name_prefix="codegen")
+        self._slots = threading.Semaphore(means().jobs)
 
     def __enter__(self) -> Making:
         return self
@@ -79,26 +82,53 @@ class Making:
     def __exit__(self, *_: object) -> None:
         self._threads.shutdown(cancel_futures=True)
 
+    def _submit(self, given: Callable[[], object], limit: float | None) -> Future[tuple[object, float]]:
+        """Run a codegen's function in a thread. The program does not wait for the thread of a function with a limit."""
+        if limit is None:
+            return self._threads.submit(_timed, given)
+        made: Future[tuple[object, float]] = Future()
+
+        def run() -> None:
+            with self._slots:
+                try:
+                    made.set_result(_timed(given))
+                except BaseException as error:  # `finish` raises it
+                    made.set_exception(error)
+
+        threading.Thread(target=run, name="codegen", daemon=True).start()
+        return made
+
     def begin(self, module: Operation, chosen: ChosenCodegen) -> Callable[[], Made]:
         """Run the codegen on a copy of the module, and return a function that waits for the code.
 
         That function raises Declined for any exception of the codegen.
         """
         started = time.perf_counter()
+        limit = limit_of(chosen.codegen.compile_limit)
+        name, part = chosen.codegen.name, symbol_name(module)
         try:
             with _declining(chosen.codegen.compile):
                 _check_results(module)
                 place = place_of_code(module, chosen)
                 found = place.found() if place is not None else None
-                given = _compiled(module, chosen.codegen, chosen.values) if found is None else found
+                if found is None:
+                    with limited(name, part, limit):
+                        given = _compiled(module, chosen.codegen, chosen.values)
+                else:
+                    given = found
         except Declined as refusal:
             return functools.partial(_raise, refusal)
+        except TooLong:
+            assert limit is not None
+            return functools.partial(_raise, Failed(problem_of(name, part, limit)))
         seconds = time.perf_counter() - started
         if found is not None or not callable(given):
             return lambda: _checked_result(module, chosen.codegen, given, place, seconds, is_kept=found is not None)
-        waiting = self._threads.submit(_timed, given)
+        waiting = self._submit(given, limit)
 
         def finish() -> Made:
+            if limit is not None and wait([waiting], limit).not_done:
+                raise Failed(problem_of(name, part, limit))
             with _declining(given):
                 code, more = waiting.result()
             return _checked_result(module, chosen.codegen, code, place, seconds + more)

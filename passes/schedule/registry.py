@@ -328,7 +328,8 @@ def plan_rules(target: str) -> list[PlanRule]:
     """Return the rules to try for a target, its own first."""
     chain = schedules_chain(target)
     load_schedules(chain)
-    found = [rule for step in chain for rules in list(_PLAN_RULES.entries.get(step.name, {}).values()) for rule in rules]
+    of_steps = (list(_PLAN_RULES.entries.get(step.name, {}).values()) for step in chain)
+    found = [rule for entries in of_steps for rules in entries for rule in rules]
     return [rule for rule in found if _is_own(rule.function)] if _ONLY_OWN.get() else found
 
 

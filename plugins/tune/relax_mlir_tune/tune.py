@@ -159,9 +159,10 @@ def tune(
 ) -> Tuning:
     """Search faster plans for the kernels of a module. Write each winner to a file in a folder.
 
-    `rx.compile(module, tuned=folder)` uses the files; the result of this function stands for its folder. Where a user or
-    another package has registered a schedule, the compiler's own plan is the first trial. A winner has the default's results to the last bit, and is faster
-    with a confidence of 99 %. All trials are kept in the folder, so that the next call continues with them.
+    `rx.compile(module, tuned=folder)` uses the files, and takes the result of this function as their folder. A winner
+    has the default's results to the last bit, and is faster with a confidence of 99 %. Where a user or another package
+    has registered a schedule, the compiler's own plan is the first trial. All trials are kept in the folder, so that
+    the next call continues with them.
 
     trials: plans per kernel. effort: "quick" for a quarter of them and only kernels of 5 % of the time, or "full".
     minutes: time limit, which kernels divide by their share of the program's time. scheduler: address of a Dask
@@ -342,7 +343,9 @@ class _Run:
             for outcome in self._runner.measured(job, plans, turns):
                 if outcome.plans == search.own and outcome.is_wrong:
                     # A rule may sum in another order: this is no fault of a trial.
-                    outcome = replace(outcome, is_wrong=False, problem="its bits differ from those of the registered rule")
+                    outcome = replace(
+                        outcome, is_wrong=False, problem="its bits differ from those of the registered rule"
+                    )
                 self.trials.add(task.key, task.name, outcome)
                 self._measured += 1
                 yield outcome
