@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Time limit of a codegen's `compile()`, and a warning about one that takes long.
 
-`compile()` runs in the program's own process: its result depends on MLIR's module and on what the user has registered.
-A signal ends it where Ctrl-C may: `deferred_signal` waits for the end of MLIR's frames. A blocking call, such as sleep()
-or a wait for a compiler, ends at once. Other threads than the main one get no signals, and native code that never
+`compile()` runs in the program's own process: its result depends on MLIR's module and on what users have registered.
+A signal ends it where Ctrl-C may: `deferred_signal` waits for the end of MLIR's frames. A blocking call ends at once,
+such as sleep() or a wait for a compiler. Other threads than the main one get no signals, and native code that never
 returns cannot be ended: there a warning names the codegen.
 """
 

@@ -74,7 +74,8 @@ def package(name: str, parts: Sequence[str] = (), choices: Sequence[str] = ()) -
     if choices or "native" in parts:
         parts = (*parts, "quantized")
     chosen = [next((each for each in given if each in choices), given[0]) for given in CHOICES.values()]
-    parts = dict.fromkeys((*(other for part, other in _OTHERWISE.items() if part not in parts), *parts))
+    others = [other for part, other in _OTHERWISE.items() if part not in parts]
+    parts = tuple(dict.fromkeys((*others, *parts)))
     labels = {*parts, *(each.lower() for each in chosen), *(["fixed"] if chosen[-1] in _FIXED else [])}
     camel = "".join(word.title() for word in name.split("_"))
     words = {"name": name, "Name": camel, "NAME": name.upper(), "version": VERSION}
@@ -101,7 +102,7 @@ def _chosen(text: str, labels: Set[str]) -> str:
     for line in text.splitlines(keepends=True):
         marks = _MARKS.match(line)
         assert marks is not None
-        if labels.issuperset(_MARK.findall(marks[0])):
+        if labels >= set(_MARK.findall(marks[0])):
             lines.append(line[marks.end() :])
     return "".join(lines)
 
