@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lowered functions as programs of LLVM at -O0: PrimFuncs, and graph functions on memory.
+"""Lowered functions as programs of LLVM at -O0: PrimFuncs, graph functions on memory, and host code.
 
 A program goes through the required stages of the plain target llvm, even if another target lowered the function. The
 stages bufferize, add host code and run upstream's conversions. No stage fuses, plans or schedules loops, places
 constants, keeps an arena or shares loops between threads. A wrong pass of these kinds cannot change the evaluation.
+The programs check each access to memory, until the stage `errors` has run.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import Context
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,6 +23,7 @@ from ..bindings.navigation import (
     body_of,
     function_type_of,
     functions_in,
+    has_body,
     innermost,
     operations_in,
     operations_named,
@@ -29,18 +31,21 @@ from ..bindings.navigation import (
     symbol_name,
 )
 from ..dialects.core.infos import is_float
-from ..dialects.core.ir_attributes import GRAPH_INPUTS
+from ..dialects.core.ir_attributes import DEVICE, ENTRY, GRAPH_INPUTS
 from ..dialects.tir.prim_func import is_prim_func
 from ..passes.core.evaluating import evaluating_by
+from ..passes.core.pipeline import Pipeline
+from ..passes.tir_check_bounds import CheckBounds
 from ..runtime.arrays import tensor, to_numpy
-from ..runtime.cpu import host_features
 from ..runtime.executable import Executable
-from ..support.errors import OptionError
+from ..support.errors import OptionError, RefusalError
 from ..targets.core.code import build, stages_of
 from ..targets.core.code_options import code_options
 from ..targets.core.registry import parse_target
+from ..targets.host.passes.host_name_functions import PREFIX
 from .element_bits import element_of
 from .held_values import stored
+from .instructions import emulate_instructions, unknown_instruction
 from .sites import IS_CODE, refusal
 
 if TYPE_CHECKING:
@@ -51,20 +56,16 @@ if TYPE_CHECKING:
 #: Python functions by name, which programs call.
 Functions: TypeAlias = Mapping[str, Callable[..., Any]]
 
-_HOST = "llvm"
+_HOST = "llvm{bounds=check}"
 #: Additional stages for graph functions on tensors.
 _FROM_TENSORS = ("intrinsics", "bufferize")
 #: Stages of every program.
 _FROM_MEMORY = ("small-types", "entries", "errors", "calls", "to-llvm")
+#: Passes of a program that has entries, without statuses of functions and with them.
+_FROM_ENTRIES = ("tir-check-bounds", "errors", "calls", "to-llvm")
+_FROM_STATUSES = ("calls", "to-llvm")
 _REFERRING = frozenset("func.call func.constant memref.get_global llvm.mlir.addressof llvm.call".split())
 _DEVICE = frozenset("gpu nvvm rocdl spirv nvgpu amx".split())
-#: Features of the CPU that LLVM needs for intrinsics of a prefix. LLVM ends the process without them.
-_FEATURES = {
-    "llvm.x86.avx512bf16.": "avx512bf16", "llvm.x86.avx512.vpdpbusd.512": "avx512vnni",
-    "llvm.x86.avx512.vpdpbusd.": "avx512vnni avxvnni", "llvm.x86.avx2.vpdpb": "avxvnniint8",
-    "llvm.x86.tile": "amx-tile", "llvm.x86.tdp": "amx-tile", "llvm.x86.cast.": "amx-tile",
-    "llvm.aarch64.neon.bfdot.": "bf16", "llvm.aarch64.neon.": "dotprod",
-}  # fmt: skip
 
 
 def is_lowered(function: Operation) -> bool:
@@ -80,13 +81,32 @@ def program_of_graph(module: Operation, functions: Functions) -> Executable:
     """Compile a module of graph functions on memory."""
     for function in functions_in(module):
         _require_host(function)
+    return _program(_copied(module), _FROM_MEMORY, functions)
+
+
+def program_of_host_code(module: Operation, functions: Functions) -> Executable:
+    """Compile a module with host code: the stage `entries` has run, and later stages may have run, too."""
+    if DEVICE in module.attributes:
+        raise RefusalError(f"the module has code of a device: {IS_CODE}")
+    _require_host(module)
+    has_statuses = any(each.name == "llvm.func" or ENTRY in each.attributes for each in _defined(module))
+    return _program(_copied(module), _FROM_STATUSES if has_statuses else _FROM_ENTRIES, functions)
+
+
+def _defined(module: Operation) -> list[Operation]:
+    """Return the functions with a body that the graph or its kernels became."""
+    named = (each for each in operations_of(body_of(module)) if symbol_name(each).startswith(PREFIX))
+    return [each for each in named if len(each.regions) and has_body(each)]
+
+
+def _copied(module: Operation) -> Module:
     with module.context, module.location:
         copied = ir.Module.create()
         for each in operations_of(body_of(module)):
             each.clone(ip=ir.InsertionPoint(copied.body))
         for name in module.attributes:
             copied.operation.attributes[name] = module.attributes[name]
-    return _program(copied, _FROM_MEMORY, functions)
+    return copied
 
 
 class CompiledPrimFunc:
@@ -199,22 +219,12 @@ def _references(operation: Operation) -> list[str]:
 
 
 def _require_host(function: Operation) -> None:
-    """Raise RefusalError for code of a device, and for instructions that this machine lacks."""
+    """Raise RefusalError for code of a device, and for instructions without a definition."""
     for each in operations_in(function):
         if each.name.partition(".")[0] in _DEVICE:
             raise refusal(each, IS_CODE)
-        if each.name == "llvm.call_intrinsic":
-            _require_instruction(each)
-
-
-def _require_instruction(operation: Operation) -> None:
-    name = operation.attributes["intrin"].value
-    needed = next((features for prefix, features in _FEATURES.items() if name.startswith(prefix)), None)
-    if needed is None and name.startswith(("llvm.x86.", "llvm.aarch64.", "llvm.nvvm.")):
-        raise refusal(operation, f"the reference cannot run {name}: the CPU feature that it needs is unknown")
-    if needed is not None and host_features().isdisjoint(needed.split()):
-        features = " or ".join(needed.split())
-        raise refusal(operation, f"the reference runs {name} only on a CPU with {features}")
+        if name := unknown_instruction(each):
+            raise refusal(each, f"the reference cannot run {name}: it has no definition of the instruction")
 
 
 #: Programs of PrimFuncs by their text, which are the same before and after most passes.
@@ -232,7 +242,7 @@ def _cached(text: str, module: Module, functions: Functions) -> Executable:
     return _programs[text]
 
 
-def _program(module: Module, names: Collection[str], functions: Functions) -> Executable:
+def _program(module: Module, names: Sequence[str], functions: Functions) -> Executable:
     # A fresh context hides this compilation from observers (journals, statistics) of another compilation.
     artifact = Context().run(_built, module, names)
     own = {name: _with_arrays(functions[name]) for name in artifact.calls if name in functions}
@@ -249,8 +259,11 @@ def _with_arrays(function: Callable[..., object]) -> Callable[..., object]:
     return call
 
 
-def _built(module: Module, names: Collection[str]) -> Artifact:
+def _built(module: Module, names: Sequence[str]) -> Artifact:
     with evaluating_by(None):
+        emulate_instructions(module.operation)
+        if names[0] == CheckBounds.name:
+            Pipeline(names[0]).run(module, all_or_nothing=False)
         for stage in stages_of(_HOST, 0):
             if stage.name in names:
                 stage.run(module, _HOST)

@@ -16,14 +16,16 @@ from ..passes.core.pipeline import Pipeline
 from ..passes.lower_calls.function_lowering import graph_functions
 from ..passes.outline_tensors.plain_functions import is_plain
 from ..runtime.arrays import to_numpy
+from ..runtime.executable import Executable
+from ..runtime.manifest import parse_signature
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters
-from ..support.errors import OptionError, RefusalError
+from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .argument_groups import flattened, grouped, groups_of
+from .compiled import program_of_host_code
 from .execution import Machine
 from .held_values import HeldValue, stored
-from .sites import IS_CODE
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 @enters
 def reference(
     module: Module, *, wide: bool = False, functions: Mapping[str, Callable[..., object]] | None = None
-) -> Reference:
+) -> Mapping[str, Callable[..., Any]]:
     """Return a module's public functions, computed by NumPy: `rx.reference(module)["main"](x)`.
 
     Each operator has a reference function that defines it (rx.rules.register_reference), independent of code
@@ -42,12 +44,13 @@ def reference(
     rounded. `functions` are Python functions that the module calls by name
     (relax.call_dps_packed).
 
-    The module may be lowered, by a target's stages up to 'parallel'. PrimFuncs and lowered functions are compiled for
-    this machine at -O0, without this project's choice of loops. They round floats to their types even with `wide`.
+    The module may be lowered, by any stages of the target llvm. PrimFuncs and lowered functions are compiled for this
+    machine at -O0, without this project's choice of loops. They round floats to their types even with `wide`.
+    Instructions of other CPUs are emulated. An access to memory that leaves its buffer raises IndexError.
     """
     operation = module._owner.operation
     if ENTRIES in operation.attributes:
-        raise RefusalError(f"the module has host code: {IS_CODE}")
+        return HostReference(program_of_host_code(operation, dict(functions or {})))
     if any(map(is_plain, graph_functions(operation))):
         module = module.copy()
         Pipeline("relax-outline-tensors").run(module)
@@ -77,6 +80,46 @@ class Reference(Mapping[str, "ReferenceFunction"]):
 
     def __len__(self) -> int:
         return len(self._names)
+
+
+class HostReference(Mapping[str, "HostFunction"]):
+    """Functions of host code by name: the entries of a program."""
+
+    def __init__(self, program: Executable) -> None:
+        self._program = program
+
+    def __getitem__(self, name: str) -> HostFunction:
+        self._program.signature(name)  # raises if there is no such function
+        return HostFunction(self._program, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._program)
+
+    def __len__(self) -> int:
+        return len(self._program)
+
+
+class HostFunction:
+    """Compiled entry of host code. It accepts arrays of any framework, and returns NumPy's."""
+
+    def __init__(self, program: Executable, name: str) -> None:
+        self._program, self.name = program, name
+
+    def __repr__(self) -> str:
+        return f"<reference of {self.name}>"
+
+    def __call__(self, *arguments: object) -> Any:
+        outputs = parse_signature(self._program.signature(self.name)).outputs
+        found = self._program.copying()[self.name](*arguments)
+        return _as_numpy(found, iter([output.holds or None for output in outputs]))
+
+
+def _as_numpy(value: Any, dtypes: Iterator[str | None]) -> Any:
+    """Convert the tensors of nested results, which have these element types in order."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(_as_numpy(each, dtypes) for each in value)
+    dtype = next(dtypes)
+    return to_numpy(value, dtype) if hasattr(value, "__dlpack__") else value
 
 
 class ReferenceFunction:

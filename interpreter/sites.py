@@ -185,7 +185,7 @@ def _switch(end: Operation, places: Sequence[int], counts: Sequence[int]) -> Cal
 
 
 #: Reason for refusing code of a host or a device.
-IS_CODE = "the reference does not run code of a host or a device, only llvm's stages up to 'parallel'"
+IS_CODE = "the reference runs no code of a device, only the stages before it and the stages of the target llvm"
 
 
 def refusal(operation: Operation, reason: str) -> RefusalError:

@@ -45,14 +45,8 @@ _SMALL_LOOPS = trusted(
 _OF_HOST = (
     trusted("constants", ("host-place-constants",), "moves large constants from the code into the artifact"),
     trusted("parallel", ("tir-outline-parallel",), "outlines parallel loops into functions of a range"),
-    trusted(
-        "entries",
-        (
-            *("func.func(convert-linalg-to-loops)", common.LOWER_MASKS),
-            *("host-name-functions", "host-profile-kernels", "host-add-entries"),
-        ),
-        "adds entry functions for callers",
-    ),
+)
+_LAST_OF_HOST = (
     trusted(
         "errors",
         ("host-lower-packed", "host-check-memory", "host-lower-errors"),
@@ -60,6 +54,18 @@ _OF_HOST = (
     ),
     trusted("memory", ("host-keep-arena",), "keeps memory for temporaries between calls"),
 )
+
+
+def _entries(code: CodeTarget) -> Stage:
+    checks = ("tir-check-bounds",) if code.checks_bounds else ()
+    return trusted(
+        "entries",
+        (
+            *("func.func(convert-linalg-to-loops)", common.LOWER_MASKS, *checks),
+            *("host-name-functions", "host-profile-kernels", "host-add-entries"),
+        ),
+        "adds entry functions for callers",
+    )
 
 
 def _calls(code: CodeTarget) -> Stage:
@@ -103,7 +109,7 @@ def stages(target: ChosenTarget, tuned_folder: str) -> tuple[Stage, ...]:
 
     Stages that plan loops receive the target.
     """
-    facts, options = machine(target), target.options_text
+    facts, code, options = machine(target), code_target(target), target.options_text
     dots = facts.dots
     has_bytes, has_tiles = any(dot.total == "i32" for dot in dots), any(dot.rows > 1 for dot in dots)
     return (
@@ -126,6 +132,8 @@ def stages(target: ChosenTarget, tuned_folder: str) -> tuple[Stage, ...]:
         common.SMALL_TYPES,
         _SMALL_LOOPS,
         *_OF_HOST,
-        _calls(code_target(target)),
+        _entries(code),
+        *_LAST_OF_HOST,
+        _calls(code),
         common.to_llvm("llvm-store-narrow-floats", *(("llvm-load-tiles",) if has_tiles else ())),
     )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 
@@ -32,6 +32,7 @@ OPTIONS = (
     ),
     TargetOption("winograd", "tile size of Winograd's algorithm for 3x3 convolutions, 2 or 4; default: none"),
     TargetOption("denormals", "flush makes denormal (subnormal) f32 and f64 numbers zero; default: keep"),
+    TargetOption("bounds", "check raises IndexError for a memory access that leaves its buffer; default: trust"),
 )
 #: Values of the option `numerics`: the same bits on every CPU, or any order of sums.
 NUMERICS = ("same", "fast")
@@ -59,6 +60,8 @@ class CodeTarget:
     winograd: int = 0
     #: True if denormal operands and results of f32 and f64 operations become zero.
     flushes_denormals: bool = False
+    #: True if the code checks each memory access against the size of its buffer.
+    checks_bounds: bool = False
 
     @property
     def is_host(self) -> bool:
@@ -95,9 +98,10 @@ def _code_target(chosen: ChosenTarget) -> CodeTarget:
         vector_bytes=_vector_bytes(chosen.option("vector-bytes")),
         caches=_caches(chosen.option("caches"), is_this),
         cores=_cores(chosen.option("cores"), is_this),
-        numerics=_numerics(chosen.option("numerics")),
+        numerics=_one_of("numerics", chosen.option("numerics"), NUMERICS),
         winograd=_winograd(chosen.option("winograd")),
         flushes_denormals=_flushes_denormals(chosen.option("denormals"), full.partition("-")[0]),
+        checks_bounds=_one_of("bounds", chosen.option("bounds"), ("trust", "check")) == "check",
     )
     if is_this and not features:
         return made("", "", host_features())
@@ -180,12 +184,6 @@ def _cores(text: str, is_this: bool) -> int:
     return int(text)
 
 
-def _numerics(text: str) -> str:
-    if text not in ("", *NUMERICS):
-        raise OptionError(f"numerics={text}: expected one of {', '.join(NUMERICS)}{suggest(text, NUMERICS)}")
-    return text
-
-
 def _check_numerics(code: CodeTarget) -> None:
     """Refuse the same numerics for code that cannot have them."""
     if code.numerics != "same":
@@ -208,10 +206,15 @@ def _winograd(text: str) -> int:
     return int(text or 0)
 
 
-def _flushes_denormals(text: str, architecture: str) -> bool:
-    allowed = ["keep", "flush"]
+def _one_of(name: str, text: str, allowed: Sequence[str]) -> str:
+    """Return the value of an option. Raise OptionError for a value that is not allowed."""
     if text and text not in allowed:
-        raise OptionError(f"denormals={text}: expected one of {', '.join(allowed)}{suggest(text, allowed)}")
+        raise OptionError(f"{name}={text}: expected one of {', '.join(allowed)}{suggest(text, allowed)}")
+    return text
+
+
+def _flushes_denormals(text: str, architecture: str) -> bool:
+    _one_of("denormals", text, ("keep", "flush"))
     if text == "flush" and architecture not in FLUSH_MODES:
         able = " and ".join(FLUSH_MODES)
         raise OptionError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A module means the same at each stage of a target before host code: the reference runs each stage."""
+"""A module means the same at each stage of the target llvm: the reference runs each stage."""
 
 from __future__ import annotations
 
@@ -13,9 +13,12 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import relax
 
-STAGES = ("legalize", "fuse", "intrinsics", "plan", "apply", "bufferize", "small-types", "constants", "parallel")
+STAGES = (
+    *("legalize", "fuse", "intrinsics", "plan", "apply", "bufferize", "small-types", "constants", "parallel"),
+    *("entries", "errors", "memory", "calls", "to-llvm"),
+)
 #: Stages that transform the whole module. The others change parts of it.
-QUICK = ("legalize", "apply", "bufferize", "parallel")
+QUICK = ("legalize", "apply", "bufferize", "parallel", "entries", "to-llvm")
 
 _random = numpy.random.default_rng(42)
 
@@ -29,7 +32,7 @@ def integers(limit: int, *shape: int, dtype: str = "int64") -> Any:
 
 
 def lowered(module: rx.Module, target: str = "llvm") -> Iterator[tuple[str, rx.Module]]:
-    """Yield the module after each stage before host code."""
+    """Yield the module after each stage from the legalization on."""
     module = module.copy()
     for stage in rx.stages(target):
         stage.run(module, target)
@@ -232,8 +235,34 @@ def test_what_a_stage_makes_wrong_is_found() -> None:
 
 
 @pytest.mark.parametrize("stage", ["entries", "to-llvm"])
-def test_later_stages_are_refused(stage: str) -> None:
+def test_code_of_a_device_is_refused(stage: str) -> None:
     module, arguments = norm()
-    rx.stages("llvm").until(stage).run(module, "llvm")
-    with pytest.raises(rx.RefusalError, match=r"the reference does not run .* llvm's stages up to 'parallel'"):
+    rx.stages("cuda").until(stage).run(module, "cuda")
+    with pytest.raises(rx.RefusalError, match=r"the reference runs no code of a device"):
         rx.reference(module)["main"](*arguments)
+
+
+#: CPUs with instructions that this machine may lack: pairs of bytes, VNNI, AMX, and those of Arm.
+CPUS = ("cpu=x86-64-v3", "cpu=cascadelake", "cpu=graniterapids", "triple=aarch64-linux-gnu cpu=neoverse-v1")
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+def test_dot_products_of_other_cpus(cpu: str) -> None:
+    """Emulate the instructions of any CPU, before and after the conversion to the LLVM dialect."""
+    target = f"llvm{{{cpu} cores=2}}"
+    weights = relax_constant(integers(127, 64, 32, dtype="int8"))
+    x, y = _random.integers(0, 256, (40, 64)).astype("uint8"), floats(40, 64)
+    module = rx.Module()
+    with module.function("main", [rx.tensor(x.shape, "uint8"), rx.tensor(y.shape)]) as f:
+        product = relax.matmul(f.args[0], relax.const(weights), out_dtype="int32")
+        narrow = relax.matmul(*(relax.astype(each, "bfloat16") for each in (f.args[1], relax.const(floats(64, 32)))))
+        f.returns(product, relax.astype(narrow, "float32"))
+    exact, close = rx.reference(module)["main"](x, y)
+    seen = set()
+    for stage in ("apply", "to-llvm"):
+        lowered = rx.lower(module, target, pipeline=rx.stages(target).until(stage))
+        seen.add("llvm.call_intrinsic" in str(lowered))
+        products, floating = rx.reference(lowered)["main"](x, y)
+        numpy.testing.assert_array_equal(products, exact, err_msg=stage)
+        numpy.testing.assert_allclose(floating, close, rtol=2e-2, atol=0.1, err_msg=stage)
+    assert seen == {True}
