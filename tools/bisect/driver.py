@@ -11,7 +11,7 @@ from ...frontends.module import Module
 from ...runtime.manifest import parse_signature
 from ...support.files import write_whole
 from ...support.plugins import load_plugin
-from ...testing.bisect import Culprit, bisect
+from ...testing.bisect import PROGRAM, Culprit, bisect
 from ...testing.each import each
 from ..common.command_line import Arguments, known_shape, parse_shapes, write_text
 from ..common.models import read_model
@@ -37,11 +37,12 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         return tell(each(module, inputs, **chosen), arguments, stdout, "the model")
     culprit = bisect(module, inputs, **chosen, say=lambda text: None if arguments["q"] else _say(stderr, text))
     if culprit is None:
-        write_text(stdout, "nothing is wrong: each kernel and part gives what the reference gives\n")
+        text = "nothing is wrong: the whole program and each kernel and part give what the reference gives\n"
+        write_text(stdout, text)
         return 0
     write_text(stdout, f"{culprit}\n")
     _write(culprit, arguments)
-    return 1
+    return 2 if culprit.kind == PROGRAM else 1
 
 
 def _inputs(module: Module, arguments: Arguments, stderr: TextIO) -> list[Any]:

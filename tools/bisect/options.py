@@ -38,7 +38,8 @@ HELP_HEAD = (
     "  relax-bisect model.onnx --partition=mynpu --each",
     "  relax-bisect model.mlir --target='llvm{cpu=haswell}' --input=x=x.npy",
     "",
-    "Results are compared with the reference's (rx.reference). The exit code is 1 if something is wrong.",
+    "Results are compared with the reference's (rx.reference). The exit code is 1 if something is wrong, and 2 if the",
+    "whole program is wrong, but no part, pass or kernel alone.",
 )
 
 

@@ -138,13 +138,13 @@ class SwapDifferences(rx.Pass):
 
     def run(self, op: Any) -> None:
         for operation in operations_in(op):
-            if operation.name == "arith.subf":
+            if operation.name in ("arith.subf", "llvm.fsub"):
                 first, second = operation.operands
                 operation.operands[0], operation.operands[1] = second, first
 
 
 #: Stages of llvm that a wrong pass follows.
-LOWERED = ("legalize", "fuse", "intrinsics", "plan", "apply", "bufferize", "small-types", "constants", "parallel")
+LOWERED = ("legalize", "intrinsics", "plan", "apply", "bufferize", "parallel", "entries", "errors", "calls", "to-llvm")
 
 for _stage in LOWERED:
     rx.register_target(

@@ -58,7 +58,7 @@ def test_each_value_is_shown(model: Path) -> None:
 def test_nothing_wrong(model: Path) -> None:
     assert bisect(str(model), "--partition=faulty", "-q")[:2] == (
         0,
-        "nothing is wrong: each kernel and part gives what the reference gives\n",
+        "nothing is wrong: the whole program and each kernel and part give what the reference gives\n",
     )
     assert bisect(str(model), "--each")[0] == 0
 
