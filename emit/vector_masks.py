@@ -14,7 +14,7 @@ from .arithmetic import result_of
 from .numbers import Number, Size, as_index, constant, minimum, number, select
 
 
-class Lanes(NamedTuple):
+class ActiveLanes(NamedTuple):
     """Range from the first active lane to the last one, or of the indices that the active lanes have."""
 
     first: Size
@@ -23,7 +23,7 @@ class Lanes(NamedTuple):
     nothing: Number | bool = False
 
 
-def active_lanes(mask: Value, axis: int, indices: Value | None = None) -> Lanes:
+def active_lanes(mask: Value, axis: int, indices: Value | None = None) -> ActiveLanes:
     """Return the active lanes along a dimension of a mask. With `indices`, return the range of the active indices."""
     made = made_by(mask, "vector.create_mask")
     if made is not None and indices is None:
@@ -43,18 +43,18 @@ def active_lanes(mask: Value, axis: int, indices: Value | None = None) -> Lanes:
     least, most = -(1 << 62), 1 << 62
     first = _extreme("minsi", select(along, values, constant(most, type_)))
     last = _extreme("maxsi", select(along, values, constant(least, type_)))
-    return Lanes(as_index(first), as_index(last), first == most)
+    return ActiveLanes(as_index(first), as_index(last), first == most)
 
 
-def count_lanes(mask: Value) -> Lanes:
+def count_lanes(mask: Value) -> ActiveLanes:
     """Return the range from 0 on with as many lanes as the mask has active ones."""
     type_ = ir.VectorType.get(mask.type.shape, ir.IntegerType.get_signless(64))
     ones = result_of("arith.extui", [mask], type_)
     return _first_lanes(as_index(_extreme("add", ones)), mask.type.shape[0])
 
 
-def _first_lanes(count: Number, lanes: int) -> Lanes:
-    return Lanes(0, minimum(count, as_index(lanes)) - 1, count <= 0)
+def _first_lanes(count: Number, lanes: int) -> ActiveLanes:
+    return ActiveLanes(0, minimum(count, as_index(lanes)) - 1, count <= 0)
 
 
 def _counted(type_: ir.Type) -> ir.Attribute:

@@ -23,7 +23,6 @@ from ..bindings.navigation import (
     body_of,
     function_type_of,
     functions_in,
-    has_body,
     innermost,
     operations_in,
     operations_named,
@@ -31,7 +30,7 @@ from ..bindings.navigation import (
     symbol_name,
 )
 from ..dialects.core.infos import is_float
-from ..dialects.core.ir_attributes import DEVICE, ENTRY, GRAPH_INPUTS
+from ..dialects.core.ir_attributes import DEVICE, GRAPH_INPUTS
 from ..dialects.tir.prim_func import is_prim_func
 from ..passes.core.evaluating import evaluating_by
 from ..passes.core.pipeline import Pipeline
@@ -42,7 +41,6 @@ from ..support.errors import OptionError, RefusalError
 from ..targets.core.code import build, stages_of
 from ..targets.core.code_options import code_options
 from ..targets.core.registry import parse_target
-from ..targets.host.passes.host_name_functions import PREFIX
 from .element_bits import element_of
 from .held_values import stored
 from .instructions import emulate_instructions, unknown_instruction
@@ -89,14 +87,8 @@ def program_of_host_code(module: Operation, functions: Functions) -> Executable:
     if DEVICE in module.attributes:
         raise RefusalError(f"the module has code of a device: {IS_CODE}")
     _require_host(module)
-    has_statuses = any(each.name == "llvm.func" or ENTRY in each.attributes for each in _defined(module))
+    has_statuses = not any(map(is_lowered, functions_in(module)))  # the stage `errors` removes the attribute
     return _program(_copied(module), _FROM_STATUSES if has_statuses else _FROM_ENTRIES, functions)
-
-
-def _defined(module: Operation) -> list[Operation]:
-    """Return the functions with a body that the graph or its kernels became."""
-    named = (each for each in operations_of(body_of(module)) if symbol_name(each).startswith(PREFIX))
-    return [each for each in named if len(each.regions) and has_body(each)]
 
 
 def _copied(module: Operation) -> Module:

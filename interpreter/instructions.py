@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 
 from ..bindings.ir import Operation, Value
 from ..bindings.mlir import ir
-from ..bindings.navigation import operations_in, operations_named
+from ..bindings.navigation import body_of, operations_in, operations_named, operations_of, symbol_name
 from ..bindings.rewriting import replace_op
 from ..emit.arithmetic import result_of
+from ..emit.linalg import segments
 from ..emit.numbers import Number, constant, maximum, minimum, number
-from ..targets.host import llvm_ops
-from ..targets.host.support import Support
 from .tile_instructions import definition, function_name
 
 _CALL = "llvm.call_intrinsic"
@@ -27,7 +26,7 @@ _MODES = ("llvm.x86.sse.stmxcsr", "llvm.x86.sse.ldmxcsr", "llvm.aarch64.get.fpcr
 
 def emulate_instructions(module: Operation) -> None:
     """Replace the known instructions of CPUs in a module by the arithmetic that defines them."""
-    support = Support(module)
+    defined = {symbol_name(each) for each in operations_of(body_of(module))}
     calls = operations_named(module, _CALL)
     with module.context:
         if any(_name(each) in _TILE_CASTS or function_name(_name(each)) for each in calls):
@@ -40,10 +39,10 @@ def emulate_instructions(module: Operation) -> None:
                 elif name in _MODES:
                     replace_op(call, [constant(0, each.type) for each in call.results])
                 elif function := function_name(name):
-                    if function not in support:
-                        support.define(definition(function))
-                    result = llvm_ops.call(function, list(call.operands), *call.results.types)
-                    replace_op(call, [] if result is None else [result])
+                    if function not in defined:
+                        defined.add(function)
+                        _define(module, definition(function))
+                    replace_op(call, _call_function(function, call).results)
                 elif (found := _dot_product(name)) is not None:
                     replace_op(call, [found(*call.operands)])
 
@@ -57,6 +56,25 @@ def unknown_instruction(operation: Operation) -> str:
 
 def _name(call: Operation) -> str:
     return str(call.attributes["intrin"].value)
+
+
+def _define(module: Operation, text: str) -> None:
+    with ir.Location.unknown():
+        parsed = ir.Module.parse(text)
+    for each in operations_of(parsed.body):
+        each.detach_from_parent()
+        body_of(module).append(each)
+
+
+def _call_function(function: str, call: Operation) -> Operation:
+    attributes = {
+        "callee": ir.FlatSymbolRefAttr.get(function),
+        "op_bundle_sizes": ir.DenseI32ArrayAttr.get([]),
+        **segments(len(call.operands), 0),
+    }
+    return ir.Operation.create(
+        "llvm.call", results=list(call.results.types), operands=list(call.operands), attributes=attributes
+    )
 
 
 def _hold_tiles_as_words(module: Operation) -> None:

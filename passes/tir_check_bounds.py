@@ -2,7 +2,7 @@
 """Run-time checks of memory accesses against the sizes of their buffers.
 
 The pass runs on memrefs, after linalg has become loops. Upstream's range analysis removes the checks that always hold,
-such as those of loops with static bounds.
+for example in loops with static bounds.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ..dialects.tir import dialect as tir
 from ..dialects.tir.prim_func import ASSERT
 from ..emit.memrefs import dim, dims, is_dense, storage_bytes
 from ..emit.numbers import Number, Size, as_i64, as_index, maximum, minimum
-from ..emit.vector_masks import Lanes, active_lanes, count_lanes
+from ..emit.vector_masks import ActiveLanes, active_lanes, count_lanes
 from .core.base import Pass
 from .core.registry import register_pass
 
@@ -113,7 +113,7 @@ def _is_static(span: Span, size: Size) -> bool:
     if any(each is None for each in numbers):
         return False
     first, last, count = numbers
-    return bool(0 <= first and last < count)
+    return bool(first >= 0 and last < count)
 
 
 def _named(memref: Value) -> str:
@@ -126,7 +126,7 @@ def _named(memref: Value) -> str:
 
 
 def _elements(memref: Value, indices: Sequence[Value], shape: Sequence[int], verb: str) -> Iterator[Access]:
-    """Yield the access to a box of elements, whose shape is that of the last dimensions."""
+    """Yield the access to a box of elements with this shape along the last dimensions."""
     counts = [1] * (len(indices) - len(shape)) + list(shape)
     spans = [Span(axis, index, as_index(index) + (counts[axis] - 1)) for axis, index in enumerate(indices)]
     yield Access(memref, verb, spans)
@@ -197,7 +197,7 @@ def _indexed(verb: str) -> Callable[[Operation], Iterator[Access]]:
     return accesses
 
 
-def _along_last(indices: Sequence[Value], lanes: Lanes) -> list[Span]:
+def _along_last(indices: Sequence[Value], lanes: ActiveLanes) -> list[Span]:
     spans = [Span(axis, index, index, lanes.nothing) for axis, index in enumerate(indices)]
     *outer, last = spans
     start = as_index(last.first)
@@ -219,7 +219,7 @@ def _transfer_write(op: Operation) -> Iterator[Access]:
 def _transfer(
     op: Operation, memref: Value, indices: Sequence[Value], masks: Sequence[Value], vector: Value, verb: str
 ) -> Iterator[Access]:
-    """Yield the access of a transfer. Lanes behind a dimension without `in_bounds` are not accessed."""
+    """Yield the access of a transfer. ActiveLanes behind a dimension without `in_bounds` are not accessed."""
     if not isinstance(memref.type, ir.MemRefType):
         return
     axes = _axes_of_lanes(op)
@@ -233,7 +233,7 @@ def _transfer(
             spans.append(Span(axis, index, index))
             continue
         count = vector.type.shape[axes[axis]]
-        lanes = active_lanes(masks[0], ordered.index(axis)) if masks else Lanes(0, count - 1)
+        lanes = active_lanes(masks[0], ordered.index(axis)) if masks else ActiveLanes(0, count - 1)
         low, high = first + lanes.first, first + lanes.last
         nothing = _either(nothing, lanes.nothing)
         if not (trusted and trusted[axes[axis]]):
@@ -251,7 +251,7 @@ def _either(one: Number | bool, other: Number | bool) -> Number | bool:
 
 
 def _axes_of_lanes(op: Operation) -> Mapping[int, int]:
-    """Map the dimensions of memory to those of the vector. Broadcast dimensions of the vector have none."""
+    """Map the dimensions of memory to dimensions of the vector. Broadcast dimensions of the vector have none."""
     results = list(op.attributes["permutation_map"].value.results)
     return {
         each.position: lane

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Search for the smallest cause of a wrong result: a part, a pass, or the machine code of a kernel.
 
-The results of the whole program are compared first, then those of each kernel. The results of each kernel (each.py) show where the program goes wrong. For a rewrite, the module is interpreted after
-each pass, and the first pass that changes the result is the cause. A kernel that is wrong by itself is lowered
-separately, pass by pass. If all passes are right, its machine code is wrong. A part of a codegen is a black box. Each
-matched pattern becomes a part of its own, and the wrong one is the cause. If all are right separately, the whole part
-is the cause. If the program is wrong but no kernel is, the reference runs the whole program after each stage.
+The search compares the results of the whole program first. Then the results of each kernel (each.py) show where the
+program goes wrong. For a rewrite, the module is interpreted after each pass, and the first pass that changes the result
+is the cause. A kernel that is wrong by itself is lowered separately, pass by pass. If all passes are right, its machine
+code is wrong. A part of a codegen is a black box. Each matched pattern becomes a part of its own, and the wrong one is
+the cause. If all are right separately, the whole part is the cause. If the program is wrong but no kernel is, the
+reference runs the whole program after each stage.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, Union
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
 
@@ -27,7 +28,7 @@ from ..interpreter.reference import HostFunction, reference
 from ..passes.core.base import Pass
 from ..passes.core.external import external_modules, is_external
 from ..passes.core.pipeline import Pipeline
-from ..passes.core.stages import Stages
+from ..passes.core.stages import Stage, Stages
 from ..passes.relax_observe import leave_alone
 from ..passes.relax_partition import Partition
 from ..passes.relax_run_codegen import RunCodegen
@@ -41,7 +42,7 @@ if TYPE_CHECKING:
     from ..passes.partition_stages import Wanted
 
 #: Results of a call, or the error that it raises.
-Outcome = Union[list[Any], Exception]
+Outcome = list[Any] | Exception
 #: Callback for progress texts.
 Say = Callable[[str], None]
 

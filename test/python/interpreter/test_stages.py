@@ -242,7 +242,7 @@ def test_code_of_a_device_is_refused(stage: str) -> None:
         rx.reference(module)["main"](*arguments)
 
 
-#: CPUs with instructions that this machine may lack: pairs of bytes, VNNI, AMX, and those of Arm.
+#: CPUs with instructions that this machine may lack: pairs of bytes, VNNI, AMX, and Arm's dot products.
 CPUS = ("cpu=x86-64-v3", "cpu=cascadelake", "cpu=graniterapids", "triple=aarch64-linux-gnu cpu=neoverse-v1")
 
 
