@@ -109,11 +109,12 @@ def _require(op: Operation, access: Access) -> None:
 
 def _is_static(span: Span, size: Size) -> bool:
     """Return True if static numbers prove that a span is inside its dimension."""
-    numbers = [each if isinstance(each, int) else constant_of(each) for each in (span.first, span.last, size)]
-    if any(each is None for each in numbers):
-        return False
-    first, last, count = numbers
-    return bool(first >= 0 and last < count)
+    first, last, count = map(_static, (span.first, span.last, size))
+    return first is not None and last is not None and count is not None and 0 <= first and last < count
+
+
+def _static(size: Size) -> int | None:
+    return size if isinstance(size, int) else constant_of(size)
 
 
 def _named(memref: Value) -> str:
@@ -128,7 +129,7 @@ def _named(memref: Value) -> str:
 def _elements(memref: Value, indices: Sequence[Value], shape: Sequence[int], verb: str) -> Iterator[Access]:
     """Yield the access to a box of elements with this shape along the last dimensions."""
     counts = [1] * (len(indices) - len(shape)) + list(shape)
-    spans = [Span(axis, index, as_index(index) + (counts[axis] - 1)) for axis, index in enumerate(indices)]
+    spans = [Span(axis, index, index + (counts[axis] - 1)) for axis, index in enumerate(map(as_index, indices))]
     yield Access(memref, verb, spans)
 
 
@@ -198,7 +199,7 @@ def _indexed(verb: str) -> Callable[[Operation], Iterator[Access]]:
 
 
 def _along_last(indices: Sequence[Value], lanes: ActiveLanes) -> list[Span]:
-    spans = [Span(axis, index, index, lanes.nothing) for axis, index in enumerate(indices)]
+    spans = [Span(axis, index, index, lanes.nothing) for axis, index in enumerate(map(as_index, indices))]
     *outer, last = spans
     start = as_index(last.first)
     return [*outer, Span(last.axis, start + lanes.first, start + lanes.last, lanes.nothing)]
@@ -230,7 +231,7 @@ def _transfer(
     for axis, index in enumerate(indices):
         first = as_index(index)
         if axis not in axes:
-            spans.append(Span(axis, index, index))
+            spans.append(Span(axis, first, first))
             continue
         count = vector.type.shape[axes[axis]]
         lanes = active_lanes(masks[0], ordered.index(axis)) if masks else ActiveLanes(0, count - 1)
@@ -245,9 +246,9 @@ def _transfer(
 
 
 def _either(one: Number | bool, other: Number | bool) -> Number | bool:
-    if one is False or other is False:
-        return other if one is False else one
-    return one | other
+    if isinstance(one, bool):
+        return other
+    return one if isinstance(other, bool) else one | other
 
 
 def _axes_of_lanes(op: Operation) -> Mapping[int, int]:
@@ -314,7 +315,7 @@ def _view(op: Operation) -> Iterator[Access]:
     for size in sizes:
         count = as_index(size) * count
     last = as_index(shift) + as_index(count) - 1
-    yield Access(source, "takes", [Span(0, shift, last, _has_zero([count]))])
+    yield Access(source, "takes", [Span(0, as_index(shift), last, _has_zero([count]))])
 
 
 def _cast(op: Operation) -> Iterator[Access]:

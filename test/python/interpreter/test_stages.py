@@ -18,7 +18,7 @@ STAGES = (
     *("entries", "errors", "memory", "calls", "to-llvm"),
 )
 #: Stages that transform the whole module. The others change parts of it.
-QUICK = ("legalize", "apply", "bufferize", "parallel", "entries", "to-llvm")
+QUICK = ("legalize", "apply", "entries", "to-llvm")
 
 _random = numpy.random.default_rng(42)
 
