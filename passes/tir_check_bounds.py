@@ -110,7 +110,7 @@ def _require(op: Operation, access: Access) -> None:
 def _is_static(span: Span, size: Size) -> bool:
     """Return True if static numbers prove that a span is inside its dimension."""
     first, last, count = map(_static, (span.first, span.last, size))
-    return first is not None and last is not None and count is not None and 0 <= first and last < count
+    return first is not None and last is not None and count is not None and first >= 0 and last < count
 
 
 def _static(size: Size) -> int | None:
