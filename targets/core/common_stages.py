@@ -114,9 +114,13 @@ INTRINSICS = open_stage(
 )
 
 
-def bufferize(options: str = "") -> Stage:
-    """Return the bufferization stage, with options of the memory plan."""
-    passes = ("tir-bufferize", _with("relax-plan-memory", options), "relax-lower-calls", "tir-verify-bounds")
+def bufferize(options: str = "", *, is_verified: bool = True) -> Stage:
+    """Return the bufferization stage, with options of the memory plan.
+
+    Accesses are verified statically, unless the code checks them itself.
+    """
+    verify = ("tir-verify-bounds",) if is_verified else ()
+    passes = ("tir-bufferize", _with("relax-plan-memory", options), "relax-lower-calls", *verify)
     return trusted("bufferize", passes, "replaces tensors by memory in a planned arena")
 
 

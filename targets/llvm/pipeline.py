@@ -128,7 +128,7 @@ def stages(target: ChosenTarget, tuned_folder: str) -> tuple[Stage, ...]:
         common.INTRINSICS,
         _plan(facts, tuned_folder).with_options(options),
         _APPLY.with_options(options),
-        common.bufferize(),
+        common.bufferize(is_verified=not code.checks_bounds),
         common.SMALL_TYPES,
         _SMALL_LOOPS,
         *_OF_HOST,
