@@ -12,8 +12,9 @@ that every intermediate number fits in 64 bits.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .errors import OptionError
 from .suggest import suggest
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from numpy import ndarray
     from numpy.typing import ArrayLike
 
+#: Entries of a table, or a function that returns them.
+Table = Sequence[int] | Callable[[float, int, float, int], Any]
 #: Representation of the multiplier -> the operator's attribute `form`.
 FORMS = {"float": "float", "q31>>shift": "q31", "q15>>shift": "q15", "power_of_two": "power_of_two"}
 #: Form -> type of the multiplier.
@@ -67,12 +70,30 @@ class Requantize:
     first shifts the sum to the left in 32 bits, which drops high bits. A doubling high multiply follows: sum *
     multiplier / 2**31, ties up, saturated to i32. A positive shift then shifts to the right with `rounding`, which is
     "half_away" in TFLite.
+
+    Layers without a matrix product have further steps, see docs/quantized.md:
+
+    sums: scale of the operands of a sum, "result" or "largest", which is twice the larger one of both.
+
+    left_shift: fractional bits of these operands. Default: 8 for "result"; for "largest" 20, or 15 with 16-bit results.
+
+    pools: "multiply" sums by a multiplier with the reciprocal of their number, or "divide" them.
+
+    resize_bits: fractional bits of the weights of bilinear sums, per dimension.
+
+    table: entries for functions of one number from the least integer on, or a function of (x_scale, x_zero, y_scale,
+    y_zero) that returns the entries. Default: the function in f64, rounded once.
     """
 
     multiplier: str = "float"
     rounding: str = "half_even"
     saturate: bool = True
     double_rounding: bool = False
+    sums: str = "result"
+    left_shift: int | None = None
+    pools: str = "multiply"
+    resize_bits: int = 10
+    table: Table | None = None
 
     def __post_init__(self) -> None:
         _check_choice("multiplier", self.multiplier, tuple(FORMS))
@@ -85,6 +106,42 @@ class Requantize:
             raise OptionError(
                 f"Requantize: double_rounding=True expects multiplier='q31>>shift', got {self.multiplier!r}"
             )
+        _check_choice("sums", self.sums, ("result", "largest"))
+        _check_choice("pools", self.pools, ("multiply", "divide"))
+        if self.left_shift is not None:
+            _check_bits("left_shift", self.left_shift, 0, 24)
+        _check_bits("resize_bits", self.resize_bits, 1, 14)
+        if self.table is not None and not callable(self.table):
+            object.__setattr__(self, "table", _checked_table(self.table))
+
+    # ---- published rules ----
+
+    @staticmethod
+    def tflite() -> Requantize:
+        """Return the arithmetic of TFLite's reference kernels: gemmlowp's double rounding."""
+        return Requantize(
+            "q31>>shift", rounding="half_away", double_rounding=True, sums="largest", pools="divide"
+        )
+
+    @staticmethod
+    def cmsis_nn() -> Requantize:
+        """Return the arithmetic of CMSIS-NN, which is TFLite's unless CMSIS_NN_USE_SINGLE_ROUNDING is defined."""
+        return Requantize.tflite()
+
+    @staticmethod
+    def vela() -> Requantize:
+        """Return the arithmetic that Vela selects on Ethos-U, which is TFLite's with pools by a reciprocal."""
+        return Requantize.tflite()
+
+    @staticmethod
+    def qnn() -> Requantize:
+        """Return the default of `qnn.requantize` in TVM's QNN dialect: one rounding, ties up."""
+        return Requantize("q31>>shift", rounding="half_up")
+
+    @staticmethod
+    def hexagon() -> Requantize:
+        """Return the products of HVX's fractional multiply, `vmpyo(...):<<1:rnd:sat`, and a rounding shift."""
+        return Requantize("q31>>shift", rounding="half_up", double_rounding=True)
 
     @property
     def form(self) -> str:
@@ -129,6 +186,41 @@ class Requantize:
             shift = -(exponent + is_next)
         _check_shifts(reals, shift)
         return Multiplier(whole.astype(MULTIPLIER_TYPES[self.form]), numpy.asarray(shift, numpy.int32))
+
+    def operand_shift(self, bits: int) -> int:
+        """Return the fractional bits of the operands of a sum, whose result has this number of bits."""
+        if self.left_shift is not None:
+            return self.left_shift
+        if self.sums == "result":
+            return 8
+        return 20 if bits <= 8 else 15
+
+    def rounded(self, reals: ArrayLike, zero_point: int, dtype: object) -> ndarray:
+        """Return real numbers in steps of the result, rounded once and clamped. NaN counts as 0."""
+        import numpy
+
+        bits, is_unsigned = _integer_type(dtype)
+        whole = numpy.nan_to_num(_rounded_float(numpy.asarray(reals, float), self.rounding), nan=0.0)
+        clamped = numpy.clip(whole + zero_point, *_limits(bits, is_unsigned))
+        return _stored(clamped.astype(numpy.int64), bits, is_unsigned)
+
+    def table_entries(
+        self, x: tuple[float, int, object], y: tuple[float, int, object]
+    ) -> ndarray:
+        """Return the stated table for an operand and a result, each with a scale, a zero point and a type."""
+        table = self.table
+        entries = _checked_table(table(*x[:2], *y[:2]) if callable(table) else table)
+        expected, (bits, is_unsigned) = 2 ** _integer_type(x[2])[0], _integer_type(y[2])
+        if len(entries) != expected:
+            raise OptionError(
+                f"Requantize: table= has {len(entries)} entries, expected {expected}, one for each {x[2]}; state a "
+                "function of (x_scale, x_zero, y_scale, y_zero) if several types have tables"
+            )
+        import numpy
+
+        wide = numpy.asarray(entries, numpy.int64)
+        _check_range("table", wide, *_limits(bits, is_unsigned))
+        return _stored(wide, bits, is_unsigned)
 
     def reals(self, parameters: Multiplier) -> ndarray:
         """Return the real multipliers that parameters represent, in f64 and without an error."""
@@ -289,6 +381,22 @@ def _check_choice(field: str, value: object, choices: tuple[str, ...]) -> None:
             f"Requantize: {field}= expects one of {', '.join(map(repr, choices))}, got {value!r}"
             f"{suggest(str(value), choices)}"
         )
+
+
+def _check_bits(field: str, value: object, low: int, high: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise OptionError(f"Requantize: {field}= expects an integer from {low} to {high}, got {value!r}")
+
+
+def _checked_table(entries: Any) -> tuple[int, ...]:
+    import numpy
+
+    array = numpy.asarray(entries)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise OptionError(
+            f"Requantize: table= expects integers in one dimension, got shape {array.shape} of {array.dtype}"
+        )
+    return tuple(array.tolist())
 
 
 def _check_reals(reals: ndarray) -> None:

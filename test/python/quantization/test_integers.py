@@ -125,9 +125,9 @@ def test_constants_of_two_bytes_have_scales(monkeypatch: pytest.MonkeyPatch, dty
     assert constants(dtype) == constants("f32") != []
 
 
-@pytest.mark.parametrize(("zeros", "is_rewritten"), [([0, 0, 0], True), ([0, 1, 0], False), ([2], True)])
-def test_zero_points_of_channels_stay_real(zeros: list[int], is_rewritten: bool) -> None:
-    """Weights with a zero point for each channel are no integer sums of a recipe; one for all channels is."""
+@pytest.mark.parametrize("zeros", [[0, 0, 0], [0, 1, 0], [2]])
+def test_zero_points_of_weights(zeros: list[int]) -> None:
+    """Weights have one zero point, or one per channel."""
     draw = numpy.random.default_rng(3)
     w, scales = draw.integers(-9, 9, (4, 3)).astype("int8"), relax.const
     module = rx.Module()
@@ -143,5 +143,5 @@ def test_zero_points_of_channels_stay_real(zeros: list[int], is_rewritten: bool)
         rx.Pipeline("builtin.module(relax-requantize{recipe=chip})").run(module)
     finally:
         Chip.recipe = None
-    assert ("relax.requantize" in str(module)) == is_rewritten
+    assert "relax.requantize" in str(module)
     numpy.testing.assert_array_equal(rx.reference(module)["main"](data), expected)
