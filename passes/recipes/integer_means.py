@@ -60,14 +60,14 @@ def emit_global_pool(to: LayerEmission, core: Operation) -> Value:
 
 
 def emit_mean(to: LayerEmission, core: Operation) -> Value:
-    """Add up the differences to the zero point. "divide" requantizes the sums, and divides them by their number."""
+    """Add up the differences to the zero point. TFLite divides the multiplier of the scales in fixed point."""
     data = to.single(core.operands[0], "x")
     rank = len(data.sizes)
     axes = range(rank) if core.opview.axis is None else [normal_axis(axis, rank) for axis in core.opview.axis]
     sums, count = _sums(to, data, axes, core.opview.keepdims)
-    if to.how.pools == "multiply":
-        return _mean(to, data, sums, count)
-    return to.stored(divided(to, to.requantize(sums, data.scale / to.scale, 0, "i32"), count), to.zero)
+    if to.how.pools == "divide" and to.how.form == "q31":
+        return to.requantize(sums, data.scale / to.scale, to.zero, to.dtype, divisor=count)
+    return _multiplied(to, sums, data.scale / to.scale, count)
 
 
 def _raw(to: LayerEmission, data: Integers) -> Integers:

@@ -13,6 +13,7 @@ from ...dialects.relax import const
 from ...dialects.relax.values import normal_axis
 from ...support.errors import OptionError
 from ..quantization.numbers import as_i32
+from .gemmlowp_softmax import emit_gemmlowp_softmax
 from .integer_means import divided
 from .layer_emission import Integers, LayerEmission, limits_of
 
@@ -110,6 +111,8 @@ def emit_softmax(to: LayerEmission, core: Operation) -> Value:
     if bit_width(data.dtype) > 8:
         raise to.fail(f"data is {data.dtype}, expected at most 8 bits; state Float('{core.name}')")
     axis = normal_axis(core.opview.axis, len(data.sizes))
+    if to.how.double_rounding:
+        return emit_gemmlowp_softmax(to, data, axis)
     count, steps = data.sizes[axis], 1 / to.scale
     if steps != round(steps) or not 1 <= steps <= 256:
         raise to.fail(

@@ -14,7 +14,7 @@ from ...dialects.relax import const
 from ...dialects.relax.known_constants import elements_of
 from ...dialects.relax.values import dtype_of, shape_of, with_dtype
 from ...support.errors import OptionError, RelaxError
-from ...support.requantization import Requantize
+from ...support.requantization import Multiplier, Requantize
 from ..quantization.numbers import Quantized, as_i32, dequantized, made, spread
 from .recipe import Op
 
@@ -130,18 +130,36 @@ class LayerEmission:
             return wide
         return relax.subtract(wide, spread(const(of.zero.astype("int32")), of.axis, len(of.sizes)))
 
-    def requantize(
-        self, sums: Value, real: Any, zero: int, dtype: str, *, axis: int = -1, how: Requantize | None = None
-    ) -> Value:
-        """Return sums * real + zero in a type. `how` replaces the entry's arithmetic."""
-        how = how or self.how
+    def parameters(self, real: Any, how: Requantize) -> Multiplier:
+        """Return the parameters of a real multiplier."""
         try:
-            multiplier, shift = how.parameters(real)
+            return how.parameters(real)
         except OptionError as error:
             raise self.fail(
                 f"{error.message}; the multiplier is the scale of the sums / the scale of the result, so state another "
                 "form, or types with closer scales"
             ) from None
+
+    def requantize(
+        self,
+        sums: Value,
+        real: Any,
+        zero: int,
+        dtype: str,
+        *,
+        axis: int = -1,
+        how: Requantize | None = None,
+        divisor: int = 1,
+    ) -> Value:
+        """Return sums * real + zero in a type.
+
+        `how` replaces the entry's arithmetic. `divisor` divides the multiplier in fixed point, rounded down.
+        """
+        how = how or self.how
+        multiplier, shift = self.parameters(real, how)
+        if divisor > 1:
+            places = divisor.bit_length() - 1
+            multiplier, shift = ((multiplier.astype("int64") << places) // divisor).astype("int32"), shift + places
         given: Any = {**how.attributes(), "axis": axis, "out_dtype": dtype}
         zero_point = const(zero, dtype) if dtype != "i32" else const(zero, "int32")
         return relax.requantize(sums, const(multiplier), const(shift), zero_point, **given)
