@@ -140,8 +140,8 @@ class Requantize:
 
     @staticmethod
     def hexagon() -> Requantize:
-        """Return the products of HVX's fractional multiply, `vmpyo(...):<<1:rnd:sat`, and a rounding shift."""
-        return Requantize("q31>>shift", rounding="half_up", double_rounding=True)
+        """Return the arithmetic of TVM's and nnlib's products on HVX, by vmpye and vmpyo: one rounding, ties up."""
+        return Requantize("q31>>shift", rounding="half_up")
 
     @property
     def form(self) -> str:

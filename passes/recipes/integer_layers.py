@@ -21,26 +21,22 @@ from ..patterns.tree import GraphPattern
 from ..quantization.numbers import dequantized
 from .forms import is_quantized_form, quantized_form
 from .integer_means import emit_global_pool, emit_mean, emit_pool
-from .integer_operators import emit_concat, emit_moved, emit_product, emit_sum
-from .integer_products import PRODUCTS, emit_layer
+from .integer_operators import emit_concat, emit_product, emit_selection, emit_sum
+from .integer_products import emit_layer
 from .integer_resize import emit_resize
-from .integer_tables import FUNCTIONS, emit_softmax, emit_table
+from .integer_tables import emit_softmax, emit_table
 from .layer_emission import LayerEmission, limits_of
 from .recipe import Op
+from .stated_operators import FUNCTIONS, GLOBAL_POOLS, LIMITS, POOLS, PRODUCTS, SELECTIONS, SUMS
 
-#: Operators that limit results, as integers do after the requantization.
-_LIMITS = ("relax.nn.relu", "relax.clip")
-_DIMENSIONS = ("1d", "2d", "3d")
 #: Core operator -> emission of its integers in the result's type.
 _EMISSIONS: Mapping[str, Callable[[LayerEmission, Operation], Value]] = {
     **dict.fromkeys(PRODUCTS, emit_layer),
     **dict.fromkeys(FUNCTIONS, emit_table),
-    **{f"relax.nn.avg_pool{each}": emit_pool for each in _DIMENSIONS},
-    **{f"relax.nn.adaptive_avg_pool{each}": emit_global_pool for each in _DIMENSIONS},
-    **{f"relax.nn.max_pool{each}": emit_moved for each in _DIMENSIONS},
-    **dict.fromkeys(("relax.reshape", "relax.permute_dims", "relax.strided_slice", "relax.max"), emit_moved),
-    "relax.add": emit_sum,
-    "relax.subtract": emit_sum,
+    **dict.fromkeys(POOLS, emit_pool),
+    **dict.fromkeys(GLOBAL_POOLS, emit_global_pool),
+    **dict.fromkeys(SELECTIONS, emit_selection),
+    **dict.fromkeys(SUMS, emit_sum),
     "relax.multiply": emit_product,
     "relax.concat": emit_concat,
     "relax.mean": emit_mean,
@@ -62,21 +58,29 @@ def _requantize(quantize: Operation, op: Op, pattern: GraphPattern) -> bool:
     match = next(iter(matches_of(pattern, quantize)), None)
     if match is None:
         return False
-    before = [each for each in match.operations if each != quantize]
+    real = made_by(quantize.operands[0])
     with quantize.location, ir.InsertionPoint(quantize):
         whole = _integers(LayerEmission(op, quantize))
     replace_op(quantize, [whole])
-    for each in reversed(before):
-        if not is_used(each):
-            each.erase()
+    _erase_unused(real)
     return True
+
+
+def _erase_unused(real: Operation | None) -> None:
+    """Erase real numbers without readers, up to the dequantize of each operand."""
+    if real is None or is_used(real):
+        return
+    before = [] if real.name == "relax.dequantize" else list(map(made_by, real.operands))
+    real.erase()
+    for each in before:
+        _erase_unused(each)
 
 
 def _integers(to: LayerEmission) -> Value:
     limits: list[Operation] = []
     value = to.quantize.operands[0]
     core = made_by(value)
-    while core is not None and core.name in _LIMITS:
+    while core is not None and core.name in LIMITS:
         limits.append(core)
         value = core.operands[0]
         core = made_by(value)

@@ -73,6 +73,6 @@ def emit_concat(to: LayerEmission, core: Operation) -> Value:
     return made(core.name, parts, to.result.numbers.type, attributes).results[0]
 
 
-def emit_moved(to: LayerEmission, core: Operation) -> Value:
+def emit_selection(to: LayerEmission, core: Operation) -> Value:
     """Select elements on raw integers, and rescale them."""
     return to.moved(core, to.single(core.operands[0], "data"))

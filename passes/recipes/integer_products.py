@@ -16,14 +16,14 @@ from ...dialects.relax import const
 from ...dialects.relax.known_constants import elements_of
 from ...dialects.relax.values import shape_of
 from ..quantization.numbers import dequantized, dtype_attribute
-from ..scales.weights import CONVOLUTIONS, channel_axes
+from ..scales.weights import channel_axes
 from .integer_operators import finished_sum, rescaled_summand
 from .layer_emission import Integers, LayerEmission
+from .stated_operators import PRODUCTS
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
-PRODUCTS = ("relax.matmul", *CONVOLUTIONS)
 _I32 = 2**31 - 1
 
 

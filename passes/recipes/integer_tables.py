@@ -60,7 +60,7 @@ def _numpy(name: str) -> Callable[[ndarray], Any]:
 
 
 #: Operator -> function of f64 numbers.
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "relax.sigmoid": _sigmoid,
     "relax.nn.silu": lambda x: x * _sigmoid(x),
     "relax.nn.gelu": _gelu,
@@ -99,7 +99,7 @@ def _computed(to: LayerEmission, core: Operation, data: Integers) -> ndarray:
     numbers = numpy.arange(low, high + 1)
     attributes = {"alpha": core.opview.alpha} if core.name == "relax.nn.leakyrelu" else {}
     with numpy.errstate(all="ignore"):
-        reals = FUNCTIONS[core.name]((numbers - int(data.zero)) * float(data.scale), **attributes) / to.scale
+        reals = _FUNCTIONS[core.name]((numbers - int(data.zero)) * float(data.scale), **attributes) / to.scale
     return to.how.rounded(reals, to.zero, to.dtype)
 
 

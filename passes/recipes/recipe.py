@@ -24,6 +24,7 @@ from ..patterns.operator_patterns import Op as OperatorPattern
 from ..patterns.operator_patterns import is_op
 from ..patterns.tree import GraphPattern, Named, walk, wildcard
 from .operand_types import OperandType, parse_operand_type
+from .stated_operators import check_stated
 
 _Kind = TypeVar("_Kind", bound="Entry")
 #: Name of the result. Without a type of its own, it has the types of the first operand.
@@ -230,6 +231,8 @@ def _pattern_of(op: Op, rows: Mapping[str, GraphPattern]) -> GraphPattern:
     for name in op.operands:
         if name not in names:
             raise RelaxError(f"recipe: {op!r}: the pattern has no part named '{name}'{suggest(name, names)}")
+    if op.out is not None:
+        check_stated(op, pattern)
     return pattern
 
 
