@@ -119,9 +119,7 @@ class Requantize:
     @staticmethod
     def tflite() -> Requantize:
         """Return the arithmetic of TFLite's reference kernels: gemmlowp's double rounding."""
-        return Requantize(
-            "q31>>shift", rounding="half_away", double_rounding=True, sums="largest", pools="divide"
-        )
+        return Requantize("q31>>shift", rounding="half_away", double_rounding=True, sums="largest", pools="divide")
 
     @staticmethod
     def cmsis_nn() -> Requantize:
@@ -204,9 +202,7 @@ class Requantize:
         clamped = numpy.clip(whole + zero_point, *_limits(bits, is_unsigned))
         return _stored(clamped.astype(numpy.int64), bits, is_unsigned)
 
-    def table_entries(
-        self, x: tuple[float, int, object], y: tuple[float, int, object]
-    ) -> ndarray:
+    def table_entries(self, x: tuple[float, int, object], y: tuple[float, int, object]) -> ndarray:
         """Return the stated table for an operand and a result, each with a scale, a zero point and a type."""
         table = self.table
         entries = _checked_table(table(*x[:2], *y[:2]) if callable(table) else table)

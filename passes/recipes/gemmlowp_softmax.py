@@ -36,13 +36,13 @@ def emit_gemmlowp_softmax(to: LayerEmission, data: Integers, axis: int) -> Value
         )
     count = data.sizes[axis]
     if not isinstance(count, int) or count >= 2**_SUM_BITS:
-        raise to.fail(f"the axis has {count} numbers, expected less than {2**_SUM_BITS}; leave out out=")
+        raise to.fail(f"the axis has {count} numbers, expected less than {2**_SUM_BITS}; drop out=")
     table = _exponentials(float(data.scale))
     wide = as_i32(data.numbers)
     distance = relax.subtract(relax.max(wide, axis=[axis], keepdims=True), wide)
     powers = relax.take(const(table), distance, axis=0)
-    rounded = relax.take(const(((table.astype("int64") + (1 << _SUM_BITS - 1)) >> _SUM_BITS).astype("int32")), distance, axis=0)
-    sums = relax.sum(rounded, axis=[axis], keepdims=True)
+    rounded = ((table.astype("int64") + (1 << _SUM_BITS - 1)) >> _SUM_BITS).astype("int32")
+    sums = relax.sum(relax.take(const(rounded), distance, axis=0), axis=[axis], keepdims=True)
     headroom = relax.take(const(_headrooms()), relax.right_shift(sums, const(31 - _SUM_BITS, "int32")), axis=0)
     headroom = relax.astype(headroom, dtype="i64")
     product = _times(relax.astype(powers, dtype="i64"), _reciprocal(relax.astype(sums, dtype="i64"), headroom))

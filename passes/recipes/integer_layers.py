@@ -87,10 +87,11 @@ def _integers(to: LayerEmission) -> Value:
     if dequantized(value) is not None:
         whole = to.rescaled(to.single(value, "x"))
     elif core is not None and core.name in _EMISSIONS:
-        is_layer = core.name == "relax.add" and any(dequantized(each) is None for each in core.operands)
+        makers = [each.name for each in map(made_by, core.operands) if each is not None]
+        is_layer = core.name == "relax.add" and any(name in ("relax.add", *PRODUCTS) for name in makers)
         whole = (emit_layer if is_layer else _EMISSIONS[core.name])(to, core)
     else:
-        raise to.fail(f"out= has no integers for {'an argument' if core is None else core.name}; leave out out=")
+        raise to.fail(f"out= has no integers for {'an argument' if core is None else core.name}; drop out=")
     for limit in reversed(limits):
         whole = _limited(to, whole, limit)
     return whole

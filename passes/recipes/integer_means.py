@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import reduce
 from math import prod
@@ -16,8 +17,8 @@ from ...dialects.core.verifier import call_of
 from ...dialects.relax import const
 from ...dialects.relax.infer.layouts import layouts_of
 from ...dialects.relax.infer.windows import windows_of
-from ...dialects.relax.values import normal_axis, shape_of
-from .layer_emission import Integers, LayerEmission
+from ...dialects.relax.values import normal_axis
+from .layer_emission import Integers, LayerEmission, sizes_of
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -29,21 +30,23 @@ def emit_pool(to: LayerEmission, core: Operation) -> Value:
     pool = call_of(core.opview.definition, core)
     windows, layout = list(windows_of(pool).values()), layouts_of(pool)["data"]
     if any(axis.block is not None for axis in layout.axes) or pool.out_layout not in (None, pool.layout):
-        raise to.fail(f"the pool changes the layout {pool.layout}, or its channels are in blocks; leave out out=")
+        raise to.fail(f"the pool changes the layout {pool.layout}, or its channels are in blocks; drop out=")
     axes = [next(place for place, axis in enumerate(layout.axes) if axis.dimension == d) for d in layout.dimensions[2:]]
-    sizes, counts = ([(shape_of(each) or ())[axis] for axis in axes] for each in (data.numbers, core.results[0]))
+    shapes = [sizes_of(each) for each in (data.numbers, core.results[0])]
+    sizes, counts = ([shape[axis] for axis in axes] for shape in shapes)
     is_padded = any(window.is_padded for window in windows) or pool.ceil_mode
     if is_padded and not all(isinstance(each, int) for each in (*sizes, *counts)):
-        raise to.fail("the pool has padding or ceil_mode and open sizes; state the sizes, or leave out out=")
+        raise to.fail("the pool has padding or ceil_mode and open sizes; state the sizes, or drop out=")
     taps = prod(window.taps for window in windows)
     numbers = _raw(to, data)
     to.check_width(2 * numbers.most * taps**2, f"twice the sum of {taps} elements, times {taps},")
-    around = [_padding(*each) for each in zip(windows, sizes, counts, strict=True)] if is_padded else [(0, 0)] * len(axes)
-    sums = _window_sums(to, core, to.less(numbers), axes, around, taps)
+    around = [(0, 0)] * len(axes)
     per_window: ndarray | int = taps
     if is_padded:
+        around = [_padding(*each) for each in zip(windows, sizes, counts, strict=True)]
         rows = [_elements(*each, pool) for each in zip(windows, sizes, counts, strict=True)]
         per_window = _spread_product(rows, axes, len(layout.axes))
+    sums = _window_sums(to, core, to.less(numbers), axes, around, taps)
     return _mean(to, data, sums, per_window)
 
 
@@ -52,7 +55,7 @@ def emit_global_pool(to: LayerEmission, core: Operation) -> Value:
     pool = call_of(core.opview.definition, core)
     layout = layouts_of(pool)["data"]
     if set(pool.output_size or (0,)) != {1} or pool.out_layout not in (None, pool.layout):
-        raise to.fail(f"the pool has output_size={pool.output_size}, expected 1; leave out out=")
+        raise to.fail(f"the pool has output_size={pool.output_size}, expected 1; drop out=")
     axes = [place for place, axis in enumerate(layout.axes) if axis.dimension in layout.dimensions[2:]]
     data = to.single(core.operands[0], "data")
     sums, count = _sums(to, _raw(to, data), axes, True)
@@ -79,7 +82,7 @@ def _sums(to: LayerEmission, data: Integers, axes: Sequence[int], keepdims: bool
     """Return the sums along axes, and the number of summands."""
     sizes = [data.sizes[axis] for axis in axes]
     if not all(isinstance(each, int) for each in sizes):
-        raise to.fail("the number of summands is open; state the sizes, or leave out out=")
+        raise to.fail("the number of summands is open; state the sizes, or drop out=")
     count = prod(sizes)
     to.check_width(2 * data.most * count, f"twice the sum of {count} elements")
     return relax.sum(to.less(data), axis=list(axes), keepdims=keepdims), count
@@ -90,7 +93,7 @@ def _mean(to: LayerEmission, data: Integers, sums: Value, count: int | ndarray) 
     if to.how.pools == "multiply":
         return _multiplied(to, sums, data.scale / to.scale, count)
     mean = divided(to, sums, count)
-    if (data.scale, data.zero, data.dtype) == (to.scale, to.zero, to.dtype):
+    if to.is_scaled(data):
         return to.stored(mean, 0)
     return to.requantize(_minus(mean, int(data.zero)), data.scale / to.scale, to.zero, to.dtype)
 
@@ -166,9 +169,8 @@ def _elements(window: Window, size: int, count: int, pool: Any) -> ndarray:
 
 def _spread_product(rows: Sequence[ndarray], axes: Sequence[int], rank: int) -> ndarray:
     """Return the products of numbers per position, with a position in each of the axes."""
-    return prod(
-        row.reshape([-1 if place == axis else 1 for place in range(rank)]) for row, axis in zip(rows, axes, strict=True)
-    )  # type: ignore[return-value]
+    shapes = [[-1 if place == axis else 1 for place in range(rank)] for axis in axes]
+    return reduce(operator.mul, (row.reshape(shape) for row, shape in zip(rows, shapes, strict=True)))
 
 
 def _window_sums(
@@ -182,7 +184,7 @@ def _window_sums(
     """Return the sums of windows, as exact means of numbers that are multiples of the number of taps."""
     if any(map(any, around)):
         padding = dict(zip(axes, around, strict=True))
-        rank = len(shape_of(numbers) or ())
+        rank = len(sizes_of(numbers))
         numbers = relax.nn.pad(numbers, pad_width=[each for axis in range(rank) for each in padding.get(axis, (0, 0))])
     context = numbers.context
     changed = {

@@ -14,11 +14,10 @@ from ...bindings.navigation import made_by
 from ...dialects import relax
 from ...dialects.relax import const
 from ...dialects.relax.known_constants import elements_of
-from ...dialects.relax.values import shape_of
 from ..quantization.numbers import dequantized, dtype_attribute
 from ..scales.weights import channel_axes
 from .integer_operators import finished_sum, rescaled_summand
-from .layer_emission import Integers, LayerEmission
+from .layer_emission import Integers, LayerEmission, sizes_of
 from .stated_operators import PRODUCTS
 
 if TYPE_CHECKING:
@@ -77,19 +76,19 @@ def _layer(to: LayerEmission, last: Operation) -> _Layer:
     if current is None or current.name not in PRODUCTS:
         raise to.fail(
             f"out= has no integers for {last.name} of {'an argument' if current is None else current.name}, "
-            "expected a product with a bias; leave out out="
+            "expected a product with a bias; drop out="
         )
     return _Layer(current, bias, residual)
 
 
 def _axes(to: LayerEmission, product: Operation, weights: Integers) -> int:
     """Return the axis of the result's channels. Check that scales of several channels are along the same axis."""
-    rank = len(shape_of(product.results[0]) or ())
+    rank = len(sizes_of(product.results[0]))
     expected, axis = len(weights.sizes) - 1, rank - 1
     if product.name != "relax.matmul":
         axes = channel_axes(product.opview)
         if axes is None:
-            raise to.fail("the channels are in blocks; convert the layout later, or leave out out=")
+            raise to.fail("the channels are in blocks; convert the layout later, or drop out=")
         axis, expected = axes[1], axes[2][0]
     if (weights.scale.ndim or weights.zero.ndim) and weights.axis != expected:
         raise to.fail(f"the weights have scales along axis {weights.axis}, expected the outputs, axis {expected}")
@@ -112,9 +111,10 @@ def _bias(to: LayerEmission, value: Value, scale: ndarray, axis: int) -> Value:
             "the bias is no constant in steps of the sums, whose scale is the product of both scales; state "
             "bias='i32 derived'"
         )
-    rank = len(shape_of(value) or ())
-    place = rank - (len(shape_of(to.quantize.results[0]) or ()) - axis)
-    steps = scale if not scale.ndim or rank == 0 else scale.reshape([-1 if each == place else 1 for each in range(rank)])
+    rank = len(sizes_of(value))
+    place = rank - (len(sizes_of(to.quantize.results[0])) - axis)
+    spread = [-1 if each == place else 1 for each in range(rank)]
+    steps = scale.reshape(spread) if scale.ndim and rank else scale
     whole = numpy.rint(reals.astype(float) / steps)
     if not (numpy.isfinite(whole).all() and (abs(whole) <= _I32).all()):
         raise to.fail(f"the bias has {abs(whole).max():g} steps of the sums, which exceeds 32 bits")

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from ...bindings.ir import Operation, Value
 from ...dialects import relax
 from ...dialects.core.infos import bit_width
+from ...dialects.core.verifier import call_of
 from ...dialects.relax import const
 from ...dialects.relax.infer.layouts import layouts_of
-from ...dialects.core.verifier import call_of
-from ...dialects.relax.values import shape_of
-from .layer_emission import LayerEmission
+from .layer_emission import LayerEmission, sizes_of
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -29,12 +28,12 @@ def emit_resize(to: LayerEmission, core: Operation) -> Value:
     mode = call.coordinate_transformation_mode
     if call.method != "linear" or mode not in _COORDINATES:
         raise to.fail(f"method {call.method} with {mode} has no integer form, expected linear with {_COORDINATES}")
-    layout, result = layouts_of(call)["data"], shape_of(core.results[0]) or ()
+    layout, result = layouts_of(call)["data"], sizes_of(core.results[0])
     spatial = [place for place, axis in enumerate(layout.axes) if axis.dimension in layout.dimensions[2:]]
     bits = to.how.resize_bits
     if not all(isinstance(each[axis], int) for axis in spatial for each in (data.sizes, result)):
-        raise to.fail("the sizes of the images are open; state them, or leave out out=")
-    is_same = (data.scale, data.zero, data.dtype) == (to.scale, to.zero, to.dtype)
+        raise to.fail("the sizes of the images are open; state them, or drop out=")
+    is_same = to.is_scaled(data)
     total = bits * len(spatial)
     to.check_width(data.most << total, f"a sum of {bit_width(data.dtype)}-bit numbers with {total} fractional bits")
     # TFLite rounds the raw integers: ties away from zero are not ties away from the zero point.
@@ -48,7 +47,7 @@ def emit_resize(to: LayerEmission, core: Operation) -> Value:
 
 def _interpolated(numbers: Value, axis: int, lower: ndarray, upper: ndarray, weights: ndarray, bits: int) -> Value:
     """Return lower * (1 - weight) + upper * weight along an axis, with `bits` more fractional bits."""
-    rank = len(shape_of(numbers) or ())
+    rank = len(sizes_of(numbers))
     spread = weights.reshape([-1 if place == axis else 1 for place in range(rank)])
     first, second = (relax.take(numbers, const(each.astype("int32")), axis=axis) for each in (lower, upper))
     parts = ((first, 2**bits - spread), (second, spread))

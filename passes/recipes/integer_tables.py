@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...bindings.ir import Operation, Value
+from ...bindings.rewriting import blaming_at
 from ...dialects import relax
 from ...dialects.core.infos import bit_width
 from ...dialects.relax import const
@@ -85,8 +86,10 @@ def emit_table(to: LayerEmission, core: Operation) -> Value:
 
 
 def _stated(to: LayerEmission, data: Integers) -> ndarray:
+    x, y = (float(data.scale), int(data.zero), data.dtype), (to.scale, to.zero, to.dtype)
     try:
-        return to.how.table_entries((float(data.scale), int(data.zero), data.dtype), (to.scale, to.zero, to.dtype))
+        with blaming_at(f"relax-requantize: {to.op!r}: table=", to.how.table, to.quantize, OptionError):
+            return to.how.table_entries(x, y)
     except OptionError as error:
         raise to.fail(error.message) from None
 
@@ -121,7 +124,7 @@ def emit_softmax(to: LayerEmission, core: Operation) -> Value:
         )
     most = (2 * int(steps) + 1) << _EXP_BITS
     if not isinstance(count, int) or count << _EXP_BITS + 1 > 2**31 - 1 or most > 2**31 - 1:
-        raise to.fail(f"the axis has {count} numbers, expected at most {2 ** (30 - _EXP_BITS)}; leave out out=")
+        raise to.fail(f"the axis has {count} numbers, expected at most {2 ** (30 - _EXP_BITS)}; drop out=")
     distances = numpy.arange(2 ** bit_width(data.dtype)) * float(data.scale)
     table = numpy.floor(numpy.exp(-distances) * 2.0**_EXP_BITS + 0.5).astype("int32")
     wide = as_i32(data.numbers)

@@ -46,7 +46,7 @@ class Integers(NamedTuple):
 
     @property
     def sizes(self) -> tuple[Any, ...]:
-        return tuple(shape_of(self.numbers) or ())
+        return sizes_of(self.numbers)
 
 
 class LayerEmission:
@@ -91,9 +91,9 @@ class LayerEmission:
         """Return the integers of an operand. Refuse operands without scales, and scales of run time."""
         found = dequantized(value)
         if found is None:
-            raise self.fail(f"{what} is not quantized, expected the result of relax.dequantize; leave out out=")
+            raise self.fail(f"{what} is not quantized, expected the result of relax.dequantize; drop out=")
         if not is_int(found.dtype):
-            raise self.fail(f"{what} is {found.dtype}, expected integers; leave out out=")
+            raise self.fail(f"{what} is {found.dtype}, expected integers; drop out=")
         return self._integers(found, what)
 
     def single(self, value: Value, what: str) -> Integers:
@@ -108,7 +108,7 @@ class LayerEmission:
 
         scale, zero = map(elements_of, (found.scale, found.zero_point))
         if scale is None or zero is None:
-            raise self.fail(f"the scale of {what} is computed at run time, expected a constant; leave out out=")
+            raise self.fail(f"the scale of {what} is computed at run time, expected a constant; drop out=")
         scale, zero = (each.reshape(()) if each.size == 1 else each for each in (scale, zero))
         scale, zero = scale.astype(float), zero.astype(numpy.int64)
         is_valid = numpy.isfinite(scale) & (scale > 0)
@@ -119,7 +119,7 @@ class LayerEmission:
                 f"the scale{channel} of {what} is {float(scale.flat[place])}, expected a finite number above 0; "
                 "quantize the model again"
             )
-        return Integers(found.numbers, scale, zero, found.axis(len(shape_of(found.numbers) or ())))
+        return Integers(found.numbers, scale, zero, found.axis(len(sizes_of(found.numbers))))
 
     # ---- emission ----
 
@@ -173,9 +173,13 @@ class LayerEmission:
         how = replace(self.how, multiplier="power_of_two", double_rounding=False)
         return self.requantize(sums, 2.0**-places, zero, dtype, how=how)
 
+    def is_scaled(self, of: Integers) -> bool:
+        """Check whether integers have the scale, zero point and type of the result."""
+        return bool(of.scale == self.scale and of.zero == self.zero) and of.dtype == self.dtype
+
     def rescaled(self, of: Integers) -> Value:
         """Return integers with the scale, zero point and type of the result."""
-        if of.scale == self.scale and of.zero == self.zero and of.dtype == self.dtype:
+        if self.is_scaled(of):
             return of.numbers
         return self.requantize(self.less(of), of.scale / self.scale, self.zero, self.dtype)
 
@@ -194,7 +198,12 @@ class LayerEmission:
     def check_width(self, most: int, what: str) -> None:
         """Refuse integers whose absolute value may exceed an i32."""
         if most > _I32:
-            raise self.fail(f"{what} may be {most}, which exceeds 32 bits; state narrower types, or leave out out=")
+            raise self.fail(f"{what} may be {most}, which exceeds 32 bits; state narrower types, or drop out=")
+
+
+def sizes_of(value: Value) -> tuple[Any, ...]:
+    """Return the sizes of a tensor."""
+    return tuple(shape_of(value) or ())
 
 
 def limits_of(dtype: str) -> tuple[int, int]:

@@ -39,5 +39,5 @@ def check_stated(entry: object, pattern: GraphPattern) -> None:
     unknown = next((name for name in names if name not in STATED), None)
     if unknown is not None:
         raise RelaxError(
-            f"recipe: {entry!r}: out= states no integers for {unknown}; leave out out=, or state a pattern without it"
+            f"recipe: {entry!r}: out= states no integers for {unknown}; drop out=, or state a pattern without it"
         )

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy
 import pytest
-from ai_edge_litert.interpreter import Interpreter, OpResolverType
-from tflite_model import Operator, Quantized, Subgraph, Tensor, constant, written
-
 import relax_mlir as rx
+from ai_edge_litert.interpreter import Interpreter, OpResolverType
 from relax_mlir.patterns import GraphPattern, is_op, wildcard
 from relax_mlir.recipes import Op, Recipe
+from tflite_model import Operator, Quantized, Subgraph, Tensor, constant, written
 
 _IMAGE = (1, 9, 13, 16)
 _FUSED = ("none", "relu", "relu -1 to 1", "relu6")
@@ -100,9 +99,7 @@ def test_elementwise(tmp_path: Path, name: str, activation: int) -> None:
     check(tmp_path, draw, tensors, Operator(name, [0, 1], [2], options, name.capitalize()), 2)
 
 
-@pytest.mark.parametrize(
-    ("name", "result"), [("LOGISTIC", Quantized(1 / 256, -128)), ("TANH", Quantized(1 / 128, 0))]
-)
+@pytest.mark.parametrize(("name", "result"), [("LOGISTIC", Quantized(1 / 256, -128)), ("TANH", Quantized(1 / 128, 0))])
 def test_functions(tmp_path: Path, name: str, result: Quantized) -> None:
     for seed in range(8):
         draw = Draw(seed)
@@ -182,5 +179,5 @@ def test_products(tmp_path: Path) -> None:
     tensors.append(constant(draw.random.integers(-3000, 3000, 16), "int32", Quantized(2**-12)))
     tensors.append(draw.tensor((9, 16), 0.05, 0.2))
     check(tmp_path, draw, tensors, Operator("FULLY_CONNECTED", [0, 1, 2], [3], {}, "FullyConnected"), 1)
-    tensors = [draw.tensor((3, 7, 33)), draw.tensor((3, 33, 9)), draw.tensor((3, 7, 9), 1, 2)]
+    tensors = [draw.tensor((3, 7, 33)), draw.tensor((3, 33, 9)), Tensor((3, 7, 9), "int8", quantized=Quantized(2.5, 3))]
     check(tmp_path, draw, tensors, Operator("BATCH_MATMUL", [0, 1], [2], {}, "BatchMatMul"), 2)

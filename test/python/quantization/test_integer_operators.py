@@ -15,7 +15,7 @@ from numpy import ndarray
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.patterns import GraphPattern, is_op, wildcard
+from relax_mlir.patterns import GraphPattern, is_op
 from relax_mlir.recipes import Op, Recipe
 
 HALF = Fraction(1, 2)
@@ -118,7 +118,8 @@ def test_operands_are_rescaled_to_the_result(name: str, shift: int) -> None:
     rewritten(module, pattern(f"relax.{name}"), how)
     a, b = draw((3, 40)), draw((40,), 1)
     left, right = (
-        scaled(how, x.astype(int) - quant[1], f32(quant) / f32(Y) * 2**shift, 0, "int32") for x, quant in ((a, A), (b, B))
+        scaled(how, x.astype(int) - quant[1], f32(quant) / f32(Y) * 2**shift, 0, "int32")
+        for x, quant in ((a, A), (b, B))
     )
     total = left + right if name == "add" else left - right
     expected = numpy.clip(total + Y[1], -128, 127) if not shift else scaled(how, total, 2.0**-shift, Y[1])
@@ -159,7 +160,8 @@ def test_integer_sums_are_requantized() -> None:
     with module.function("main", {"x": rx.tensor((4, 6), "int8")}) as f:
         sums = relax.matmul(*f, relax.const(draw((6, 3), 2)), out_dtype="i32")
         whole = relax.multiply(relax.astype(sums, dtype="f32"), relax.const(numpy.float32(0.003)))
-        f.returns(relax.quantize(whole, relax.const(numpy.float32(0.5)), relax.const(4, "int8"), axis=0, out_dtype="i8"))
+        to = relax.const(numpy.float32(0.5)), relax.const(4, "int8")
+        f.returns(relax.quantize(whole, *to, axis=0, out_dtype="i8"))
     rewritten(module, pattern("relax.multiply"), Q15)
     x = draw((4, 6))
     expected = scaled(Q15, x.astype(int) @ draw((6, 3), 2).astype(int), float(numpy.float32(0.003)) / 0.5, 4)
@@ -241,24 +243,25 @@ def test_operands_of_concat_are_rescaled() -> None:
     numpy.testing.assert_array_equal(run(module, *data), numpy.concatenate([*parts, data[2]], axis=1))
 
 
+def nearest(x: Any) -> Any:
+    modes = {"coordinate_transformation_mode": "asymmetric", "rounding_method": "floor"}
+    return relax.image.resize2d(x, (6, 8), method="nearest_neighbor", **modes)
+
+
 @pytest.mark.parametrize(
-    ("name", "operator", "select"),
+    ("operator", "select"),
     [
+        (nearest, lambda x: x.repeat(2, 2).repeat(2, 3)),
         (
-            "image.resize2d",
-            lambda x: relax.image.resize2d(x, (6, 8), method="nearest_neighbor", coordinate_transformation_mode="asymmetric", rounding_method="floor"),
-            lambda x: x.repeat(2, 2).repeat(2, 3),
-        ),
-        (
-            "nn.max_pool2d",
             lambda x: relax.nn.max_pool2d(x, pool_size=(3, 2), strides=(3, 2)),
             lambda x: x.reshape(1, 2, 1, 3, 2, 2).max(axis=(3, 5)),
         ),
     ],
     ids=["resize", "max_pool"],
-)  # fmt: skip
-def test_selected_elements_are_rescaled(name: str, operator: Any, select: Any) -> None:
-    module = rewritten(layer(operator, {"x": (1, 2, 3, 4)}, [A]), pattern(f"relax.{name}"), Q15)
+)
+def test_selected_elements_are_rescaled(operator: Any, select: Any) -> None:
+    either = is_op("relax.image.resize2d") | is_op("relax.nn.max_pool2d")
+    module = rewritten(layer(operator, {"x": (1, 2, 3, 4)}, [A]), either, Q15)
     x = draw((1, 2, 3, 4))
     expected = scaled(Q15, select(x).astype(int) - A[1], f32(A) / f32(Y), Y[1])
     numpy.testing.assert_array_equal(run(module, x), expected)
