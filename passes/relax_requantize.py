@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Integer arithmetic of quantized layers as a recipe describes it, equal to the chip in each bit.
 
-The real numbers between the sums of a layer and its quantized result become a `relax.requantize` with the recipe's
-multiplier and rounding. The module then computes on any target what the chip computes.
+The real numbers of a layer become integer sums and a `relax.requantize` with the recipe's multiplier and rounding, or
+tables. The module then computes on any target what the chip computes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .core.registry import register_pass
 @register_pass
 @dataclass(frozen=True)
 class Requantize(Pass):
-    """Replace quantized layers by integer sums and a requantization, by the recipe of a codegen or a target."""
+    """Replace quantized layers by integers and requantizations, by the recipe of a codegen or a target."""
 
     name: ClassVar[str] = "relax-requantize"
     anchor: ClassVar[str] = "any"

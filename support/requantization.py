@@ -387,7 +387,10 @@ def _check_bits(field: str, value: object, low: int, high: int) -> None:
 def _checked_table(entries: Any) -> tuple[int, ...]:
     import numpy
 
-    array = numpy.asarray(entries)
+    try:
+        array = numpy.asarray(entries)
+    except ValueError:  # rows of several lengths
+        array = numpy.empty((0, 0), object)
     if array.ndim != 1 or array.dtype.kind not in "iu":
         raise OptionError(
             f"Requantize: table= expects integers in one dimension, got shape {array.shape} of {array.dtype}"

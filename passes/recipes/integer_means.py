@@ -34,11 +34,16 @@ def emit_pool(to: LayerEmission, core: Operation) -> Value:
     axes = [next(place for place, axis in enumerate(layout.axes) if axis.dimension == d) for d in layout.dimensions[2:]]
     shapes = [sizes_of(each) for each in (data.numbers, core.results[0])]
     sizes, counts = ([shape[axis] for axis in axes] for shape in shapes)
+    windows = [
+        window._replace(stride=1) if count == 1 else window for window, count in zip(windows, counts, strict=True)
+    ]
     is_padded = any(window.is_padded for window in windows) or pool.ceil_mode
     if is_padded and not all(isinstance(each, int) for each in (*sizes, *counts)):
         raise to.fail("the pool has padding or ceil_mode and open sizes; state the sizes, or drop out=")
     taps = prod(window.taps for window in windows)
     numbers = _raw(to, data)
+    if not is_padded and all(window == Window(size) for window, size in zip(windows, sizes, strict=True)):
+        return _mean(to, data, *_sums(to, numbers, axes, True))
     to.check_width(2 * numbers.most * taps**2, f"twice the sum of {taps} elements, times {taps},")
     around = [(0, 0)] * len(axes)
     per_window: ndarray | int = taps

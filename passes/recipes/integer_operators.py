@@ -22,6 +22,8 @@ def emit_sum(to: LayerEmission, core: Operation) -> Value:
     operands = [to.single(value, f"x{place}") for place, value in enumerate(core.operands, 1)]
     combine = relax.add if core.name == "relax.add" else relax.subtract
     if to.how.sums == "result":
+        steps = sum(of.most * float(of.scale) for of in operands) / to.scale
+        to.check_width(int(steps * 2.0**to.summand_bits), f"a sum with {to.summand_bits} fractional bits")
         left, right = (rescaled_summand(to, to.less(of), of.scale) for of in operands)
         return finished_sum(to, combine(left, right))
     common, places = 2 * max(float(of.scale) for of in operands), to.summand_bits

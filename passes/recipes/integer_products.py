@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import made_by
 from ...dialects import relax
+from ...dialects.core.infos import bit_width
 from ...dialects.relax import const
 from ...dialects.relax.known_constants import elements_of
 from ..quantization.numbers import dequantized, dtype_attribute
@@ -39,6 +40,11 @@ def emit_layer(to: LayerEmission, last: Operation) -> Value:
     layer = _layer(to, last)
     data = to.single(layer.product.operands[0], "the first operand")
     weights = to.integers(layer.product.operands[1], "the second operand")
+    if to.how.double_rounding and max(map(bit_width, (data.dtype, weights.dtype))) > 8:
+        raise to.fail(
+            f"the operands are {data.dtype} and {weights.dtype}: TFLite adds products of 16 bits up in 64 bits, which "
+            "double_rounding=True does not state; state double_rounding=False for sums of 32 bits"
+        )
     axes = _axes(to, layer.product, weights)
     scale = data.scale * weights.scale
     operands = [_operand(to, data), _operand(to, weights)]

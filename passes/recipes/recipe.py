@@ -51,7 +51,7 @@ class Op(Entry):
 
     may_be_real: the layer can also keep a real result, for readers in floating point. Default: results are quantized.
 
-    out: how sums become the result, an `rx.Requantize`. accumulate: the type of sums.
+    out: the integers between the operands and the result, an `rx.Requantize`. accumulate: the type of sums.
     """
 
     def __init__(
