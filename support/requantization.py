@@ -186,7 +186,7 @@ class Requantize:
         return Multiplier(whole.astype(MULTIPLIER_TYPES[self.form]), numpy.asarray(shift, numpy.int32))
 
     def operand_shift(self, bits: int) -> int:
-        """Return the fractional bits of the operands of a sum, whose result has this number of bits."""
+        """Return the fractional bits of the operands of a sum. The result of the sum has this number of bits."""
         if self.left_shift is not None:
             return self.left_shift
         if self.sums == "result":

@@ -27,7 +27,7 @@ _START, _SLOPE = 1515870810, -1010580540
 
 
 def emit_gemmlowp_softmax(to: LayerEmission, data: Integers, axis: int) -> Value:
-    """Return the integers of softmax along an axis, whose result has the scale 1 / 256 and the least zero point."""
+    """Return the integers of softmax along an axis. The result has the scale 1 / 256 and the least zero point."""
     low, _ = limits_of(to.dtype)
     if to.scale != 1 / 256 or to.zero != low:
         raise to.fail(

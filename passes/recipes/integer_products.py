@@ -114,7 +114,7 @@ def _bias(to: LayerEmission, value: Value, scale: ndarray, axis: int) -> Value:
         reals = None
     if reals is None:
         raise to.fail(
-            "the bias is no constant in steps of the sums, whose scale is the product of both scales; state "
+            "the bias is no constant in steps of the sums, x_scale * w_scale; state "
             "bias='i32 derived'"
         )
     rank = len(sizes_of(value))

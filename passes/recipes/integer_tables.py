@@ -21,7 +21,7 @@ from .layer_emission import Integers, LayerEmission, limits_of
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: Fractional bits of softmax's exponentials, whose i32 sums have 2**15 terms at most.
+#: Fractional bits of softmax's exponentials. Their i32 sums have 2**15 terms at most.
 _EXP_BITS = 15
 
 

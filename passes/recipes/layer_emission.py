@@ -196,7 +196,7 @@ class LayerEmission:
         return made(core.name, operands, with_dtype(core.results[0], "i32"), attributes).results[0]
 
     def check_width(self, most: int, what: str) -> None:
-        """Refuse integers whose absolute value may exceed an i32."""
+        """Refuse integers that may exceed an i32. `most` is the largest absolute value."""
         if most > _I32:
             raise self.fail(f"{what} may be {most}, which exceeds 32 bits; state narrower types, or drop out=")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Operators whose integer arithmetic `out=` of a recipe's entry states."""
+"""Operators for which `out=` of a recipe's entry states integer arithmetic."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ STATED = frozenset((*PRODUCTS, *POOLS, *GLOBAL_POOLS, *SELECTIONS, *SUMS, *FUNCT
 
 
 def check_stated(entry: object, pattern: GraphPattern) -> None:
-    """Raise RelaxError if a pattern has an operator whose arithmetic `out=` does not state."""
+    """Raise RelaxError if a pattern has an operator for which `out=` states no arithmetic."""
     names: Iterable[str] = (name for part in walk(pattern) if isinstance(part, Op) for name in part.names)
     unknown = next((name for name in names if name not in STATED), None)
     if unknown is not None:

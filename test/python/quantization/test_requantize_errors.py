@@ -48,7 +48,7 @@ def table(entries: Any) -> rx.Requantize:
 
 
 CASES = {
-    "zero": Case(relax.add, (0.0, 0.1), "the scale of x1 is 0.0, expected a finite number above 0; quantize the"),
+    "zero": Case(relax.add, (0.0, 0.1), "the scale of x1 is 0.0, expected a finite number above 0; quantize"),
     "infinity": Case(relax.add, (0.1, INFINITY), "the scale of x2 is inf, expected a finite number"),
     "nan": Case(relax.multiply, (NAN, 0.1), "the scale of x1 is nan, expected a finite number"),
     "result": Case(relax.add, (0.1, 0.1), "the scale of the result is 0.0, expected", result=0.0),
@@ -64,7 +64,7 @@ CASES = {
         rx.Requantize("q31>>shift", sums="largest", left_shift=20), dtype="int16",
     ),
     "real product": Case(
-        lambda x, y: relax.matmul(x, relax.permute_dims(y)), (0.1, 0.1), "the second operand is not quantized, expected",
+        lambda x, y: relax.matmul(x, relax.permute_dims(y)), (0.1, 0.1), "the second operand is not quantized,",
     ),
     "products of 16 bits": Case(
         relax.matmul, (0.1, 0.1), "TFLite adds products of 16 bits up in 64 bits, which double_rounding=True does not",
@@ -75,7 +75,7 @@ CASES = {
         lambda x: relax.add(x, relax.const(numpy.ones(8, "float32"))), (0.1,),
         "x2 is not quantized, expected the result of relax.dequantize; drop out=",
     ),
-    "short table": Case(relax.tanh, (0.1,), TABLE + "has 255 entries, expected 256, one for each i8", table(range(255))),
+    "short table": Case(relax.tanh, (0.1,), TABLE + "has 255 entries, expected 256, one for each", table(range(255))),
     "real table": Case(relax.tanh, (0.1,), TABLE + "expects integers in one dimension", table(lambda *_: [0.5] * 256)),
     "large table": Case(relax.tanh, (0.1,), "table= contains 128, expected -128 to 127", table(range(256))),
     "failing table": Case(relax.tanh, (0.1,), "table=: ZeroDivisionError: division by zero", table(lambda *_: 1 / 0)),
@@ -86,7 +86,7 @@ CASES = {
         result=0.3,
     ),
     "cubic": Case(
-        lambda x: relax.image.resize2d(x, (4, 4), method="cubic"), (0.1,), "method cubic with half_pixel has no integer",
+        lambda x: relax.image.resize2d(x, (4, 4), method="cubic"), (0.1,), "method cubic with half_pixel has no",
         shape=(1, 2, 3, 3),
     ),
     "open image": Case(

@@ -25,7 +25,7 @@ from relax_mlir.patterns import is_op
 from relax_mlir.recipes import Op, Recipe
 
 CMSIS = json.loads((Path(__file__).parent / "cmsis_nn_vectors.json").read_text())
-#: Real multiplier -> multiplier and shift, whose value is multiplier / 2**shift.
+#: Real multiplier -> multiplier and shift. The real number is multiplier / 2**shift.
 VELA = {
     1: (1073741824, 30), 0.5: (1073741824, 31), 0.001: (1099511628, 40), 0.008: (1099511628, 37),
     0.00097652: (2147390190, 41), 0.0009765615959827986: (2147481660, 41),
@@ -64,7 +64,7 @@ def i8(numbers: list[int], *shape: int) -> ndarray:
 
 
 def test_sums_of_cmsis_nn() -> None:
-    """The operands have one scale, whose multiplier is 1/2. The result has twice the scale: 1 / 2**20 is left."""
+    """Both operands have the multiplier 1/2. The result has twice their scale: 1 / 2**20 is left."""
     case: Data = CMSIS["add"]
     found = layer(
         relax.add,
