@@ -113,10 +113,7 @@ def _bias(to: LayerEmission, value: Value, scale: ndarray, axis: int) -> Value:
             return const(numbers.astype("int32"))
         reals = None
     if reals is None:
-        raise to.fail(
-            "the bias is no constant in steps of the sums, x_scale * w_scale; state "
-            "bias='i32 derived'"
-        )
+        raise to.fail("the bias is no constant in steps of the sums, x_scale * w_scale; state bias='i32 derived'")
     rank = len(sizes_of(value))
     place = rank - (len(sizes_of(to.quantize.results[0])) - axis)
     spread = [-1 if each == place else 1 for each in range(rank)]
