@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
@@ -12,7 +12,7 @@ from ..bindings.ir import Attribute, Location, Operation, Value
 from ..bindings.mlir import ir
 from ..bindings.navigation import ancestors, body_of, functions_in, operations_in, operations_of, symbol_name, text_in
 from ..bindings.rewriting import located_error, replace_op
-from ..dialects.core.ir_attributes import CODEGEN, COMPOSITE, EXTERNAL_MODS
+from ..dialects.core.ir_attributes import CODEGEN, COMPOSITE, EXTERNAL_MODS, NEVER_ALONE
 from ..dialects.core.substitute import symbols_in
 from ..dialects.tir.prim_func import is_prim_func
 from ..support.names import fresh_name
@@ -22,10 +22,12 @@ from .core.facts import ExternalFact, KeptFact, origins_of
 from .core.journal import Journal
 from .core.registry import register_pass
 from .inline.splice import inline_call
-from .partition.codegen import ChosenCodegen, Codegen, parse_codegen
-from .partition.report import operators_in
+from .partition.codegen import ChosenCodegen, Codegen, find_codegen, parse_codegen
+from .partition.report import Census, operators_in
 from .partition.running import Declined, Made, Making, described, missing_here, nodes_of
 from .relax_inline import inline_calls_in
+from .relax_merge_composite_functions import MergeCompositeFunctions
+from .relax_outline_external import OutlineExternal
 
 CALL = "relax.call_external"
 # Most model nodes of a part that an error names.
@@ -37,7 +39,8 @@ _MOST_NODES = 8
 class RunCodegen(Pass):
     """Compile each external module by its codegen, and store the code in relax.external_mods.
 
-    If a codegen declines or fails, its part goes back to the target: the part is inlined where it was called.
+    If a codegen declines or fails, its part goes back to the target: the part is inlined where it was called. If it
+    declines one step, only that step goes back, and the others become parts again.
     """
 
     name: ClassVar[str] = "relax-run-codegen"
@@ -52,21 +55,40 @@ class RunCodegen(Pass):
     elsewhere: bool = False
 
     def run(self, op: Operation) -> None:
+        made: list[Attribute] = []
+        while True:
+            more, split = self._round(op)
+            made += more
+            if not split:
+                break
+            for name in dict.fromkeys(text_in(module, CODEGEN) for module in split):
+                _part_again(op, name)
+            for module in split:  # until here, so that the new parts have other names
+                module.erase()
+        if made:
+            before = list(op.attributes[EXTERNAL_MODS]) if EXTERNAL_MODS in op.attributes else []
+            op.attributes[EXTERNAL_MODS] = ir.ArrayAttr.get([*before, *made], op.context)
+
+    def _round(self, op: Operation) -> tuple[list[Attribute], list[Operation]]:
+        """Compile all modules, and erase them. Returns their code, and the modules of which a step was declined."""
         calls: dict[str, list[Operation]] = {}
         for call in operations_in(op, is_external):
             if call.name == CALL:
                 calls.setdefault(ir.SymbolRefAttr(call.attributes["func"]).value[0], []).append(call)
         made: list[Attribute] = []
+        split: list[Operation] = []
         with Making() as making:
             modules = [(module, chosen, calls.get(symbol_name(module), [])) for module, chosen in self._modules(op)]
             # A module without callers is dead.
             begun = [making.begin(module, chosen) if of_it else None for module, chosen, of_it in modules]
             for finish, (module, chosen, of_it) in zip(begun, modules, strict=True):
-                made += self._finished(finish, module, chosen, of_it) if finish is not None else []
-                module.erase()
-        if made:
-            before = list(op.attributes[EXTERNAL_MODS]) if EXTERNAL_MODS in op.attributes else []
-            op.attributes[EXTERNAL_MODS] = ir.ArrayAttr.get([*before, *made], op.context)
+                found = self._finished(finish, module, chosen, of_it) if finish is not None else []
+                made += [] if found is None else found
+                if found is None:
+                    split.append(module)
+                else:
+                    module.erase()
+        return made, split
 
     def _modules(self, op: Operation) -> list[tuple[Operation, ChosenCodegen]]:
         chosen = {each.codegen.name: each for each in map(parse_codegen, self.codegen)}
@@ -76,18 +98,25 @@ class RunCodegen(Pass):
 
     def _finished(
         self, finish: Callable[[], Made], module: Operation, chosen: ChosenCodegen, calls: Sequence[Operation]
-    ) -> list[Attribute]:
-        """Return the external code of a finished module. If the codegen declines, the part goes back to the target."""
+    ) -> list[Attribute] | None:
+        """Return the external code of a finished module. If the codegen declines, the part goes back to the target.
+
+        Returns None if only a step goes back: calls of the other composite functions remain.
+        """
         try:
             made = finish()
             missing = self._missing(chosen, made)
         except Declined as refusal:
             _note(module, chosen, reason=str(refusal), verb=refusal.verb)
-            _note_operators(module, chosen, refusal)
+            step = next((each for each in functions_in(module) if symbol_name(each) == refusal.function), None)
+            _note_operators(module, chosen, refusal, functions_in(module) if step is None else [step])
             what, place = _message(module, chosen, refusal.verb, refusal), _place_of(module)
             if self.declined == "error":
                 raise located_error(what, place) from refusal
             warn(f"{what}; it stays with the target", place)
+            if step is not None:
+                _take_back_step(module, step, calls)
+                return None
             _take_back(module, calls)
             return []
         if missing:
@@ -122,13 +151,15 @@ def _note(
         journal.add(ExternalFact(*names, size, seconds, reason, missing, is_kept, verb))
 
 
-def _note_operators(module: Operation, chosen: ChosenCodegen, refusal: Declined) -> None:
-    """Note the operators of a part that stay with the target, each with the first line of the reason."""
+def _note_operators(
+    module: Operation, chosen: ChosenCodegen, refusal: Declined, functions: Iterable[Operation]
+) -> None:
+    """Note the operators of functions that stay with the target, each with the first line of the reason."""
     journal, (why, *_) = Journal.active(), str(refusal).split("\n")
     if journal is None:
         return
     reason = f"matches, but codegen '{chosen.codegen.name}' {refusal.verb} it: {why}"
-    for function in functions_in(module):
+    for function in functions:
         pattern = text_in(function, COMPOSITE)
         for op in operators_in([function]):
             match = f"{symbol_name(module)}.{symbol_name(function)}"
@@ -166,7 +197,7 @@ def _take_back(module: Operation, calls: Sequence[Operation]) -> None:
     """Inline the functions of a module where they are called."""
     around = module.parent.operation
     functions = {symbol_name(each): each for each in functions_in(module)}
-    _take_prim_funcs(module, around)
+    _take(module, around, is_prim_func)
     for function in functions.values():
         if COMPOSITE in function.attributes:
             del function.attributes[COMPOSITE]
@@ -177,11 +208,41 @@ def _take_back(module: Operation, calls: Sequence[Operation]) -> None:
         inline_call(call, functions[ir.SymbolRefAttr(call.attributes["func"]).value[1]], symbols_in(caller))
 
 
-def _take_prim_funcs(module: Operation, around: Operation) -> None:
-    """Move a module's PrimFuncs to the module around it, under names that are free there."""
+def _take_back_step(module: Operation, step: Operation, calls: Sequence[Operation]) -> None:
+    """Inline a module like `_take_back`, but call its composite functions other than the step."""
+    del step.attributes[COMPOSITE]
+    composites = [each for each in functions_in(module) if COMPOSITE in each.attributes]
+    for function in composites:
+        inline_calls_in(function)
+    _take(module, module.parent.operation, is_prim_func)
+    functions = Codegen.functions(module)
+    for function in functions.values():
+        inline_calls_in(function)
+    _take(module, module.parent.operation, lambda each: COMPOSITE in each.attributes)
+    for call in calls:
+        caller = [each for each in ancestors(call) if each.name == "func.func"][-1]
+        inline_call(call, functions[ir.SymbolRefAttr(call.attributes["func"]).value[1]], symbols_in(caller))
+
+
+def _part_again(op: Operation, codegen: str) -> None:
+    """Make external modules of the composite functions that a codegen has not declined."""
+    beside = {each.name for each in find_codegen(codegen).composites() if each.beside}
+    for function in functions_in(op):
+        if text_in(function, COMPOSITE) in beside:
+            function.attributes[NEVER_ALONE] = ir.UnitAttr.get(op.context)
+    census = Census(op, (codegen,), (), plan="", explain=False) if Journal.active() is not None else None
+    for each in (MergeCompositeFunctions(), OutlineExternal(codegen=(codegen,))):
+        each.prepare(op.context)
+        each.run(op)
+    if census is not None:
+        census.tell()
+
+
+def _take(module: Operation, around: Operation, is_taken: Callable[[Operation], bool]) -> None:
+    """Move functions of a module to the module around it, under names that are free there."""
     names = {symbol_name(each) for each in operations_of(body_of(around))}
     for function in functions_in(module):
-        if is_prim_func(function):
+        if is_taken(function):
             name = fresh_name(symbol_name(function), names)
             names.add(name)
             ir.SymbolTable.replace_all_symbol_uses(symbol_name(function), name, module)

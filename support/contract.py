@@ -26,7 +26,8 @@ NAMES: Mapping[str, str] = {
     "codegens.Composite": "name pattern beside codegen matches why_not",
     "codegens.ExternalRuntime": "name version contract load requires list_devices",
     "codegens.ObjectCode": "__init__",
-    "codegens.PartStep": "__contains__ __getitem__ all get op composite operation operations inputs nodes outputs",
+    "codegens.PartStep": "__contains__ __getitem__ all get op refuse composite operation operations inputs nodes "
+    "outputs",
     "codegens.PatternRow": "__init__",
     "codegens.Planner": "",
     "codegens.Steps": "constants inputs outputs steps values",
@@ -241,8 +242,8 @@ NAMES: Mapping[str, str] = {
     "used_once where",
     "patterns.KnownPrimFuncs": "",
     "patterns.Later": "",
-    "patterns.Match": "__contains__ __getitem__ all constants get inputs is_used_outside literal number op operations "
-    "outputs results root",
+    "patterns.Match": "__contains__ __getitem__ all array constants get inputs is_used_outside literal number op "
+    "operations outputs results root",
     "patterns.Op": "__call__ __getitem__ has_attr in_order",
     "patterns.Refusal": "__str__ reason",
     "patterns.Structure": "",

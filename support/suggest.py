@@ -19,8 +19,18 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     longer = longer or [candidate for candidate in by_spelling if candidate.endswith(f".{spelling}")]
     if longer:
         return by_spelling[min(longer, key=len)]
-    matches = difflib.get_close_matches(spelling, by_spelling, n=1)
-    return by_spelling[matches[0]] if matches else None
+    # "half_away_from_zero" means half_away, not half_to_zero.
+    shorter = [candidate for candidate in by_spelling if spelling.startswith(f"{candidate}-")]
+    if shorter:
+        return by_spelling[max(shorter, key=len)]
+    matches = difflib.get_close_matches(spelling, by_spelling, n=3)
+
+    def likeness(candidate: str) -> tuple[float, int]:
+        ratio = difflib.SequenceMatcher(None, candidate, spelling).ratio()
+        pairs = enumerate(zip(f"{candidate}\0", spelling, strict=False))
+        return ratio, next((place for place, (one, other) in pairs if one != other), len(spelling))
+
+    return by_spelling[max(matches, key=likeness)] if matches else None
 
 
 def suggest(word: str, candidates: Iterable[str]) -> str:

@@ -66,6 +66,15 @@ def splat(value: Value) -> int | float | bool | None:
     return attribute.get_splat_value().value
 
 
+def number_of(value: Value) -> int | float | bool | None:
+    """Return the number that a value is everywhere, or None: like `splat`, or of any constant, scalars included."""
+    known, elements = splat(value), elements_of(value)
+    if known is not None or elements is None or elements.size == 0 or (elements != elements.flat[0]).any():
+        return known
+    number: int | float | bool = elements.flat[0].item()
+    return number
+
+
 def array_of(value: Value, limit: int) -> ndarray | None:
     """Return the elements of a constant as a NumPy array.
 

@@ -197,14 +197,29 @@ class _Explanation:
 
     def _around(self, composite: Composite, op: Operation) -> Reason:
         users = [user for value in op.results for user in users_of(value)]
-        for user in users:
-            if user.name in composite.heads and (refusal := composite.why_not(user)) is not None:
+        for end in _ends(op, composite):
+            refusal = composite.why_not(end)
+            if refusal is not None:
                 return _reason(composite, refusal)
         there = ", ".join(dict.fromkeys(user.name for user in users)) or "nothing"
         ends = " or ".join(sorted(composite.heads))
         return Reason(
             composite.codegen, composite.name, f"{op.name} is used by {there}; the pattern ends with {ends}", 0
         )
+
+
+def _ends(op: Operation, composite: Composite) -> Iterator[Operation]:
+    """Yield the operations that a pattern can end with, behind an operation and operations of the pattern."""
+    inside = {name for part in walk(composite.pattern) if isinstance(part, Op) for name in part.names}
+    seen = {op}
+    pending = [op]
+    while pending:
+        for user in (user for value in pending.pop(0).results for user in users_of(value)):
+            if user not in seen and user.name in inside:
+                seen.add(user)
+                pending.append(user)
+                if user.name in composite.heads:
+                    yield user
 
 
 def _reason(composite: Composite, refusal: Refusal) -> Reason:

@@ -30,6 +30,7 @@ from ..core.pipeline import Pipeline
 from ..core.working import means
 from .codegen import SYMBOLS, ChosenCodegen, Codegen, ObjectCode, version_of
 from .keeping import Place, place_of_code
+from .steps import StepRefusal
 from .time_limit import TooLong, limit_of, limited, problem_of
 
 _BYTES = (bytes, bytearray, memoryview)
@@ -57,6 +58,8 @@ class Declined(Exception):
 
     #: Description of the codegen's action for messages.
     verb = "declined"
+    #: Composite function of the only step that was declined, or "" for the whole part.
+    function = ""
 
 
 class Failed(Declined):
@@ -169,7 +172,9 @@ def _declining(function: Callable[..., object]) -> Iterator[None]:
             yield
     except RelaxError as error:
         place, kind = called_from(error, function), Failed if isinstance(error, _NoRefusal) else Declined
-        raise kind((error.message or type(error).__name__) + (f" (at {place})" if place else "")) from error
+        declined = kind((error.message or type(error).__name__) + (f" (at {place})" if place else ""))
+        declined.function = error.function if isinstance(error, StepRefusal) else ""
+        raise declined from error
     except (Exception, SystemExit) as error:  # a bug of one of this project's codegens
         raise Failed(message_of(error)) from error
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,7 +28,7 @@ from ...dialects.core.ir_attributes import COMPOSITE
 from ...dialects.core.verifier import segment_sizes
 from ...dialects.relax.constants import array_of_attribute, storage_dtype
 from ...dialects.relax.known_constants import CONSTANTS, elements_of
-from ...support.errors import RelaxError
+from ...support.errors import RefusalError, RelaxError
 from ...support.suggest import suggest
 from ..core.facts import origins_of
 from .roles import NumberedRoles, Passage, numbered_roles
@@ -42,6 +42,15 @@ def node_names(*operations: Operation) -> tuple[str, ...]:
     """
     inside = (op for each in operations for op in (operations_in(each) if len(each.regions) else (each,)))
     return tuple(dict.fromkeys(name for op in inside for name in origins_of(op) if op.name != "func.return"))
+
+
+class StepRefusal(RefusalError):
+    """Refusal of one step by its codegen. The other steps of the part stay with the codegen."""
+
+    def __init__(self, function: str, message: str):
+        super().__init__(message)
+        #: Composite function of the step in its part.
+        self.function = function
 
 
 @dataclass(frozen=True)
@@ -66,6 +75,21 @@ class PartStep:
     makers: Mapping[str, Operation] = field(default_factory=dict)
     #: True if passes have changed the operations that the pattern matched.
     is_changed: bool = False
+    #: Composite function of the part that the step comes from, or "" if passes have inlined it.
+    _function: str = ""
+
+    def refuse(self, reason: str) -> RelaxError:
+        """Return an error for `compile` to raise: the target takes this step, and the codegen the rest of the part.
+
+            raise step.refuse("the unit has 64 output channels")
+
+        If passes have inlined the functions of matches, the target takes the whole part.
+        """
+        if not isinstance(reason, str) or not reason:
+            raise RelaxError(f"{self._title}: refuse() takes the reason as text, got {reason!r:.60}")
+        nodes = ", ".join(self.nodes)
+        message = f"{self._title}{f' ({nodes})' if nodes else ''}: {reason}"
+        return StepRefusal(self._function, message) if self._function else RefusalError(message)
 
     @property
     def operation(self) -> Any:
@@ -149,6 +173,7 @@ class Steps:
         """Append the steps of a function, and return the numbers of its results."""
         numbers = dict(zip(body_of(function).arguments, arguments, strict=True))
         returned: tuple[int, ...] = ()
+        composite = symbol_name(function) if COMPOSITE in function.attributes else ""
         inside: list[PartStep] = []
         passages: list[Passage] = []
         for op in operations_of(body_of(function)):
@@ -163,11 +188,14 @@ class Steps:
                 if op.name in CONSTANTS:
                     self.constant_numbers += made
                 else:
-                    inside.append(_alone(text_in(function, COMPOSITE), op, read, made))
+                    inside.append(replace(_alone(text_in(function, COMPOSITE), op, read, made), _function=composite))
             passages.append(Passage(op, read, made))
             numbers.update(zip(op.results, made, strict=True))
         is_one = self._whole and bool(inside) and COMPOSITE in function.attributes
-        steps += [_together(inside, returned, numbered_roles(function, arguments, passages))] if is_one else inside
+        if is_one:
+            together = _together(inside, returned, numbered_roles(function, arguments, passages))
+            inside = [replace(together, _function=composite)]
+        steps += inside
         return returned
 
 

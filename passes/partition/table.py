@@ -24,7 +24,7 @@ def partition_table(facts: Sequence[_Fact]) -> str:
         return ""
     made = {fact["name"]: fact for fact in facts if fact["kind"] == "external"}
     rows: list[Sequence[str]] = [("codegen", "operators", "parts", "bytes in", "bytes out", "code", "patterns")]
-    rows += [_row(fact, made) for fact in given if fact["parts"] or not _has_others(fact, given)]
+    rows += [_row(fact, made) for fact in given if _parts(fact, made) or not _has_others(fact, given, made)]
     total = max(fact["operators"] for fact in given)
     taken = sum(sum(_matched(fact, made).values()) for fact in given)
     verbs = Counter(fact["verb"] for fact in made.values() if fact["reason"])
@@ -35,9 +35,9 @@ def partition_table(facts: Sequence[_Fact]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _has_others(fact: Mapping[str, object], given: Sequence[Mapping[str, object]]) -> bool:
+def _has_others(fact: _Fact, given: Sequence[_Fact], made: Mapping[str, _Fact]) -> bool:
     """Check whether the same codegen has a row with parts. The journal may have several facts of one codegen."""
-    return any(other["parts"] for other in given if other["codegen"] == fact["codegen"])
+    return any(_parts(other, made) for other in given if other["codegen"] == fact["codegen"])
 
 
 def _row(fact: _Fact, made: Mapping[str, _Fact]) -> tuple[str, ...]:

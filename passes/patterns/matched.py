@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.navigation import users_of
-from ...dialects.relax.known_constants import elements_of, is_constant, splat
+from ...dialects.relax.known_constants import elements_of, is_constant, number_of
 from ...support.errors import RelaxError
 from ...support.suggest import suggest
 from .operator_patterns import Op
@@ -17,6 +17,8 @@ from .outputs import Outputs
 from .tree import Found, GraphPattern, Named, Subject, maker_of, walk
 
 if TYPE_CHECKING:
+    from numpy import ndarray
+
     from ..structures.structure import Structure
 
 
@@ -65,12 +67,14 @@ class Match:
 
     def number(self, name: str) -> int | float | bool | None:
         """Return the number that a part's value is everywhere, or None: of `is_filled`, or of any constant."""
-        value = self[name]
-        known, elements = splat(value), elements_of(value)
-        if known is not None or elements is None or elements.size == 0 or (elements != elements.flat[0]).any():
-            return known
-        number: int | float | bool = elements.flat[0].item()
-        return number
+        return number_of(self[name])
+
+    def array(self, name: str) -> ndarray | None:
+        """Return the elements of a part's value, or None if it is no constant. Scalars are arrays without dimensions.
+
+        Elements of types that NumPy lacks are None, too.
+        """
+        return elements_of(self[name])
 
     def get(self, name: str) -> Value | None:
         """Return the value of a part, or None if an optional part is absent."""

@@ -218,6 +218,12 @@ def _row(name: str) -> Operator | None:
 
 
 def _normalized(pattern: Op, row: Operator, name: str, value: object) -> Any:
+    if name in [operand.name for operand in row.operands]:
+        part = f"is_const({value!r})" if isinstance(value, (int, float)) else f"{name}_pattern"
+        raise RelaxError(
+            f"pattern {pattern}: '{name}' is an operand of {row.full_name}, not an attribute: write "
+            f"is_op('{row.full_name}')(..., {name}={part})"
+        )
     if name not in row.attrs:
         raise RelaxError(f"pattern {pattern}: {row.full_name} has no attribute '{name}'{suggest(name, row.attrs)}")
     if callable(value) or (value is None and row.attrs[name].default is None):
@@ -252,7 +258,8 @@ def _stated(
     stated.update(by_name)
     for each in by_name:
         if each not in names:
-            raise RelaxError(f"pattern {pattern}: {name} has no operand '{each}'{suggest(each, names)}")
+            known = f"; it has {', '.join(names)}"
+            raise RelaxError(f"pattern {pattern}: {name} has no operand '{each}'{known}{suggest(each, names)}")
     for operand in row.operands:
         if operand.arity == "single" and operand.name in stated and stated[operand.name] is None:
             raise RelaxError(f"pattern {pattern}: {name}'s '{operand.name}' is never absent")

@@ -22,9 +22,9 @@ from ...bindings.rewriting import blaming_at
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, dtype_name, is_dtype, is_float, is_int
 from ...dialects.core.symbols import Dim, equal, parse
-from ...dialects.relax.known_constants import is_constant, splat
+from ...dialects.relax.known_constants import is_constant, number_of
 from ...support.errors import RelaxError
-from ...support.suggest import suggest
+from ...support.suggest import shortened, suggest
 
 if TYPE_CHECKING:
     from ..structures.structure import Binding, Structure
@@ -192,7 +192,7 @@ class Const(Leaf):
     def problem(self, subject: Subject) -> str:
         if not isinstance(subject, Value) or not is_constant(subject):
             return "is not a constant"
-        found = None if self.number is None else splat(subject)
+        found = None if self.number is None else number_of(subject)
         return "" if found == self.number else "is another constant" if found is None else f"is {found}"
 
     @property
@@ -322,7 +322,7 @@ class Checked(Condition):
     def refusal_of(self, match: Match) -> str:
         """Return the reason why the check refuses a match, or ""."""
         name = getattr(self.check, "__name__", repr(self.check))
-        with blaming_at(lambda: f"pattern {self}: {name}", self.check, match.root):
+        with blaming_at(lambda: f"pattern {shortened(str(self))}: {name}", self.check, match.root):
             answer = self.check(match)
         if isinstance(answer, str):
             return answer or f"{name} says no"
@@ -433,5 +433,5 @@ def wildcard() -> GraphPattern:
 
 
 def is_const(number: float | None = None) -> GraphPattern:
-    """Return the pattern of a constant, or of one with this number everywhere."""
+    """Return the pattern of a constant, or of one with this number everywhere. Scalar operands are constants, too."""
     return Const(number)

@@ -30,6 +30,17 @@ def test_nearest(word, expected):
     assert nearest(word, WORDS) == expected
 
 
+@pytest.mark.parametrize(
+    ("word", "candidates", "expected"),
+    [
+        ("half_away_from_zero", ["half_even", "half_away", "half_to_zero", "to_zero"], "half_away"),
+        ("q16>>shift", ["float", "q31>>shift", "q15>>shift"], "q15>>shift"),
+    ],
+)
+def test_longer_words_and_equally_similar_ones(word, candidates, expected):
+    assert nearest(word, candidates) == expected
+
+
 def test_suggest_is_the_end_of_a_sentence():
     assert suggest("relax-inlin", WORDS) == "; did you mean 'relax-inline'?"
     assert suggest("qqq", WORDS) == ""
