@@ -37,4 +37,4 @@ class Requantize(Pass):
         found = find_recipe(self.recipe)
         if all(entry.out is None for entry in found.recipe.ops):
             raise OptionError(f"{self.name}: the recipe of '{self.recipe}' has no entry with out=rx.Requantize(...)")
-        requantize_layers(op, found.recipe.patterns(found.rows()))
+        requantize_layers(op, found.recipe.patterns(found.checked_rows()))

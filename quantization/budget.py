@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -15,7 +15,7 @@ from ..passes.recipes.operand_types import OperandType
 from ..support.blaming import blaming
 from ..support.errors import ModelError, OptionError
 from ..support.suggest import counted
-from .placement import Choice, Layer
+from .placement import Choice, Choices, Layer
 from .study import Effect, Point, Study
 from .variants import Variant
 
@@ -49,8 +49,8 @@ class Budget:
             given = getattr(self, name)
             if given is not None and (isinstance(given, bool) or not math.isfinite(given)):
                 raise OptionError(f"{name}={given!r}: expected a finite number")
-        if self.drop is not None and self.drop < 0:
-            raise OptionError(f"drop={self.drop:g}: expected a number of at least 0")
+            if given is not None and given < 0:
+                raise OptionError(f"{name}={given:g}: expected a number of at least 0")
 
     def __bool__(self) -> bool:
         return any(each is not None for each in (self.snr, self.drop, self.bytes))
@@ -165,7 +165,7 @@ class BudgetSearch:
         wishes = [f"snr={snr:g}"] if snr is not None else []
         return " and ".join([*wishes, f"drop={drop:g}"] if drop is not None else wishes)
 
-    def _searched(self, base: Mapping[int, Choice], changes: Sequence[tuple[int, Choice]], what: str) -> Variant | None:
+    def _searched(self, base: Choices, changes: Sequence[tuple[int, Choice]], what: str) -> Variant | None:
         """Return the variant with the fewest changes that holds the budget, or None."""
         last = math.ceil(math.log2(len(changes) + 1)) + 1
         self._tell(f"{what}: at most {last} measurements")

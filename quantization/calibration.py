@@ -142,6 +142,8 @@ class Samples:
     """Samples of a function's arguments, checked when they are read. They can be read several times."""
 
     def __init__(self, data: object, function: Operation, most: int | None):
+        if most is not None and most < 1:
+            raise OptionError(f"samples={most}: expected a number of at least 1, or None for all")
         arguments = body_of(function).arguments
         self._names = argument_names(function)
         self._infos = [decode(each.type) for each in arguments]

@@ -9,9 +9,7 @@ from ..dialects.core.infos import TensorInfo
 from ..dialects.relax.known_constants import is_constant
 from ..passes.patterns.matched import Match
 from ..passes.recipes.recipe import Op
-
-#: Names of operands in recipes that the scale of a bias comes from, beside constant weights.
-DATA = "x"
+from ..passes.recipes.stated_types import DATA, channel_axis, channel_axis_of_result
 
 
 def refusal_of_constants(op: Op, match: Match) -> str:
@@ -30,14 +28,6 @@ def refusal_of_constants(op: Op, match: Match) -> str:
     return ""
 
 
-def channel_axis(reader: Operation, rank: int) -> int:
-    """Return the axis of constant weights that counts the output channels of their reader."""
-    layout = getattr(reader.opview, "kernel_layout", None)
-    if isinstance(layout, str) and "O" in layout:
-        return layout.index("O")
-    return rank - 1
-
-
 def axis_of_bias(op: Op, match: Match, name: str) -> int | None:
     """Return the axis of a bias that counts channels: 0 if one scale is for all, None if there is no such axis."""
     found = _weights(op, match)
@@ -51,7 +41,7 @@ def axis_of_bias(op: Op, match: Match, name: str) -> int | None:
     rank = result.rank if isinstance(result, TensorInfo) else None
     if rank is None:
         return None
-    axis = len(shape) - rank + _channel_axis_of_result(product, rank)
+    axis = len(shape) - rank + channel_axis_of_result(product, rank)
     if any(size != 1 for place, size in enumerate(shape) if place != axis):
         return None
     return axis if 0 <= axis < len(shape) and shape[axis] == channels else None
@@ -65,9 +55,3 @@ def _weights(op: Op, match: Match) -> tuple[str, Value, Operation] | None:
             reader = next((each for each in match.operations if value in list(each.operands)), None)
             return None if reader is None else (name, value, reader)
     return None
-
-
-def _channel_axis_of_result(product: Operation, rank: int) -> int:
-    view = product.opview
-    layout = getattr(view, "out_layout", None) or getattr(view, "data_layout", None)
-    return layout.index("C") if isinstance(layout, str) and "C" in layout else rank - 1

@@ -14,8 +14,9 @@ from ..dialects.relax import const
 from ..dialects.relax.known_constants import floats_of
 from ..dialects.relax.values import dtype_of
 from ..passes.recipes.operand_types import OperandType
+from ..passes.recipes.stated_types import DATA
 from ..support.errors import RelaxError
-from .channels import DATA, axis_of_bias
+from .channels import axis_of_bias
 from .mx_blocks import MxBlocks, insert_at_run_time, insert_constant
 from .placement import Layer, Placement, ScaleGroup
 from .rounded_weights import Operand, Rounded

@@ -109,8 +109,10 @@ class Placement:
 
 #: Types of a layer's operands, or the reason why the layer stays real.
 Choice = Mapping[str, OperandType] | str
-#: Choices by the place of a layer's last operation in its function.
-Choices = Mapping[int, Choice]
+#: Place of a layer's last operation in its function, or that and the name of an entry that this layer does not have.
+ChoiceKey = int | tuple[int, str]
+#: Choices of layers. The choice of an entry is the reason against it.
+Choices = Mapping[ChoiceKey, Choice]
 
 
 def names_of(operation: Operation) -> set[str]:
@@ -149,6 +151,8 @@ class _Placing:
         #: Patterns that entries other than Op name, such as `Share("mynpu.add")`.
         self._others = {name: rows[name] for name in (*recipe.shares, *recipe.floats) if name in rows}
         self._claimed: set[Operation] = set()
+        #: Operations that no pattern ends with.
+        self._unnamed: set[Operation] = set()
         self._made = Placement()
 
     def run(self, patterns: Sequence[tuple[Op, GraphPattern]]) -> Placement:
@@ -162,8 +166,15 @@ class _Placing:
             for operation in layer.match.operations:
                 self._made.kept.pop(operation, None)
         self._place_values()
-        self._explain([form.pattern for _, form in forms])
+        self._explain([(op.name, form.pattern) for op, form in forms])
+        self._made.kept = self._kept_by_weight()
         return self._made
+
+    def _kept_by_weight(self) -> dict[Operation, str]:
+        """Return the reasons in program order, operators without a pattern last: nodes show their first reason."""
+        kept, last = self._made.kept, len(self._operations)
+        order = sorted(kept, key=lambda each: (each in self._unnamed, self._places.get(each, last)))
+        return {operation: kept[operation] for operation in order}
 
     # ---- layers ----
 
@@ -177,7 +188,11 @@ class _Placing:
                 reasons.append((match, reason))
         else:
             for match, reason in reasons[:1]:
-                self._made.kept.update(dict.fromkeys(match.operations, reason))
+                self._keep_real(match, reason)
+            return
+        choice = self._choices.get((self._places[operation], op.name), {})
+        if isinstance(choice, str):
+            self._keep_real(match, choice)
             return
         choice = self._choices.get(self._places[operation], {})
         names = [name for name in op.types if name == RESULT or name in match]
@@ -186,8 +201,7 @@ class _Placing:
         types = {name: type_ for name, type_ in chosen.items() if type_ is not None}
         if len(types) < len(chosen):
             is_mx = any(each.granularity == "mx" for types in op.types.values() for each in types)
-            reason = _MX_REASON if is_mx else _BLOCKS_REASON
-            self._made.kept.update(dict.fromkeys(match.operations, reason))
+            self._keep_real(match, _MX_REASON if is_mx else _BLOCKS_REASON)
             return
         if any(type_.is_at_run_time for type_ in types.values()):
             # A scale that is derived from one of run time is not a constant: such a bias is added to real sums.
@@ -200,6 +214,12 @@ class _Placing:
             return
         fixed = self._tensors.constants(match, types)
         self._made.layers.append(Layer(op, match, types, form.may_be_real, fixed, self._places[operation]))
+
+    def _keep_real(self, match: Match, reason: str) -> None:
+        """Note why operations stay real, behind the reasons of earlier entries."""
+        for operation in match.operations:
+            reasons = dict.fromkeys((self._made.kept.get(operation, reason), reason))
+            self._made.kept[operation] = "; ".join(reasons)
 
     def _refusal(self, op: Op, match: Match) -> str:
         for operation in match.operations:
@@ -346,7 +366,7 @@ class _Placing:
 
     # ---- reasons ----
 
-    def _explain(self, patterns: Sequence[GraphPattern]) -> None:
+    def _explain(self, patterns: Sequence[tuple[str, GraphPattern]]) -> None:
         for operation in self._operations:
             is_open = operation not in self._claimed and operation not in self._made.kept
             if not is_open or not any(map(_is_real, operation.results)) or is_constant(operation.results[0]):
@@ -357,29 +377,31 @@ class _Placing:
             self._made.kept[operation] = self._reason(operation, patterns)
         self._explain_nested(patterns)
 
-    def _explain_nested(self, patterns: Sequence[GraphPattern]) -> None:
+    def _explain_nested(self, patterns: Sequence[tuple[str, GraphPattern]]) -> None:
         """Tell that layers inside of branches and loops stay real: samples do not show their tensors."""
-        heads = {name for pattern in patterns for name in pattern.heads or ()}
+        heads = {name for _, pattern in patterns for name in pattern.heads or ()}
         for operation in self._operations:
             for region in operation.regions:
                 for inner in operations_in(operation) if len(region.blocks) else ():
                     if inner.name in heads:
                         self._made.kept[inner] = f"inside of {operation.name}: layers in branches and loops stay real"
 
-    def _reason(self, operation: Operation, patterns: Sequence[GraphPattern]) -> str:
+    def _reason(self, operation: Operation, patterns: Sequence[tuple[str, GraphPattern]]) -> str:
         wish = self._wish(operation)
         if wish is not None:
             return f"kept by request: '{wish}'"
         if self._is_in(operation, self._recipe.floats):
             return f"the recipe keeps {operation.name} in floating point"
-        found = [why_not(each, operation) for each in patterns if operation.name in (each.heads or ())]
-        refusals = [each for each in found if each is not None]
+        found = [(name, why_not(each, operation)) for name, each in patterns if operation.name in (each.heads or ())]
+        refusals = [(name, refusal) for name, refusal in found if refusal is not None]
         if not refusals and (operation.name in _MOVES or operation.name in self._recipe.shares):
             makers = dict.fromkeys(producer_of(each) for each in operation.operands if _is_real(each))
             return f"has the scale of its operands, and these are not quantized for all readers: {', '.join(makers)}"
         if not refusals:
+            self._unnamed.add(operation)
             return f"no pattern of the recipe has {operation.name}"
-        return str(max(refusals, key=lambda each: each.progress))
+        name, refusal = max(refusals, key=lambda each: each[1].progress)
+        return f"'{name}': {refusal}"
 
 
 def _chosen(op: Op, name: str, match: Match, asked: OperandType | None) -> OperandType | None:

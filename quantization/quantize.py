@@ -11,15 +11,16 @@ from typing import Any
 
 from ..bindings.navigation import operations_named
 from ..compilation.compiling import lower
+from ..compilation.reader_hints import reader_hints
 from ..frontends.module import Module
 from ..passes.core.stages import Stages
-from ..passes.partition.recipe_registry import find_recipe
+from ..passes.partition.recipe_registry import FoundRecipe, find_recipe
 from ..passes.partition_stages import before_partition, with_partition
-from ..passes.patterns.tree import GraphPattern
+from ..passes.recipes.asked_layout import check_layout, layout_passes
 from ..passes.recipes.recipe import Recipe
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters
-from ..support.errors import ModelError
+from ..support.errors import ModelError, OptionError
 from ..targets.core.code import stages_of
 from ..targets.core.registry import find_target
 from .budget import Budget, BudgetSearch, Evaluate, Tell
@@ -84,6 +85,7 @@ def quantize(
     for_: str | Recipe = "llvm",
     *,
     function: str = "main",
+    layout: str | None = None,
     calibrate: str = "mse",
     samples: int | None = _MOST_SAMPLES,
     keep: Collection[str] = (),
@@ -109,11 +111,12 @@ def quantize(
     path of a .npz file with these; or a folder with such arrays as `input.npy`, or with a .npz file per sample. The
     first `samples` are used.
 
-    for_: a codegen, a target, or an rx.Recipe. calibrate: how ranges are chosen, "minmax", "percentile", "mse" or
-    "entropy". keep: operators and nodes that stay real, by name or pattern (`head.*`). progress: a function that is
-    called with the number of samples so far and of all. Smoothing runs up to 32 samples before. resume: a file for the
-    state of the calibration behind smoothing, written every few samples and when it is interrupted. A later call with
-    the same model, recipe and data continues with it.
+    for_: a codegen, a target, or an rx.Recipe. layout: layout that convolutions and pools are brought into, such as
+    "NHWC" or "NHWC:HWIO", instead of the recipe's; "" for the model's own. calibrate: how ranges are chosen, "minmax",
+    "percentile", "mse" or "entropy". keep: operators and nodes that stay real, by name or pattern (`head.*`). progress:
+    a function that is called with the number of samples so far and of all. Smoothing runs up to 32 samples before.
+    resume: a file for the state of the calibration behind smoothing, written every few samples and when it is
+    interrupted. A later call with the same model, recipe and data continues with it.
 
     smooth: how much of the range of large channels of norms and gates moves into the weights (SmoothQuant), from 0 to
     1, or None. equalize: give channels between layers equal ranges of weights, if weights have one scale. clip_weights:
@@ -133,8 +136,11 @@ def quantize(
     check_method(calibrate)
     check_strength(smooth)
     budget = Budget(snr, drop, evaluate, bytes)
-    recipe, rows, stages = recipe_and_stages(for_)
-    codegen = None if isinstance(for_, Recipe) else find_recipe(for_).codegen
+    if not isinstance(module, Module):
+        raise OptionError(f"rx.quantize takes an rx.Module, got {type(module).__name__}", notes=reader_hints(module))
+    check_layout(layout or "", "rx.quantize")
+    found, stages = recipe_and_stages(for_, layout)
+    recipe, codegen = found.recipe, found.codegen
     refuse_quantized(module)
     samples_ = Samples(data, function_named(module, function), samples)
     made = lower(module, stages.target, pipeline=stages)
@@ -142,7 +148,8 @@ def quantize(
     check_keep(function_named(made, function), keep)
     check_tensors(recipe, function_named(made, function))
     corrections = Corrections(clip_weights, bias_correction)
-    variants = Variants(made, function, recipe, rows, keep, calibrate, corrections)
+    variants = Variants(made, function, found, keep, calibrate, corrections)
+    variants.choose_entries()
     refuse_nothing(variants.placement, function)
     check_constants(variants.placement)
     sources = [] if smooth is None else smoothed_sources(variants.placement)
@@ -150,7 +157,7 @@ def quantize(
     total = first + len(samples_)
     told = (lambda count: progress(count, total)) if progress is not None else (lambda count: None)
     if rescale(made, function, variants.placement, samples_, sources, smooth, equalize, told):
-        variants.placement = variants.placed(made)
+        variants.choose_entries()
     variants.calibrate(samples_, lambda count: told(first + count), resume)
     variant = variants.settled({}, codegen)
     refuse_nothing(variant.placement, function)
@@ -174,14 +181,15 @@ def refuse_nothing(placement: Placement, function: str) -> None:
         raise ModelError(f"no layer of @{function} matches the recipe, so nothing is quantized", notes=notes)
 
 
-def recipe_and_stages(for_: str | Recipe) -> tuple[Recipe, Mapping[str, GraphPattern], Stages]:
-    """Return a recipe, the patterns that it names, and the stages that bring layers into one form."""
-    if isinstance(for_, Recipe):
-        return for_, {}, _one_form(stages_of("llvm"))
-    found = find_recipe(for_)
+def recipe_and_stages(for_: str | Recipe, layout: str | None = None) -> tuple[FoundRecipe, Stages]:
+    """Return a recipe with its codegen, and the stages that bring layers into one form, and into a layout."""
+    found = FoundRecipe(for_, None) if isinstance(for_, Recipe) else find_recipe(for_)
     if found.codegen is None:
-        return found.recipe, {}, _one_form(stages_of(for_))
-    return found.recipe, found.rows(), before_partition(with_partition(stages_of("llvm"), for_))
+        stages = _one_form(stages_of("llvm" if isinstance(for_, Recipe) else str(for_)))
+    else:
+        stages = before_partition(with_partition(stages_of("llvm"), str(for_)))
+    layout = found.recipe.layout if layout is None else layout
+    return found, stages.insert_before(stages.names[-1], "layout", layout_passes(layout)) if layout else stages
 
 
 def _measured_on(target: str) -> str:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..bindings.ir import Operation, Value
 from ..dialects.relax.known_constants import floats_of
+from ..passes.recipes.stated_types import DATA, channel_axis
 from ..support.errors import RelaxError
-from .channels import DATA, axis_of_bias, channel_axis
+from .channels import axis_of_bias
 from .layer_products import Channels, bias_of, product_of
 from .mx_blocks import MxBlocks, in_mx_blocks, summed_axis
 from .placement import Layer, Placement, ScaleGroup

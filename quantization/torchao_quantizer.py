@@ -10,11 +10,11 @@ from ..bindings.ir import Value
 from ..bindings.navigation import operations_in
 from ..compilation.compiling import lower
 from ..passes.recipes.recipe import RESULT, Recipe
+from ..passes.recipes.stated_types import DATA
 from ..support.argument_types import types_checked
 from ..support.callbacks import enters
 from ..support.errors import OptionError
 from .calibration import function_named
-from .channels import DATA
 from .checks import check_keep, unused_entries
 from .exported_nodes import Edge, ExportedGraph
 from .placement import Layer, Placement, ScaleGroup, place
@@ -53,8 +53,8 @@ def torchao_quantizer(for_: str | Recipe = "llvm", *, keep: Collection[str] = ()
         from torchao.quantization.pt2e.quantizer import Quantizer
     except ImportError as error:
         raise OptionError(f"rx.torchao_quantizer needs the package torchao: pip install torchao ({error})") from None
-    recipe, rows, stages = recipe_and_stages(for_)
-    recipe = expressible(recipe)
+    found, stages = recipe_and_stages(for_)
+    recipe = expressible(found.recipe)
     kept = (keep,) if isinstance(keep, str) else tuple(keep)
 
     class RecipeQuantizer(Quantizer):
@@ -71,7 +71,7 @@ def torchao_quantizer(for_: str | Recipe = "llvm", *, keep: Collection[str] = ()
             lowered = lower(graph.module, stages.target, pipeline=stages)
             function = function_named(lowered, "main")
             check_keep(function, kept)
-            placement = place(function, recipe, rows, kept)
+            placement = place(function, recipe, found.rows(), kept)
             mentioned = graph.nodes_of(operations_in(function))
             Annotation(graph, placement, Specs(is_qat=is_qat), mentioned).run()
             refuse_nothing(placement, "main")

@@ -20,7 +20,7 @@ _BITS = (8, 16, 32)
 
 def expressible(recipe: Recipe) -> Recipe:
     """Return a recipe with the types that torchao has. Raise OptionError if an operand has no other types."""
-    return Recipe(*(_expressible(entry) for entry in recipe.entries))
+    return Recipe(*(_expressible(entry) for entry in recipe.entries), layout=recipe.layout)
 
 
 def _expressible(entry: Entry) -> Entry:

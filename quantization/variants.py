@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -14,18 +14,17 @@ from ..bindings.navigation import made_by, operations_in, use_count
 from ..dialects.core.codec import decode
 from ..dialects.core.infos import TensorInfo, bit_width
 from ..frontends.module import Module
-from ..passes.partition.codegen import Codegen
-from ..passes.patterns.match import why_not
-from ..passes.patterns.tree import GraphPattern
+from ..passes.partition.codegen import Codegen, Composite
+from ..passes.partition.recipe_registry import FoundRecipe
 from ..passes.recipes.integer_layers import requantize_layers
 from ..passes.recipes.recipe import RESULT, Recipe
-from ..support.errors import OptionError
+from ..support.errors import OptionError, RelaxError
 from .bias_correction import corrected_biases
 from .calibration import Samples, function_named, observe, places_of, values_at
 from .calibration_state import CalibrationState, fingerprint_of
 from .insertion import Insertion
 from .layer_products import Channels, product_of
-from .placement import Choices, Layer, Placement, ScaleGroup, origin_of, place, producer_of
+from .placement import ChoiceKey, Choices, Layer, Placement, ScaleGroup, origin_of, place, producer_of
 from .ranges import Histogram, NumberRange
 from .rounded_weights import Corrections, Operand, Rounded, rounded_weights, with_room_for_biases
 from .scales import Scale, fixed_scale, scale_of_range
@@ -33,8 +32,13 @@ from .scales import Scale, fixed_scale, scale_of_range
 if TYPE_CHECKING:
     from numpy import ndarray
 
+_ABOUT_CHECKS = (
+    "a check returns True, False, or the reason against a match; here it was called with the quantized layer"
+)
 #: Place of a tensor in a function.
 Place = tuple[int, int]
+#: Function that returns the scales of a placement in a module.
+ScalesOf = Callable[[Module, Placement], Mapping[ScaleGroup, "Scale"]]
 
 
 @dataclass(eq=False)
@@ -77,14 +81,14 @@ class Variants:
         self,
         module: Module,
         function: str,
-        recipe: Recipe,
-        rows: Mapping[str, GraphPattern],
+        found: FoundRecipe,
         keep: Collection[str],
         method: str,
         corrections: Corrections,
     ):
         self.module, self.function = module, function
-        self._recipe, self._rows, self._keep, self._method = recipe, rows, keep, method
+        self._found, self._keep, self._method = found, keep, method
+        self._first: Choices = {}
         self.placement = self.placed(module)
         self._histograms: dict[Place, Histogram] = {}
         self._channels: dict[Place, Channels] = {}
@@ -92,7 +96,12 @@ class Variants:
 
     def placed(self, module: Module, choices: Choices = MappingProxyType({})) -> Placement:
         """Choose the quantized layers of the model or of a copy."""
-        return place(function_named(module, self.function), self._recipe, self._rows, self._keep, choices)
+        choices = {**self._first, **choices}
+        return place(function_named(module, self.function), self._recipe, self._found.rows(), self._keep, choices)
+
+    @property
+    def _recipe(self) -> Recipe:
+        return self._found.recipe
 
     def calibrate(self, samples: Samples, progress: Callable[[int], object], resume: str | Path | None = None) -> None:
         """Collect the statistics of all tensors without a fixed scale, and of the data of products by channel.
@@ -190,16 +199,19 @@ class Variants:
         if not self.has_arithmetic:
             return
         with module.context:
-            requantize_layers(module.operation, self._recipe.patterns(self._rows))
+            requantize_layers(module.operation, self._recipe.patterns(self._found.checked_rows()))
         module.verify()
 
     def build(self, choices: Choices) -> Variant:
         """Return the quantized module of a choice. The model in floating point is not changed."""
+        return self._built(choices, self.insertion, self.scales)
+
+    def _built(self, choices: Choices, insertion_of: Callable[..., Insertion], scales_of: ScalesOf) -> Variant:
         made = self.module.copy()
         with made.context:
             placement = self.placed(made, choices)
-            scales = self.scales(made, placement)
-            insertion = self.insertion(made, placement, scales)
+            scales = scales_of(made, placement)
+            insertion = insertion_of(made, placement, scales)
             insertion.run()
         made.verify()
         variant = Variant(made, self.placed(self.module, choices), choices)
@@ -212,44 +224,120 @@ class Variants:
                 variant.results.append((insertion.numbers(layer.result, type_), scale))
         return variant
 
-    def settled(self, choices: Choices, codegen: type[Codegen] | None) -> Variant:
-        """Return the variant of a choice without layers that gain no kernel. These stay real, with the reason.
+    def choose_entries(self) -> None:
+        """Choose entries of the recipe for layers that several entries match, before samples are seen.
 
-        A target has no patterns of its own, so all of its layers remain.
+        The codegen's checks decide on a trial with scales of 1. Where they refuse all entries the first one remains,
+        because a check may ask for scales.
+        """
+        self._first = {}
+        self.placement = self.placed(self.module)
+        if self._found.codegen is None or not self._has_alternatives():
+            return
+        refused: dict[ChoiceKey, str] = {}
+        inside: dict[ChoiceKey, Sequence[Operation]] = {}
+        while True:
+            trial = self._built(refused, _insertion_on_trial, _scales_on_trial)
+            more = dict(_without_kernel(trial, self._found.codegen))
+            if not more:
+                break
+            inside |= {key_of(each): each.match.operations for each in more}
+            refused |= {key_of(each): reason for each, reason in more.items()}
+        taken = {each for layer in trial.layers for each in layer.match.operations}
+        self._first = {key: reason for key, reason in refused.items() if not taken.isdisjoint(inside[key])}
+        self.placement = self.placed(self.module)
+
+    def _has_alternatives(self) -> bool:
+        """Check whether other entries match operations of layers."""
+        others = self.placed(self.module, {key_of(each): "" for each in self.placement.layers})
+        taken = {each for layer in others.layers for each in layer.match.operations}
+        return any(not taken.isdisjoint(layer.match.operations) for layer in self.placement.layers)
+
+    def settled(self, choices: Choices, codegen: type[Codegen] | None) -> Variant:
+        """Return the variant of a choice without layers that gain no kernel. Other entries of the recipe are tried.
+
+        Layers without such an entry stay real, with the reasons. A target has no patterns of its own, so all of its
+        layers remain.
         """
         while True:
+            unseen = self._unseen(choices)
+            if unseen:
+                choices = {**choices, **unseen}
+                continue
             variant = self.build(choices)
             refused = {} if codegen is None else dict(_without_kernel(variant, codegen))
             if not refused:
                 return variant
-            choices = {**choices, **refused}
+            choices = {**choices, **{key_of(each): reason for each, reason in refused.items()}}
+
+    def _unseen(self, choices: Choices) -> dict[ChoiceKey, str]:
+        """Return entries of layers with tensors that the calibration of other entries has not seen."""
+        function, placement = function_named(self.module, self.function), self.placed(self.module, choices)
+        groups = [group for group in placement.all_groups() if group.fixed is None]
+        seen = self._histograms.keys()
+        values = {
+            value
+            for group in groups
+            if not seen >= set(places_of(function, map(origin_of, group.values)))
+            for value in group.values
+        }
+        return {
+            key_of(layer): f"'{layer.op.name}' reads or makes tensors that the calibration has not seen"
+            for layer in placement.layers
+            if not values.isdisjoint((layer.result, *(value for _, value in layer.activations())))
+        }
 
 
-def _without_kernel(variant: Variant, codegen: type[Codegen]) -> Iterator[tuple[int, str]]:
-    """Yield the places of layers without a matching pattern in quantized form, with the reasons."""
-    patterns = [(each.name, each.pattern) for each in codegen.composites()]
+def key_of(layer: Layer) -> ChoiceKey:
+    """Return the key of a layer's entry in choices."""
+    return layer.place, layer.op.name
+
+
+def _scales_on_trial(module: Module, placement: Placement) -> dict[ScaleGroup, Scale]:
+    del module
+    return {
+        group: scale_of_range(NumberRange(0.0, group.type.limits[1]), group.type) for group in placement.all_groups()
+    }
+
+
+def _insertion_on_trial(module: Module, placement: Placement, scales: Mapping[ScaleGroup, Scale]) -> Insertion:
+    del module
+    rounded = rounded_weights(placement, {}, Corrections(clip_weights=False, biases=False))
+    return Insertion(placement, scales, with_room_for_biases(placement, scales, rounded), {})
+
+
+def _without_kernel(variant: Variant, codegen: type[Codegen]) -> Iterator[tuple[Layer, str]]:
+    """Yield the layers without a matching pattern in quantized form, with the reasons."""
+    composites = codegen.composites()
+    entries = {each.name for each in codegen.recipe.ops} if codegen.recipe is not None else set[str]()
     for layer, (value, _) in zip(variant.layers, variant.results, strict=True):
         if any(each.granularity == "block" for each in layer.types.values()):
             continue  # an operator outside of the patterns computes such a layer
         root = made_by(value)
         assert root is not None
-        reason = _refusal(layer, root, patterns)
+        try:
+            reason = _refusal(layer, root, composites, entries)
+        except RelaxError as error:  # of a check
+            raise error.altered(f"layer {layer.node}: {error.message}", notes=[*error.notes, _ABOUT_CHECKS]) from error
         if reason:
-            yield layer.place, reason
+            yield layer, reason
 
 
-def _refusal(layer: Layer, root: Operation, patterns: list[tuple[str, GraphPattern]]) -> str:
-    """Return why no pattern matches a quantized layer, or "" if one does. Its own pattern gives the reason."""
-    own = [pattern for name, pattern in patterns if name == layer.op.name]
-    others = [pattern for name, pattern in patterns if name != layer.op.name]
+def _refusal(layer: Layer, root: Operation, composites: Sequence[Composite], entries: Collection[str]) -> str:
+    """Return why no pattern matches a quantized layer, or "" if one does. Its own pattern gives the reason.
+
+    Patterns of other entries do not count if the layer's entry has a pattern of the codegen.
+    """
     refusals = []
-    for pattern in (*own, *others):
-        if root.name in (pattern.heads or ()):
-            refusal = why_not(pattern, root)
-            if refusal is None:
+    others = {*entries} - {layer.op.name} if layer.op.name in [each.name for each in composites] else set[str]()
+    for composite in composites:
+        if root.name in composite.heads:
+            refusal = composite.why_not(root)
+            if refusal is not None:
+                refusals.append((composite.name == layer.op.name, refusal.progress, str(refusal)))
+            elif composite.name not in others:
                 return ""
-            refusals.append(refusal)
     told = f"'{layer.op.name}' gains no kernel: the quantized layer ends with {root.name}"
     if not refusals:
         return f"{told}, and no pattern of the codegen does"
-    return f"'{layer.op.name}' gains no kernel: {max(refusals, key=lambda each: each.progress)}"
+    return f"'{layer.op.name}' gains no kernel: {max(refusals, key=lambda each: each[:2])[2]}"

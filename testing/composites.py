@@ -17,7 +17,8 @@ import numpy
 from ..bindings.ir import Operation
 from ..bindings.navigation import functions_in, operations_in
 from ..frontends.module import Module
-from ..passes.partition.codegen import Codegen, Composite
+from ..passes.partition.codegen import Codegen, Composite, PatternRow
+from ..passes.recipes.forms import is_quantized_form
 from ..support.errors import RelaxError
 from ..support.suggest import counted, shortened
 from .building import Building, Search
@@ -47,12 +48,22 @@ class _Found(NamedTuple):
 def cases_of(codegen: type[Codegen]) -> Iterator[Case]:
     """Yield the cases of a codegen's patterns, each alternative in all variants.
 
-    A pattern of one operator with any operands is left to the cases of operators, if that operator has rows.
+    A pattern of one operator with any operands is left to the cases of operators, if that operator has rows. A pattern
+    of floats that a recipe quantizes is left to the cases of recipes, which have the types that the recipe states.
     """
     for composite in codegen.composites():
+        if _is_quantized(codegen, composite.name):
+            continue
         if names_an_operator(composite.pattern) and all(rows_of(name) for name in composite.heads):
             continue
         yield from cases_of_pattern(composite)
+
+
+def _is_quantized(codegen: type[Codegen], name: str) -> bool:
+    """Check whether a recipe quantizes what a pattern of floats matches."""
+    pattern = next(row.pattern for row in (PatternRow(*each) for each in codegen.patterns) if row.name == name)
+    recipe = codegen.recipe
+    return recipe is not None and recipe.entry(name) is not None and not is_quantized_form(pattern)
 
 
 def cases_of_pattern(composite: Composite, variants: Sequence[Variant] = VARIANTS) -> Iterator[Case]:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...support.errors import OptionError, RelaxError
@@ -23,9 +24,15 @@ class FoundRecipe(NamedTuple):
     codegen: type[Codegen] | None
 
     def rows(self) -> dict[str, GraphPattern]:
-        """Return the patterns of the codegen by name."""
-        rows = () if self.codegen is None else (PatternRow(*each) for each in self.codegen.patterns)
-        return {row.name: row.pattern for row in rows}
+        """Return the patterns of the codegen by name. Their checks are left out: they may ask for integers."""
+        return {row.name: row.pattern for row in self._rows()}
+
+    def checked_rows(self) -> dict[str, GraphPattern]:
+        """Return the patterns of the codegen by name, with their checks, for quantized layers."""
+        return {row.name: row.pattern if row.check is None else row.pattern.where(row.check) for row in self._rows()}
+
+    def _rows(self) -> Iterator[PatternRow]:
+        return (PatternRow(*each) for each in (() if self.codegen is None else self.codegen.patterns))
 
 
 def find_recipe(text: str) -> FoundRecipe:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ...dialects.core.infos import bit_width, is_dtype, is_int
 from ...support.errors import RelaxError
 from ..patterns.matched import Match
 from ..patterns.operator_patterns import Every, Op, ResultPattern, is_op
@@ -31,6 +30,8 @@ from ..patterns.tree import (
 )
 from .recipe import RESULT
 from .recipe import Op as RecipeOp
+from .stated_dtypes import is_quantized_type
+from .stated_types import has_stated_types
 
 _QUANTIZE, _DEQUANTIZE = "relax.quantize", "relax.dequantize"
 
@@ -132,7 +133,7 @@ class _ToFloat:
         made = self.part(pattern.inner)
         if made is None:
             return None
-        if isinstance(pattern, OfType) and pattern.dtypes and all(map(_is_quantized_type, pattern.dtypes)):
+        if isinstance(pattern, OfType) and pattern.dtypes and all(map(is_quantized_type, pattern.dtypes)):
             return _Converted(made.pattern, True)
         if isinstance(pattern, UsedOnce) and _is_only(pattern.inner, _DEQUANTIZE):
             return made  # each reader has a dequantize of its own
@@ -152,10 +153,6 @@ def _with_operands(op: Op, made: Mapping[GraphPattern, GraphPattern]) -> Op:
     return op.but(operands=by_operator[op.names[0]], by_operator=by_operator)
 
 
-def _is_quantized_type(dtype: str) -> bool:
-    return dtype == "integer" or (is_dtype(dtype) and (is_int(dtype) or bit_width(dtype) == 8))
-
-
 def _where_possible(check: Check) -> Check:
     """Return a check that accepts matches without the parts that it reads, such as scales of quantized layers."""
 
@@ -172,13 +169,13 @@ def quantized_form(pattern: GraphPattern, op: RecipeOp) -> GraphPattern:
     """Return the pattern of the quantized layer, for an entry of a recipe.
 
     Operands are named as in `rx.patterns.quantized_linear()`: x, x_scale, x_zero_point; y_scale and y_zero_point are
-    the result's.
+    the result's. Layers with other types than the entry states are refused, with the reason.
     """
     made = _ToQuantized(op).part(pattern)
-    if op.has_real_result:
-        return made
-    quantized = is_op(_QUANTIZE)(made.used_once(), *_scales(RESULT))
-    return quantized | made if op.may_be_real else quantized
+    if not op.has_real_result:
+        quantized = is_op(_QUANTIZE)(made.used_once(), *_scales(RESULT))
+        made = quantized | made if op.may_be_real else quantized
+    return made.where(has_stated_types(op))
 
 
 class _ToQuantized:

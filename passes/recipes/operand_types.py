@@ -18,6 +18,7 @@ QUANTIZED = {
     "e4m3": "f8E4M3FN", "e5m2": "f8E5M2", "e3m2": "f6E3M2FN", "e2m3": "f6E2M3FN", "e2m1": "f4E2M1FN",
 }  # fmt: skip
 _WORDS = ("symmetric", "narrow", "reduced", "power_of_two", "derived", "dynamic")
+_BITS_OF_SUMS = 32
 _GRANULARITIES = ("tensor", "channel", "block<numbers>", "mx<numbers>")
 #: Largest finite numbers of small floats.
 _MOST_OF_FLOATS = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0, "f6E3M2FN": 28.0, "f6E2M3FN": 7.5, "f4E2M1FN": 6.0}
@@ -127,6 +128,8 @@ def _check(found: OperandType, where: str) -> None:
         raise RelaxError(f"{where}: a derived scale has the granularity of the scales that it comes from")
     if found.derived and found.dynamic:
         raise RelaxError(f"{where}: a derived scale is computed with the others, so 'dynamic' contradicts it")
+    if found.derived and found.bits < _BITS_OF_SUMS:
+        raise RelaxError(f"{where}: a derived scale is for a bias that is added to sums of 32 bits: 'i32 derived'")
     if found.name == "i32" and not found.derived:
         raise RelaxError(f"{where}: 32 bits are for a bias with a derived scale: 'i32 derived'")
     for word in ("narrow", "reduced"):

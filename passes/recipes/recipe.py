@@ -23,7 +23,9 @@ from ...support.suggest import suggest
 from ..patterns.operator_patterns import Op as OperatorPattern
 from ..patterns.operator_patterns import is_op
 from ..patterns.tree import GraphPattern, Named, walk, wildcard
+from .asked_layout import check_layout
 from .operand_types import OperandType, parse_operand_type
+from .stated_dtypes import check_dtypes
 from .stated_operators import check_stated
 
 _Kind = TypeVar("_Kind", bound="Entry")
@@ -174,7 +176,10 @@ class Tensor(Entry):
 class Recipe:
     """Types and scales in which a codegen or a target computes the layers of its own patterns."""
 
-    def __init__(self, *entries: Entry):
+    def __init__(self, *entries: Entry, layout: str = ""):
+        """Initialize with entries. `layout` is that of convolutions and pools: "NHWC", or "NHWC:HWIO" with kernels."""
+        self.layout = layout
+        check_layout(layout, "a recipe")
         for entry in entries:
             if not isinstance(entry, Entry):
                 raise RelaxError(f"a recipe has entries Op, Share, Fixed, Float and Tensor, got {entry!r:.60}")
@@ -230,7 +235,9 @@ def _pattern_of(op: Op, rows: Mapping[str, GraphPattern]) -> GraphPattern:
     names = {part.name for part in walk(pattern) if isinstance(part, Named)}
     for name in op.operands:
         if name not in names:
-            raise RelaxError(f"recipe: {op!r}: the pattern has no part named '{name}'{suggest(name, names)}")
+            known = f"; its parts are {', '.join(sorted(names)) or 'not named'}"
+            raise RelaxError(f"recipe: {op!r}: the pattern has no part named '{name}'{known}{suggest(name, names)}")
+    check_dtypes(repr(op), pattern, op.types, RESULT)
     if op.out is not None:
         check_stated(op, pattern)
     return pattern

@@ -77,6 +77,7 @@ def _quantized(source: str, arguments: Arguments, stderr: TextIO) -> Quantized:
             arguments["data"],
             for_,
             function=arguments["function"],
+            layout=arguments["layout"],
             calibrate=arguments["calibrate"],
             samples=arguments["samples"],
             keep=arguments["keep"] or (),

@@ -22,6 +22,7 @@ ENDINGS = (".onnx", ".mlir", ".mlirbc")
 OPTIONS: dict[str, Option] = {
     "for": Option("text", _CHOICE, "codegen or target whose recipe is used, or a .json file of AIMET or litert-quantizer; default llvm. --list-recipes lists them", "recipe", "llvm"),
     "keep": Option("list", _CHOICE, "operator or node that stays in floating point, by name or pattern ('head.*'); repeatable", "name"),
+    "layout": Option("text", _CHOICE, "layout that convolutions and pools are brought into, instead of the recipe's: NHWC, or NHWC:HWIO with kernels", "layout"),
     "function": Option("text", _CHOICE, "function of the module; default main", "name", "main"),
     "load-plugin": plugin_option(_CHOICE, "codegens, targets and operators"),
     "list-recipes": Option("flag", _CHOICE, "list the codegens and targets that have a recipe", default=False),

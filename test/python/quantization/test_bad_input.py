@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy
 import pytest
+from partitioning import codegen
 from relax_mlir.quantization.quantize import QuantizationWarning
 
 import relax_mlir as rx
@@ -188,6 +189,28 @@ def test_names() -> None:
     assert refusal(GOOD, keep="matmul").startswith("no layer of @main matches the recipe")
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"samples": 0}, "samples=0: expected a number of at least 1, or None for all"),
+        ({"samples": -3}, "samples=-3: expected a number of at least 1, or None for all"),
+        ({"snr": -5}, "snr=-5: expected a number of at least 0"),
+        ({"bytes": -1}, "bytes=-1: expected a number of at least 0"),
+        ({"layout": "NHC"}, "rx.quantize: layout='NHC': expected the layout of data, such as 'NHWC', or of data and"),
+        ({"layout": "NHWC:HWO"}, "rx.quantize: layout='NHWC:HWO': expected the layout of data"),
+        ({"layout": "NHWC:"}, "rx.quantize: layout='NHWC:': expected the layout of data"),
+    ],
+)
+def test_options(options: dict[str, Any], message: str) -> None:
+    assert refusal(GOOD, **options).startswith(message)
+
+
+def test_a_file_in_place_of_a_module() -> None:
+    with pytest.raises(rx.RelaxError) as caught:
+        rx.quantize("model.onnx", GOOD)  # type: ignore[arg-type]
+    assert str(caught.value) == "rx.quantize takes an rx.Module, got str\nnote: rx.from_onnx(path) reads it"
+
+
 # ---- recipes ----
 
 
@@ -255,7 +278,8 @@ def test_recipes(make: Callable[[], object], message: str) -> None:
 
 def test_names_in_recipes() -> None:
     part = rx.Recipe(Op("linear", pattern=LINEAR, x="i8", weights="i8"))
-    assert refusal(GOOD, part) == "recipe: Op('linear'): the pattern has no part named 'weights'"
+    found = "recipe: Op('linear'): the pattern has no part named 'weights'; its parts are w, x"
+    assert refusal(GOOD, part) == found
     unknown = rx.Recipe(Op("mynpu.linear", x="i8"))
     assert refusal(GOOD, unknown) == "recipe: Op('mynpu.linear'): no pattern has this name; there are none"
     operator = rx.Recipe(Op("relax.matmul", x1="i8", b="i8"))
@@ -274,6 +298,57 @@ def test_a_scale_derived_of_nothing() -> None:
     recipe = rx.Recipe(Op("linear", pattern=biased, w="i8 symmetric", bias="i32 derived", y="i8"))
     found = refusal(GOOD, recipe, module)
     assert "the scale of 'bias' is derived from the scales of 'x' and of constant weights" in found
+
+
+def test_a_derived_scale_is_of_sums() -> None:
+    with pytest.raises(
+        rx.RelaxError, match=r"Op\('linear'\), bias: 'i8 derived': a derived scale is for a bias .* 'i32 d"
+    ):
+        Op("linear", pattern=LINEAR, x="i8", bias="i8 derived")
+
+
+def quantized_pattern(x: str, y: str = "int8") -> Any:
+    """Return the pattern of a quantized product with these element types."""
+    data = is_op("relax.dequantize")(wildcard().has_dtype(x).named("x"), ...)
+    weights = is_op("relax.dequantize")(is_const().named("w").has_dtype("int8"), ...)
+    return is_op("relax.quantize")(is_op("relax.matmul")(data, weights), is_const(), is_const()).has_dtype(y)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "types", "message"),
+    [
+        (quantized_pattern("int8"), {"x": "u8"}, "x is 'u8', and the pattern's x has elements of i8: state one of"),
+        (quantized_pattern("int8"), {"x": ("i8", "i16")}, "x is 'i16', and the pattern's x has elements of i8"),
+        (quantized_pattern("int8"), {"w": "u8"}, "w is 'u8', and the pattern's w has elements of i8"),
+        (quantized_pattern("int8", "uint8"), {"x": "i8"}, "y is 'i8', and the pattern's y has elements of ui8"),
+        (LINEAR | quantized_pattern("uint8"), {"x": "i8"}, "x is 'i8', and the pattern's x has elements of ui8"),
+    ],
+)
+def test_types_that_contradict_the_pattern(pattern: Any, types: dict[str, Any], message: str) -> None:
+    with pytest.raises(rx.RelaxError) as caught:
+        rx.codegens.register_codegen("contradicting")(
+            type("Npu", (rx.codegens.Codegen,), {"patterns": [("contradicting.linear", pattern)],
+                                                 "recipe": rx.Recipe(Op("contradicting.linear", **types))})
+        )  # fmt: skip
+    assert str(caught.value).startswith(f"recipe: Op('contradicting.linear'): {message}")
+
+
+def test_types_that_the_pattern_takes() -> None:
+    for pattern in (quantized_pattern("uint8", "integer"), LINEAR, quantized_pattern("uint8", "uint8")):
+        recipe = rx.Recipe(Op("linear", pattern=pattern, x="u8", w="i8"))
+        assert recipe.patterns({})[0][1] is pattern
+
+
+def test_a_check_that_raises() -> None:
+    def check(match: Any) -> bool:
+        return bool(match.op("product").lost)
+
+    pattern = is_op("relax.matmul")(wildcard().named("x"), is_const().named("w")).named("product")
+    with codegen([("npu.linear", pattern, check)], recipe=rx.Recipe(Op("npu.linear", x="i8", w="i8"))) as npu:
+        found = refusal(GOOD, npu)
+    assert "codegen 'npu', pattern 'npu.linear': " in found and "check: AttributeError: " in found
+    assert re.search(r"layer test_bad_input\.py:\d+: codegen", found) and "test_bad_input.py" in found
+    assert found.endswith("the reason against a match; here it was called with the quantized layer")
 
 
 def test_sums_of_another_type() -> None:

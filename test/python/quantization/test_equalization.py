@@ -41,7 +41,7 @@ def _chain(activation: Any) -> tuple[rx.Module, Any]:
 
 
 def _equalized(module: rx.Module, types: rx.Recipe) -> tuple[rx.Module, int]:
-    _, _, stages = recipe_and_stages("llvm")
+    _, stages = recipe_and_stages("llvm")
     made = rx.lower(module, stages.target, pipeline=stages)
     with made.context:
         return made, equalize(place(function_named(made, "main"), types, {}))

@@ -25,7 +25,7 @@ def rescaled(
     module: rx.Module, samples: Any, strength: float | None, *, equalize: bool = False
 ) -> tuple[rx.Module, bool]:
     """Return the module in the form of codegens after the change of its weights, and whether these changed."""
-    _, _, stages = recipe_and_stages("llvm")
+    _, stages = recipe_and_stages("llvm")
     made = rx.lower(module, stages.target, pipeline=stages)
     placement = place(function_named(made, "main"), I8, {})
     listed = Samples(samples, function_named(module, "main"), None)

@@ -88,6 +88,26 @@ def test_corrections_are_options_of_quantize(folder: Path, monkeypatch: pytest.M
     assert given[2]["smooth"] == 0.25
 
 
+def test_the_layout_of_a_chip(folder: Path) -> None:
+    """Nodes keep their names in another layout."""
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor(("n", 3, 8, 8))}) as f:
+        f.returns(relax.nn.conv2d(*f, relax.const(RANDOM.normal(size=(4, 3, 3, 3)).astype("float32"))))
+    onnx.save(rx.to_onnx(module), folder / "images.onnx")
+    numpy.savez(folder / "images.npz", x=RANDOM.normal(size=(20, 3, 8, 8)).astype("float32"))
+    given = folder / "images.onnx", "--data", folder / "images.npz", "-o", folder / "q.mlir"
+    tables = []
+    for layout in ("", "NHWC:HWIO"):
+        code, out, errors = quantize(*given, "--table", f"--layout={layout}")
+        assert code == 0, errors
+        tables.append(out.split("\n")[1].split()[0])
+        text = (folder / "q.mlir").read_text()
+        assert ('data_layout = "NHWC"' in text and 'kernel_layout = "HWIO"' in text) is bool(layout)
+    assert tables[0] == tables[1] and ".mlir" not in tables[0]
+    code, _, errors = quantize(*given, "--layout=NHW")
+    assert code == 1 and "layout='NHW': expected the layout of data, such as 'NHWC'" in errors
+
+
 def test_measured_errors_and_a_page(folder: Path) -> None:
     code, out, errors = quantize(
         *(folder / "model.onnx", "--data", folder / "data.npz", "-o", folder / "q.onnx", "-q", "--table", "--measure"),
