@@ -17,7 +17,7 @@ from ..support.registry import table
 from ..support.suggest import suggest
 from .comparison import Noise
 from .picture import as_html, as_text
-from .placement import Placement
+from .placement import Choices, Placement
 from .scales import Scale
 from .study import Effect, Errors, Point, Progress, Study
 from .tensor_entries import node_of
@@ -148,7 +148,8 @@ class Report:
         order = [each.place for each in self.effects]
         counts = sorted({round(at * (len(order) - 1) / max(_count(points) - 1, 1)) for at in range(points)})
         for number, count in enumerate(counts):
-            choices = {**study.variant.choices, **dict.fromkeys(order[:count], "stays real for the comparison")}
+            real: Choices = {place: "stays real for the comparison" for place in order[:count]}
+            choices = {**study.variant.choices, **real}
             variant = study.variants.settled(choices, study.codegen) if count else study.variant
             point = study.point(f"{count} real", variant, samples, timed=True)
             point.is_chosen = not count
