@@ -265,7 +265,7 @@ class Requantize:
         with numpy.errstate(all="ignore"):
             product = sums.astype(numpy.float32) * multiplier.astype(numpy.float32)
         # f64 represents an f32 plus or minus a half well enough: the sum is on the same side of each integer.
-        rounded = _rounded_float(product.astype(numpy.float64), self.rounding)
+        rounded = rounded_quotients(product.astype(numpy.float64), self.rounding)
         return numpy.nan_to_num(numpy.clip(rounded, -(2.0**31), 2.0**31 - 1), nan=0.0).astype(numpy.int64)
 
     def _once(self, sums: ndarray, multiplier: ndarray, shift: ndarray) -> ndarray:
@@ -306,8 +306,8 @@ def _shifted(numbers: ndarray, places: ndarray, rounding: str) -> ndarray:
     return quotient + is_up
 
 
-def _rounded_float(numbers: ndarray, rounding: str) -> ndarray:
-    """Return the f64 integers next to numbers that are f32."""
+def rounded_quotients(numbers: ndarray, rounding: str) -> ndarray:
+    """Return the f64 integers next to f64 numbers, by a rounding mode."""
     import numpy
 
     is_negative = numbers < 0

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy
@@ -15,8 +16,10 @@ from ..dialects.core.codec import decode
 from ..dialects.core.dialect import find_op
 from ..dialects.core.infos import TensorInfo, tensor
 from ..dialects.relax.constants import const
+from ..dialects.relax.values import dtype_of, shape_of
 from ..frontends.module import Module
 from ..interpreter.held_values import stored
+from ..passes.scales.weights import CONVOLUTIONS, channel_axes
 from ..support.errors import RelaxError
 from .core.cases import Setup
 from .core.rows import array_of
@@ -36,11 +39,14 @@ _FARTHEST = 12
 class Search:
     """Search for operands and attributes that the operators of a tree accept.
 
-    The operators are built in a temporary module, `most_steps` of them at most.
+    The operators are built in a temporary module, `most_steps` of them at most. `types` are element types of some
+    nodes, besides the conditions of the pattern.
     """
 
-    def __init__(self, tree: Tree, most_steps: int, variant: Variant = PLAIN) -> None:
-        self._tree, self._left, self._variant = tree, most_steps, variant
+    def __init__(
+        self, tree: Tree, most_steps: int, variant: Variant = PLAIN, types: Mapping[Node, str] = MappingProxyType({})
+    ) -> None:
+        self._tree, self._left, self._variant, self._types = tree, most_steps, variant, types
         #: Refused calls per operator, and the message of the last one.
         self.refused: dict[str, tuple[int, str]] = {}
         self._module = Module()
@@ -73,10 +79,12 @@ class Search:
         kept = dict(self._values)
         known = {name: [self._info(node) for node in nodes] for name, nodes in (operator.operands or {}).items()}
         has_others = operator.operands is None or operator.is_open
-        for reading in readings(operator.op, known, has_others, self._variant.sizes, self._wanted(operator)):
+        leaves = [node for nodes in (operator.operands or {}).values() for node in nodes if node not in self._values]
+        beside = [shape for node in leaves for shape in self._bias_shapes(operator, node)]
+        for reading in readings(operator, known, has_others, self._variant.sizes, self._wanted(operator), beside):
             if self._left == 0:
                 return
-            if not _has_types(operator, reading):
+            if not _has_types(operator, reading, self._types):
                 continue
             self._left -= 1
             if self._is_built(operator, reading):
@@ -89,13 +97,23 @@ class Search:
 
     def _wanted(self, operator: Made) -> list[tuple[int, ...]]:
         """Return the shapes in which operators of the tree read this one."""
-        return [
-            shape
+        readers = [
+            (other, name)
             for other in self._tree.operators
             for name, nodes in (other.operands or {}).items()
             if operator in nodes
-            for shape in shapes_read(other.op, name, self._variant.sizes.letters)
         ]
+        biases = [shape for other, _ in readers for shape in self._bias_shapes(other, operator)]
+        return biases + [
+            shape for other, name in readers for shape in shapes_read(other, name, self._variant.sizes.letters)
+        ]
+
+    def _bias_shapes(self, reader: Made, node: Node) -> list[tuple[int, ...]]:
+        """Return the shape of a constant per output channel, if an operator adds it to a product."""
+        others = [each for nodes in (reader.operands or {}).values() for each in nodes if each is not node]
+        if not _is_constant(node):
+            return []
+        return [channel_shape(self._values[each]) for each in others if each in self._values and _is_product(each)]
 
     def _info(self, node: Node) -> TensorInfo | None:
         if isinstance(node, Part):
@@ -122,7 +140,11 @@ class Search:
                 return False
         self._values[operator], self._results[operator] = results[0], results
         leaves = (node for nodes in (operator.operands or {}).values() for node in nodes)
-        return all(node.accepts(self._values[node]) for node in (*leaves, operator) if node in self._values)
+        return all(self._accepts(node) for node in (*leaves, operator) if node in self._values)
+
+    def _accepts(self, node: Node) -> bool:
+        value = self._values[node]
+        return node.accepts(value) and self._types.get(node) in (None, dtype_of(value))
 
     def _value(self, node: Node | None, elements: Elements | None, random: numpy.random.Generator) -> Value:
         if node in self._values:
@@ -132,6 +154,37 @@ class Search:
         if node is not None:
             self._values[node] = value
         return value
+
+
+def _is_constant(node: Node) -> bool:
+    """Check whether all inputs of a value are constants."""
+    if isinstance(node, Leaf):
+        return node.is_constant and node.number is None
+    operands = node.operands if isinstance(node, Made) else None
+    leaves = [
+        each
+        for nodes in (operands or {}).values()
+        for each in nodes
+        if not isinstance(each, Leaf) or each.number is None
+    ]
+    return bool(leaves) and all(map(_is_constant, leaves))
+
+
+def _is_product(node: Node) -> bool:
+    return isinstance(node, Made) and node.op in ("relax.matmul", *CONVOLUTIONS)
+
+
+def channel_shape(product: Value) -> tuple[int, ...]:
+    """Return the shape of a constant with a number per output channel, which broadcasts to a product."""
+    shape = [int(str(size)) for size in shape_of(product) or ()]
+    axis = output_axis(product)
+    return () if axis >= len(shape) else (shape[axis], *[1] * (len(shape) - 1 - axis))
+
+
+def output_axis(product: Value) -> int:
+    """Return the axis of the output channels, from the front."""
+    axes = None if product.owner.name == "relax.matmul" else channel_axes(product.owner.opview)
+    return max(len(shape_of(product) or ()) - 1, 0) if axes is None else axes[1]
 
 
 class Building:
@@ -214,10 +267,11 @@ def _with_size(shape: Sequence[int], batch: int | None, size: _Size) -> tuple[in
     return (size, *shape[1:]) if batch is not None and shape and shape[0] == batch else tuple(shape)
 
 
-def _has_types(operator: Made, reading: Reading) -> bool:
+def _has_types(operator: Made, reading: Reading, types: Mapping[Node, str]) -> bool:
     """Check whether inputs have element types that the pattern wants, before arrays are made for them."""
     return all(
         not any(each.problem(tensor(elements.shape, elements.dtype)) for each in node.conditions)
+        and types.get(node) in (None, elements.dtype)
         for pairs in _operands(operator, reading).values()
         for node, elements in pairs
         if node is not None and elements is not None

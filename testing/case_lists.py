@@ -10,14 +10,14 @@ from functools import cache
 from ..compilation.compiling import lower
 from ..dialects.core.infos import tensor
 from ..frontends.module import Module
-from ..passes.partition.codegen import all_codegens
+from ..passes.partition.codegen import Codegen, all_codegens
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .composites import cases_of as composites_of
 from .core.cases import GROUPS, Case
 from .core.rows import cases_of
 from .every_model import all_models
-from .fitting import all_rows
+from .fitting import all_rows, rows_of
 from .random_graphs import cases as random_graphs
 from .recipe_cases import cases_of_recipe
 from .trial import Subject
@@ -40,10 +40,25 @@ def all_cases(subject: Subject, groups: Iterable[str] = ()) -> list[Case]:
 
 
 def _composites(subject: Subject) -> Iterator[Case]:
+    for codegen in _codegens(subject):
+        yield from composites_of(codegen)
+
+
+def _codegens(subject: Subject) -> list[type[Codegen]]:
     names = [each.partition("{")[0] for each in subject.codegens]
-    for codegen in all_codegens():
-        if codegen.name in names:
-            yield from composites_of(codegen)
+    return [codegen for codegen in all_codegens() if codegen.name in names]
+
+
+def cases_by_pattern(subject: Subject) -> dict[str, frozenset[str]]:
+    """Return the names of the cases of each pattern of a codegen: its composites, or the rows of its operators."""
+    found = {}
+    for codegen in _codegens(subject):
+        own = [each.name for each in composites_of(codegen)]
+        for composite in codegen.composites():
+            cases = [name for name in own if name.partition(" ")[0] == composite.name]
+            rows = () if cases else (row for head in composite.heads for row in rows_of(head))
+            found[composite.name] = frozenset([*cases, *(case.name for row in rows for case in cases_of(row))])
+    return found
 
 
 def _operators(subject: Subject) -> Iterator[Case]:

@@ -10,10 +10,11 @@ from typing import NamedTuple
 
 from ..passes.partition.codegen import all_codegens, find_codegen
 from ..support.errors import OptionError
+from ..support.plugins import load_plugins
 from ..support.suggest import suggest
 from ..targets.core.registry import all_targets
 from . import isolated
-from .case_lists import all_cases, is_chosen, preload
+from .case_lists import all_cases, cases_by_pattern, is_chosen, preload
 from .core.cases import Case, seeded
 from .kept_cases import keep_case, kept_case
 from .report import Report
@@ -80,7 +81,19 @@ def check(
         _check_declared(subject)
     chosen = [kept_case(path) for path in cases] if cases else _drawn(subject, groups, list(only), share, draw)
     run = _CheckRun(subject, seed, limit, keep, progress, scheduler, cases, told)
-    return Report(subject, seed, list(run.verdicts(chosen, jobs, seconds)))
+    verdicts = list(run.verdicts(chosen, jobs, seconds))
+    is_whole = not cases and share == 1.0 and seconds is None
+    return Report(subject, seed, verdicts, _never_run(subject, chosen, verdicts) if is_whole else {})
+
+
+def _never_run(subject: Subject, chosen: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """Return the patterns of a codegen whose cases were all chosen, but that computed none, with the last reason."""
+    names, found = {each.name for each in chosen}, {}
+    for pattern, cases in cases_by_pattern(subject).items():
+        own = [each for each in verdicts if each.case in cases]
+        if cases <= names and not any(each.taken or each.is_fault for each in own):
+            found[pattern] = next((each.reason for each in own if each.reason), "no module could be made")
+    return found
 
 
 def _drawn(subject: Subject, groups: Iterable[str], only: Sequence[str], share: float, draw: int) -> list[Case]:
@@ -102,6 +115,8 @@ def subject_of(name: str, target: str | None = None) -> Subject:
         return Subject(name, target or "llvm", codegens=(name,))
     if plain in targets:
         return Subject(name, target=name)
+    for kind in ("codegen", "target"):  # tells why an installed package of this name cannot be imported
+        load_plugins(kind, plain)
     listed = ", ".join((*codegens, *targets))
     raise OptionError(f"no codegen or target '{name}'{suggest(name, [*codegens, *targets])}; there are {listed}")
 

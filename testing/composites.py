@@ -23,8 +23,9 @@ from ..support.errors import RelaxError
 from ..support.suggest import counted, shortened
 from .building import Building, Search
 from .core.cases import Case, Setup, Unmade, seeded
-from .core.trees import Made, Tree
-from .core.variants import PLAIN, VARIANTS, Variant
+from .core.trees import Leaf, Made, Node, Tree
+from .core.variants import EDGES, PLAIN, VARIANTS, Edge, Variant
+from .edge_numbers import has_layers, with_edge
 from .fitting import Reading, rows_of
 from .pattern_trees import names_an_operator, trees
 
@@ -32,6 +33,9 @@ from .pattern_trees import names_an_operator, trees
 _MOST_STEPS, _MOST_MODULES = 1500, 40
 #: Limit for the other trees of a pattern, when any module would do.
 _FEW_STEPS = 200
+#: Limit of modules for each choice of element types, and the choices: of activations and of weights.
+_FEW_MODULES = 8
+_TYPES = (("i8", "i8"), ("ui8", "i8"), ("ui8", "ui8"), ("i16", "i8"), ("i16", "i16"))
 
 
 class _Found(NamedTuple):
@@ -39,6 +43,8 @@ class _Found(NamedTuple):
 
     called: Mapping[Made, Reading]
     has_zero_points: bool
+    #: False if the check refuses the scales and zero points of the rows, and accepts others (edge_numbers.py).
+    has_numbers: bool = True
 
     def building(self, tree: Tree, variant: Variant, random: numpy.random.Generator) -> Building:
         """Return the module of a variant with operators called in the same way."""
@@ -71,7 +77,8 @@ def cases_of_pattern(composite: Composite, variants: Sequence[Variant] = VARIANT
     found = list(trees(composite.pattern)) or [Tree([], [])]
     for number, tree in enumerate(found):
         modules = _TreeModules(composite, tree, found[1:] if number == 0 else None)
-        for variant in variants if tree.operators else (PLAIN,):
+        is_quantized = any(each.op == "relax.dequantize" for each in tree.operators)
+        for variant in (*variants, *(EDGES if is_quantized else ())) if tree.operators else (PLAIN,):
             yield _case(modules, variant)
 
 
@@ -102,10 +109,29 @@ class _TreeModules:
         found = self._plain
         if found is not None and variant.sizes is not PLAIN.sizes:
             found, _ = self._first_matched(self.tree, variant)
-        setup = None if found is None else found.building(self.tree, variant, seeded(name, seed)).setup()
-        if setup is None or not _is_matched(self.composite, _last(setup.module, self.tree)):
+        if found is None:
+            raise RelaxError(f"no module could be made of {name}")
+        setup = found.building(self.tree, variant, seeded(name, seed)).setup()
+        if variant.edge is not None and not has_layers(setup.module):
+            raise RelaxError(f"{name} has no quantized result")
+        if variant.edge is not None or not found.has_numbers:
+            setup = with_edge(setup, variant.edge or Edge(), seeded(name, seed), self._is_taken)
+        if not self._is_taken(setup.module):
             raise RelaxError(f"no module could be made of {name}")
         return setup
+
+    def _takes_other_numbers(self, setup: Setup) -> bool:
+        """Check whether the check accepts scales of channels and derived biases, but not the numbers of the rows."""
+        if not has_layers(setup.module):
+            return False
+        return self._is_taken(with_edge(setup, Edge(), numpy.random.default_rng(0), self._is_taken).module)
+
+    def _is_taken(self, module: Module) -> bool:
+        """Check whether the pattern matches, and its check accepts. Checks may raise for constants of other shapes."""
+        try:
+            return _is_matched(self.composite, _last(module, self.tree))
+        except RelaxError:
+            return False
 
     def _is_first_without_module(self) -> bool:
         if self._others is None:
@@ -119,15 +145,47 @@ class _TreeModules:
                 None,
                 f"modules are built from operators, but the pattern is {shortened(str(self.composite.pattern))}",
             )
-        search, random, refused = Search(tree, most_steps, variant), seeded(tree.name, 0), (0, "")
-        for called in itertools.islice(search.found(), _MOST_MODULES):
-            for has_zero_points in (True, False):
-                chosen = variant._replace(has_zero_points=has_zero_points)
-                last = _last(Building(tree, called, random, chosen).setup().module, tree)
-                if _is_matched(self.composite, last):
-                    return _Found(called, has_zero_points), ""
-            refused = (refused[0] + 1, str(_refusal(self.composite, last)))
-        return None, _tried(search, *refused)
+        random, count, why = seeded(tree.name, 0), 0, ""
+        # Checks may want types that the pattern does not state.
+        for types in (*_quantized_types(tree), {}):
+            search = Search(tree, _FEW_STEPS if types else most_steps, variant, types)
+            for called in itertools.islice(search.found(), _FEW_MODULES if types else _MOST_MODULES):
+                for has_zero_points in (True, False):
+                    chosen = variant._replace(has_zero_points=has_zero_points)
+                    setup = Building(tree, called, random, chosen).setup()
+                    last = _last(setup.module, tree)
+                    if _is_matched(self.composite, last):
+                        return _Found(called, has_zero_points), ""
+                if types and self._takes_other_numbers(setup):
+                    return _Found(called, has_zero_points, has_numbers=False), ""
+                count, why = count + 1, str(_refusal(self.composite, last))
+        return None, _tried(search, count, why)
+
+
+def _quantized_types(tree: Tree) -> Iterator[dict[Node, str]]:
+    """Yield element types for the integers of a tree: of activations and results, and of weights. Biases are i32."""
+    data = [
+        node
+        for each in tree.operators
+        if each.op in ("relax.dequantize", "relax.quantize") and each.operands
+        for node in each.operands.get("data", ())
+    ]
+    results = [each for each in tree.operators if each.op == "relax.quantize"]
+    activations = [each for each in data if isinstance(each, Leaf) and not each.is_constant]
+    constants = [each for each in data if isinstance(each, Leaf) and each.is_constant]
+    for activation, weight in _TYPES if data and results else ():
+        types: dict[Node, str] = {each: weight if _is_weight(tree, each) else "i32" for each in constants}
+        yield {**dict.fromkeys((*activations, *results), activation), **types}
+
+
+def _is_weight(tree: Tree, leaf: Leaf) -> bool:
+    """Check whether a product reads a constant, through operators that do not add."""
+    reader = next(each for each in tree.operators if any(leaf in nodes for nodes in (each.operands or {}).values()))
+    return not any(
+        each.op == "relax.add" and reader in nodes
+        for each in tree.operators
+        for nodes in (each.operands or {}).values()
+    )
 
 
 def _is_matched(composite: Composite, operation: Operation) -> bool:

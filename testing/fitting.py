@@ -6,6 +6,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -14,9 +15,12 @@ from ..dialects.core.infos import TensorInfo
 from ..dialects.core.opdef import OpDef
 from . import operators
 from .core.rows import CLASSES, OperandText, Row
+from .core.trees import Made
 from .core.variants import Sizes
 from .guessed_rows import guessed_rows
 
+#: Attributes that rows state in one form, so that a pattern's test of them can refuse a row.
+_TESTED = ("groups",)
 #: Known values of operands by name. None is an unknown value.
 Known = Mapping[str, Sequence[TensorInfo | None]]
 
@@ -50,20 +54,65 @@ def all_rows(families: Sequence[str] = ()) -> tuple[Row, ...]:
 
 
 def readings(
-    op: str, known: Known, has_others: bool, sizes: Sizes, wanted: Sequence[tuple[int, ...]] = ()
+    operator: Made,
+    known: Known,
+    has_others: bool,
+    sizes: Sizes,
+    wanted: Sequence[tuple[int, ...]] = (),
+    beside: Sequence[tuple[int, ...]] = (),
 ) -> Iterator[Reading]:
     """Yield possible calls of an operator, in the order of trying.
 
-    Calls with a wanted result shape come first, if results are as large as operands. `has_others` allows operands that
-    `known` lacks. An operator without rows gets guessed ones.
+    Calls with a wanted result shape come first, if results are as large as operands, and calls whose unknown operands
+    have a shape of `beside` next to known ones. `has_others` allows operands that `known` lacks. An operator without
+    rows gets guessed ones.
     """
-    definition = find_op(op)
-    for row in rows_of(op) or guessed_rows(op):
+    definition = find_op(operator.op)
+    for row in rows_for(operator) or guessed_rows(operator.op):
         call = _Call.of(definition, row, known, has_others, sizes)
         if call is None:
             continue
         for dtype in _types(row):
-            yield from call.readings(dtype, wanted)
+            yield from call.readings(dtype, wanted, beside)
+
+
+def rows_for(operator: Made) -> tuple[Row, ...]:
+    """Return the rows of an operator that the pattern's attributes allow, with operands in the pattern's layouts."""
+    rows = (_row_with(row, operator.attributes) for row in rows_of(operator.op))
+    return tuple(row for row in rows if row is not None)
+
+
+def _row_with(row: Row, stated: Sequence[tuple[str, Any]]) -> Row | None:
+    """Return a row with the attributes that a pattern states, or None if the row contradicts."""
+    definition = find_op(row.op)
+    own = {name: row.attributes.get(name, attribute.default) for name, attribute in definition.attrs.items()}
+    fixed = {name: value for name, value in stated if not callable(value)}
+    layouts = {fact.attribute for fact in definition.layouts.values()}
+    if any(name in row.attributes and own[name] != value for name, value in fixed.items() if name == "groups"):
+        return None
+    if any(callable(test) and name in _TESTED and not test(own[name]) for name, test in stated):
+        return None
+    operands = list(row.operands)
+    for place, operand in enumerate(definition.operands[: len(operands)]):
+        fact, text = definition.layouts.get(operand.name), operands[place]
+        if fact is None or fact.attribute not in fixed or not isinstance(text, OperandText):
+            continue
+        sizes = _permuted(text.sizes, own[fact.attribute], fixed[fact.attribute])
+        if sizes is None:
+            return None
+        operands[place] = replace(text, sizes=sizes)
+    changed = {name: value for name, value in fixed.items() if name in layouts}
+    return row._replace(operands=tuple(operands), attributes={**row.attributes, **changed})
+
+
+def _permuted(sizes: tuple[str, ...], layout: object, wanted: object) -> tuple[str, ...] | None:
+    """Return sizes in the order of another layout, or None if one of the layouts has blocks of channels."""
+    before, after = str(layout), str(wanted)
+    if before == after:
+        return sizes
+    if sorted(before) != sorted(after) or len(before) != len(sizes):
+        return None
+    return tuple(sizes[before.index(letter)] for letter in after)
 
 
 class _Call(NamedTuple):
@@ -95,14 +144,16 @@ class _Call(NamedTuple):
             return None
         return _Call(row, tensors, shapes, known, sizes)
 
-    def readings(self, dtype: str, wanted: Sequence[tuple[int, ...]]) -> Iterator[Reading]:
+    def readings(
+        self, dtype: str, wanted: Sequence[tuple[int, ...]], beside: Sequence[tuple[int, ...]]
+    ) -> Iterator[Reading]:
         """Yield the calls with an element type."""
         types = [self._dtype(text, dtype) for _, text, _ in self._values()]
         if any(
             info is not None and info.dtype != each for (_, _, info), each in zip(self._values(), types, strict=True)
         ):
             return
-        for shapes, sizes in self._shapes(wanted):
+        for shapes, sizes in self._shapes(wanted, beside):
             operands: dict[str, list[Elements | None]] = {name: [] for name in self.tensors}
             for (name, text, info), shape, element in zip(self._values(), shapes, types, strict=True):
                 operands[name].append(Elements(shape, element, text) if info is None else None)
@@ -120,7 +171,9 @@ class _Call(NamedTuple):
             return text.dtype
         return dtype if text.dtype == first else CLASSES[text.dtype][0]
 
-    def _shapes(self, wanted: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[tuple[int, ...]], Mapping[str, int]]]:
+    def _shapes(
+        self, wanted: Sequence[tuple[int, ...]], beside: Sequence[tuple[int, ...]]
+    ) -> Iterator[tuple[list[tuple[int, ...]], Mapping[str, int]]]:
         """Yield the shapes of all values and the sizes of letters: first by the row, then any plausible ones."""
         values, letters = list(self._values()), self.sizes.letters
         texts = [text for _, text, _ in values]
@@ -130,8 +183,8 @@ class _Call(NamedTuple):
         def alike(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
             return [shape if text.sizes == texts[0].sizes else () for text in texts]
 
-        for shape in wanted if is_alike else ():
-            yield alike(shape), letters
+        for shape in wanted if is_alike else beside:
+            yield alike(shape) if is_alike else [() if text.number else shape for text in texts], letters
         sizes = _unified([(text, info.shape) for _, text, info in values if info is not None], letters)
         if sizes is not None:
             yield [_numbers(text.shape(sizes)) for text in texts], sizes
@@ -143,10 +196,10 @@ class _Call(NamedTuple):
             yield alike(shape), letters
 
 
-def shapes_read(op: str, name: str, letters: Mapping[str, int]) -> list[tuple[int, ...]]:
+def shapes_read(operator: Made, name: str, letters: Mapping[str, int]) -> list[tuple[int, ...]]:
     """Return the distinct shapes of an operand in rows of the operator."""
-    place = next(number for number, each in enumerate(find_op(op).operands) if each.name == name)
-    found = (listed(row.operands[place]) for row in rows_of(op) if place < len(row.operands))
+    place = next(number for number, each in enumerate(find_op(operator.op).operands) if each.name == name)
+    found = (listed(row.operands[place]) for row in rows_for(operator) if place < len(row.operands))
     return list(dict.fromkeys(_numbers(texts[0].shape(letters)) for texts in found if texts and texts[0].dtype))
 
 

@@ -30,6 +30,7 @@ from ..support.files import write_whole
 from ..support.plugins import named_plugins
 from . import isolated
 from .core.cases import Case, Setup
+from .integer_reference import expected_of
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -55,7 +56,7 @@ def keep_case(subject: Subject, case: Case, seed: int, folder: str, limit: float
     """
     path = os.path.join(folder, re.sub(r"[^\w.-]+", "_", case.name).strip("_"))
     # If the reference crashes, the case has no expected results.
-    problem = isolated.alone(lambda: _write(case, seed, path), limit, lambda cause, phase: "")
+    problem = isolated.alone(lambda: _write(subject, case, seed, path), limit, lambda cause, phase: "")
     if problem or not os.path.exists(os.path.join(path, _MODULE)):
         raise OptionError(f"cannot keep the case '{case.name}' in '{folder}': {problem or 'it cannot be made again'}")
     return Kept(path, _command(subject, path))
@@ -77,7 +78,7 @@ def kept_case(path: str) -> Case:
     return Case(Path(path).resolve().name, KEPT, lambda seed: Setup(module, calls))
 
 
-def _write(case: Case, seed: int, path: str) -> str:
+def _write(subject: Subject, case: Case, seed: int, path: str) -> str:
     """Write the files. Return a message if that fails."""
     try:
         setup = case.make(seed)
@@ -85,17 +86,18 @@ def _write(case: Case, seed: int, path: str) -> str:
         write_whole(os.path.join(path, _MODULE), f"{setup.module}\n".encode())
         main = next(each for each in functions_in(setup.module.operation) if symbol_name(each) == "main")
         names = argument_names(main)
+        expected = expected_of(setup.module, case.group, case.subject, subject.codegens or (subject.target,)).module
         for number, arguments in enumerate(setup.calls):
-            _write_call(path, f"_{number}" if number else "", setup, dict(zip(names, arguments, strict=True)))
+            _write_call(path, f"_{number}" if number else "", expected, dict(zip(names, arguments, strict=True)))
     except (RelaxError, OSError) as error:
         return str(error)
     return ""
 
 
-def _write_call(path: str, suffix: str, setup: Setup, arguments: dict[str, ndarray]) -> None:
+def _write_call(path: str, suffix: str, module: Module, arguments: dict[str, ndarray]) -> None:
     write_npz(os.path.join(path, f"inputs{suffix}.npz"), arguments)
     try:
-        expected = Machine(setup.module.operation).call("main", list(arguments.values()))
+        expected = Machine(module.operation).call("main", list(arguments.values()))
     except Exception:  # the reference has no result for these inputs
         return
     named = {f"result{index}": numpy.asarray(array) for index, array in enumerate(expected)}

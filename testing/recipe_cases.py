@@ -7,19 +7,30 @@ products and convolutions add strides, groups and other attributes, with constan
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterator, Sequence
 
-from ..passes.partition.codegen import Codegen, Composite, PatternRow
+from ..bindings.ir import Operation
+from ..bindings.mlir import ir
+from ..bindings.navigation import body_of, functions_in, last_of, operations_in, symbol_name
+from ..dialects.core.dialect import find_op
+from ..dialects.relax.known_constants import elements_of
+from ..frontends.module import Module
+from ..passes.partition.codegen import Composite
 from ..passes.partition.recipe_registry import find_recipe
+from ..passes.patterns.matched import Match
 from ..passes.patterns.operator_patterns import Op
 from ..passes.patterns.tree import GraphPattern, walk
+from ..passes.recipes.forms import is_quantized_form, quantized_form
+from ..passes.recipes.recipe import Op as RecipeOp
 from ..quantization.placement import float_form_of
 from ..quantization.quantize import quantize
 from ..support.errors import OptionError, RelaxError
 from .composites import cases_of_pattern
-from .core.cases import Case, Setup, Unmade
+from .core.cases import Case, Setup, Unmade, seeded
 from .core.rows import case_with_constants
-from .core.variants import PLAIN, VARIANTS
+from .core.variants import EDGES, PLAIN, VARIANTS, Variant
+from .edge_numbers import has_layers, with_edge
 from .fitting import rows_of
 from .trial import Subject
 
@@ -34,39 +45,99 @@ def cases_of_recipe(subject: Subject) -> Iterator[Case]:
             found = find_recipe(name)
         except OptionError:
             continue
-        patterns = found.recipe.patterns(_rows(found.codegen))
-        composites = [Composite(op.name, float_form_of(op, pattern).pattern) for op, pattern in patterns]
-        for case in _cases(composites):
-            yield _quantized(case, name)
+        entries = found.recipe.patterns(found.rows())
+        forms = [Composite(op.name, float_form_of(op, pattern).pattern) for op, pattern in entries]
+        taken = (
+            [Composite(op.name, _quantized_pattern(op, pattern)) for op, pattern in entries]
+            if found.codegen is None
+            else found.codegen.composites()
+        )
+        for case, edge in _cases(forms):
+            yield _quantized(case, name, edge, taken)
 
 
-def _cases(composites: Sequence[Composite]) -> Iterator[Case]:
+def _quantized_pattern(op: RecipeOp, pattern: GraphPattern) -> GraphPattern:
+    """Return the pattern of an entry's quantized layers, with the zero points that its types allow."""
+
+    def is_symmetric(match: Match) -> bool:
+        zeros = (
+            elements_of(match[f"{name}_zero_point"])
+            for name, types in op.types.items()
+            if f"{name}_zero_point" in match and all(each.symmetric for each in types)
+        )
+        return not any(each is None or each.any() for each in zeros)
+
+    form = pattern if is_quantized_form(pattern) else quantized_form(pattern, op)
+    return form.where(is_symmetric)
+
+
+def _cases(composites: Sequence[Composite]) -> Iterator[tuple[Case, Variant]]:
+    """Yield cases of float layers, each with the numbers that its quantized layers get."""
     for composite in composites:
-        yield from cases_of_pattern(composite, _VARIANTS)
+        for variant in (*_VARIANTS, *EDGES):
+            for case in cases_of_pattern(composite, [variant._replace(edge=None)]):
+                yield case, variant
     inner = (part for each in composites for part in walk(each.pattern) if isinstance(part, Op))
     for name in dict.fromkeys(name for part in inner for name in part.names if _has_weights(name)):
-        yield from (case_with_constants(row) for row in rows_of(name))
+        for row in rows_of(name):
+            case = case_with_constants(row)
+            for variant in (PLAIN, *EDGES[:2]):
+                yield case._replace(name=" ".join(filter(None, (case.name, variant.name)))), variant
 
 
 def _has_weights(operator: str) -> bool:
     return operator == "relax.matmul" or operator.startswith("relax.nn.conv")
 
 
-def _rows(codegen: type[Codegen] | None) -> Mapping[str, GraphPattern]:
-    rows = (PatternRow(*each) for each in (() if codegen is None else codegen.patterns))
-    return {row.name: row.pattern for row in rows}
-
-
-def _quantized(case: Case, name: str) -> Case:
+def _quantized(case: Case, name: str, variant: Variant, taken: Sequence[Composite]) -> Case:
     """Return the case of a quantized model. A model without a layer that the recipe quantizes is no case."""
+
+    def is_taken(module: Module) -> bool:
+        found = [each for each in operations_in(module.operation) if each.name in heads]
+        return any(_is_matched(each, operation) for each in taken for operation in found)
 
     def make(seed: int) -> Setup:
         made = case.make(seed)
         try:
-            return Setup(quantize(made.module, made.calls, name, calibrate="minmax").module, made.calls)
+            setup = _setup(made.module, made, name)
+            if variant.edge is None:
+                return setup
+            if not has_layers(setup.module):  # a result that may be real has to be read as integers
+                setup = _setup(_with_reader(made.module), made, name)
+            if not has_layers(setup.module):
+                raise RelaxError(f"{case.name} has no quantized result")
+            return with_edge(setup, variant.edge, seeded(case.name, seed), is_taken)
         except RelaxError:
             raise
         except Exception as error:  # a bug, of whatever kind
             raise Unmade(f"{type(error).__name__} in rx.quantize: {error}") from error
 
+    heads = {head for each in taken for head in each.heads}
     return Case(f"{case.name} quantized", "recipes", make)
+
+
+def _setup(module: Module, made: Setup, name: str) -> Setup:
+    with warnings.catch_warnings():  # of few samples
+        warnings.simplefilter("ignore")
+        return Setup(quantize(module, made.calls, name, calibrate="minmax").module, made.calls)
+
+
+def _is_matched(composite: Composite, operation: Operation) -> bool:
+    try:
+        return next(composite.matches(operation), None) is not None
+    except RelaxError:  # checks may raise for constants of other shapes
+        return False
+
+
+def _with_reader(module: Module) -> Module:
+    """Return a copy of a module whose results get a dimension, by an operator that reads integers if there are any."""
+    copy = module.copy()
+    main = next(each for each in functions_in(copy.operation) if symbol_name(each) == "main")
+    end = last_of(body_of(main))
+    with end.location, ir.InsertionPoint(end):
+        results = [find_op("relax.expand_dims")(value, axis=0) for value in end.operands]
+        types = [[value.type for value in values] for values in (body_of(main).arguments, results)]
+        main.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(*types))
+    for place, value in enumerate(results):
+        end.operands[place] = value
+    return copy

@@ -6,14 +6,16 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from ..dialects.core.infos import DTYPE_BY_NAME
 from ..support.errors import OptionError
 from ..support.registry import table
+from ..support.suggest import counted
 from ..support.version import VERSION
 from .trial import Subject
-from .verdicts import FAULTS, VERDICTS, Error, Verdict
+from .verdicts import FAULTS, VERDICTS, WITHIN_STEPS, Error, Verdict
 
 FORMAT_VERSION = 1
 
@@ -21,8 +23,16 @@ FORMAT_VERSION = 1
 class Report:
     """Verdicts of the cases of a codegen or a target."""
 
-    def __init__(self, subject: Subject, seed: int, verdicts: Sequence[Verdict]) -> None:
+    def __init__(
+        self,
+        subject: Subject,
+        seed: int,
+        verdicts: Sequence[Verdict],
+        never_run: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         self.subject = subject
+        #: Patterns of the codegen that computed none of their cases, and the reason.
+        self.never_run = dict(never_run)
         self.seed = seed
         self.verdicts = sorted(verdicts, key=lambda each: (VERDICTS.index(each.verdict), each.case))
 
@@ -33,8 +43,8 @@ class Report:
 
     @property
     def is_right(self) -> bool:
-        """Check that a case is right and none is a fault."""
-        return not self.faults and any(each.verdict == "right" for each in self.verdicts)
+        """Check that a case is right, none is a fault, and each pattern ran."""
+        return not self.faults and not self.never_run and any(each.verdict == "right" for each in self.verdicts)
 
     def __str__(self) -> str:
         return "\n".join([self.summary(), "", self.support_table(), *self._problems()])
@@ -69,7 +79,22 @@ class Report:
         lines = [_fault(each) for each in self.faults]
         others = (each for each in self.verdicts if each.verdict in ("deviates", "refused", "unchecked"))
         counts = Counter((each.verdict, each.reason) for each in others)
-        return lines + [f"\n{verdict} ({count}): {reason}" for (verdict, reason), count in counts.most_common()]
+        lines += [f"\n{verdict} ({count}): {reason}" for (verdict, reason), count in counts.most_common()]
+        lines += [f"\nnever run: pattern '{name}': {reason}" for name, reason in self.never_run.items()]
+        near = sum(each.verdict == "right" and each.reason.endswith(WITHIN_STEPS) for each in self.verdicts)
+        return lines + ([f"\nright ({near}): up to 1 step away: {WITHIN_STEPS}"] if near else []) + self._kinds()
+
+    def _kinds(self) -> list[str]:
+        """Return a line for each pattern or operator with the kinds of its wrong integers."""
+        kinds: dict[str, Counter[str]] = {}
+        for each in self.faults:
+            if each.kind:
+                kinds.setdefault(each.case.partition(" ")[0], Counter())[each.kind] += 1
+        lines = []
+        for name, found in kinds.items():
+            parts = (f"{kind} in {counted(count, 'case')}" for kind, count in found.most_common())
+            lines.append(f"\n{name}: {', '.join(parts)}")
+        return lines
 
     def to_json(self) -> str:
         """Return all verdicts as JSON, for comparison with `--baseline`."""

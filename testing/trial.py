@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy
@@ -32,6 +33,8 @@ from .agreement import MANY_SHAKES, SHAKES
 from .bit_variants import compare_bits
 from .c_program import CProgram
 from .core.cases import Case, Setup, Unmade
+from .diagnosis import Diagnosis, diagnose
+from .integer_reference import Expected, expected_of, last_rounding, steps_of
 from .noise import Noise
 from .schedule_variants import Draws
 from .usage import (
@@ -43,7 +46,7 @@ from .usage import (
     memory_leaked,
     wrong_argument_taken,
 )
-from .verdicts import Error, Verdict, error_of, problem
+from .verdicts import WITHIN_STEPS, Error, Verdict, error_of, problem
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -100,6 +103,13 @@ class _Trial:
         #: Declared deviations of operators in the module, and a flag for results that show one.
         self._declared = _declared(subject, made)
         self._deviates = False
+        #: Largest distance in steps of results that the recipe allows, or 0.
+        self._distance = 0
+
+    @cached_property
+    def _expected(self) -> Expected:
+        names = self._subject.codegens or (self._subject.target,)
+        return expected_of(self._made.module, self._case.group, self._case.subject, names)
 
     def verdict(self) -> Verdict:
         if self._subject.codegens and not self._is_matched():
@@ -199,7 +209,8 @@ class _Trial:
             worst = max(worst, found, key=lambda each: each.ulp)
         if self._deviates:
             return self._verdict("deviates", "; ".join(dict.fromkeys(self._declared.values())), worst)
-        return self._with_times(self._verdict("right", error=worst), program)
+        reason = f"up to {self._distance} step away: {WITHIN_STEPS}" if self._distance else ""
+        return self._with_times(self._verdict("right", reason, worst), program)
 
     def _without_result(self, program: Program, arguments: Sequence[ndarray], error: Exception) -> Verdict:
         """Return "right" if the program raises the reference's error."""
@@ -212,7 +223,7 @@ class _Trial:
         return self._verdict("unchecked", f"the reference fails: {type(error).__name__}: {_words(error)}")
 
     def _reference(self, arguments: Sequence[ndarray], noise: Noise | None = None) -> list[Any]:
-        machine = Machine(self._made.module.operation, around=None if noise is None else noise.around)
+        machine = Machine(self._expected.module.operation, around=None if noise is None else noise.around)
         return machine.call("main", list(arguments))
 
     def _compared(
@@ -231,7 +242,10 @@ class _Trial:
             if number == 0:
                 different = self._different(arguments, found, expected)
                 if different:
-                    return self._verdict("wrong", different, error_of(found, expected)), Error()
+                    kind = self._kind(arguments, found, expected)
+                    reason = f"{different}; {kind}" if kind else different
+                    wrong = self._verdict("wrong", reason, error_of(found, expected))
+                    return wrong._replace(kind=kind.kind if kind else ""), Error()
                 first = found
             elif not are_same(found, first):
                 different = self._different(arguments, found, expected)
@@ -266,7 +280,32 @@ class _Trial:
         if different and self._declared and not self._beyond_noise(arguments, found, expected, self._declared):
             self._deviates = True
             return ""
+        if different and self._is_within_steps(found, expected):
+            return ""
         return different
+
+    def _is_within_steps(self, found: Sequence[ndarray], expected: Sequence[ndarray]) -> bool:
+        """Check whether results are as near as a recipe without `out=` allows, in steps of their scale."""
+        if not self._expected.steps or any(a.shape != b.shape for a, b in zip(found, expected, strict=True)):
+            return False
+        pairs = zip(*(steps_of(self._expected.module, each) for each in (found, expected)), strict=True)
+        distances = [None if a is None or b is None else int(abs(a - b).max(initial=0)) for a, b in pairs]
+        if any(each is None or each > self._expected.steps for each in distances):
+            return False
+        self._distance = max(self._distance, *(each or 0 for each in distances))
+        return True
+
+    def _kind(
+        self, arguments: Sequence[ndarray], found: Sequence[ndarray], expected: Sequence[ndarray]
+    ) -> Diagnosis | None:
+        """Return the kind of a difference between integers, or between results of a scale."""
+        module = self._expected.module
+        if any(a.shape != b.shape or a.dtype != b.dtype for a, b in zip(found, expected, strict=True)):
+            return None
+        rounding = last_rounding(module, arguments)
+        pairs = zip(*(steps_of(module, each) for each in (found, expected)), strict=True)
+        kinds = (diagnose(a, b, rounding) for a, b in pairs if a is not None and b is not None)
+        return next(filter(None, kinds), None)
 
     def _beyond_noise(
         self,

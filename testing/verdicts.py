@@ -18,6 +18,8 @@ VERDICTS = (
     "crash", "hang", "wrong", "unsteady", "other bits", "error", "no memory", "leak", "deviates", "refused",
     "not taken", "unchecked", "right",
 )  # fmt: skip
+#: End of the reason of right results that are not equal to the reference in steps of their scale.
+WITHIN_STEPS = "the recipe states no out="
 FAULTS = frozenset(VERDICTS[: VERDICTS.index("deviates")])
 
 
@@ -52,6 +54,8 @@ class Verdict(NamedTuple):
     #: Folder of a fault's case and the command to run it again. Empty if the case is not kept.
     kept: str = ""
     again: str = ""
+    #: Kind of a difference between integers, such as "rounding", as diagnosis.py finds it.
+    kind: str = ""
 
     @property
     def is_fault(self) -> bool:

@@ -20,7 +20,27 @@ class Sizes(NamedTuple):
 
 USUAL = Sizes(LETTERS, ((2, 4, 9, 7), (3, 5), (3, 8), (8, 5), (6, 4, 3, 3), (2, 3, 8), (6,), ()))
 _EMPTY = Sizes({**LETTERS, "n": 0, "b": 0}, ((0, 4, 9, 7), (0, 5), (0, 8), (8, 5), (6, 4, 3, 3), (0, 3, 8), (0,)))
+#: Kernels of three taps have one result for h and w.
+_ONE = Sizes({**LETTERS, "n": 1, "m": 1, "k": 1, "h": 3, "w": 3, "d": 3, "b": 1}, ((1, 4, 3, 3), (1, 1), (1,)))
+_PRIME = Sizes(
+    {"n": 7, "m": 13, "k": 11, "h": 11, "w": 13, "d": 5, "b": 3}, ((3, 5, 11, 13), (7, 11), (7, 13), (11, 13), (13,))
+)
 _MANY = Sizes(MANY, ((3, 4, 40, 37), (33, 67), (33, 64), (64, 67), (6, 4, 3, 3), (3, 33, 64), (67,)))
+
+
+class Edge(NamedTuple):
+    """Choice of numbers for quantized layers (edge_numbers.py).
+
+    scales: "two" are powers of two, so that results are ties; "uneven" have no ratio in common.
+    zeros: "some" zero points, or those at the "low" or "high" end of the type.
+    steps: largest result in steps of its scale. More than 127 saturate bytes.
+    has_large_sums: biases bring sums near the limits of i32.
+    """
+
+    scales: str = "uneven"
+    zeros: str = "some"
+    steps: float = 100.0
+    has_large_sums: bool = False
 
 
 class Variant(NamedTuple):
@@ -36,6 +56,8 @@ class Variant(NamedTuple):
     has_zero_points: bool = True
     #: True if elements are far from 0: beyond the bounds of activations, up to the limits of 8-bit integers.
     is_far: bool = False
+    #: Numbers of quantized layers, instead of those of the rows.
+    edge: Edge | None = None
 
 
 PLAIN = Variant()
@@ -46,6 +68,17 @@ VARIANTS = (
     Variant("many", _MANY),
     Variant("far", is_far=True),
     Variant("special", has_special=True),
+)
+#: Further variants of quantized layers.
+EDGES = (
+    Variant("ties", edge=Edge(scales="two")),
+    Variant("uneven scales", edge=Edge()),
+    Variant("low zeros", edge=Edge(zeros="low")),
+    Variant("high zeros", edge=Edge(zeros="high")),
+    Variant("saturating", edge=Edge(steps=400.0)),
+    Variant("large sums", edge=Edge(has_large_sums=True)),
+    Variant("one", _ONE, edge=Edge()),
+    Variant("prime", _PRIME, edge=Edge()),
 )
 #: Sizes of the calls of a dynamic module, besides the usual one.
 DYNAMIC_SIZES = (1, 33, 0)

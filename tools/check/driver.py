@@ -69,7 +69,8 @@ def _told(report: Report, older: Report | None, arguments: Arguments, stdout: Te
     if arguments["html"] is not None:
         write_whole(arguments["html"], page(report).encode())
     if older is None:
-        return 1 if report.faults else 0
+        is_unchecked = bool(report.never_run) and not arguments["allow-unchecked"]
+        return 1 if report.faults or is_unchecked else 0
     worse = report.worse_than(older)
     lines = [f"worse than in {arguments['baseline']}: {len(worse)} cases", *worse]
     write_text(stdout, "".join(f"{line}\n" for line in lines))

@@ -13,7 +13,7 @@ _CASES, _OUTPUT, _LIMITS = "Cases", "Output", "Limits"
 
 OPTIONS: dict[str, Option] = {
     "only": Option("names", _CASES, "run only these cases: an operator, a pattern, a model, or a pattern of names, 'relax.nn.conv2d*strided*'", "name"),
-    "groups": Option("names", _CASES, "run only these groups: composites (a codegen's patterns), operators, models, graphs (random graphs)", "group"),
+    "groups": Option("names", _CASES, "run only these groups: composites (a codegen's patterns), recipes (layers that rx.quantize makes), operators, models, graphs (random graphs)", "group"),
     "target": Option("text", _CASES, "target for the rest of a program; default llvm. 'relax-check c --target=c' checks the target c, not the codegen c", "target"),
     "share": Option("decimal", _CASES, "share of the cases to run, 0.1 for a tenth; default: all", "x", 1.0),
     "draw": Option("number", _CASES, "seed for the choice of the share", "n", 0),
@@ -24,6 +24,7 @@ OPTIONS: dict[str, Option] = {
     "tolerance": Option("decimal", _CASES, "tolerance beyond rounding, relative to the largest number of a result, for hardware with less precision", "x"),
     "same-bits": Option("flag", _CASES, "compare bits instead of the reference: repeated calls, threads, code for other CPUs, batches; a codegen has to declare same_bits. Use the target 'llvm{numerics=same}' for a check without exceptions", default=False),
     "schedules": Option("number", _CASES, "with --same-bits, compare this many random schedules of each kernel as well; --seed draws them. Those that change the order of a sum have to be refused", "n", 0),
+    "allow-unchecked": Option("flag", _OUTPUT, "do not fail if a pattern of the codegen took none of its cases", default=False),
     "time": Option("flag", _OUTPUT, "measure calls with the codegen and without it", default=False),
     "keep": Option("text", _OUTPUT, "write each failing case to a subfolder: case.mlir, inputs.npz, expected.npz, and the command that runs it", "folder"),
     "json": Option("text", _OUTPUT, "also write all verdicts to this file", "file"),
@@ -49,8 +50,9 @@ HELP_HEAD = (
     "  relax-check 'llvm{numerics=same}' --same-bits --groups=models",
     "",
     "Each case runs in a separate process, and its results are compared with the reference (rx.reference).",
+    "Layers of a recipe with out= are compared in bits with the integers that relax-requantize makes.",
     "Operators that a codegen does not take are no fault. A crash, a hang, a wrong result, or a result",
-    "that changes from call to call is a fault, and the exit code is 1.",
+    "that changes from call to call is a fault, and the exit code is 1, as for a pattern that never ran.",
 )
 
 
