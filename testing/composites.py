@@ -77,7 +77,7 @@ def cases_of_pattern(composite: Composite, variants: Sequence[Variant] = VARIANT
     found = list(trees(composite.pattern)) or [Tree([], [])]
     for number, tree in enumerate(found):
         modules = _TreeModules(composite, tree, found[1:] if number == 0 else None)
-        is_quantized = any(each.op == "relax.dequantize" for each in tree.operators)
+        is_quantized = {"relax.dequantize", "relax.quantize"} <= {each.op for each in tree.operators}
         for variant in (*variants, *(EDGES if is_quantized else ())) if tree.operators else (PLAIN,):
             yield _case(modules, variant)
 
