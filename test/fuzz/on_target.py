@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -84,8 +84,14 @@ def _on_c(module: rx.Module, graph: Graph, level: int) -> Call:
     """Compile for C. At -O0 memory is the system's, and otherwise the program's: then sizes have bounds."""
     symbols = {each for info in graph.inputs.values() for size in info.sizes for each in _VARIABLE.findall(str(size))}
     bounds = dict.fromkeys(sorted(symbols), f"0..{max(SIZES)}") if level else {}
-    program = _Guarded(module, "c" if level else "c{memory=heap}", opt_level=level, bind=bounds)
+    program = guarded_c_program(module, level, bounds)
     return lambda arrays: list(program(*arrays))
+
+
+def guarded_c_program(module: rx.Module, level: int, bounds: Mapping[str, str] | None = None) -> c_programs.CProgram:
+    """Compile for C. Without bounds of the symbols memory is the system's."""
+    target = "c{memory=heap}" if bounds is None or not level else "c"
+    return _Guarded(module, target, opt_level=level, bind=bounds)
 
 
 # ---- cuda ----
@@ -110,14 +116,16 @@ def _why_no_webgpu() -> str:
     return find_runtime("webgpu")().requires(memoryview(b""))
 
 
+def device(kind: str) -> str:
+    """Return the target of the first device of a kind."""
+    return kind if kind == "webgpu" else real_devices.target(kind)
+
+
 def _on_device(kind: str) -> OnTarget:
     """Run on the first device of a kind, by a real driver."""
 
-    def target() -> str:
-        return kind if kind == "webgpu" else real_devices.target(kind)
-
     def compiled(module: rx.Module, graph: Graph, level: int) -> Call:
-        main = rx.compile(module, target(), opt_level=level, cache=False, jobs=1).copying()["main"]
+        main = rx.compile(module, device(kind), opt_level=level, cache=False, jobs=1).copying()["main"]
 
         def call(arrays: Sequence[Any]) -> list[Any]:
             # the second call is recorded, and the third one replays the record

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of the sweep of narrow kernels on each target: arrays next to inaccessible pages in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import dot_emulation
+import numpy
+import on_target
+from emulated_gpu import run_emulated
+from relax_mlir.runtime import guard_pages
+
+import relax_mlir as rx
+
+#: Function that calls the function of a number with arrays.
+Call = Callable[[int, Sequence[Any], int], Any]
+#: CPUs that are emulated, with their architecture: their vectors and loops run on this machine.
+EMULATED = {"cascadelake": "x86_64", "sapphirerapids": "x86_64", "neoverse-n1": "aarch64", "neoverse-v1": "aarch64"}
+
+
+def compiled(module: rx.Module, target: str, level: int) -> Call:
+    """Return a call of the compiled module. Raise RelaxError for a refusal."""
+    name, _, options = target.rstrip("}").partition("{")
+    cpu = options.removeprefix("cpu=")
+    if name == "llvm" and cpu in EMULATED:
+        text = f"llvm{{triple={EMULATED[cpu]}-linux-gnu cpu={cpu} cores=2}}"
+        return _on_llvm(dot_emulation.compiled(module, text, level))
+    if name == "llvm":
+        return _on_llvm(rx.compile(module, target, opt_level=level, jobs=1, cache=False))
+    if name == "c":
+        program = on_target.guarded_c_program(module, level)
+        return lambda number, arrays, threads: program(*arrays, function=f"f{number}")[0]
+    if name == "cuda":
+        executable = rx.compile(module, "cuda", opt_level=level, jobs=1, cache=False)
+        return lambda number, arrays, threads: run_emulated(executable, *arrays, function=f"f{number}")
+    copying = rx.compile(module, on_target.device(name), opt_level=level, jobs=1, cache=False).copying()
+    return lambda number, arrays, threads: rx.runtime.to_numpy(copying[f"f{number}"](*arrays))
+
+
+def _on_llvm(executable: rx.Executable) -> Call:
+    def call(number: int, arrays: Sequence[Any], threads: int) -> Any:
+        executable.threads = threads
+        tensors = [rx.runtime.tensor(guard_pages.guarded(each, at_end=number % 4 != 3)) for each in arrays]
+        with guard_pages.guarded_results():
+            result = executable[f"f{number}"](*tensors)
+        return numpy.array(rx.runtime.to_numpy(result))
+
+    return call
+
+
+@cache
+def missing(target: str) -> str:
+    """Return the reason why programs for a target cannot run here, or an empty text."""
+    name = target.partition("{")[0]
+    return on_target.TARGETS[name].lacks() if name in on_target.TARGETS else ""
