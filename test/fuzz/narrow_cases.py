@@ -15,6 +15,8 @@ from typing import NamedTuple
 SIZES = (*range(1, 18), 31, 32, 33, 63, 64, 65)
 #: Cases with larger outputs or inputs share modules. In a module of one function LLVM knows all offsets.
 SMALL = 17
+#: Cases of a draw of `make test`.
+DRAWN = 120
 #: Functions of a module of large cases.
 TOGETHER = 8
 

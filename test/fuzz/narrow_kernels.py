@@ -232,7 +232,7 @@ def _selected(options: argparse.Namespace) -> Iterator[tuple[int, ...]]:
 
 
 def _is_named(pattern: str, number: int) -> bool:
-    return fnmatch.fnmatchcase(narrow_cases.case(number).name(), pattern.replace("[", "[[]"))
+    return fnmatch.fnmatchcase(narrow_cases.case(number).name(), pattern)
 
 
 def _journaled(path: Path | None) -> dict[int, str]:
