@@ -15,8 +15,9 @@ from typing import NamedTuple
 SIZES = (*range(1, 18), 31, 32, 33, 63, 64, 65)
 #: Cases with larger outputs or inputs share modules. In a module of one function LLVM knows all offsets.
 SMALL = 17
-#: Cases of a draw of `make test`.
-DRAWN = 120
+#: Cases of a draw of `make test`, the reciprocal of the share that is alone in modules, and the functions of others.
+DRAWN = 240
+_ALONE, _DRAWN_TOGETHER = 5, 6
 #: Functions of a module of large cases.
 TOGETHER = 8
 
@@ -154,7 +155,7 @@ def case(number: int) -> Case:
 
 def _filled(number: int, family: Family, types: tuple[str, str], outputs: int, depth: int, constant: bool) -> Case:
     random = Random(f"narrow {number}")
-    target, level = _target(random), random.choice((2, 2, 3, 1, 0))
+    target, level = _target(random), random.choice((2, 2, 2, 3, 1, 0))
     x, w = types
     found = Case(number, family, x, w, outputs, depth, constant, target, level, random.choice((1, 1, 1, 2)), (), False)
     sizes = (random.choice((1, 1, 2, 3)), *(_spatial(random) for _ in range(family.rank)))
@@ -273,34 +274,39 @@ def modules(numbers: Iterator[int], together: int = TOGETHER) -> Iterator[tuple[
 
 
 def drawn(draw: str, count: int) -> Sequence[tuple[int, ...]]:
-    """Return modules of about `count` cases, mostly small ones: all operators and types as equally as possible.
+    """Return modules of `count` cases, mostly small ones of bytes with constant weights.
 
-    Half of the cases are alone in their modules, and the others are four to a module.
+    A fifth of the cases are alone in their modules, and up to six others share one, which takes half of the time.
     """
     random = Random(f"narrow draw {draw}")
-    strata = list(range(len(_STRATA)))
-    numbers: list[int] = []
-    while len(numbers) < count:
-        random.shuffle(strata)
-        numbers += [_small_of(random, stratum) for stratum in strata[: count - len(numbers)]]
-    alone, others = numbers[: count // 2], numbers[count // 2 :]
+    strata = random.choices(range(len(_STRATA)), [_weight(*each) for each in _STRATA], k=count)
+    numbers = [_small_of(random, stratum) for stratum in strata]
+    alone, others = numbers[: count // _ALONE], numbers[count // _ALONE :]
     together: dict[tuple[str, int], list[int]] = {}
     found = [(number,) for number in alone]
     for number in others:
         each = case(number)
-        group = together.setdefault((each.target, each.level), [])
-        group.append(number)
+        together.setdefault((each.target, each.level), []).append(number)
     for (target, _), group in together.items():
-        step = 1 if target in OTHERS else 4
+        step = 1 if target in OTHERS else _DRAWN_TOGETHER
         found += [tuple(group[place : place + step]) for place in range(0, len(group), step)]
     random.shuffle(found)
     return found
 
 
+def _weight(family: Family, types: tuple[str, str]) -> float:
+    """Return how often a row of the table is drawn: most kernels of their own are for bytes, channels last."""
+    of_family = 3 if family.kind in ("matmul", "batched", "shared") or family.name.startswith("conv2d last") else 1
+    if family.kind == "nbits":
+        return 1.5
+    return (2 if family.name.endswith("last") else of_family) * {"ui8": 3, "i8": 3, "bf16": 1.5}.get(types[0], 1)
+
+
 def _small_of(random: Random, stratum: int) -> int:
-    """Return a case of a row of the table: 9 of 10 are small."""
-    is_any = random.random() < 0.1
+    """Return a case of a row of the table. 9 of 10 are small, and most have constant weights."""
+    is_any, is_constant = random.random() < 0.1, random.random() < 0.7
     while True:
         number = random.randrange(2 * _GRID) * len(_STRATA) + stratum
-        if is_any or case(number).is_small:
+        found = case(number)
+        if is_any or (found.is_small and found.constant == is_constant):
             return number
