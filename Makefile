@@ -311,7 +311,7 @@ test-gpu-real: env env-llm env-opencl ## tests on devices of Vulkan, OpenCL and 
 	done; \
 	exit $$status
 
-fuzz: env ## for up to fourteen minutes mutated inputs and models, random graphs and scripts beside others, calls from threads
+fuzz: env ## for up to sixteen minutes mutated inputs and models, random graphs and scripts beside others, calls from threads
 	@$(BIN)/python test/fuzz/run.py --seconds 60
 	@$(BIN)/python test/fuzz/run.py --seconds 60 --onnx
 	@$(BIN)/python test/fuzz/differential.py --kind relax --seconds 60
@@ -322,6 +322,8 @@ fuzz: env ## for up to fourteen minutes mutated inputs and models, random graphs
 	@$(BIN)/python test/fuzz/differential.py --kind onnx --seconds 60
 	@$(BIN)/python test/fuzz/partitions.py --seconds 60
 	@$(BIN)/python test/fuzz/quantized.py --seconds 60
+	@$(BIN)/python test/fuzz/quantized_nets.py --seconds 60
+	@$(BIN)/python test/fuzz/narrow_kernels.py --share 0.05 --draw $$$$ --minutes 1
 	@$(BIN)/python test/fuzz/differential.py --kind script --seconds 60
 	@$(BIN)/python test/fuzz/threads.py --seconds 60 --seed $$$$
 

@@ -30,14 +30,14 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 for _folder in ("", "python"):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / _folder))
 
-import narrow_cases
-import narrow_programs
-import narrow_targets
-import numpy
-from narrow_cases import Case
-from relax_mlir.testing import isolated
+import narrow_cases  # noqa: E402
+import narrow_programs  # noqa: E402
+import narrow_targets  # noqa: E402
+import numpy  # noqa: E402
+from narrow_cases import Case  # noqa: E402
+from relax_mlir.testing import isolated  # noqa: E402
 
-import relax_mlir as rx
+import relax_mlir as rx  # noqa: E402
 
 _PATIENCE_S = 600.0
 _SAID_EVERY_S = 20.0
@@ -117,9 +117,7 @@ def sweep(
     """Yield the outcome of each case. A crash of a module with several cases is narrowed down to the cases."""
     queue: Iterator[tuple[Any, ...]] = ((numbers,) for numbers in modules)
     died: list[tuple[int, ...]] = []
-    for (numbers,), outcome in isolated.run(
-        _check_numbers, queue, jobs, end, _PATIENCE_S, lambda cause, _: cause
-    ):
+    for (numbers,), outcome in isolated.run(_check_numbers, queue, jobs, end, _PATIENCE_S, lambda cause, _: cause):
         if isinstance(outcome, str) and len(numbers) > 1:
             died.append(numbers)
             continue
@@ -211,12 +209,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not 0 < options.share <= 1:
         parser.error(f"--share {options.share}: a share is above 0 and at most 1")
     done = _journaled(options.journal)
-    modules = [
-        kept
-        for numbers in _selected(options)
-        if (kept := tuple(each for each in numbers if each not in done))
-    ]  # fmt: skip
-    return _run(modules, options, Counter(done.values()))
+    if options.cases is not None and not options.draw:
+        parser.error("--cases needs --draw, a text that selects them")
+    left = (tuple(each for each in numbers if each not in done) for numbers in _selected(options))
+    return _run(filter(None, left), options, Counter(done.values()))
 
 
 def _selected(options: argparse.Namespace) -> Iterator[tuple[int, ...]]:
@@ -243,13 +239,14 @@ def _journaled(path: Path | None) -> dict[int, str]:
     return {number: status for number, status, *_ in map(json.loads, lines)}
 
 
-def _run(modules: Sequence[tuple[int, ...]], options: argparse.Namespace, statuses: Counter[str]) -> int:
+def _run(modules: Iterator[tuple[int, ...]], options: argparse.Namespace, statuses: Counter[str]) -> int:
     begun = said = time.monotonic()
     end = None if options.minutes is None else begun + 60 * options.minutes
-    before, failures = statuses.total(), []
-    total = before + sum(map(len, modules))
+    before, failures, total = statuses.total(), [], 0
+    if options.only == "*":
+        total = options.cases or round(options.share * narrow_cases.COUNT)
     with open(options.journal or os.devnull, "a") as journal:
-        for number, status, problem in sweep(iter(modules), options.jobs, end, options.fail_fast):
+        for number, status, problem in sweep(modules, options.jobs, end, options.fail_fast):
             statuses[status] += 1
             _write(journal, [number, status, *([problem] if problem and status == "failed" else [])])
             if status == "failed":
@@ -263,7 +260,7 @@ def _run(modules: Sequence[tuple[int, ...]], options: argparse.Namespace, status
         found = {"cases": statuses.total(), **{name: statuses[name] for name in _STATUSES}, "failures": failures}
         print(json.dumps(found))
     else:
-        print(f"{statuses.total()} of {total} cases: {counts}; {time.monotonic() - begun:.0f} s")
+        print(f"{statuses.total()} cases: {counts}; {time.monotonic() - begun:.0f} s")
     return 1 if statuses["failed"] else 0
 
 
@@ -273,10 +270,11 @@ def _write(journal: IO[str], line: list[Any]) -> None:
 
 
 def _say(statuses: Counter[str], before: int, total: int, spent_s: float) -> None:
+    """Print the counts to stderr, and the time that is left if the total is known."""
     done = statuses.total()
-    left_s = (total - done) * spent_s / max(done - before, 1)
     rate = (done - before) / spent_s
-    print(f"{done} of {total}, {statuses['failed']} failed, {rate:.1f} a second, {left_s / 60:.0f} min left", file=sys.stderr)
+    left = f" of about {total}, {(total - done) / max(rate, 1e-3) / 60:.0f} min left" if total else ""
+    print(f"{done} cases{left}: {statuses['failed']} failed, {rate:.1f} a second", file=sys.stderr)
 
 
 if __name__ == "__main__":

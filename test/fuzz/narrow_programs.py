@@ -11,9 +11,9 @@ import narrow_oracle
 import numpy
 from narrow_cases import Case, limits
 from narrow_oracle import CLIP, NUMPY, Arrays
-from relax_mlir import relax
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 #: Up to this number of products per result, products of bytes have exact sums in f32.
 _EXACT = 250
@@ -242,17 +242,15 @@ class _Body:
         case = self._case
         if case.family.kind == "nbits":
             return self._blocks()
-        if case.constant:
-            weight = relax.const(as_laid_out(self._arrays.w, case, case.family.kernel))
-        else:
-            weight = self._more[0]
+        laid_out = as_laid_out(self._arrays.w, case, case.family.kernel)
+        weight = relax.const(laid_out) if case.constant else self._more[0]
         total = self._product(self._shifted(self._x, case.x_zero), self._weights(weight))
         for step in case.steps:
             total = getattr(self, f"_{step}")(total)
         return total if case.requantize is None else self._requantized(total)
 
     def _shifted(self, value: Any, zero: Any, scale: float = 0.0) -> Any:
-        """Return an operand less its zero point, in the type of the sums; dequantized with a scale of a power of two."""
+        """Return an operand less its zero point, in the type of the sums, or dequantized with a power of two."""
         case = self._case
         if case.qdq:
             dtype = case.x if value is self._x else case.w

@@ -30,11 +30,11 @@ for _folder in (Path("test"), Path("test/python"), Path("examples/npu")):
 import npu  # noqa: E402, F401  # registers the target
 import numpy  # noqa: E402
 import on_target  # noqa: E402
-from relax_mlir import relax  # noqa: E402
 from relax_mlir.bindings.navigation import body_of, functions_in, last_of, made_by, symbol_name  # noqa: E402
 from relax_mlir.testing import isolated  # noqa: E402
 
 import relax_mlir as rx  # noqa: E402
+from relax_mlir import relax  # noqa: E402
 
 _PATIENCE_S = 900.0
 _SAMPLES = 3
@@ -240,9 +240,7 @@ def fuzz(seed: int, seconds: float | None, cases: int | None, jobs: int) -> int:
     end = None if seconds is None else time.monotonic() + seconds
     died = partial(Outcome, "failed")
     queue: Iterator[tuple[Any, ...]] = ((seed, index) for index in range(cases or 10**12))
-    for (_, index), outcome in isolated.run(
-        check, queue, jobs, end, _PATIENCE_S, lambda cause, _: died(cause)
-    ):
+    for (_, index), outcome in isolated.run(check, queue, jobs, end, _PATIENCE_S, lambda cause, _: died(cause)):
         statuses[outcome.status] += 1
         layers += outcome.layers
         if outcome.status == "failed":

@@ -83,8 +83,8 @@ def _definition(name: str, kind: _Kind, types: list[str], result: str) -> str:
         lines.append(f"  %cut = llvm.trunc %high : {vector} to {result}")
         value = "%cut"
     parameters = ", ".join(f"%{each}: {type_}" for each, type_ in zip("tab"[-len(types) :], types, strict=True))
-    body = "\n".join(lines)
-    return f"llvm.func internal @{_symbol(name)}({parameters}) -> {result} {{\n{body}\n  llvm.return {value} : {result}\n}}\n"
+    body = "\n".join([*lines, f"  llvm.return {value} : {result}"])
+    return f"llvm.func internal @{_symbol(name)}({parameters}) -> {result} {{\n{body}\n}}\n"
 
 
 def _symbol(name: str) -> str:
