@@ -15,7 +15,7 @@ from typing import NamedTuple
 SIZES = (*range(1, 18), 31, 32, 33, 63, 64, 65)
 #: Cases with larger outputs or inputs share modules. In a module of one function LLVM knows all offsets.
 SMALL = 17
-#: Cases of a draw of `make test`, the reciprocal of the share that is alone in modules, and the functions of others.
+#: Cases of a draw of `make test`: one of _ALONE has a module of its own, _DRAWN_TOGETHER others share one.
 DRAWN = 96
 _ALONE, _DRAWN_TOGETHER = 5, 6
 #: Functions of a module of large cases.
@@ -114,7 +114,7 @@ class Case(NamedTuple):
     strides: tuple[int, ...] = ()
     dilation: tuple[int, ...] = ()
     padding: tuple[int, ...] = ()
-    #: Zero points of x and w; those of w differ by channel if `w_zero_by_channel`.
+    #: Zero points of x and w. The zero points of w differ by channel if `w_zero_by_channel`.
     x_zero: int = 0
     w_zero: int = 0
     w_zero_by_channel: bool = False
@@ -259,7 +259,7 @@ def _with_floats(random: Random, found: Case) -> Case:
 
 
 def modules(numbers: Iterator[int], together: int = TOGETHER) -> Iterator[tuple[int, ...]]:
-    """Yield the numbers of the cases of each module: small cases alone, large ones with others of the same target."""
+    """Yield the numbers of the cases of each module: one small case, or large cases of a target and level."""
     waiting: dict[tuple[str, int], list[int]] = {}
     for number in numbers:
         each = case(number)
@@ -277,7 +277,7 @@ def modules(numbers: Iterator[int], together: int = TOGETHER) -> Iterator[tuple[
 def drawn(draw: str, count: int) -> Sequence[tuple[int, ...]]:
     """Return modules of `count` cases, mostly small ones of bytes with constant weights.
 
-    A fifth of the cases are alone in their modules, and up to six others share one, which takes half of the time.
+    A fifth of the cases have modules of their own, and up to six others share one, which takes half of the time.
     """
     random = Random(f"narrow draw {draw}")
     strata = random.choices(range(len(_STRATA)), [_weight(*each) for each in _STRATA], k=count)

@@ -129,7 +129,7 @@ FAULTS = (
     Fault("few bits: the zero point of the default is one too small", _NBITS,
           "-float(2 ** (self.matrix.bits - 1))", "-float(2 ** (self.matrix.bits - 1) - 1)"),
     Fault("few bits: the last columns have no mask", _NBITS,
-          "[matrix.columns - first], flags", "[matrix.columns], flags"),
+          "[matrix.columns - first], flags", "[first + matrix.lanes], flags"),
     Fault("f8: subnormal numbers widened as normal ones", _FLOATS,
           "bits = select(magnitude < 1 << layout.mantissa, bits_of(subnormal), normal)", "bits = normal"),
 )  # fmt: skip

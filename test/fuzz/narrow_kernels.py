@@ -69,7 +69,7 @@ def _of_reference(reference: Any, place: int, arrays: Sequence[Any], threads: in
 
 
 def _refused(cases: Sequence[Case], error: Exception) -> list[tuple[int, str, str]]:
-    """Return the failures of cases that are not compiled: of each alone, if there are several."""
+    """Return the failures of cases that are not compiled. Several cases are checked one by one."""
     if len(cases) > 1:
         return [outcome for each in cases for outcome in check([each])]
     return [(cases[0].number, "failed", f"{type(error).__name__}: {error}"[:300])]

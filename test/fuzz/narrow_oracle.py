@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Oracle of the sweep of narrow kernels: NumPy's 64-bit integers, and f64 for floats, whose sums are exact."""
+"""Oracle of the sweep of narrow kernels: NumPy's 64-bit integers, and f64 for floats with exact sums."""
 
 from __future__ import annotations
 

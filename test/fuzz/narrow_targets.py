@@ -25,11 +25,13 @@ def compiled(module: rx.Module, target: str, level: int) -> Call:
     """Return a call of the compiled module. Raise RelaxError for a refusal."""
     name, _, options = target.rstrip("}").partition("{")
     cpu = options.removeprefix("cpu=")
-    if name == "llvm" and cpu in EMULATED:
-        text = f"llvm{{triple={EMULATED[cpu]}-linux-gnu cpu={cpu} cores=2}}"
-        return _on_llvm(dot_emulation.compiled(module, text, level))
     if name == "llvm":
-        return _on_llvm(rx.compile(module, target, opt_level=level, jobs=1, cache=False))
+        # Constants end before inaccessible pages, too.
+        with guard_pages.guarded_results():
+            if cpu in EMULATED:
+                text = f"llvm{{triple={EMULATED[cpu]}-linux-gnu cpu={cpu} cores=2}}"
+                return _on_llvm(dot_emulation.compiled(module, text, level))
+            return _on_llvm(rx.compile(module, target, opt_level=level, jobs=1, cache=False))
     if name == "c":
         program = on_target.guarded_c_program(module, level)
         return lambda number, arrays, threads: program(*arrays, function=f"f{number}")[0]

@@ -194,7 +194,7 @@ def _results(found: Any) -> list[Any]:
 
 
 def _are_quantized(graph: rx.Module) -> list[bool]:
-    """Return for each result whether it is a dequantized integer, whose bits are exact."""
+    """Return for each result whether it is a dequantized integer, with exact bits."""
     (block,) = [body_of(each) for each in functions_in(graph.operation) if symbol_name(each) == "main"]
     return [made_by(each, "relax.dequantize") is not None for each in last_of(block).operands]
 

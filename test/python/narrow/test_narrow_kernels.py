@@ -24,7 +24,7 @@ import narrow_cases  # noqa: E402
 import narrow_oracle  # noqa: E402
 
 #: Processes that share the drawn cases.
-PARTS = 3
+PARTS = 2
 
 
 def sweep(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
