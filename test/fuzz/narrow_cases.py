@@ -7,7 +7,7 @@ weights are constant. The number seeds all other properties. So a case is the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -16,8 +16,10 @@ SIZES = (*range(1, 18), 31, 32, 33, 63, 64, 65)
 #: Cases with larger outputs or inputs share modules. In a module of one function LLVM knows all offsets.
 SMALL = 17
 #: Cases of a draw of `make test`: one of _ALONE has a module of its own, _DRAWN_TOGETHER others share one.
-DRAWN = 96
+DRAWN = 72
 _ALONE, _DRAWN_TOGETHER = 5, 6
+#: Targets and levels of each draw's shared modules. Four others are drawn.
+_DRAWN_KINDS = (("llvm", 2), ("llvm", 3), ("llvm{cpu=cascadelake}", 2))
 #: Functions of a module of large cases.
 TOGETHER = 8
 
@@ -281,8 +283,9 @@ def drawn(draw: str, count: int) -> Sequence[tuple[int, ...]]:
     """
     random = Random(f"narrow draw {draw}")
     strata = random.choices(range(len(_STRATA)), [_weight(*each) for each in _STRATA], k=count)
-    numbers = [_small_of(random, stratum) for stratum in strata]
-    alone, others = numbers[: count // _ALONE], numbers[count // _ALONE :]
+    kinds = {*_DRAWN_KINDS, *((f"llvm{{cpu={random.choice(CPUS[1:])}}}", random.randrange(4)) for _ in range(4))}
+    alone = [_small_of(random, stratum) for stratum in strata[: count // _ALONE]]
+    others = [_small_of(random, stratum, kinds) for stratum in strata[count // _ALONE :]]
     together: dict[tuple[str, int], list[int]] = {}
     found = [(number,) for number in alone]
     for number in others:
@@ -303,12 +306,17 @@ def _weight(family: Family, types: tuple[str, str]) -> float:
     return (2 if family.name.endswith("last") else of_family) * {"ui8": 3, "i8": 3, "bf16": 1.5}.get(types[0], 1)
 
 
-def _small_of(random: Random, stratum: int) -> int:
-    """Return a case of a row of the table. 9 of 10 are small, and most have constant weights."""
+def _small_of(random: Random, stratum: int, kinds: Collection[tuple[str, int]] = ()) -> int:
+    """Return a case of a row of the table. 9 of 10 are small, and most have constant weights.
+
+    `kinds` are the targets and levels, or empty for all.
+    """
     is_any, is_constant = random.random() < 0.1, random.random() < 0.7
     while True:
         number = random.randrange(2 * _GRID) * len(_STRATA) + stratum
         found = case(number)
+        if kinds and (found.target, found.level) not in kinds:
+            continue
         # Asking for a device takes seconds.
         if found.target not in DEVICES and (is_any or (found.is_small and found.constant == is_constant)):
             return number
