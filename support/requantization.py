@@ -198,7 +198,7 @@ class Requantize:
         import numpy
 
         bits, is_unsigned = _integer_type(dtype)
-        whole = numpy.nan_to_num(_rounded_float(numpy.asarray(reals, float), self.rounding), nan=0.0)
+        whole = numpy.nan_to_num(rounded_quotients(numpy.asarray(reals, float), self.rounding), nan=0.0)
         clamped = numpy.clip(whole + zero_point, *_limits(bits, is_unsigned))
         return _stored(clamped.astype(numpy.int64), bits, is_unsigned)
 

@@ -32,7 +32,7 @@ from ..passes.core.stages import Stage, Stages
 from ..passes.relax_observe import leave_alone
 from ..passes.relax_partition import Partition
 from ..passes.relax_run_codegen import RunCodegen
-from ..support.errors import OptionError, RelaxError
+from ..support.errors import OptionError, RelaxError, VerificationError
 from ..targets.core.evaluation import passes_at
 from .each import ACCUMULATED, REWRITTEN, Observed, compared, first_wrong, is_far, observed
 from .program_values import flat_results, passed_argument
@@ -151,7 +151,11 @@ class _Bisection:
     def whole(self) -> Culprit | None:
         """Compare the program, compiled without observation, with the reference."""
         self._expected = self._of_model()
-        program = compile(self._module, self._target, partition=self._partition, cache=False)
+        try:
+            program = compile(self._module, self._target, partition=self._partition, cache=False)
+        except VerificationError as error:  # a pass made a wrong program
+            inputs, expected = tuple(self._arguments), tuple(self._expected)
+            return Culprit(PROGRAM, "as a whole", (), (), numpy.nan, self._module, inputs, expected, error.message)
         if "main" not in program:
             raise OptionError("the module has no function 'main'")
         found = _outcome(HostFunction(program, "main"), self._arguments)

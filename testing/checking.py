@@ -87,7 +87,7 @@ def check(
 
 
 def _never_run(subject: Subject, chosen: Sequence[Case], verdicts: Sequence[Verdict]) -> dict[str, str]:
-    """Return the patterns of a codegen whose cases were all chosen, but that computed none, with the last reason."""
+    """Return the patterns of a codegen that ran none of their cases, with the last reason. All cases were chosen."""
     names, found = {each.name for each in chosen}, {}
     for pattern, cases in cases_by_pattern(subject).items():
         own = [each for each in verdicts if each.case in cases]

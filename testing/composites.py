@@ -24,7 +24,7 @@ from ..support.suggest import counted, shortened
 from .building import Building, Search
 from .core.cases import Case, Setup, Unmade, seeded
 from .core.trees import Leaf, Made, Node, Tree
-from .core.variants import EDGES, PLAIN, VARIANTS, Edge, Variant
+from .core.variants import EDGES, PLAIN, VARIANTS, EdgeNumbers, Variant
 from .edge_numbers import has_layers, with_edge
 from .fitting import Reading, rows_of
 from .pattern_trees import names_an_operator, trees
@@ -115,7 +115,7 @@ class _TreeModules:
         if variant.edge is not None and not has_layers(setup.module):
             raise RelaxError(f"{name} has no quantized result")
         if variant.edge is not None or not found.has_numbers:
-            setup = with_edge(setup, variant.edge or Edge(), seeded(name, seed), self._is_taken)
+            setup = with_edge(setup, variant.edge or EdgeNumbers(), seeded(name, seed), self._is_taken)
         if not self._is_taken(setup.module):
             raise RelaxError(f"no module could be made of {name}")
         return setup
@@ -124,7 +124,7 @@ class _TreeModules:
         """Check whether the check accepts scales of channels and derived biases, but not the numbers of the rows."""
         if not has_layers(setup.module):
             return False
-        return self._is_taken(with_edge(setup, Edge(), numpy.random.default_rng(0), self._is_taken).module)
+        return self._is_taken(with_edge(setup, EdgeNumbers(), numpy.random.default_rng(0), self._is_taken).module)
 
     def _is_taken(self, module: Module) -> bool:
         """Check whether the pattern matches, and its check accepts. Checks may raise for constants of other shapes."""

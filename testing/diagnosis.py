@@ -47,7 +47,7 @@ class _Difference:
         self._steps = found - expected
         self._wrong = self._steps != 0
         self._raw = rounded_quotients(by.quotients, by.rounding).astype("int64") + by.zero
-        #: Limits of an activation, which are inside of those of the type.
+        #: Limits of an activation, inside of the type's limits.
         raised, lowered = expected[self._raw < expected], expected[self._raw > expected]
         self._least = int(raised.min()) if raised.size else by.low
         self._most = int(lowered.max()) if lowered.size else by.high

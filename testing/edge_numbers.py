@@ -29,7 +29,7 @@ from ..interpreter.sites import Frame, Step
 from ..passes.scales.weights import CONVOLUTIONS
 from ..support.errors import RelaxError
 from .core.cases import Setup
-from .core.variants import Edge
+from .core.variants import EdgeNumbers
 from .integer_reference import maker_before_moves
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ _PRODUCTS = ("relax.matmul", *CONVOLUTIONS)
 _MOST_SUM = 2**31 - 1
 #: Largest magnitude of data and weights for ties: small sums are odd multiples of a half step more often.
 _SMALL = 7
-#: Calls for ties, of which only those of negative numbers tell some roundings apart.
+#: Calls for ties. Only ties of negative numbers tell some roundings apart.
 _TIED_CALLS = 4
 
 
@@ -61,7 +61,7 @@ class _Choice(NamedTuple):
     weights: str
 
 
-def with_edge(setup: Setup, edge: Edge, random: numpy.random.Generator, accepts: Accepts) -> Setup:
+def with_edge(setup: Setup, edge: EdgeNumbers, random: numpy.random.Generator, accepts: Accepts) -> Setup:
     """Return a copy of the module with the numbers of an edge, and the arguments of its calls.
 
     The numbers are the first ones that the subject accepts: with zero points, and with scales of channels. Raise
@@ -107,7 +107,7 @@ class _Edging:
         self,
         module: Module,
         calls: Sequence[Sequence[ndarray]],
-        edge: Edge,
+        edge: EdgeNumbers,
         random: numpy.random.Generator,
         choice: _Choice,
     ) -> None:

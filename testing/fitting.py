@@ -63,9 +63,9 @@ def readings(
 ) -> Iterator[Reading]:
     """Yield possible calls of an operator, in the order of trying.
 
-    Calls with a wanted result shape come first, if results are as large as operands, and calls whose unknown operands
-    have a shape of `beside` next to known ones. `has_others` allows operands that `known` lacks. An operator without
-    rows gets guessed ones.
+    Calls with a wanted result shape come first, if results are as large as operands, and calls that give unknown
+    operands a shape of `beside` next to known ones. `has_others` allows operands that `known` lacks. An operator
+    without rows gets guessed ones.
     """
     definition = find_op(operator.op)
     for row in rows_for(operator) or guessed_rows(operator.op):

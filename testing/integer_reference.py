@@ -27,7 +27,7 @@ from .building import output_axis
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: Groups of cases whose layers are compared with the integers of the recipe.
+#: Groups of cases that compare layers with the integers of the recipe.
 _GROUPS = ("composites", "recipes", "kept")
 #: Operators that move numbers, so that results have the scale of operands.
 MOVES = frozenset(
@@ -37,7 +37,7 @@ _REQUANTIZE, _QUANTIZE, _DEQUANTIZE = "relax.requantize", "relax.quantize", "rel
 
 
 def recipes_of(names: Sequence[str]) -> dict[str, Recipe]:
-    """Return the recipes of codegens and targets, by the names of those that have one."""
+    """Return the recipes of codegens and targets, by name. Others have no entry."""
     found = {}
     for name in names:
         try:
@@ -48,7 +48,7 @@ def recipes_of(names: Sequence[str]) -> dict[str, Recipe]:
 
 
 class Expected(NamedTuple):
-    """Module whose results are expected, and the allowed distance."""
+    """Module with the expected results, and the allowed distance."""
 
     module: Module
     #: Steps that results of a layer may be away, because its recipe states no `out=`.
@@ -93,7 +93,7 @@ def maker_before_moves(value: Value) -> Operation | None:
 
 
 def steps_of(module: Module, arrays: Sequence[ndarray]) -> list[ndarray | None]:
-    """Return results as integers: those of integer types, and real ones in steps of their scale. Others are None."""
+    """Return results as integers: of integer types, or in steps of the scale of a real result. Others are None."""
     main = next(each for each in functions_in(module.operation) if symbol_name(each) == "main")
     values = last_of(body_of(main)).operands
     return [_in_steps(value, array) for value, array in zip(values, arrays, strict=True)]

@@ -130,7 +130,7 @@ def _is_matched(composite: Composite, operation: Operation) -> bool:
 
 
 def _with_reader(module: Module) -> Module:
-    """Return a copy of a module whose results get a dimension, by an operator that reads integers if there are any."""
+    """Return a copy of a module with one more dimension of the results, by an operator that reads any integers."""
     copy = module.copy()
     main = next(each for each in functions_in(copy.operation) if symbol_name(each) == "main")
     end = last_of(body_of(main))

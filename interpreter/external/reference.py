@@ -16,7 +16,7 @@ from ...runtime.arrays import tensor, to_numpy
 from ...runtime.ffi import tvm_ffi
 from ...support.external_runtime import ExternalRuntime, register_runtime
 from ..held_values import stored
-from ..reference import ReferenceFunction, reference
+from ..reference import reference
 
 
 @register_runtime("reference")
@@ -30,7 +30,7 @@ class ReferenceRuntime(ExternalRuntime):
         return {name: _function(interpreted[name], lock, writes) for name in interpreted}
 
 
-def _function(function: ReferenceFunction, lock: Lock, writes: bool) -> Callable[..., object]:
+def _function(function: Any, lock: Lock, writes: bool) -> Callable[..., object]:
     def call(*arguments: Any) -> object:
         given = [_argument(*each) for each in zip(function.inputs, arguments, strict=True)]
         with lock:  # a machine runs one call at a time

@@ -23,7 +23,7 @@ _VECTOR = re.compile(r"vector<(\d+)x(\w+)>")
 
 
 class _Kind(NamedTuple):
-    """How the left and right factors are widened, and whether sums of 16 bits saturate."""
+    """Widening of the left and right factors, and saturation of sums of 16 bits."""
 
     left: str
     right: str

@@ -28,7 +28,7 @@ _PRIME = Sizes(
 _MANY = Sizes(MANY, ((3, 4, 40, 37), (33, 67), (33, 64), (64, 67), (6, 4, 3, 3), (3, 33, 64), (67,)))
 
 
-class Edge(NamedTuple):
+class EdgeNumbers(NamedTuple):
     """Choice of numbers for quantized layers (edge_numbers.py).
 
     scales: "two" are powers of two, so that results are ties; "uneven" have no ratio in common.
@@ -56,8 +56,8 @@ class Variant(NamedTuple):
     has_zero_points: bool = True
     #: True if elements are far from 0: beyond the bounds of activations, up to the limits of 8-bit integers.
     is_far: bool = False
-    #: Numbers of quantized layers, instead of those of the rows.
-    edge: Edge | None = None
+    #: Numbers of quantized layers, instead of the rows' numbers.
+    edge: EdgeNumbers | None = None
 
 
 PLAIN = Variant()
@@ -71,14 +71,14 @@ VARIANTS = (
 )
 #: Further variants of quantized layers.
 EDGES = (
-    Variant("ties", edge=Edge(scales="two")),
-    Variant("uneven scales", edge=Edge()),
-    Variant("low zeros", edge=Edge(zeros="low")),
-    Variant("high zeros", edge=Edge(zeros="high")),
-    Variant("saturating", edge=Edge(steps=400.0)),
-    Variant("large sums", edge=Edge(has_large_sums=True)),
-    Variant("one", _ONE, edge=Edge()),
-    Variant("prime", _PRIME, edge=Edge()),
+    Variant("ties", edge=EdgeNumbers(scales="two")),
+    Variant("uneven scales", edge=EdgeNumbers()),
+    Variant("low zeros", edge=EdgeNumbers(zeros="low")),
+    Variant("high zeros", edge=EdgeNumbers(zeros="high")),
+    Variant("saturating", edge=EdgeNumbers(steps=400.0)),
+    Variant("large sums", edge=EdgeNumbers(has_large_sums=True)),
+    Variant("one", _ONE, edge=EdgeNumbers()),
+    Variant("prime", _PRIME, edge=EdgeNumbers()),
 )
 #: Sizes of the calls of a dynamic module, besides the usual one.
 DYNAMIC_SIZES = (1, 33, 0)

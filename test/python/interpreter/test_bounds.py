@@ -145,7 +145,9 @@ func.func @main(%x: tensor<16xi8>) -> tensor<16xi8> {
 
 
 def lowered(text: str, stage: str) -> Any:
-    return rx.lower(rx.Module.parse(text), pipeline=rx.stages("llvm").until(stage))
+    """Lower for code that checks itself: other code is verified statically, and this read is refused."""
+    target = "llvm{bounds=check}"
+    return rx.lower(rx.Module.parse(text), target, pipeline=rx.stages(target).until(stage))
 
 
 @pytest.mark.parametrize("stage", ["legalize", "bufferize", "parallel", "entries"])
@@ -153,6 +155,11 @@ def test_each_stage_before_statuses_is_checked(stage: str) -> None:
     main = rx.reference(lowered(PACKED, stage))["main"]
     with pytest.raises(IndexError, match=r"reads elements 0 to 15 of the 8 along dimension 1 of constant \S*packed "):
         main(numpy.zeros(16, "int8"))
+
+
+def test_a_certain_read_behind_a_constant_is_refused_by_the_compiler() -> None:
+    with pytest.raises(rx.RelaxError, match=r"reads elements 0 to 15 of the 8 along dimension 1 of constant packed "):
+        rx.compile(rx.Module.parse(PACKED), cache=False)
 
 
 def test_an_unknown_value_of_the_option_is_refused() -> None:

@@ -53,7 +53,7 @@ def test_results_without_out_may_be_one_step_away(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.parametrize("pattern", ["conv", "depthwise", "pool", "add"])
 def test_modules_have_the_layouts_groups_and_types_of_checks(pattern: str) -> None:
-    """The chip states channels last in its patterns, and unsigned bytes in its checks alone."""
+    """The chip states channels last in its patterns, and unsigned bytes only in its checks."""
     case = next(
         each
         for each in all_cases(subject_of("imagechip"), ["composites"])
