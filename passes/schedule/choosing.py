@@ -12,11 +12,12 @@ from ...bindings.mlir import string_value
 from ...bindings.navigation import symbol_name, text_in
 from ...bindings.rewriting import Decline, blaming_at
 from ...dialects.core.ir_attributes import OPERATOR, TIR_TARGET
+from ...emit.structured import structured_ops
 from ..core.facts import ScheduleFact
 from ..core.journal import Journal
 from .constant_arguments import Callers, callers_in
+from .plan import plan_of
 from .registry import DECIDED, Schedule, ScheduleContext, schedules_of
-from .tuned_plans import has_plans
 from .unused import Reason, has_rules, unused_intrinsics, unused_rules, used_intrinsics
 
 _HAS_PLANS = Decline("the kernel has the plans of a tuned file")
@@ -52,7 +53,7 @@ class Chooser:
         asked = list(schedules_of(function, context.target)) if explains else schedules_of(function, context.target)
         for rule in asked:
             # A rule of others makes loops without regard to plans.
-            outcome = _HAS_PLANS if not rule.is_own and has_plans(function) else self._outcome(rule, function, context)
+            outcome = _HAS_PLANS if not rule.is_own and _has_plans(function) else self._outcome(rule, function, context)
             if not isinstance(outcome, Decline):
                 taken = rule
                 break
@@ -115,3 +116,8 @@ class Chooser:
             return refused
         outcome.write()
         return outcome
+
+
+def _has_plans(function: Operation) -> bool:
+    """Return True if an operation of a PrimFunc has a plan."""
+    return any(plan_of(op) is not None for op in structured_ops(function, named=True))

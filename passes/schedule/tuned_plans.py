@@ -153,11 +153,6 @@ def plans_of(function: Operation) -> tuple[str, ...]:
     return tuple("" if (plan := plan_of(op)) is None else str(plan) for op in structured_ops(function, named=True))
 
 
-def has_plans(function: Operation) -> bool:
-    """Return True if an operation of a PrimFunc has a plan."""
-    return any(plan_of(op) is not None for op in structured_ops(function, named=True))
-
-
 def use_plans(function: Operation, plans: Sequence[str], machine: Machine) -> None:
     """Set the plans of a PrimFunc's operations. Raises Decline before it changes anything, if one does not fit."""
     with function.context, function.location:

@@ -11,7 +11,7 @@ from relax_mlir.runtime import to_numpy
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.patterns import quantized_conv, quantized_linear
+from relax_mlir.patterns import is_const, quantized_conv, quantized_linear
 from relax_mlir.recipes import Op
 
 
@@ -19,8 +19,8 @@ def recipe(w: str, x: str | None = "i8", bias: str | None = "i32 derived") -> rx
     """Return a recipe of convolutions and linear layers."""
     types = {name: text for name, text in (("x", x), ("w", w), ("bias", bias if x else None)) if text}
     return rx.Recipe(
-        Op("conv", pattern=quantized_conv(real_results=True), **types),  # type: ignore[arg-type]
-        Op("linear", pattern=quantized_linear(real_results=True), **types),  # type: ignore[arg-type]
+        Op("conv", pattern=quantized_conv(w=is_const(), real_results=True), **types),  # type: ignore[arg-type]
+        Op("linear", pattern=quantized_linear(w=is_const(), real_results=True), **types),  # type: ignore[arg-type]
     )
 
 

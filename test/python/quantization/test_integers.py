@@ -40,8 +40,8 @@ class Chip(rx.codegens.Codegen):
     patterns = _PATTERNS
 
 
-def _recipe(out: rx.Requantize | None) -> Recipe:
-    types = ("i8", "i8@channel symmetric narrow", "i32 derived")
+def _recipe(out: rx.Requantize | None, w: str = "i8@channel symmetric narrow") -> Recipe:
+    types = ("i8", w, "i32 derived")
     return Recipe(*(Op(name, x=types[0], w=types[1], bias=types[2], out=out) for name in ("chip.linear", "chip.conv")))
 
 
@@ -138,7 +138,7 @@ def test_zero_points_of_weights(zeros: list[int]) -> None:
         one = (scales(numpy.float32(1)), scales(numpy.int8(0)))
         f.returns(relax.quantize(relax.matmul(x, weights), *one, axis=0, out_dtype="i8"))
     expected = rx.reference(module.copy())["main"](data := draw.integers(-9, 9, (5, 4)).astype("int8"))
-    Chip.recipe = _recipe(rx.Requantize("float"))
+    Chip.recipe = _recipe(rx.Requantize("float"), "i8@channel")
     try:
         rx.Pipeline("builtin.module(relax-requantize{recipe=chip})").run(module)
     finally:
