@@ -64,8 +64,8 @@ def check(cases: Sequence[Case]) -> list[tuple[int, str, str]]:
     ]
 
 
-def _of_reference(reference: Any, place: int, arrays: Sequence[Any], threads: int) -> Any:
-    return rx.runtime.to_numpy(reference[f"f{place}"](*arrays))
+def _of_reference(reference: Any, place: int, arrays: Sequence[Any], threads: int) -> list[Any]:
+    return narrow_targets.listed(reference[f"f{place}"](*arrays))
 
 
 def _refused(cases: Sequence[Case], error: Exception) -> list[tuple[int, str, str]]:
@@ -76,19 +76,20 @@ def _refused(cases: Sequence[Case], error: Exception) -> list[tuple[int, str, st
 
 
 def _compared(
-    each: narrow_programs.Program, compiled: Callable[..., Any], reference: Callable[..., Any]
+    each: narrow_programs.Program, compiled: Callable[..., list[Any]], reference: Callable[..., list[Any]]
 ) -> tuple[str, str]:
     found = []
     for call in (reference, compiled):
         try:
-            found.append(numpy.asarray(call(each.given, each.case.threads)))
+            found.append(call(each.given, each.case.threads))
         except Exception as error:
             return "failed", f"{'the reference: ' * (not found)}{type(error).__name__}: {error}"[:300]
     # The oracle must be right itself before anything is compared with it.
-    for name, result in zip(("the reference", "the program"), found, strict=True):
-        problem = _difference(result, each.wanted)
-        if problem:
-            return "failed", f"{name}: {problem}"
+    for program, results in zip(("the reference", "the program"), found, strict=True):
+        for result, (name, wanted) in zip(results, each.wanted.items(), strict=True):
+            problem = _difference(result, wanted)
+            if problem:
+                return "failed", f"{program}: {name}{': ' * bool(name)}{problem}"
     return "right", ""
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import ml_dtypes
 import numpy
-from narrow_cases import Case, limits
+from narrow_cases import Case, Requantize, limits
 
 NUMPY = {
     "ui8": numpy.dtype("uint8"), "i8": numpy.dtype("int8"), "i16": numpy.dtype("int16"), "i32": numpy.dtype("int32"),
@@ -124,7 +124,7 @@ def expected(case: Case, arrays: Arrays) -> Any:
         total = _wrapped(total, "i32") if case.is_integer else total
     if case.requantize is not None:
         multiplier, shift = (along_channels(case, each, total.ndim) for each in (arrays.multiplier, arrays.shift))
-        return requantized(case, total, multiplier, shift)
+        return requantized(case.requantize, total, multiplier, shift)
     if case.is_integer:
         return total.astype("int32")
     return total.astype("float32").astype(NUMPY[case.x] if case.narrow_result else "float32")
@@ -160,10 +160,8 @@ def _quantized(case: Case, arrays: Arrays, total: Any) -> Any:
 # ---- requantization ----
 
 
-def requantized(case: Case, total: Any, multiplier: Any, shift: Any) -> Any:
-    """Return integers of 32 bits as the requantization of the case computes them."""
-    how = case.requantize
-    assert how is not None
+def requantized(how: Requantize, total: Any, multiplier: Any, shift: Any) -> Any:
+    """Return integers of 32 bits as a requantization computes them."""
     if how.form == "float":
         real = total.astype("int32").astype("float32") * multiplier.astype("float32")
         whole = numpy.clip(_rounded_real(real.astype("float64"), how.rounding), *limits("i32")).astype("int64")

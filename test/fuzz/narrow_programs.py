@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import narrow_oracle
+import narrow_ties
 import numpy
 from narrow_cases import Case, limits
 from narrow_oracle import CLIP, NUMPY, Arrays
+from narrow_ties import Ties
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -22,12 +24,13 @@ _LARGEST = {"bf16": 8, "f16": 3, "f8E4M3FN": 8, "f8E5M2": 4}
 
 
 class Program(NamedTuple):
-    """Case with its values. `given` are the arguments of the function, and `wanted` is its result."""
+    """Case with its values. `given` are the arguments of the function, and `wanted` are its named results."""
 
     case: Case
     arrays: Arrays
     given: list[Any]
-    wanted: Any
+    wanted: dict[str, Any]
+    ties: Ties | None
 
 
 def program(case: Case) -> Program:
@@ -39,7 +42,11 @@ def program(case: Case) -> Program:
     if "add" in case.steps:
         added = arrays.added * (arrays.scales[0] * arrays.scales[1]) if case.qdq else arrays.added
         given.append(as_laid_out(added.astype(_type_of_sums(case)[1]), case, _result_layout(case)))
-    return Program(case, arrays, given, as_laid_out(wanted, case, _result_layout(case)))
+    results, ties = {"": as_laid_out(wanted, case, _result_layout(case))}, narrow_ties.ties(case)
+    if ties is not None:
+        given.append(ties.numbers)
+        results.update(narrow_ties.wanted(ties))
+    return Program(case, arrays, given, results, ties)
 
 
 # ---- values ----
@@ -178,14 +185,16 @@ def module_of(programs: Sequence[Program]) -> rx.Module:
     module = rx.Module()
     for number, each in enumerate(programs):
         with module.function(f"f{number}", _signature(each)) as f:
-            f.returns(_Body(each, list(f)).result())
+            values = list(f)
+            ties = [] if each.ties is None else narrow_ties.emitted(each.ties, values.pop())
+            f.returns(_Body(each, values).result(), *ties)
     return module
 
 
 def _signature(each: Program) -> dict[str, Any]:
     case, found = each.case, {}
     names = ["x", *_parameter_names(case), *(["r"] if "add" in case.steps else [])]
-    for name, array in zip(names, each.given, strict=True):
+    for name, array in zip(names, each.given[: len(names)], strict=True):
         shape: list[Any] = list(array.shape)
         layout = {"x": case.family.data, "r": _result_layout(case)}.get(name, "")
         if case.dynamic and name == "x":
@@ -198,6 +207,8 @@ def _signature(each: Program) -> dict[str, Any]:
                 if size == "n" or (size and not case.family.data):
                     shape[place] = size
         found[name] = rx.tensor(tuple(shape), _dtype_text(array.dtype))
+    if each.ties is not None:
+        found["ties"] = narrow_ties.type_of(each.ties, is_dynamic=case.dynamic)
     return found
 
 
@@ -329,14 +340,10 @@ class _Body:
     def _requantized(self, total: Any) -> Any:
         how = self._case.requantize
         assert how is not None
-        zero = numpy.asarray(how.zero_point)
         if self._case.qdq:
             scale = relax.const(numpy.float32(self._arrays.scales[2]))
-            zero = relax.const(zero.astype(NUMPY[how.dtype]))
+            zero = relax.const(numpy.asarray(how.zero_point).astype(NUMPY[how.dtype]))
             return relax.quantize(total, scale, zero, out_dtype=how.dtype)
-        form = "q31" if how.form == "double" else how.form
-        multiplier, shift = (relax.const(each) for each in (self._arrays.multiplier, self._arrays.shift))
-        return relax.requantize(
-            total, multiplier, shift, relax.const(zero.astype("int32")), axis=_channel_axis(self._case), form=form,
-            rounding=how.rounding, saturate=how.saturate, double_rounding=how.form == "double", out_dtype=how.dtype,
-        )  # fmt: skip
+        return narrow_ties.requantized(
+            how, total, self._arrays.multiplier, self._arrays.shift, _channel_axis(self._case)
+        )

@@ -15,8 +15,8 @@ from relax_mlir.runtime import guard_pages
 
 import relax_mlir as rx
 
-#: Function that calls the function of a number with arrays.
-Call = Callable[[int, Sequence[Any], int], Any]
+#: Function that calls the function of a number with arrays and a count of threads, and returns its results.
+Call = Callable[[int, Sequence[Any], int], list[Any]]
 #: CPUs that are emulated, with their architecture: their vectors and loops run on this machine.
 EMULATED = {"cascadelake": "x86_64", "sapphirerapids": "x86_64", "neoverse-n1": "aarch64", "neoverse-v1": "aarch64"}
 
@@ -34,23 +34,29 @@ def compiled(module: rx.Module, target: str, level: int) -> Call:
             return _on_llvm(rx.compile(module, target, opt_level=level, jobs=1, cache=False))
     if name == "c":
         program = on_target.guarded_c_program(module, level)
-        return lambda number, arrays, threads: program(*arrays, function=f"f{number}")[0]
+        return lambda number, arrays, threads: listed(program(*arrays, function=f"f{number}"))
     if name == "cuda":
         executable = rx.compile(module, "cuda", opt_level=level, jobs=1, cache=False)
-        return lambda number, arrays, threads: run_emulated(executable, *arrays, function=f"f{number}")
+        return lambda number, arrays, threads: listed(run_emulated(executable, *arrays, function=f"f{number}"))
     copying = rx.compile(module, on_target.device(name), opt_level=level, jobs=1, cache=False).copying()
-    return lambda number, arrays, threads: rx.runtime.to_numpy(copying[f"f{number}"](*arrays))
+    return lambda number, arrays, threads: listed(copying[f"f{number}"](*arrays))
 
 
 def _on_llvm(executable: rx.Executable) -> Call:
-    def call(number: int, arrays: Sequence[Any], threads: int) -> Any:
+    def call(number: int, arrays: Sequence[Any], threads: int) -> list[Any]:
         executable.threads = threads
         tensors = [rx.runtime.tensor(guard_pages.guarded(each, at_end=number % 4 != 3)) for each in arrays]
         with guard_pages.guarded_results():
-            result = executable[f"f{number}"](*tensors)
-        return numpy.array(rx.runtime.to_numpy(result))
+            results = executable[f"f{number}"](*tensors)
+        return [numpy.array(each) for each in listed(results)]
 
     return call
+
+
+def listed(results: Any) -> list[Any]:
+    """Return one result, or several, as arrays of NumPy."""
+    several = results if isinstance(results, (list, tuple)) else [results]
+    return [numpy.asarray(rx.runtime.to_numpy(each)) for each in several]
 
 
 @cache

@@ -46,7 +46,7 @@ WRONG = """
 right = narrow_kernels.narrow_targets.compiled
 def wrong(*arguments):
     call = right(*arguments)
-    return lambda number, arrays, threads: call(number, arrays, threads) + 1
+    return lambda number, arrays, threads: [each + 1 for each in call(number, arrays, threads)]
 narrow_kernels.narrow_targets.compiled = wrong
 """
 
