@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Requantized ties of the sweep of narrow kernels: more results of each case with a requantization.
 
-The sums of products hold few ties. So a case also requantizes an i32 argument of its own: ties of both signs, their
-neighbors, and the limits of i32. The size is odd, so that vectors leave a remainder.
+The sums of products hold few ties. So a case also requantizes an i32 argument of its own: ties of both signs, numbers
+between them, and the limits of i32. The size is odd, so that vectors leave a remainder.
 """
 
 from __future__ import annotations
@@ -44,13 +44,15 @@ def ties(case: Case) -> Ties | None:
     # The product of a sum and odd / 2**places has its ties at odd multiples of 2**(places + shift - 1).
     places = 0 if form == "power_of_two" else numbers.integers(1, 4, size)
     odd = (numpy.int64(1) << places) - 1
-    shift = numbers.integers(form == "power_of_two", 4, size)
-    unit = numpy.broadcast_to(numpy.int64(1) << numpy.maximum(places + shift - 1, 0), (SIZE,))
+    # Other numbers than ties have fractions too: the last rounding drops two bits or more.
+    shift = numbers.integers(2 if form in ("power_of_two", "double") else 1, 5, size)
+    unit = numpy.broadcast_to(numpy.int64(1) << places + shift - 1, (SIZE,))
     order = numbers.permutation(SIZE)
     factors = numpy.concatenate([numpy.arange(1 - 2 * _TIES, 2 * _TIES, 2), numpy.zeros(_OTHERS, "int64")])
     found = numpy.concatenate([factors, [-(2**31), 2**31 - 1, -(10**6), 10**6]])[order]
     found = numpy.where(numpy.abs(found) < 10**6, found * unit, found)
-    others = numbers.integers(-18, 19, SIZE) * unit + numbers.integers(-1, 2, SIZE)
+    near = numbers.choice((-1, 1), SIZE) * numpy.where(numbers.random(SIZE) < 0.5, 1, unit // 2)
+    others = numbers.integers(-18, 19, SIZE) * unit + near
     found = numpy.where(found == 0, others, found).astype("int32")
     return Ties(_ways(case.requantize, form, numbers), found, *_parameters(form, odd, places, shift))
 

@@ -22,6 +22,7 @@ sys.path.insert(0, str(FOLDER))
 
 import narrow_cases  # noqa: E402
 import narrow_oracle  # noqa: E402
+import narrow_ties  # noqa: E402
 
 #: Processes that share the drawn cases.
 PARTS = 2
@@ -99,6 +100,31 @@ def test_the_oracle_rounds_like_requantize(rounding: str) -> None:
         multiplier = how.parameters(2.0**-shift)
         right = how.apply(numbers.astype("int32"), multiplier, 0, "int32")
         assert (narrow_oracle.rounded_shift(numbers, int(multiplier.shift), rounding) == right).all()
+
+
+@pytest.mark.parametrize("draw", "12345678")
+def test_a_draw_requantizes_ties_with_each_rounding(draw: str) -> None:
+    cases = [
+        narrow_cases.case(number) for numbers in narrow_cases.drawn(draw, narrow_cases.DRAWN) for number in numbers
+    ]
+    found = [how for each in map(narrow_ties.ties, cases) if each is not None for how in each.how]
+    assert {how.form for how in found} == set(narrow_cases.FORMS)
+    assert {how.rounding for how in found if how.form != "float"} == set(narrow_cases.ROUNDINGS)
+
+
+@pytest.mark.parametrize("form", narrow_cases.FORMS)
+def test_ties_tell_roundings_apart(form: str) -> None:
+    cases = map(narrow_cases.case, range(4000))
+    held = [each for each in map(narrow_ties.ties, cases) if each is not None and each.how[0].form == form]
+    assert len(held) > 50
+    told_apart = []
+    for each in held:
+        ways = tuple(each.how[0]._replace(rounding=rounding) for rounding in narrow_cases.ROUNDINGS)
+        results = [result.tobytes() for result in narrow_ties.wanted(each._replace(how=ways)).values()]
+        # The first five differ at ties only.
+        assert len(set(results[:5])) == 5
+        told_apart.append(len(set(results)) == len(ways))
+    assert sum(told_apart) > 0.9 * len(held)
 
 
 def product(kinds: tuple[str, str], depth: int, columns: int, rows: int = 5) -> tuple[rx.Module, Any, Any]:
