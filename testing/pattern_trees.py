@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from ..passes.patterns.call_patterns import CallTir
 from ..passes.patterns.operator_patterns import Every, Filled, Op, ResultPattern
-from ..passes.patterns.tree import Condition, Const, Either, GraphPattern, OfType, Repeated, Wildcard
+from ..passes.patterns.tree import Condition, Const, Either, GraphPattern, OfType, Repeated, Wildcard, walk
 from ..support.errors import RelaxError
 from .core.trees import Leaf, Made, Node, Part, Tree
 
@@ -90,7 +90,7 @@ class _Writer:
         if isinstance(pattern, Filled):
             return Leaf(is_constant=True, number=_number(pattern))
         if isinstance(pattern, Either):
-            return self.node(pattern.choices[self._choice(len(pattern.choices))])
+            return self.node(sorted(pattern.choices, key=_size)[self._choice(len(pattern.choices))])
         if isinstance(pattern, Repeated):
             return self._repeated(pattern)
         if isinstance(pattern, Condition):
@@ -125,6 +125,11 @@ class _Writer:
             every = patterns[0]
             patterns = tuple(every.make() for _ in range(max(every.least, 2)))
         return tuple(map(self.node, patterns))
+
+
+def _size(pattern: GraphPattern) -> int:
+    """Return the number of operators in a pattern."""
+    return sum(isinstance(part, Op) for part in walk(pattern))
 
 
 def _number(pattern: Filled) -> float:

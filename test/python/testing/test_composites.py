@@ -17,7 +17,7 @@ from relax_mlir.testing.core.variants import VARIANTS
 from relax_mlir.testing.pattern_trees import trees
 
 import relax_mlir as rx
-from relax_mlir.patterns import every, is_const, is_filled, is_op, wildcard
+from relax_mlir.patterns import every, is_const, is_filled, is_op, quantized_linear, wildcard
 
 _conv, _add, _relu = is_op("relax.nn.conv2d"), is_op("relax.add"), is_op("relax.nn.relu")
 
@@ -44,6 +44,14 @@ def test_each_alternative_is_in_one() -> None:
     repeated = wildcard().repeated(lambda y: is_op("relax.exp")(y), least=1)
     assert _names(repeated) == ["exp", "exp+exp", "exp+exp+exp"]
     assert _names(is_op("relax.concat")(every(wildcard, least=3))) == ["concat"]
+
+
+def test_short_layers_come_before_long_ones() -> None:
+    """A check that refuses an optional operator leaves the cases without that operator."""
+    names = _names(quantized_linear())
+    layer = "dequantize+dequantize+matmul"
+    assert names[0] == f"{layer}+quantize"
+    assert {f"{layer}+nn.relu+quantize", f"{layer}+dequantize+add+nn.relu+quantize"} <= set(names)
 
 
 def test_a_value_in_two_places_is_one() -> None:
