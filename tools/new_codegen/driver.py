@@ -79,8 +79,7 @@ def package(name: str, parts: Sequence[str] = (), choices: Sequence[str] = ()) -
     labels = {*parts, *(each.lower() for each in chosen), *(["fixed"] if chosen[-1] in _FIXED else [])}
     camel = "".join(word.title() for word in name.split("_"))
     words = {"name": name, "Name": camel, "NAME": name.upper(), "version": VERSION}
-    words["share"] = "0.02" if "quantized" in parts else "0.2"
-    words["tolerance"] = " --tolerance=0.01" if "fixed" in labels else ""
+    words["share"] = "0.1" if "quantized" in parts else "0.2"
     for each in chosen:
         words |= _WORDS[each]
     files: dict[str, str] = {}

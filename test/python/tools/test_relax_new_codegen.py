@@ -122,6 +122,18 @@ def test_units_have_the_bits_of_their_recipes(unit: tuple[str, ...], runs: tuple
     assert (folder / "bitnpu" / "runtime.py").exists() is not bool(runs)
 
 
+@pytest.mark.slow
+def test_conformance_is_of_layers_in_bits(tmp_path: Path) -> None:
+    folder = written(tmp_path / "kitnpu", *UNITS[0])
+    assert "tolerance" not in "".join((folder / path).read_text() for path in ("Makefile", "test/test_conformance.py"))
+    done = command(folder, "pytest", "-q", "test/test_conformance.py")
+    assert done.returncode == 0, done.stdout + done.stderr
+    unit = folder / "kitnpu" / "unit.py"
+    unit.write_text(unit.read_text().replace("CHANNELS, KERNEL = 1024, 7", "CHANNELS, KERNEL = 0, 7"))
+    done = command(folder, "pytest", "-q", "test/test_conformance.py")  # the unit takes no layer: no case is right
+    assert done.returncode == 1 and "2 failed" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("activations", ["i8", "u8"])
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("requantize", ["float", "q31", "q15", "power_of_two"])
