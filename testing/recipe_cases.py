@@ -14,15 +14,14 @@ from ..bindings.ir import Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import body_of, functions_in, last_of, operations_in, symbol_name
 from ..dialects.core.dialect import find_op
-from ..dialects.relax.known_constants import elements_of
 from ..frontends.module import Module
 from ..passes.partition.codegen import Composite
 from ..passes.partition.recipe_registry import find_recipe
-from ..passes.patterns.matched import Match
 from ..passes.patterns.operator_patterns import Op
 from ..passes.patterns.tree import GraphPattern, walk
 from ..passes.recipes.forms import is_quantized_form, quantized_form
 from ..passes.recipes.recipe import Op as RecipeOp
+from ..passes.recipes.stated_types import has_stated_types
 from ..quantization.placement import float_form_of
 from ..quantization.quantize import quantize
 from ..support.errors import OptionError, RelaxError
@@ -57,18 +56,8 @@ def cases_of_recipe(subject: Subject) -> Iterator[Case]:
 
 
 def _quantized_pattern(op: RecipeOp, pattern: GraphPattern) -> GraphPattern:
-    """Return the pattern of an entry's quantized layers, with the zero points that its types allow."""
-
-    def is_symmetric(match: Match) -> bool:
-        zeros = (
-            elements_of(match[f"{name}_zero_point"])
-            for name, types in op.types.items()
-            if f"{name}_zero_point" in match and all(each.symmetric for each in types)
-        )
-        return not any(each is None or each.any() for each in zeros)
-
-    form = pattern if is_quantized_form(pattern) else quantized_form(pattern, op)
-    return form.where(is_symmetric)
+    """Return the pattern of an entry's quantized layers, which have the types that the entry states."""
+    return pattern.where(has_stated_types(op)) if is_quantized_form(pattern) else quantized_form(pattern, op)
 
 
 def _cases(composites: Sequence[Composite]) -> Iterator[tuple[Case, Variant]]:

@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import numpy
 from relax_mlir.bindings.navigation import operations_named
+from relax_mlir.passes.patterns.match import matches_of
 from relax_mlir.testing.case_lists import all_cases
 from relax_mlir.testing.checking import subject_of
+from relax_mlir.testing.recipe_cases import _quantized_pattern
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.patterns import is_op, wildcard
+from relax_mlir.patterns import is_op, quantized_linear, wildcard
 from relax_mlir.recipes import Op
 
 
@@ -53,3 +55,18 @@ def test_results_that_may_be_real() -> None:
         recipe = rx.Recipe(Op("linear", pattern=pattern, x="i8", w="i8 symmetric", may_be_real=may_be_real))
         (row,) = rx.quantize(module, [numpy.ones((2, 8), "float32")], recipe).report.rows
         assert ("y" in row.types) is not may_be_real
+
+
+def test_patterns_of_quantized_layers_have_the_stated_types() -> None:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor(("n", 8), "f32")}) as f:
+        (x,) = f
+        weights = numpy.arange(48, dtype="float32").reshape(8, 6) - 20
+        f.returns(relax.matmul(relax.matmul(x, relax.const(weights)), relax.const(weights[:6])))
+    ops = [
+        Op("linear", pattern=quantized_linear(), x="i8", w=f"i8{each} symmetric", bias="i32 derived")
+        for each in ("@channel", "")
+    ]
+    quantized = rx.quantize(module, [numpy.ones((64, 8), "float32")], rx.Recipe(ops[0])).module
+    last = operations_named(quantized.operation, "relax.quantize")[1]
+    assert [any(True for _ in matches_of(_quantized_pattern(op, op.pattern), last)) for op in ops] == [True, False]
