@@ -133,7 +133,7 @@ FAULTS = (
 
 
 def failure(copy: Copy, draw: str, only: str = "*") -> str | None:
-    """Return the first failure of a draw, or None."""
+    """Return the first failure of a draw, or None. Raise SystemExit if the sweep could not run."""
     command = [sys.executable, "test/fuzz/narrow_kernels.py", "--draw", draw, "--cases", str(DRAWN), "--jobs", "1"]
     environment = {**os.environ, "PYTHONPATH": str(copy.root.parent / "package"), "PYTHONDONTWRITEBYTECODE": "1"}
     command += ["--only", only, "--fail-fast", "--json"]
@@ -142,7 +142,9 @@ def failure(copy: Copy, draw: str, only: str = "*") -> str | None:
         return None
     lines = done.stdout.splitlines()
     failures = json.loads(lines[-1])["failures"] if lines and lines[-1].startswith("{") else []
-    return str(failures[0][1]) if failures else f"the sweep ended with code {done.returncode}: {done.stderr[-200:]}"
+    if not failures:  # the sweep has not run: no case has found anything
+        raise SystemExit(f"the sweep ended with code {done.returncode}: {done.stderr[-400:]}")
+    return str(failures[0][1])
 
 
 def plant(copy: Copy, fault: Fault) -> str:
