@@ -245,7 +245,7 @@ class _Bisection:
                 break
             found = _interpreted(current, inputs)
             if isinstance(found, RelaxError):
-                break  # from here on the module is code of a device
+                continue  # a stage is incomplete, or the module is code of a device
             if isinstance(found, Exception) or self._is_far(found, expected):
                 reason = _text(found) if isinstance(found, Exception) else ""
                 return Culprit("pass", name, wrong.nodes, wrong.operators, error, lowered, inputs, expected, reason)
