@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -90,9 +91,22 @@ def tried(subject: Subject, case: Case, seed: int) -> Verdict | None:
     except RelaxError:
         return None
     isolated.enter(CHECKED)
-    # Unwritten results of parts, and writes outside of them, are then errors.
+    with _watching_parts():
+        return _Trial(subject, case, made, seed).verdict()
+
+
+@contextmanager
+def _watching_parts() -> Iterator[None]:
+    """Make unwritten results of parts, and writes outside of them, errors."""
+    before = os.environ.get(WATCH_PARTS)
     os.environ[WATCH_PARTS] = "1"
-    return _Trial(subject, case, made, seed).verdict()
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[WATCH_PARTS]
+        else:
+            os.environ[WATCH_PARTS] = before
 
 
 class _Trial:

@@ -39,9 +39,9 @@ def _layer(name: str) -> GraphPattern:
 
 def _recipe(out: rx.Requantize) -> Recipe:
     """Return entries for all layers. The patterns take operands of all types."""
-    layers = [Op(name, pattern=_layer(name), y="i8", out=out) for name in ("nn.conv2d", "matmul")]
+    layers = [Op(name, pattern=_layer(name), y=("i8", "i16"), out=out) for name in ("nn.conv2d", "matmul")]
     others = [_limited(is_op("relax.add")), *(_limited(is_op(f"relax.{name}")) for name in _OTHERS)]
-    return Recipe(*layers, *(Op(f"other {n}", pattern=each, y="i8", out=out) for n, each in enumerate(others)))
+    return Recipe(*layers, *(Op(f"other {n}", pattern=each, y=("i8", "i16"), out=out) for n, each in enumerate(others)))
 
 
 @pytest.fixture(autouse=True)

@@ -26,8 +26,8 @@ def ort(*others: Entry, x: str = "u8", w: str = "u8", ops: Sequence[str] = (), y
     result = {} if y == "like x" else {"y": y}
     bias = "i32 derived"
     entries = [
-        Op("Conv", pattern=quantized_conv(), x=x, w=w, bias=bias, **result),
-        Op("MatMul", pattern=quantized_linear(), x=x, w=w, bias=bias, **result),
+        Op("Conv", pattern=quantized_conv(wildcard(), is_const()), x=x, w=w, bias=bias, **result),
+        Op("MatMul", pattern=quantized_linear(wildcard(), is_const()), x=x, w=w, bias=bias, **result),
         Op("Add", pattern=_two("add"), x1=x, x2=x, **result),
         Op("Mul", pattern=_two("multiply"), x1=x, x2=x, **result),
         *(Op(f"relax.{name}", x=x, **result) for name in _UNARY),
