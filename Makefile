@@ -167,9 +167,9 @@ npu: env ## the models of examples/npu, whole, on its simulated accelerator, aga
 	@$(BIN)/python examples/npu/run_resnet.py --float
 	@$(BIN)/python examples/npu/run_llama.py
 
-scaffold: env ## relax-check of the codegen that relax-new-codegen writes, --quantized and --process: a tenth of its patterns' cases
+scaffold: env ## relax-check of the codegen that relax-new-codegen writes, --quantized and --process: a tenth of its patterns' cases, for 150 s
 	@rm -rf build/scaffold && $(BIN)/relax-new-codegen vdsp --quantized --process -o build/scaffold > /dev/null
-	@PYTHONPATH=build/scaffold $(BIN)/relax-check vdsp --load-plugin=vdsp.codegen --load-plugin=vdsp.runtime --groups=composites --share=0.1 -q
+	@PYTHONPATH=build/scaffold $(BIN)/relax-check vdsp --load-plugin=vdsp.codegen --load-plugin=vdsp.runtime --groups=composites --share=0.1 --time-limit=150 -q
 
 dsp: env ## relax-check of the target of examples/dsp, whose code is C with functions of a device: products, half of them
 	@$(BIN)/relax-check dsp --target=dsp --load-plugin=examples/dsp/dsp_target.py --only=relax.matmul --share=0.5 -q
