@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
-import dot_emulation
+import emulated_instructions
 import numpy
 import on_target
 from emulated_gpu import run_emulated
@@ -30,7 +30,8 @@ def compiled(module: rx.Module, target: str, level: int) -> Call:
         with guard_pages.guarded_results():
             if cpu in EMULATED:
                 text = f"llvm{{triple={EMULATED[cpu]}-linux-gnu cpu={cpu} cores=2}}"
-                return _on_llvm(dot_emulation.compiled(module, text, level))
+                program, _ = emulated_instructions.compiled(module, text, level)
+                return _on_llvm(program)
             return _on_llvm(rx.compile(module, target, opt_level=level, jobs=1, cache=False))
     if name == "c":
         program = on_target.guarded_c_program(module, level)

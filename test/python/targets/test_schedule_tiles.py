@@ -14,12 +14,12 @@ from typing import Any
 import ml_dtypes
 import numpy
 import pytest
+from emulated_instructions import compiled_for_tiles
 from example_counts import draws
 from hypothesis import given
 from hypothesis import strategies as st
 from relax_mlir.runtime import ArtifactError, cpu, to_numpy
 from relax_mlir.targets.core.registry import parse_target
-from tile_emulation import compiled
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -73,7 +73,7 @@ def second_shape(second: str, *batch: Any, k: Any, n: Any) -> tuple[Any, ...]:
 def test_known_sizes(m: int, k: int, n: int, types: Any, second: str) -> None:
     first, other, sums, instruction = types
     x, y = narrow((m, k), first, 1), narrow(second_shape(second, k=k, n=n), other, 2)
-    program, names = compiled(product(x, y, sums, second))
+    program, names = compiled_for_tiles(product(x, y, sums, second))
     assert names == {instruction, "tilezero", "tileloadd64", "tilestored64"}
     check(program, x, y, second)
 
@@ -88,7 +88,7 @@ def test_open_sizes(types: Any, second: str) -> None:
     names = (*batch, m, 67), second_shape(second, *batch, k=67, n=n)
     sizes = [(2, 9, 8), (1, 1, 1), (3, 40, 70), (1, 33, 17), (2, 0, 5), (2, 5, 0)]
     y = narrow(second_shape(second, *[1] * len(batch), k=67, n=40), other, 2)
-    program, found = compiled(product(narrow((*[1] * len(batch), 1, 67), first, 1), y, sums, second, names))
+    program, found = compiled_for_tiles(product(narrow((*[1] * len(batch), 1, 67), first, 1), y, sums, second, names))
     assert instruction in found
     for b, rows, columns in sizes:
         height = rows if m == "m" else m
@@ -107,7 +107,7 @@ def test_columns_across_rows_are_copied_for_many_rows(m: Any, is_tiled: bool) ->
         f.returns(relax.einsum((first, weights), subscripts="ak,nk->an"), relax.add(weights, more))
     assert ("tiles" in planned(module, "llvm{triple=x86_64-linux-gnu cpu=graniterapids}")) == is_tiled
     if is_tiled:
-        got, _ = compiled(module)[0]["main"](x, y)
+        got, _ = compiled_for_tiles(module)[0]["main"](x, y)
         exact = (x.astype("f4") @ y.T.astype("f4")).astype(x.dtype)
         numpy.testing.assert_array_equal(to_numpy(got).astype("f4"), exact.astype("f4"))
 
@@ -119,7 +119,7 @@ def test_blocks_of_columns_and_threads(second: str) -> None:
     module = product(x, y, "float32", second)
     text = planned(module, "llvm{triple=x86_64-linux-gnu cpu=sapphirerapids cores=4 caches=32K,128K}")
     assert re.search(r"order 0 1 2; .*blocks 1: 96; .*tiles 0: 16; parallel 0: ", text)
-    program, _ = compiled(module, "cores=4 caches=32K,128K")
+    program, _ = compiled_for_tiles(module, "cores=4 caches=32K,128K")
     for program.threads in (1, 4):
         check(program, x, y, second)
 
@@ -129,7 +129,7 @@ def test_threads_share_columns_of_few_rows() -> None:
     module = product(x, y, "float32", "known")
     options = "cores=4 caches=32K,64M"
     assert "parallel 1: " in planned(module, f"llvm{{triple=x86_64-linux-gnu cpu=sapphirerapids {options}}}")
-    program, _ = compiled(module, options)
+    program, _ = compiled_for_tiles(module, options)
     for program.threads in (1, 4):
         check(program, x, y, "known")
 
@@ -137,7 +137,7 @@ def test_threads_share_columns_of_few_rows() -> None:
 def test_threads_share_products_of_a_batch() -> None:
     x, y = narrow((8, 64, 64), "bfloat16", 1), narrow((8, 150, 64), "bfloat16", 2)
     names = (("b", 64, 64), ("b", "n", 64))
-    program, _ = compiled(product(x, y, "float32", "transposed", names), "cores=4")
+    program, _ = compiled_for_tiles(product(x, y, "float32", "transposed", names), "cores=4")
     program.threads = 4
     check(program, x, y, "transposed")
 
@@ -156,7 +156,7 @@ def test_what_follows_a_product_works_on_its_tiles() -> None:
         f.returns(relax.astype(relax.add(kept, residual), "bfloat16"))
     text = planned(module, "llvm{triple=x86_64-linux-gnu cpu=sapphirerapids}")
     assert "tiles 0: 16" in text and "epilogue of" in text
-    got = to_numpy(compiled(module)[0]["main"](narrow_x, more)).astype("f4")
+    got = to_numpy(compiled_for_tiles(module)[0]["main"](narrow_x, more)).astype("f4")
     expected = numpy.maximum(narrow_x.astype("f8") @ narrow_w.astype("f8") + bias, 0) + more
     numpy.testing.assert_allclose(got, expected, rtol=2**-8, atol=1e-5)
 
@@ -185,7 +185,7 @@ def test_sums_go_on_from_what_is_there() -> None:
       }"""
     x, y = narrow((20, 40), "int8", 1), narrow((40, 24), "int8", 2)
     z = numpy.arange(20 * 24, dtype="i4").reshape(20, 24)
-    program, names = compiled(rx.Module.parse(text))
+    program, names = compiled_for_tiles(rx.Module.parse(text))
     assert "tdpbssd" in names
     numpy.testing.assert_array_equal(to_numpy(program["main"](x, y, z.copy())), x.astype("i4") @ y.astype("i4") + z)
 
@@ -213,7 +213,7 @@ def picture(types: Any, channels: int, outputs: int, taps: int, stride: int) -> 
 )
 def test_convolutions(types: Any, channels: int, outputs: int, taps: int, stride: int) -> None:
     module, x, expected = picture(types, channels, outputs, taps, stride)
-    program, names = compiled(module, f"cores={stride}")
+    program, names = compiled_for_tiles(module, f"cores={stride}")
     assert types[3] in names
     numpy.testing.assert_array_equal(to_numpy(program["main"](x)), expected)
 
@@ -225,7 +225,7 @@ def test_weights_that_are_packed_at_each_call() -> None:
     stages = rx.stages(target)
     unpacked = stages.replace("plan", [each for each in stages["plan"].passes if each != "tir-pack-constants"])
     assert "tiles" in str(rx.lower(module, target, pipeline=unpacked.until("plan")))
-    program, names = compiled(module, pipeline=unpacked)
+    program, names = compiled_for_tiles(module, pipeline=unpacked)
     assert "tdpbf16ps" in names
     numpy.testing.assert_array_equal(to_numpy(program["main"](x)), expected)
 
