@@ -17,6 +17,7 @@ from .core.base import Pass
 from .core.registry import register_pass
 
 _FUNCTIONS = ("func.func", "gpu.func")
+_PROBLEM = "accesses leave their buffers"
 
 
 @register_pass
@@ -27,16 +28,11 @@ class VerifyBounds(Pass):
     anchor: ClassVar[str] = "any"
 
     def run(self, op: Operation) -> None:
-        verify_bounds(op, "accesses leave their buffers")
+        from .lower_calls.access_boxes import excesses
 
-
-def verify_bounds(root: Operation, what: str) -> None:
-    """Raise VerificationError, `what` with the accesses, if an access in a module leaves its buffer for certain."""
-    from .lower_calls.access_boxes import excesses
-
-    with root.context, errors_as_relax_error(root.context, what, VerificationError) as found:
-        for function in operations_named(root, *_FUNCTIONS):
-            for op, text in excesses(function) if has_body(function) else ():
-                op.location.emit_error(text)
-        if found:
-            raise failure(what, found, VerificationError)
+        with op.context, errors_as_relax_error(op.context, _PROBLEM, VerificationError) as found:
+            for function in operations_named(op, *_FUNCTIONS):
+                for access, text in excesses(function) if has_body(function) else ():
+                    access.location.emit_error(text)
+            if found:
+                raise failure(_PROBLEM, found, VerificationError)

@@ -54,11 +54,11 @@ class _Region:
 class GuardedMemory(_Region):
     """Aligned memory before an inaccessible page, which lives as long as this object. A pattern fills it up."""
 
-    def __init__(self, size: int, pattern: bytes = PATTERNS[0]):
+    def __init__(self, size: int):
         whole = -(-size // ALIGNMENT) * ALIGNMENT
         super().__init__(whole, at_end=True)
         self.size = whole
-        ctypes.memset(self.address, pattern[0], whole)
+        ctypes.memset(self.address, PATTERNS[0][0], whole)
 
     def __del__(self) -> None:
         self.free()

@@ -26,7 +26,7 @@ from ..frontends.module import Module
 from ..interpreter.execution import Machine
 from ..interpreter.held_values import HeldValue, stored
 from ..interpreter.sites import Frame, Step
-from ..passes.scales.weights import CONVOLUTIONS
+from ..passes.recipes.stated_operators import PRODUCTS
 from ..support.errors import RelaxError
 from .core.cases import Setup
 from .core.variants import EdgeNumbers
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 _QUANTIZE, _DEQUANTIZE = "relax.quantize", "relax.dequantize"
-_PRODUCTS = ("relax.matmul", *CONVOLUTIONS)
 _MOST_SUM = 2**31 - 1
 #: Largest magnitude of data and weights for ties: small sums are odd multiples of a half step more often.
 _SMALL = 7
@@ -183,7 +182,7 @@ class _Edging:
     def _set_weights(self, operation: Operation) -> None:
         """Set weights that use their type, with scales and a zero point by the choice."""
         array, dtype = elements_of(operation.operands[0]), dtype_of(operation.operands[0])
-        product = next((each for each in users_of(operation.results[0]) if each.name in _PRODUCTS), None)
+        product = next((each for each in users_of(operation.results[0]) if each.name in PRODUCTS), None)
         if array is None or "int" not in array.dtype.name:
             return
         limits = numpy.iinfo(stored(dtype)) if dtype not in ("i4", "ui4") else None
@@ -266,7 +265,7 @@ class _Edging:
 
     def _unit(self, quantize: Operation) -> float:
         """Return the largest step of the real numbers in front of a quantize, of all channels and summands."""
-        product = next((each for each in _before(quantize) if each.name in _PRODUCTS), None)
+        product = next((each for each in _before(quantize) if each.name in PRODUCTS), None)
         if product is None:
             return max((float(_number(each, 1).max()) for each in _dequantized_before(quantize)), default=1.0)
         makers = (made_by(each) for each in product.operands[:2])
@@ -349,7 +348,7 @@ def _is_bias(operation: Operation) -> bool:
         return False
     readers = [each for each in users_of(operation.results[0]) if each.name == "relax.add"]
     others = (made_by(value) for each in readers for value in each.operands if value != operation.results[0])
-    return any(each is not None and each.name in _PRODUCTS for each in others)
+    return any(each is not None and each.name in PRODUCTS for each in others)
 
 
 def _weight_axis(product: Operation, rank: int) -> int | None:

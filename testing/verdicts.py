@@ -19,7 +19,7 @@ VERDICTS = (
     "not taken", "unchecked", "right",
 )  # fmt: skip
 #: End of the reason of right results that are not equal to the reference in steps of their scale.
-WITHIN_STEPS = "the recipe states no out="
+WITHIN_STEPS = "no out= states its integers"
 FAULTS = frozenset(VERDICTS[: VERDICTS.index("deviates")])
 
 

@@ -67,7 +67,7 @@ def splat(value: Value) -> int | float | bool | None:
 
 
 def number_of(value: Value) -> int | float | bool | None:
-    """Return the number that a value is everywhere, or None: like `splat`, or of any constant, scalars included."""
+    """Return the number that all elements of a constant are, or None. Scalars are constants, too."""
     known, elements = splat(value), elements_of(value)
     if known is not None or elements is None or elements.size == 0 or (elements != elements.flat[0]).any():
         return known

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 from ...support.errors import RelaxError
 from ..patterns.operator_patterns import Op
 from ..patterns.tree import GraphPattern, walk
+from ..scales.weights import CONVOLUTIONS
 
 _DIMENSIONS = ("1d", "2d", "3d")
-PRODUCTS = ("relax.matmul", *(f"relax.nn.conv{each}" for each in _DIMENSIONS))
+PRODUCTS = ("relax.matmul", *CONVOLUTIONS)
 POOLS = tuple(f"relax.nn.avg_pool{each}" for each in _DIMENSIONS)
 GLOBAL_POOLS = tuple(f"relax.nn.adaptive_avg_pool{each}" for each in _DIMENSIONS)
 #: Operators that select elements: their results are rescaled.

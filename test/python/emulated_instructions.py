@@ -32,7 +32,7 @@ def compiled(module: rx.Module, target: str, opt_level: int = 2, **how: Any) -> 
 
 
 def compiled_for_tiles(module: rx.Module, options: str = "cores=1", **how: Any) -> tuple[Executable, set[str]]:
-    """Compile for the CPU with tiles. The names of its instructions are those of Intel's manual."""
+    """Compile for the CPU with tiles. Its instructions have the names of Intel's manual."""
     program, names = compiled(module, f"llvm{{{TILES} {options}}}", **how)
     found = (re.fullmatch(r"x86\.(t\w+)\.internal", name) for name in names)
     return program, {each[1] for each in found if each is not None}

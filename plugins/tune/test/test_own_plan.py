@@ -66,7 +66,7 @@ class _Few:
 @pytest.mark.parametrize(
     ("trials", "is_over", "end"), [(9, False, "no other plan found"), (1, False, "1 trials"), (9, True, "time over")]
 )
-def test_a_search_says_why_it_ends(trials: int, is_over: bool, end: str) -> None:
+def test_a_search_states_the_reason_of_its_end(trials: int, is_over: bool, end: str) -> None:
     from random import Random
 
     from relax_mlir_tune.measuring import Outcome

@@ -37,7 +37,7 @@ def test_nearest(word, expected):
         ("q16>>shift", ["float", "q31>>shift", "q15>>shift"], "q15>>shift"),
     ],
 )
-def test_longer_words_and_equally_similar_ones(word, candidates, expected):
+def test_suggestions_for_longer_words_and_ties(word, candidates, expected):
     assert nearest(word, candidates) == expected
 
 

@@ -46,7 +46,7 @@ def test_each_alternative_is_in_one() -> None:
     assert _names(is_op("relax.concat")(every(wildcard, least=3))) == ["concat"]
 
 
-def test_short_layers_come_before_long_ones() -> None:
+def test_short_layers_come_before_long_layers() -> None:
     """A check that refuses an optional operator leaves the cases without that operator."""
     names = _names(quantized_linear())
     layer = "dequantize+dequantize+matmul"

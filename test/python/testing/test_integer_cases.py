@@ -46,7 +46,7 @@ def test_results_without_out_may_be_one_step_away(monkeypatch: pytest.MonkeyPatc
     types = {"x": "u8", "w": "i8@channel symmetric", "bias": "i32 derived", "y": "u8"}
     monkeypatch.setattr(image_chip.ImageChip, "recipe", rx.Recipe(Op("imagechip.linear", **types)))
     found = _verdict(f"{LINEAR} uneven scales quantized", "recipes")
-    assert found.verdict == "right" and "1 step away: the recipe states no out=" in found.reason
+    assert found.verdict == "right" and "1 step away: no out= states its integers" in found.reason
     monkeypatch.setitem(image_chip.CHIP, "shift", lambda product, places: (product >> places) + 2)
     assert _verdict(f"{LINEAR} uneven scales quantized", "recipes").verdict == "wrong"
 
