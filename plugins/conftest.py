@@ -8,15 +8,11 @@ import os
 import example_counts
 import pytest
 import run_settings
-from hypothesis import settings
 from run_settings import interruptions, no_whole_programs, own_cache, whole_programs  # noqa: F401  # fixtures of all tests
 
 # Each CPU runs one test process: threads of matrix products would compete with them.
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
-
-settings.register_profile("relax_mlir", max_examples=example_counts.some(100), deadline=None)
-settings.load_profile("relax_mlir")
 
 #: Share of the tests that `make test` runs. Most tests compile a program, which takes long.
 _SHARE = 1 / 8
@@ -24,7 +20,7 @@ _SHARE = 1 / 8
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    run_settings.seed_hypothesis(config)
+    run_settings.configure_hypothesis(config)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -12,16 +12,11 @@ from pathlib import Path
 import example_counts
 import pytest
 import run_settings
-from hypothesis import settings
 from run_settings import interruptions, no_whole_programs, own_cache, whole_programs  # noqa: F401  # fixtures of all tests
 
 # As many processes run tests as there are CPUs: threads of matrix products would wait for each other, and not idly.
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
-
-# No test may depend on the load of the machine, so examples have no deadline.
-settings.register_profile("relax_mlir", max_examples=example_counts.some(100), deadline=None)
-settings.load_profile("relax_mlir")
 
 # Folders in which nearly every test compiles a program or starts a process, and the share of their tests that runs.
 _COSTLY = {
@@ -45,7 +40,7 @@ def _room(path: Path) -> str:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    run_settings.seed_hypothesis(config)
+    run_settings.configure_hypothesis(config)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 import example_counts
 import numpy
 import pytest
+from hypothesis import settings
 from relax_mlir.compilation import compiling
 from relax_mlir.compilation import options as compilation
 from relax_mlir.targets.core.code_options import USUAL_LEVEL
@@ -43,8 +44,17 @@ def reset_generators(item: pytest.Item) -> None:
             bits.state = _states.setdefault((item.module.__name__, name), bits.state)
 
 
-def seed_hypothesis(config: pytest.Config) -> None:
-    """Let the draw select hypothesis' examples. Call from `pytest_configure`, before hypothesis reads its option."""
+def configure_hypothesis(config: pytest.Config) -> None:
+    """Set the number of hypothesis' examples, and let the draw select them.
+
+    Call from `pytest_configure`, before hypothesis reads its option. No test may depend on the load of the machine, so
+    examples have no deadline. Hypothesis would ignore a seed where it recognizes continuous integration.
+    """
+    is_fixed = settings().derandomize and not example_counts.DRAW
+    settings.register_profile(
+        "relax_mlir", max_examples=example_counts.some(100), deadline=None, derandomize=is_fixed
+    )
+    settings.load_profile("relax_mlir")
     if example_counts.DRAW and config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = example_counts.DRAW
 

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -55,16 +56,18 @@ def test_the_draw_follows_from_the_committed_files(tmp_path: Path) -> None:
     assert _draw(tmp_path, "DRAW=7") == "7"
 
 
-def _examples(folder: Path, draw: str) -> str:
+def _examples(folder: Path, draw: str, variables: Mapping[str, str]) -> str:
     """Return hypothesis' examples of a run of pytest with the settings of these tests."""
     (folder / "examples.txt").unlink(missing_ok=True)
-    environment = {**os.environ, "RELAX_MLIR_DRAW": draw, "PYTHONPATH": str(ROOT / "test" / "python")}
-    (folder / "conftest.py").write_text("from run_settings import seed_hypothesis as pytest_configure\n")
+    environment = {**os.environ, **variables, "RELAX_MLIR_DRAW": draw, "PYTHONPATH": str(ROOT / "test" / "python")}
+    (folder / "conftest.py").write_text("from run_settings import configure_hypothesis as pytest_configure\n")
     (folder / "test_examples.py").write_text(_EXAMPLES)
     command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(folder), str(folder)]
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
     return (folder / "examples.txt").read_text()
 
 
-def test_the_draw_selects_examples_of_hypothesis(tmp_path: Path) -> None:
-    assert _examples(tmp_path, "5") == _examples(tmp_path, "5") != _examples(tmp_path, "6")
+@pytest.mark.parametrize("variables", [{}, {"CI": "1"}], ids=["by hand", "in CI"])
+def test_the_draw_selects_examples_of_hypothesis(tmp_path: Path, variables: dict[str, str]) -> None:
+    first, again, other = (_examples(tmp_path, draw, variables) for draw in ("5", "5", "6"))
+    assert first == again != other
