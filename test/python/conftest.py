@@ -23,6 +23,8 @@ _COSTLY = {
     "targets": 1 / 8,
     "frontends": 1 / 8,
     "passes": 1 / 12,
+    "interpreter": 1 / 3,
+    "quantization": 1 / 4,
     "runtime": 1 / 3,
     "testing": 1 / 3,
     "tools": 1 / 5,
