@@ -192,7 +192,10 @@ class Str(AttrKind):
 
 
 class _ArrayKind(AttrKind):
-    """Several values. A single value is repeated `broadcast` times (`strides=2` for `strides=(2, 2)`)."""
+    """Several values. A single value is repeated `broadcast` times (`strides=2` for `strides=(2, 2)`).
+
+    Readers of an attribute with one entry, such as `strides = array<i64: 2>`, get the repeated values, too.
+    """
 
     item: AttrKind
     array_attribute: Any
@@ -225,14 +228,16 @@ class _ArrayKind(AttrKind):
         return known.remember((self, attribute), self._decoded(attribute)) if found is None else found
 
     def _decoded(self, attribute: Attribute) -> tuple[object, ...]:
-        if isinstance(attribute, self.array_attribute):
-            return tuple(attribute)
         try:
-            if isinstance(attribute, ir.ArrayAttr):
-                return tuple(self.item.decode(item) for item in attribute)
-            return (self.item.decode(attribute),) * self.broadcast
+            if isinstance(attribute, self.array_attribute):
+                items = tuple(attribute)
+            elif isinstance(attribute, ir.ArrayAttr):
+                items = tuple(self.item.decode(item) for item in attribute)
+            else:
+                items = (self.item.decode(attribute),)
         except AttributeProblem:
             raise self.refuse(attribute) from None
+        return items * self.broadcast if len(items) == 1 else items
 
 
 class Ints(_ArrayKind):

@@ -7,7 +7,8 @@ weights are constant. The number seeds all other properties. So a case is the sa
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
 from random import Random
 from typing import NamedTuple
 
@@ -279,13 +280,15 @@ def modules(numbers: Iterator[int], together: int = TOGETHER) -> Iterator[tuple[
 def drawn(draw: str, count: int) -> Sequence[tuple[int, ...]]:
     """Return modules of `count` cases, mostly small ones of bytes with constant weights.
 
-    A fifth of the cases have modules of their own, and up to six others share one, which takes half of the time.
+    A fifth of the cases have modules of their own, and up to six others share one, which takes half of the time. Each
+    kind of rare kernels has a few cases.
     """
     random = Random(f"narrow draw {draw}")
     strata = random.choices(range(len(_STRATA)), [_weight(*each) for each in _STRATA], k=count)
     kinds = {*_DRAWN_KINDS, *((f"llvm{{cpu={random.choice(CPUS[1:])}}}", random.randrange(4)) for _ in range(4))}
     alone = [_small_of(random, stratum) for stratum in strata[: count // _ALONE]]
-    others = [_small_of(random, stratum, kinds) for stratum in strata[count // _ALONE :]]
+    others = [each.drawn(random) for each in _RARE for _ in range(each.count)]
+    others += [_small_of(random, stratum, kinds) for stratum in strata[count // _ALONE + len(others) :]]
     together: dict[tuple[str, int], list[int]] = {}
     found = [(number,) for number in alone]
     for number in others:
@@ -304,6 +307,55 @@ def _weight(family: Family, types: tuple[str, str]) -> float:
     if family.kind == "nbits":
         return 1.5
     return (2 if family.name.endswith("last") else of_family) * {"ui8": 3, "i8": 3, "bf16": 1.5}.get(types[0], 1)
+
+
+class _Rare(NamedTuple):
+    """Kind of kernels that few cases of the table have, with the number of its cases in a draw."""
+
+    count: int
+    families: Collection[str]
+    types: Collection[tuple[str, str]]
+    holds: Callable[[Case], bool]
+    kinds: Sequence[tuple[str, int]] = _DRAWN_KINDS
+
+    def drawn(self, random: Random) -> int:
+        rows = [place for place, (family, types) in enumerate(_STRATA) if self._has(family, types)]
+        while True:
+            number = random.randrange(2 * _GRID) * len(_STRATA) + random.choice(rows)
+            found = case(number)
+            if (found.target, found.level) in self.kinds and self.holds(found):
+                return number
+
+    def _has(self, family: Family, types: tuple[str, str]) -> bool:
+        return family.name in self.families and types in self.types
+
+
+def _has_wide_rows(found: Case) -> bool:
+    return found.constant and found.outputs > SMALL >= found.depth
+
+
+def _has_masked_pairs(found: Case) -> bool:
+    """Check for constant weights and enough rows for masks."""
+    return found.constant and not found.x_zero and math.prod(found.sizes) >= 8 <= found.outputs
+
+
+def _skips_elements(found: Case) -> bool:
+    return found.is_small and found.strides[-1] == 2 and found.sizes[-1] > 4
+
+
+def _shifts_both(found: Case) -> bool:
+    return found.is_small and found.x_zero != 0 != found.w_zero
+
+
+_PAIRED = [("llvm{cpu=x86-64-v3}", level) for level in (2, 3)]
+_BYTES = tuple(pair for pair in PAIRS if pair[0] in ("ui8", "i8"))
+_RARE = (
+    # Packed rows of several vectors, and masks for pairs of bytes on a CPU without dot products of four.
+    _Rare(4, ("batched", "conv1d last", "conv2d last"), _BYTES, _has_wide_rows),
+    _Rare(5, ("matmul", "shared"), [("i8", "i8")], _has_masked_pairs, _PAIRED),
+    _Rare(4, ("conv1d", "conv2d", "conv3d", "grouped"), PAIRS, _skips_elements),
+    _Rare(3, ("matmul", "shared", "batched"), _BYTES, _shifts_both),
+)
 
 
 def _small_of(random: Random, stratum: int, kinds: Collection[tuple[str, int]] = ()) -> int:

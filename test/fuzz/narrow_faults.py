@@ -32,9 +32,9 @@ _MISSED = 1
 _PATIENCE_S = 1800
 
 
+#: Patterns of the cases to run first, by the beginning of faults' names.
 _FIRST = {
     "packed": "*last*constant*",
-    "lanes of a reduction": "turned*",
     "every second": "*strides*",
     "tail": "*8*",
     "dot product": "*8*",
@@ -81,8 +81,6 @@ FAULTS = (
     Fault("tail of a group: no mask", _ACCESS,
           "mask = None if tail is None else self._mask(tail, self._group)", "mask = None"),
     Fault("tail of a group: one step too many", _ACCESS, "if step < tail else", "if step <= tail else"),
-    Fault("lanes of a reduction: no mask", _STEP,
-          "mask = self.access.mask(point) if self._reduces_lanes else None", "mask = None"),
     Fault("every second element: the first vector's for the second", _ACCESS,
           "place if place < lanes else place + 1 for", "place for"),
     Fault("interleaved rows swapped", _ACCESS,
