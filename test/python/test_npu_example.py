@@ -302,6 +302,24 @@ def test_a_block_of_resnet() -> None:
     numpy.testing.assert_array_equal(result, rx.reference(graph)["main"](x))
 
 
+@pytest.mark.parametrize("taps", [1, 3])
+def test_a_residual_of_the_layers_own_input(taps: int) -> None:
+    """Add a convolution's input to its sums. The block that pads the input's channels and the last block read it."""
+    shape, weights = (1, 3, 4, 5), [random.normal(0, 0.4, (16, each, taps, taps)) for each in (3, 16)]
+    x = floats_of(*shape)
+
+    def build(x: Any) -> Any:
+        first, second = (relax.const(each.astype("float32")) for each in weights)
+        y = relax.nn.relu(relax.nn.conv2d(x, first, padding=[taps // 2]))
+        return relax.nn.relu(relax.add(relax.nn.conv2d(y, second, padding=[taps // 2]), y))
+
+    module = module_of(build, x)
+    quantized = rx.quantize(module, [floats_of(*shape) for _ in range(3)], "npu").module
+    graph = rx.lower(quantized, "npu", pipeline=rx.stages("npu").until("integers"))
+    result = numpy.from_dlpack(rx.compile(quantized, "npu")["main"](x))
+    numpy.testing.assert_array_equal(result, rx.reference(graph)["main"](x))
+
+
 def test_a_float_resnet_that_its_recipe_quantizes() -> None:
     module = rx.from_onnx(resnet.resnet18(8, 1, (16, 32), is_quantized=False))
     quantized = rx.quantize(module, [resnet.picture(8, seed) for seed in range(2, 6)], "npu")

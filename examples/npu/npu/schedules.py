@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import relax_mlir as rx
@@ -150,17 +151,18 @@ def _is_transposed(sums: Any) -> bool:
     return str(sums.reads[1].indices[-1]) == sums.iters[-1].name
 
 
-def _stage(sch: Any, blocks: list[str], loop: Any) -> None:
+def _stage(sch: Any, blocks: list[str], loop: Any, before: Sequence[str] = ()) -> None:
     """Copy the operands of blocks from outer memory into the scratchpad first, at each step of a loop.
 
-    Single numbers, such as scales, are copied once.
+    Single numbers, such as scales, and operands that blocks before the loop read, too, are copied once.
     """
     for name in blocks:
         (tree,) = sch.trees()
+        of_others = {each.buffer.name for other in before for each in tree.block(other).reads}
         for number, access in enumerate(tree.block(name).reads):
             if access.buffer.is_given:
                 staged = sch.cache_read(name, number, SRAM)
-                if loop is not None and access.indices:
+                if loop is not None and access.indices and access.buffer.name not in of_others:
                     sch.compute_at(staged, loop)
 
 
@@ -180,7 +182,7 @@ def pixels_of_a_convolution(function: Any, context: Any) -> Any:
     sch.reorder(h, o, inner_h, w, inner_o)
     for block in (*behind, sums.name):
         sch.compute_at(block, o)
-    _stage(sch, behind, o)
+    _stage(sch, behind, o, before)
     if not before:
         sch.cache_read(sums.name, 0, SRAM)
     sch.compute_at(sch.cache_read(sums.name, 1, SRAM), o)

@@ -57,6 +57,7 @@ def agrees(body: Any, *shapes: Sequence[int | str], codegen: str = "example_npu"
     [
         ((4, 3, 3, 3), {}),
         ((4, 3, 3, 3), {"padding": 1}),
+        ((4, 3, 3, 3), {"padding": [1], "strides": [2], "dilation": [2]}),
         ((5, 3, 2, 1), {"padding": (1, 0, 2, 1), "strides": (2, 1)}),
         ((2, 3, 3, 2), {"padding": (1, 2), "dilation": (2, 1), "strides": (1, 2)}),
     ],
