@@ -161,6 +161,8 @@ def check(seed: int, index: int) -> Outcome:
     """Check one network for one chip."""
     random = Random(f"{seed}:{index}")
     chip, level = random.choice(CHIPS), random.choice((0, 1, 2, 2, 3))
+    if chip == "c":
+        level = max(level, 1)  # at -O0 the program computes the recipe's layers in f32
     module, shape = network(random)
     numbers = numpy.random.default_rng(index)
     samples = [numbers.normal(size=shape).astype("float32") for _ in range(_SAMPLES)]
