@@ -8,13 +8,14 @@ views of these tensors and of the arguments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..frontends.torch.fx_operators import is_scalar
 from ..frontends.torch.memory_layouts import are_same, contiguous_strides, is_dense, may_overlap, memory_order
 from .torch_sizes import SizeGroup, SymbolReadings, node_of_symbol
+from .torch_storages import Place, places_of
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
@@ -70,7 +71,8 @@ class TorchResults:
         #: Position of each node in a list of the constants, the arguments and the results.
         self._places = {fx: len(self._constants) + place for place, fx in enumerate(placeholders)}
         self._first = len(self._constants) + len(placeholders)
-        self._owners = _owners(graph)
+        self._tensors = places_of(graph)
+        self._owners = _owners(graph, self._tensors)
         self._readings = SymbolReadings()
         for fx, place in self._places.items():
             self._readings.add(fx.meta.get("val"), place)
@@ -87,7 +89,7 @@ class TorchResults:
         self._sizes = self._size_function(graph, [*spread_sizes, *view_sizes])
         results = [_in_memory_order(graph, output, fx, order) for fx, order in self._computed]
         output.args = (tuple(results),)
-        _erase_unused_views(graph, outputs)
+        _erase_unused_views(graph, outputs, self._tensors)
         self.count = len(results)
         is_changed = self._numbers or self._sizes
         #: True if the outputs are the results of the program, in order.
@@ -104,16 +106,26 @@ class TorchResults:
                 sources.append(next(constants))
                 continue
             meta = fx.meta.get("val")
-            owner = self._owners.get(_storage_of(meta), fx)
+            owner = self._owner(fx)
             sources.append(self._place(owner, spread_sizes))
-            if fx is owner and (fx.op == "placeholder" or not _has_strides_of_its_own(meta)):
+            if fx is owner and (fx.op == "placeholder" or not self._has_strides_of_its_own(fx)):
                 continue
             shown = owner.meta["val"]
             changes = (meta.is_conj() != shown.is_conj(), meta.is_neg() != shown.is_neg())
             self._views.append(_View(index, meta.dtype, *changes))
             first = shown.storage_offset() * shown.element_size() // meta.element_size()
-            view_sizes.append((meta.shape, meta.stride(), (meta.storage_offset() - first,)))
+            shift = (self._tensors[fx].shift - self._tensors[owner].shift) // meta.element_size()
+            view_sizes.append((meta.shape, meta.stride(), (meta.storage_offset() - first + shift,)))
         return sources
+
+    def _owner(self, fx: FxNode) -> FxNode:
+        """Return the node with the tensor of which a node is a view, or the node itself."""
+        return self._owners.get(self._tensors[fx].storage, fx) if fx in self._tensors else fx
+
+    def _has_strides_of_its_own(self, fx: FxNode) -> bool:
+        """Check whether a tensor's strides differ from those of a contiguous tensor."""
+        meta = fx.meta.get("val")
+        return fx in self._tensors and not (is_dense(meta) and are_same(meta.stride(), contiguous_strides(meta.shape)))
 
     def _place(self, fx: FxNode, spread_sizes: list[SizeGroup]) -> int:
         """Return the position of a node's value, which becomes a result of the program unless it is an argument."""
@@ -126,7 +138,7 @@ class TorchResults:
         self._readings.add(meta, place, order)
         if is_scalar(meta):
             self._numbers.append(place)
-        elif _storage_of(meta) in self._owners and not is_dense(meta):
+        elif fx in self._tensors and self._tensors[fx].storage in self._owners and not is_dense(meta):
             self._spreads.append(_Spread(place))
             length = meta.untyped_storage().nbytes() // meta.element_size()
             spread_sizes.append((meta.shape, meta.stride(), (meta.storage_offset(), length)))
@@ -172,35 +184,18 @@ def taking(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
 # ---- storages ----
 
 
-def _storage_of(meta: Any) -> int | None:
-    """Return the identity of a tensor's storage, or None for other values and tensors without strides."""
-    import torch
-
-    if not isinstance(meta, torch.Tensor) or meta.layout != torch.strided:
-        return None
-    return meta.untyped_storage()._cdata
-
-
-def _owners(graph: GraphModule) -> Mapping[int | None, FxNode]:
+def _owners(graph: GraphModule, places: Mapping[FxNode, Place]) -> Mapping[Hashable, FxNode]:
     """Return the first node of each storage. All other nodes with the storage are views of its tensor."""
-    found: dict[int | None, FxNode] = {}
+    found: dict[Hashable, FxNode] = {}
     for fx in graph.graph.nodes:
-        storage = _storage_of(fx.meta.get("val"))
-        if storage is not None:
-            found.setdefault(storage, fx)
+        if fx in places:
+            found.setdefault(places[fx].storage, fx)
     # A result cannot be copied into memory with overlapping elements.
     return {
         storage: fx
         for storage, fx in found.items()
         if fx.op == "placeholder" or is_dense(fx.meta["val"]) or not may_overlap(fx.meta["val"])
     }
-
-
-def _has_strides_of_its_own(meta: Any) -> bool:
-    """Check whether a tensor's strides differ from those of a contiguous tensor."""
-    return _storage_of(meta) is not None and not (
-        is_dense(meta) and are_same(meta.stride(), contiguous_strides(meta.shape))
-    )
 
 
 def _in_memory_order(graph: GraphModule, output: FxNode, fx: FxNode, order: Sequence[int]) -> FxNode:
@@ -215,14 +210,14 @@ def _in_memory_order(graph: GraphModule, output: FxNode, fx: FxNode, order: Sequ
     return made
 
 
-def _erase_unused_views(graph: GraphModule, outputs: Sequence[Any]) -> None:
+def _erase_unused_views(graph: GraphModule, outputs: Sequence[Any], places: Mapping[FxNode, Place]) -> None:
     """Erase view nodes that only the outputs needed."""
     pending = [fx for fx in outputs if hasattr(fx, "meta")]
     erased: set[FxNode] = set()
     while pending:
         fx = pending.pop()
-        storage = _storage_of(fx.meta.get("val"))
-        is_view = storage is not None and storage in [_storage_of(each.meta.get("val")) for each in fx.all_input_nodes]
+        storages = [places[each].storage for each in fx.all_input_nodes if each in places]
+        is_view = fx in places and places[fx].storage in storages
         if is_view and fx.op == "call_function" and not fx.users and fx not in erased:
             erased.add(fx)
             pending += fx.all_input_nodes

@@ -249,9 +249,14 @@ def _depends_on_data(argument: Any) -> bool:
 
 
 def _as_nested(returned: object) -> list[Any]:
-    """Return a converter's results as a list of values and of lists of values."""
-    items = listed(returned)
-    return [as_values(each) if isinstance(each, list) else as_values([each])[0] for each in items]
+    """Return a converter's results as a list of values, numbers, and lists of values."""
+    return [_as_value(each) for each in listed(returned)]
+
+
+def _as_value(each: Any) -> Any:
+    if isinstance(each, float) or sizes.is_known(each):
+        return each
+    return as_values(each) if isinstance(each, list) else as_values([each])[0]
 
 
 def _contradict(own: Sequence[Any] | None, expected: Sequence[Any] | None) -> bool:
