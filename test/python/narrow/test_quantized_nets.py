@@ -24,7 +24,7 @@ def run(*arguments: str, before: str = "") -> subprocess.CompletedProcess[str]:
 def test_networks_equal_the_reference() -> None:
     done = run("--seed", "1", "--cases", "6", "--jobs", "1")
     assert done.returncode == 0, done.stdout + done.stderr
-    summary = re.match(r"seed 1: 6 networks, 6 agree, 0 failed; (\d+) requantizations\n", done.stdout)
+    summary = re.match(r"seed 1: 6 networks, 6 agree, 0 refused, 0 failed; (\d+) requantizations\n", done.stdout)
     assert summary is not None and int(summary[1]) > 6, done.stdout
 
 
