@@ -22,19 +22,21 @@ def to_torch(
     """Return a torch.nn.Module that calls a function of the program in forward. It is for inference: results have no
     gradients.
 
-    `states` are the buffers that the model changes, by name. The module owns them, passes them to calls, and stores
-    their new values.
+    `states` has the buffers that the model changes, by name. The module owns them, passes them to calls, and stores
+    their new values. Other buffers, which are constants of the program, are left out.
     """
     try:
         import torch
     except ImportError:
         raise OptionError("rx.to_torch needs the package torch: pip install relax-mlir[torch]") from None
     call = executable[function]
-    inputs = [each["name"] for each in executable.signature(function)["inputs"]]
-    given = dict(states or {})
-    for name in given:
-        if name not in inputs:
-            raise OptionError(f"rx.to_torch: '{function}' has no argument '{name}'; there are {', '.join(inputs)}")
+    signature = executable.signature(function)
+    inputs, outputs = ([each["name"] for each in signature[kind]] for kind in ("inputs", "outputs"))
+    given = {name: tensor for name, tensor in (states or {}).items() if name in inputs}
+    if states and not given:
+        raise OptionError(
+            f"rx.to_torch: '{function}' has no argument '{next(iter(states))}'; there are {', '.join(inputs)}"
+        )
 
     class CompiledModule(torch.nn.Module):
         """Module that calls a program of relax-mlir."""
@@ -56,9 +58,13 @@ def to_torch(
                 if not own:
                     return result
                 result, *changed = result
-                for buffer, tensor in zip(self._names.values(), changed, strict=True):
-                    getattr(self, buffer).copy_(tensor)
-            return result
+                # Changed arguments of the caller follow the results.
+                names = outputs[len(outputs) - len(changed) :]
+                others = [tensor for name, tensor in zip(names, changed, strict=True) if name not in own]
+                for name, tensor in zip(names, changed, strict=True):
+                    if name in own:
+                        own[name].copy_(tensor)
+            return (result, *others) if others else result
 
         def extra_repr(self) -> str:
             return repr(call)
