@@ -152,10 +152,15 @@ def _inputs(graph: GraphModule, part: Sequence[FxNode], known: dict[FxNode, FxNo
     metas = [node.meta.get("val") for node in (*found, *part)]
     given = {symbol_of(size) for node in found for size in _sizes(node.meta.get("val"))}
     for symbol in sorted(symbols_of([size for meta in metas for size in _sizes(meta)]) - given):
-        giving = next((node for node in known if symbol in map(symbol_of, _sizes(node.meta.get("val")))), None)
+        giving = next((node for node in known if _is_size_of(symbol, node.meta.get("val"))), None)
         if giving is not None:
             found.setdefault(giving)
     return list(found)
+
+
+def _is_size_of(symbol: str, meta: Any) -> bool:
+    """Check whether a tensor has a size, or a number is one. Programs take no lists of tensors."""
+    return not isinstance(meta, (list, tuple)) and symbol in map(symbol_of, _sizes(meta))
 
 
 def _sizes(meta: Any) -> list[Any]:

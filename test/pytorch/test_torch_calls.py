@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -229,3 +230,30 @@ def test_a_call_goes_through_few_functions(is_training: bool) -> None:
             sys.setprofile(None)
     outside = [each for each in seen if "give" not in each and "<lambda>" not in each and "<listcomp>" not in each]
     assert 0 < len(outside) <= 4, seen
+
+
+_FIRST_CALLS = """
+import sys, threading, torch
+sys.setswitchinterval(5e-4)
+problems, together = [], threading.Barrier(8)
+def compile_and_call():
+    model, x = torch.nn.Linear(3, 2), torch.ones(1, 3)
+    together.wait()
+    try:
+        with torch.no_grad():
+            assert torch.allclose(torch.compile(model, backend="relax_mlir")(x), model(x))
+    except BaseException as error:
+        problems.append(repr(error))
+threads = [threading.Thread(target=compile_and_call) for _ in range(8)]
+for each in threads:
+    each.start()
+for each in threads:
+    each.join()
+print(problems)
+"""
+
+
+def test_first_calls_of_several_threads() -> None:
+    """Look the backend up in eight threads of a new process at the same time."""
+    done = subprocess.run([sys.executable, "-c", _FIRST_CALLS], capture_output=True, text=True, timeout=600)
+    assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr

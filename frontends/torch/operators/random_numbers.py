@@ -41,8 +41,8 @@ _LEAST_OF_SELU = -1.7580993408473766
 
 def _drawing(node: Node) -> tuple[Tensor, int]:
     """Return the key and the seed of a draw. A repeated draw has the key of the first one."""
-    if node.has("key"):
-        return node.tensor("key"), 0
+    if node.has("random_key"):
+        return node.tensor("random_key"), 0
     return node.graph.draws.key(is_inside=node.graph.is_inside), node.graph.draws.seed(node.fx.name)
 
 
@@ -280,5 +280,5 @@ def _repeat_draw(
 ) -> Outputs:
     names = [each.name for each in operator._schema.arguments]
     defaults = {each.name: each.default_value for each in operator._schema.arguments}
-    arguments = {**defaults, **dict(zip(names, given, strict=False)), **named, "key": Value(ssa=key)}
+    arguments = {**defaults, **dict(zip(names, given, strict=False)), **named, "random_key": Value(ssa=key)}
     return converted(InnerNode(node, name_of(operator), arguments, like), operator)

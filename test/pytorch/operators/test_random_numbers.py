@@ -3,12 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
 from imported import PEER, exported
 from op_comparison import tensors_of
+from relax_mlir.frontends.torch.operators import random_numbers
+from torch import nn
 from torch.nn import functional
 
 COUNT = 20_000
@@ -71,6 +75,44 @@ def test_a_loaded_program_draws_the_same() -> None:
 def test_whole_channels_are_dropped() -> None:
     kept, _ = _drawn(lambda x: functional.dropout2d(x, 0.5), torch.ones(8, 8, 3, 3))
     assert sorted(kept.flatten(2).mean(2).unique().tolist()) == [0, 2]
+
+
+class _AttentionLayer(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside, self.outside = nn.Linear(8, 24), nn.Linear(8, 8)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        heads = self.inside(x).unflatten(-1, (3, 2, 4)).permute(2, 0, 3, 1, 4)
+        rows = functional.scaled_dot_product_attention(*heads, is_causal=True)
+        return x + self.outside(rows.transpose(1, 2).flatten(2))
+
+
+@pytest.mark.parametrize("falls_back", [False, True])
+def test_checkpoints_of_layers_with_attention(falls_back: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Repeat attention, which may draw numbers, in programs or in eager mode between programs."""
+    torch.manual_seed(0)
+    layers, x = nn.ModuleList(_AttentionLayer() for _ in range(2)), torch.randn(2, 5, 8)
+
+    def loss(x: torch.Tensor) -> torch.Tensor:
+        for layer in layers:
+            x = torch.utils.checkpoint.checkpoint(layer, x, use_reentrant=False)
+        return x.square().mean()
+
+    if falls_back:
+
+        def refuse(node: Any, *_: object) -> None:
+            raise node.fail("refused by the test")
+
+        monkeypatch.setattr(random_numbers, "_repeat_draw", refuse)
+    wanted = torch.autograd.grad(loss(x), layers.parameters())
+    options = {"fallback": "eager" if falls_back else "error"}
+    compiled = torch.compile(loss, backend="relax_mlir", options=options)
+    says = pytest.warns(UserWarning, match="refused by the test") if falls_back else contextlib.nullcontext()
+    with says:
+        ours = torch.autograd.grad(compiled(x), layers.parameters())
+    for one, other in zip(ours, wanted, strict=True):
+        torch.testing.assert_close(one, other)
 
 
 def test_a_checkpoint_draws_the_same_again() -> None:
