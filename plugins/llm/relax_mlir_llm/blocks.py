@@ -21,6 +21,8 @@ from .weights import Source, Weight
 
 #: Positions that one table of rotations covers. Another table has every 256th position.
 _ROPE_TABLE = 256
+#: Windows above every context, which are 32-bit integers in a program.
+_MOST_WINDOW = 1 << 30
 #: Name of a variant of GELU or SiLU in config.json -> operator.
 ACTIVATIONS = {
     "silu": relax.nn.silu,
@@ -274,10 +276,10 @@ def activation_of(source: Source, default: str) -> str:
 
 def windows_of(source: Source, layers: int, is_local: Sequence[bool]) -> tuple[int | None, ...]:
     """Return the windows of layers, of which some see their last tokens only. `layer_types` names them, if present."""
-    window = source.facts.optional("window")
+    window = source.facts.count("window") if source.facts.optional("window") else None
     kinds = source.facts.texts("layer_types")
     if kinds is not None:
         is_local = [kind == "sliding_attention" for kind in kinds]
     if len(is_local) != layers:
         raise source.facts.error("layer_types", f"has {len(is_local)} entries, expected {layers}")
-    return tuple(int(window) if window and each else None for each in is_local)
+    return tuple(min(window, _MOST_WINDOW) if window and each else None for each in is_local)

@@ -13,6 +13,7 @@ from .adapters import Adapters
 from .architectures import find_architecture
 from .chat_template import CHATML, ChatTemplate
 from .description import Description
+from .gguf_checks import check_all_read, check_metadata
 from .gguf_source import GgufSource
 from .gguf_tokenizer import gguf_tokenizer
 from .load_options import LoadOptions
@@ -51,6 +52,8 @@ def compile_model(
     adapters = Adapters(source, {name: Path(folder) for name, folder in options.adapters})
     builder = ModuleBuilder(source, architecture, config, layout, options.activation_bits)
     builder.add_logits()
+    if isinstance(source, GgufSource):
+        check_all_read(source)
     if options.embeddings:
         builder.add_hidden()
     if options.adapters:
@@ -94,6 +97,7 @@ def _read(
             "model, or use `adapters`"
         )
     source = GgufSource(str(model))
+    check_metadata(source)
     texts = gguf_tokenizer(source)
     return source, texts, _template(source.metadata("tokenizer.chat_template"), texts)
 

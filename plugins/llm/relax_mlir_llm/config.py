@@ -87,7 +87,7 @@ def read_config(source: Source, context: int | None) -> Config:
         head_size=head_size,
         vocabulary=_vocabulary(source),
         context=positions,
-        epsilon=facts.number("epsilon", 1e-6),
+        epsilon=facts.positive("epsilon", 1e-6, 1.0),
         rope=read_rope(source, head_size, positions),
         windows=(None,) * layers,
         attention_scale=head_size**-0.5,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -51,6 +52,16 @@ class Facts:
             return default
         if isinstance(found, bool) or not isinstance(found, (int, float)):
             raise self.error(name, f"is {_shown(found)}, expected a number")
+        if not math.isfinite(found):
+            raise self.error(name, f"is {found}, expected a finite number")
+        return found
+
+    def positive(self, name: str, default: float | None = None, most: float = math.inf) -> float:
+        """Return a number above 0. Raise ModelError for 0, a negative number, or a number above `most`."""
+        found = self.number(name, default)
+        if not 0 < found <= most:
+            expected = "a number above 0" + ("" if most == math.inf else f", at most {most:g}")
+            raise self.error(name, f"is {found}, expected {expected}")
         return found
 
     def count(self, name: str, default: int | None = None) -> int:
@@ -61,8 +72,8 @@ class Facts:
         return int(found)
 
     def optional(self, name: str) -> float | None:
-        """Return a number, or None if the file has none, or 0."""
-        return self.number(name, 0) or None
+        """Return a number above 0, or None if the file has none, or 0."""
+        return self.positive(name) if self.number(name, 0) else None
 
     def text(self, name: str, default: str) -> str:
         found = self.values.get(self.key(name))
@@ -83,8 +94,8 @@ class Facts:
         found = self.values.get(self.key(name))
         if found is None:
             return None
-        if not isinstance(found, list) or not all(isinstance(each, (int, float)) for each in found):
-            raise self.error(name, f"is {_shown(found)}, expected a list of numbers")
+        if not isinstance(found, list) or not all(isinstance(each, (int, float)) and each > 0 for each in found):
+            raise self.error(name, f"is {_shown(found)}, expected a list of numbers above 0")
         return found
 
     def texts(self, name: str) -> Sequence[str] | None:

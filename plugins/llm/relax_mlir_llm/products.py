@@ -12,7 +12,7 @@ from relax_mlir import relax
 from relax_mlir.rewriting import Value
 
 from .gguf_weights import Matrix, is_quantized, nbits_operands
-from .weights import Weight, joined
+from .weights import Weight, check_finite, joined
 
 #: Attributes of relax.matmul_nbits. The other entries are arrays with a row for each row of a weight.
 _ATTRIBUTES = ("bits", "block_size")
@@ -64,6 +64,9 @@ class Products:
         if weight.name not in self._codes:
             found = nbits_operands(weight.type, weight.data, *weight.shape)
             arrays = {name: frozen(each) for name, each in found.items() if isinstance(each, numpy.ndarray)}
+            for each in arrays.values():
+                if each.dtype.kind == "f":  # scales and offsets
+                    check_finite(weight.name, each)
             bits, block_size = (found[name] for name in _ATTRIBUTES)
             assert isinstance(bits, int) and isinstance(block_size, int)
             self._codes[weight.name] = _Codes(arrays, bits, block_size)
@@ -74,6 +77,7 @@ class Products:
         key = (weight.name, transposed)
         if key not in self._elements:
             array = _elements(weight)
+            check_finite(weight.name, array)
             self._elements[key] = frozen(numpy.ascontiguousarray(array.T) if transposed else array)
         value = relax.const(self._elements[key])
         return relax.bitcast(value, dtype="bfloat16") if weight.type == "BF16" else value

@@ -44,7 +44,28 @@ class Scaling:
 
 
 def make_rope(base: float, size: int, scaling: Scaling) -> Rope:
-    """Return the rope of a model."""
+    """Return the rope of a model. Raise ModelError for numbers that give no rotation."""
+    path = scaling.details.path
+    if base <= 0:
+        raise rx.ModelError(f"{path}: the base of the model's rope is {base}, expected a number above 0")
+    if size < 2 or size % 2:  # pairs of elements turn
+        raise rx.ModelError(f"{path}: the model's rope turns {size} elements of a head, expected an even number above 0")
+    if scaling.factor <= 0:
+        raise rx.ModelError(f"{path}: the factor of the model's rope is {scaling.factor}, expected a number above 0")
+    try:
+        rope = _scaled(base, size, scaling)
+        is_valid = all(0 < each < math.inf for each in (*rope.frequencies, rope.magnitude))
+    except (ArithmeticError, ValueError):  # logarithms and quotients of damaged numbers
+        is_valid = False
+    if not is_valid:
+        raise rx.ModelError(
+            f"{path}: the parameters of the model's rope, scaling '{scaling.kind}', give no frequencies above 0: the "
+            "file is damaged"
+        )
+    return rope
+
+
+def _scaled(base: float, size: int, scaling: Scaling) -> Rope:
     plain = [base ** (-2 * i / size) for i in range(size // 2)]
     kind = scaling.kind
     if kind in ("none", "default", "dynamic"):  # dynamic scaling begins beyond the context

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
     from .facts import Facts
 
 
+#: Numbers that one check for infinite ones looks at. The result needs a byte each.
+_CHECKED_NUMBERS = 1 << 22
+#: Exponent of infinite numbers and NaN in the bits of bf16.
+_BF16_EXPONENT = 0x7F80
+
+
 @dataclass(frozen=True, eq=False)
 class Weight:
     """Matrix [rows, columns], or vector, in the encoding of a GGUF type."""
@@ -32,7 +38,12 @@ class Weight:
         return replace(self, shape=(len(data), *self.shape[1:]), data=data)
 
     def floats(self) -> ndarray:
-        """Return the elements as f32."""
+        """Return the elements as f32. Raise ModelError if one is no finite number."""
+        found = self._floats()
+        check_finite(self.name, found)
+        return found
+
+    def _floats(self) -> ndarray:
         import numpy
 
         if self.data.dtype == numpy.float32:
@@ -88,6 +99,21 @@ def check_shape(path: str, shown: str, actual: Sequence[int], expected: Sequence
         f"{path}: the tensor '{shown}' has the shape {tuple(actual)}, and the sizes in the model's configuration imply "
         f"{tuple(expected)}: the file is damaged, or it belongs to another configuration"
     )
+
+
+def check_finite(shown: str, numbers: ndarray) -> None:
+    """Raise ModelError if a weight has infinite numbers or NaN. `numbers` are floats, or the bits of bf16 as u16."""
+    import numpy
+
+    flat = numbers.reshape(-1)
+    for begin in range(0, flat.size, _CHECKED_NUMBERS):
+        part = flat[begin : begin + _CHECKED_NUMBERS]
+        finite = numpy.isfinite(part) if part.dtype.kind == "f" else part & _BF16_EXPONENT != _BF16_EXPONENT
+        if not finite.all():
+            raise rx.ModelError(
+                f"the tensor '{shown}' has {int((~finite).sum())} numbers that are infinite or NaN near element "
+                f"{begin + int(finite.argmin())}: the file is damaged; load the file again from its origin"
+            )
 
 
 def missing(path: str, shown: str, count: int) -> rx.ModelError:
