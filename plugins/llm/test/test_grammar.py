@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 
 import numpy as np
@@ -238,3 +239,46 @@ def test_a_grammar_without_a_next_token_ends_only_its_request(compiler: GrammarC
     assert "request 'empty': no token may follow" in str(outputs["empty"][-1].error)
     assert "request 'used': grammar: " in str(outputs["used"][-1].error)
     check_empty(scheduler)
+
+
+LARGE = [
+    ("regex", "((((a{100}){100}){100}){100}){100}", "the grammar is too large: its expressions repeat"),
+    ("regex", "a" * (1 << 18) + "b", "it has 262,145 bytes, expected at most 262,144"),
+    ("lark", "start: " + " | ".join(f'"X{number}"' for number in range(22_000)), "grammar size"),
+    ("lark", "start: start", "no text matches the grammar"),
+    ("json_schema", {"$ref": "#"}, "no text matches the grammar"),
+    ("json_schema", {"properties": {f"X{number}": {"type": "string"} for number in range(5000)}}, "grammar size"),
+]
+
+
+@pytest.mark.parametrize(("kind", "source", "problem"), LARGE)
+def test_grammars_beyond_the_limits(kind: str, source: object, problem: str, compiler: GrammarCompiler) -> None:
+    start, kept = time.process_time(), len(compiler._compiled)
+    with pytest.raises(RelaxError) as caught:
+        getattr(compiler, kind)(source)
+    assert problem in caught.value.message and "\n" not in caught.value.message
+    assert time.process_time() - start < 4
+    assert len(compiler._compiled) == kept
+
+
+def test_the_cache_is_bounded_by_sources() -> None:
+    compiler = GrammarCompiler(TOKENIZER, VOCABULARY, [END])
+    for number in range(12):
+        compiler.choice([f"{number} {other}" for other in range(15_000)])
+        assert sum(map(len, compiler._compiled)) <= 1 << 20
+    assert 3 <= len(compiler._compiled) < 12
+
+
+def test_choices_are_texts_and_no_expressions(compiler: GrammarCompiler) -> None:
+    marks = r"\.+*?()|[]{}^$#&~/-<>'\"%@!,;:=_ a1" + "\nü"
+    random = np.random.default_rng(5)
+    texts = ["".join(random.choice(list(marks), int(random.integers(1, 6)))) for _ in range(300)]
+    grammar = compiler.choice(texts[:150])
+    assert all(accepts(grammar.copy(), text) for text in texts[:150])
+    others = [text for text in texts[150:] if text not in texts[:150]]
+    assert len(others) > 50 and not any(accepts(grammar.copy(), text) for text in others)
+
+
+def test_many_choices(compiler: GrammarCompiler) -> None:
+    grammar = compiler.choice([f"X{number}" for number in range(20_000)])
+    assert accepts(grammar.copy(), "X19999") and not accepts(grammar.copy(), "X20000")

@@ -67,6 +67,10 @@ COMPLETIONS = [
     ({**TEXT, "guided_regex": 5}, "guided_regex", "expected a text"),
     ({**TEXT, "guided_grammar": "start: other"}, "guided_grammar", "Lark grammar"),
     ({**TEXT, "guided_choice": []}, "guided_choice", "expected a list of texts"),
+    ({**TEXT, "guided_regex": "((((a{99}){99}){99}){99}){99}"}, "guided_regex", "the grammar is too large"),
+    ({**TEXT, "guided_grammar": "start: start"}, "guided_grammar", "no text matches the grammar"),
+    ({**TEXT, "guided_json": {"$ref": "#"}}, "guided_json", "no text matches the grammar"),
+    ({**TEXT, "guided_regex": "xxxx((((a{99}){99}){99}){99}){99}"}, "guided_regex", "the grammar is too large"),
     ({**TEXT, "guided_regex": "a", "guided_choice": ["b"]}, "guided_choice", "exclude each other"),
     ({**TEXT, "structured_outputs": {"xml": "a"}}, "structured_outputs.xml", "is not supported"),
 ]

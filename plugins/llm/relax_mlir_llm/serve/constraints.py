@@ -43,6 +43,7 @@ class Constraint(NamedTuple):
             "json": grammars.json_schema,
             "regex": grammars.regex,
             "grammar": grammars.lark,
+            "choice": lambda source: grammars.choice(json.loads(source)),
         }
         try:
             with _COMPILING:
@@ -101,16 +102,15 @@ def _constraint(fields: Fields, name: str, kind: str) -> Constraint:
     if kind == "json":
         return _schema(fields.get(name), path)
     if kind == "choice":
-        return Constraint("grammar", _lark_choice(fields, name), path)
+        return Constraint(kind, json.dumps(_choices(fields, name)), path)
     return Constraint(kind, fields.needed_text(name), path)
 
 
-def _lark_choice(fields: Fields, name: str) -> str:
-    """Return a Lark grammar of some texts."""
+def _choices(fields: Fields, name: str) -> Sequence[object]:
     texts = fields.items(name) or ()
     if not texts or not all(isinstance(text, str) and text for text in texts):
         raise fields.refuse(name, "a list of texts, each with at least one character")
-    return "start: " + " | ".join(json.dumps(text) for text in texts)
+    return texts
 
 
 def _schema(value: object, path: str) -> Constraint:

@@ -13,10 +13,11 @@ from typing import NamedTuple
 
 import relax_mlir as rx
 
-from ..requests import Token
+from ..grammar import Grammar
+from ..requests import Output, Token
 from .answer_parts import Answer, Usage, usage_content
 from .answer_text import Piece
-from .errors import ApiError
+from .errors import ApiError, invalid
 from .logprobs import chat_logprobs, completion_logprobs
 from .loop import RunningRequests
 from .openai_requests import Call
@@ -61,13 +62,22 @@ class Answers:
         """Yield the next parts of the answers. Raise ApiError if the engine ends one of them with an error."""
         async for index, output in self._running.outputs():
             if output.finish_reason == "error":
-                status, code = (503, "stopping") if self._running.is_stopping else (500, "engine_failed")
-                raise ApiError(status, output.error or "the engine failed", code=code)
+                raise self._failure(output)
             answer = self._answers[index]
             piece = answer.add(output)
             if answer.text.is_stopped:
                 self._running.end(index)
             yield answer, piece
+
+    def _failure(self, output: Output) -> ApiError:
+        """Return the error of an answer. A grammar that exceeds a limit is an error of the request."""
+        message = output.error or "the engine failed"
+        if self._running.is_stopping:
+            return ApiError(503, message, code="stopping")
+        grammar, constraint = output.request.grammar, self.call.constraint
+        if constraint is not None and isinstance(grammar, Grammar) and grammar.is_failed:
+            return invalid(f"{constraint.field}: {message}", constraint.field)
+        return ApiError(500, message, code="engine_failed")
 
     @property
     def usage(self) -> Usage:

@@ -52,6 +52,9 @@ class Grammars(Protocol):
     def lark(self, text: str) -> TokenMask:
         """Return a grammar written in Lark."""
 
+    def choice(self, texts: Sequence[str]) -> TokenMask:
+        """Return a grammar of some texts."""
+
 
 @dataclass(frozen=True)
 class ServedModel:
