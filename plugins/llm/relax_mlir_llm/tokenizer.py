@@ -21,6 +21,8 @@ _ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "
 #: Files of a saved tokenizer.
 TOKENIZER_FILE, _MARKS_FILE = "tokenizer.json", "tokens.json"
 _SPACE = "\u2581"
+#: Characters from which a text is encoded without the interpreter's lock. Shorter ones take less than a millisecond.
+_LONG_TEXT = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,11 @@ class Tokenizer:
         - add_bos: put the token of the beginning first; None for the model's own setting.
         - is_embedded: put the token last that the model's tokenizer puts behind texts to embed, if any.
         """
-        found = list(self.backend.encode(text, add_special_tokens=False).ids)
+        if len(text) < _LONG_TEXT:
+            encoded = self.backend.encode(text, add_special_tokens=False)
+        else:  # `encode` keeps the interpreter's lock, which stops a server for seconds per megabyte
+            (encoded,) = self.backend.encode_batch_fast([text], add_special_tokens=False)
+        found = list(encoded.ids)
         is_added = self.adds_bos if add_bos is None else add_bos
         if is_added and self.bos is not None and found[:1] != [self.bos]:
             found.insert(0, self.bos)

@@ -22,6 +22,7 @@ from relax_mlir_llm.requests import Request
 from relax_mlir_llm.scheduler import Scheduler
 from relax_mlir_llm.serve.embedding_jobs import EmbeddingJobs
 from relax_mlir_llm.serve.http_app import State
+from relax_mlir_llm.serve.limits import Limits
 from relax_mlir_llm.serve.loop import SchedulerLoop
 from relax_mlir_llm.serve.metrics import ModelMetrics
 from relax_mlir_llm.serve.openai_app import make_openai_app
@@ -151,11 +152,11 @@ class KeptScheduler(Scheduler):
 class Served:
     """Server in a thread."""
 
-    def __init__(self, app: Starlette, state: State, grace: float) -> None:
+    def __init__(self, app: Starlette, state: State, grace: float, limits: Limits | None = None) -> None:
         bound = bind("127.0.0.1", 0)
         self.url = address_of(bound)
         self.state = state
-        self.server = Server(app, state, grace)
+        self.server = Server(app, state, grace, limits)
         self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [bound]})
         self.client = httpx.Client(base_url=self.url, timeout=30)
 
@@ -185,6 +186,7 @@ class Texts(Served):
         chunk: int = 16,
         grace: float = 10.0,
         adapters: Sequence[str] = (),
+        limits: Limits = Limits(),  # noqa: B008  # it is frozen
         **options: object,
     ) -> None:
         self.engine = engine
@@ -204,10 +206,11 @@ class Texts(Served):
             template=ChatTemplate(TEMPLATE, "", ""),
             grammars=GrammarCompiler(TOKENIZER.backend, engine.vocabulary, [END]),
             width=None if hidden is None else 3,
+            limits=limits,
         )
         state = State()
         models = [self.model, *(replace(self.model, name=name, parent="tiny", adapter=name) for name in adapters)]
-        super().__init__(make_openai_app(models, state, key=key), state, grace)
+        super().__init__(make_openai_app(models, state, key=key), state, grace, limits)
 
     def post(self, path: str, **body: object) -> httpx.Response:
         """Send a request for a text to the model."""

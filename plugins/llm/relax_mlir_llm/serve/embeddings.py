@@ -54,7 +54,7 @@ def parse_embeddings(fields: Fields, model: ServedModel) -> EmbeddingCall:
     items = fields.get("input")
     if isinstance(items, list) and len(items) > _MOST_TEXTS and not all(type(each) is int for each in items):
         raise invalid(f"input has {len(items)} texts, expected at most {_MOST_TEXTS}", "input")
-    texts = prompts_of(fields, "input", lambda text: model.tokenizer.encode(text, is_embedded=True))
+    texts = prompts_of(fields, "input", model, is_embedded=True)
     for text in texts:
         check_tokens(text, model, "input", model.context)
     return EmbeddingCall(model, texts, dimensions, form)

@@ -18,6 +18,7 @@ from ..model import Model
 from ..scheduler import Scheduler
 from .embedding_jobs import EmbeddingJobs
 from .http_app import State
+from .limits import Limits
 from .loop import SchedulerLoop
 from .metrics import ModelMetrics
 from .openai_app import make_openai_app
@@ -25,23 +26,23 @@ from .program_server import ServerParts
 from .served_model import ServedModel
 
 _LOG = logging.getLogger("relax-serve")
-_MIB, _GIB = 1 << 20, 1 << 30
+_GIB = 1 << 30
 #: Most tokens of one step, as a multiple of the part of one prompt.
 _CHUNKS = 2
 
 
-def language_server(options: argparse.Namespace, stderr: TextIO) -> ServerParts:
+def language_server(options: argparse.Namespace, limits: Limits, stderr: TextIO) -> ServerParts:
     """Return the server of a language model. Each adapter is a model of its own name, with the same scheduler."""
     model = _load(options.model, options, stderr, _adapters(options.lora), embeddings=options.embeddings)
     name = options.name or model.description.name
     adapters = model.description.adapters
     if name in adapters:
         raise rx.OptionError(f"--lora: '{name}' is the name of the model, expected another name for the adapter")
-    base = _served(name, model, options, stderr)
+    base = _served(name, model, options, limits, stderr)
     # Embeddings come from the model without adapters.
     models = [base, *(replace(base, name=each, parent=name, adapter=each, width=None) for each in adapters)]
     state = State()
-    app = make_openai_app(models, state, key=options.api_key, most_bytes=options.max_body * _MIB)
+    app = make_openai_app(models, state, key=options.api_key)
     base.loop.start()
     return ServerParts(app, state, [each.name for each in models], base.loop.close)
 
@@ -94,7 +95,7 @@ def _adapters(texts: list[str]) -> dict[str, str]:
     return found
 
 
-def _served(name: str, model: Model, options: argparse.Namespace, stderr: TextIO) -> ServedModel:
+def _served(name: str, model: Model, options: argparse.Namespace, limits: Limits, stderr: TextIO) -> ServedModel:
     """Return a model with a scheduler and pages of its own."""
     description, tokenizer = model.description, model.tokenizer
     tokenizer.check_texts()
@@ -121,7 +122,8 @@ def _served(name: str, model: Model, options: argparse.Namespace, stderr: TextIO
         context=min(engine.context, engine.page_size * engine.page_count),
         vocabulary=description.vocabulary,
         template=model.template,
-        grammars=_grammars(model),
+        grammars=_grammars(model, limits),
+        limits=limits,
         width=None if embeddings is None else description.width,
     )
 
@@ -134,11 +136,12 @@ def _embeddings(model: Model, options: argparse.Namespace, metrics: ModelMetrics
     return EmbeddingJobs(model.embedding_batches(options.prefill_chunk), pooling, metrics)
 
 
-def _grammars(model: Model) -> GrammarCompiler | None:
+def _grammars(model: Model, limits: Limits) -> GrammarCompiler | None:
     """Return the compiler of grammars, or None for a tokenizer without ends of answers."""
     tokenizer = model.tokenizer
     try:
-        return GrammarCompiler(tokenizer.backend, model.description.vocabulary, sorted(tokenizer.ends))
+        ends = sorted(tokenizer.ends)
+        return GrammarCompiler(tokenizer.backend, model.description.vocabulary, ends, limits.grammar)
     except rx.RelaxError as error:
         _LOG.warning("answers under a grammar are refused: %s", error.message)
         return None

@@ -36,9 +36,9 @@ Parse = Callable[[Fields, ServedModel], Call]
 class OpenAIRoutes:
     """Endpoints over some models."""
 
-    def __init__(self, models: Mapping[str, ServedModel], most_bytes: int) -> None:
+    def __init__(self, models: Mapping[str, ServedModel]) -> None:
         self._models = models
-        self._most_bytes = most_bytes
+        self._most_bytes = min(model.limits.body for model in models.values())
 
     async def list_models(self, request: Request) -> Response:
         return JSONResponse({"object": "list", "data": [model.description() for model in self._models.values()]})
@@ -115,11 +115,11 @@ async def _result(found: Future[ndarray]) -> ndarray:
 
 
 def make_openai_app(
-    models: Iterable[ServedModel], state: State, *, key: str | None = None, most_bytes: int = 1 << 24
+    models: Iterable[ServedModel], state: State, *, key: str | None = None
 ) -> Starlette:
     """Return the application of OpenAI's API over some models."""
     models = list(models)
-    routes = OpenAIRoutes({model.name: model for model in models}, most_bytes)
+    routes = OpenAIRoutes({model.name: model for model in models})
 
     def metrics() -> Iterable[str]:
         # An adapter shares the scheduler of its model.

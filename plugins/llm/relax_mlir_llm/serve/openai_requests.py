@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ..requests import Request, SamplingParameters
 from .bodies import Fields
@@ -75,7 +76,7 @@ def parse_completion(fields: Fields, model: ServedModel) -> Call:
         raise invalid("suffix is not supported: expected a prompt that the answer continues", "suffix")
     logprobs = fields.count("logprobs", -1, 0, MOST_LOGPROBS)
     echo = fields.flag("echo")
-    prompts = prompts_of(fields, "prompt", model.tokenizer.encode)
+    prompts = prompts_of(fields, "prompt", model)
     most = fields.count("max_tokens", _USUAL_TOKENS, 0 if echo else 1, model.context)
     parameters = sampling_parameters(fields, max(most, 1), logprobs if logprobs >= 0 else None)
     call = Call(
@@ -117,7 +118,7 @@ def parse_chat(fields: Fields, model: ServedModel) -> Call:
     most = fields.count(name, 0, 1, model.context) or None
     call = Call(
         model=model,
-        prompts=[model.tokenizer.encode(prompt)],
+        prompts=[model.encode(prompt, "messages")],
         echoes=[""],
         choices=choice_count(fields),
         parameters=sampling_parameters(fields, most, _chat_logprobs(fields)),
@@ -154,9 +155,10 @@ def _forced_call(tools: Tools) -> Constraint:
     return Constraint.of_schema(call_schema(tools.functions), "tools")
 
 
-def prompts_of(fields: Fields, name: str, encode: Callable[[str], list[int]]) -> list[list[int]]:
+def prompts_of(fields: Fields, name: str, model: ServedModel, *, is_embedded: bool = False) -> list[list[int]]:
     """Return the tokens of prompts: a text, tokens, or a list of texts or of tokens."""
     value = fields.get(name)
+    encode = partial(model.encode, param=name, is_embedded=is_embedded)
     if value is None:
         raise invalid(f"the field {name} is missing, expected a text, tokens, or a list of these", name)
     if isinstance(value, list) and value and all(isinstance(each, (str, list)) for each in value):

@@ -13,8 +13,7 @@ from starlette.applications import Starlette
 
 from .http_app import State
 from .kserve import Program, chosen_function, make_kserve_app
-
-_MIB = 1 << 20
+from .limits import Limits
 
 
 class ServerParts(NamedTuple):
@@ -26,7 +25,7 @@ class ServerParts(NamedTuple):
     end: Callable[[], None]
 
 
-def program_server(options: argparse.Namespace, delay: float) -> ServerParts:
+def program_server(options: argparse.Namespace, limits: Limits, delay: float) -> ServerParts:
     """Return the server of a compiled program."""
     executable = rx.runtime.load(options.model)
     if options.threads is not None:
@@ -35,6 +34,6 @@ def program_server(options: argparse.Namespace, delay: float) -> ServerParts:
     name = options.name or Path(options.model).stem
     program = Program(name, executable, function, options.max_batch, delay, options.max_queue)
     state = State()
-    app = make_kserve_app(program, state, key=options.api_key, most_bytes=options.max_body * _MIB)
+    app = make_kserve_app(program, state, key=options.api_key, most_bytes=limits.body)
     program.batcher.start()
     return ServerParts(app, state, [name], program.batcher.close)

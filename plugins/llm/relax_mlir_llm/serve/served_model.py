@@ -10,6 +10,8 @@ from typing import Protocol
 
 from ..requests import TokenMask
 from .answer_text import TokenBytes
+from .errors import ApiError
+from .limits import Limits
 from .loop import SchedulerLoop
 
 
@@ -73,7 +75,21 @@ class ServedModel:
     #: Name of the model that an adapter changes, and name of the adapter in the model.
     parent: str | None = None
     adapter: str | None = None
+    limits: Limits = Limits()
     created: int = field(default_factory=lambda: int(time.time()))
+
+    def encode(self, text: str, param: str, *, is_embedded: bool = False) -> list[int]:
+        """Return the tokens of a prompt. Raise ApiError for more bytes than the context can need."""
+        size, most = len(text.encode("utf-8", "surrogatepass")), self.limits.prompt_bytes(self.context)
+        if size > most:
+            raise ApiError(
+                400,
+                f"{param} has {size:,} bytes, expected at most {most:,} for the {self.context:,} tokens of the context of "
+                f"'{self.name}' (--max-prompt)",
+                param=param,
+                code="context_length_exceeded",
+            )
+        return self.tokenizer.encode(text, is_embedded=is_embedded)
 
     def description(self) -> dict[str, object]:
         """Return the model's entry in the list of models."""

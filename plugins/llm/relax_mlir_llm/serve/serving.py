@@ -14,7 +14,9 @@ import relax_mlir as rx
 import uvicorn
 from starlette.applications import Starlette
 
+from .connections import BACKLOG, Connections
 from .http_app import State
+from .limits import Limits
 
 _LOG = logging.getLogger("relax-serve")
 #: Seconds between two looks at the number of running requests.
@@ -53,9 +55,18 @@ def address_of(bound: socket.socket) -> str:
 class Server(uvicorn.Server):
     """Server that answers running requests before it stops."""
 
-    def __init__(self, app: Starlette, state: State, grace: float) -> None:
+    def __init__(self, app: Starlette, state: State, grace: float, limits: Limits | None = None) -> None:
         super().__init__(
-            uvicorn.Config(app, log_level="warning", access_log=False, lifespan="off", timeout_graceful_shutdown=2)
+            uvicorn.Config(
+                app,
+                http=Connections(limits or Limits()).protocol,  # type: ignore[arg-type]
+                ws="none",
+                log_level="warning",
+                access_log=False,
+                lifespan="off",
+                backlog=BACKLOG,
+                timeout_graceful_shutdown=2,
+            )
         )
         self._state = state
         self._grace = grace
@@ -88,8 +99,10 @@ class Server(uvicorn.Server):
         """End the requests that still run."""
 
 
-def serve(app: Starlette, state: State, bound: socket.socket, grace: float, end: Callable[[], None]) -> None:
+def serve(
+    app: Starlette, state: State, bound: socket.socket, grace: float, limits: Limits, end: Callable[[], None]
+) -> None:
     """Serve until a signal comes. `end` ends the requests that still run, and their threads."""
-    server = Server(app, state, grace)
+    server = Server(app, state, grace, limits)
     server.before_shutdown = end  # type: ignore[method-assign]
     server.run(sockets=[bound])

@@ -14,6 +14,7 @@ from typing import TextIO
 import relax_mlir as rx
 
 from ..pooling import POOLINGS
+from .limits import Limits
 
 _EPILOG = """\
 relax-serve model.gguf                          OpenAI's API at http://127.0.0.1:8000/v1
@@ -28,6 +29,8 @@ _KEY_VARIABLE = "RELAX_SERVE_API_KEY"
 _DELAY = re.compile(r"([0-9.]+)(ms|s)")
 _PROGRAM = ".rxa"
 _INTERRUPTED = 130
+_KIB, _MIB = 1 << 10, 1 << 20
+_LONGEST_SECONDS = 86400.0
 
 
 def main() -> None:
@@ -69,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--grace", type=float, default=30.0, help="seconds that running requests get after SIGTERM; default 30")
     add("--max-queue", type=int, default=256, help="requests that run or wait, before others get status 429")
     add("--max-body", type=int, default=16, help="largest body of a request in MiB; default 16")
+    add("--max-connections", type=int, default=1000, help="open connections; default 1000, or what the system allows")
+    add("--head-timeout", type=float, default=20.0, help="seconds for the head of a request; default 20")
+    add("--body-timeout", type=float, default=60.0, help="seconds for a body, and for unread answers; default 60")
     add("--version", action="version", version=f"relax-mlir {rx.__version__}")
     _add_language_options(parser.add_argument_group("language models"))
     _add_program_options(parser.add_argument_group("programs (model.rxa)"))
@@ -82,6 +88,8 @@ def _add_language_options(group: argparse._ArgumentGroup) -> None:
     add("--page", type=int, help="tokens of a page; default 16, or the page size of a folder of Model.save")
     add("--prefill-chunk", type=int, default=256, help="most tokens of a prompt in one step; default 256")
     add("--context", type=int, help="positions of the longest sequence; default: the model's own")
+    add("--max-prompt", type=int, metavar="KIB", help="KiB of a prompt; default: 16 bytes for each token, at least 64")
+    add("--max-grammar", type=int, default=256, metavar="KIB", help="KiB of a grammar or schema; default 256")
     add("--kv", default="f32", choices=("f32", "f16", "i8"), help="type of keys and values; default f32")
     add("--activations", default="f32", choices=("f32", "i8"), help="i8: faster and less exact; default f32")
     add("--draft", metavar="ngram|PATH", help="speculation by repetitions in the text, or by a smaller model")
@@ -106,25 +114,44 @@ def _serve(options: argparse.Namespace, stderr: TextIO) -> None:
         from .serving import address_of, bind, serve
     except ImportError as error:
         raise rx.OptionError(f"relax-serve needs the package {error.name}: pip install 'relax-mlir[llm]'") from None
+    limits = _limits(options)
     bound = bind(options.host, options.port)
     if options.model.endswith(_PROGRAM):
-        made = program_server(options, delay)
+        made = program_server(options, limits, delay)
     else:
         from .language_server import language_server
 
-        made = language_server(options, stderr)
+        made = language_server(options, limits, stderr)
     stderr.write(f"relax-serve: {', '.join(made.names)} at {address_of(bound)}\n")
     stderr.flush()
-    serve(made.app, made.state, bound, options.grace, made.end)
+    serve(made.app, made.state, bound, options.grace, limits, made.end)
+
+
+def _limits(options: argparse.Namespace) -> Limits:
+    """Return the limits that options state."""
+    return Limits(
+        body=options.max_body * _MIB,
+        prompt=None if options.max_prompt is None else options.max_prompt * _KIB,
+        grammar=options.max_grammar * _KIB,
+        head_seconds=options.head_timeout,
+        body_seconds=options.body_timeout,
+        connections=options.max_connections,
+    )
 
 
 def _check(options: argparse.Namespace) -> None:
     """Raise RelaxError for values without a meaning."""
     least = {"max_seqs": 1, "pages": 1, "page": 1, "prefill_chunk": 1, "max_queue": 1, "max_body": 1, "max_batch": 1}
-    for name, smallest in {**least, "threads": 1, "context": 2, "grace": 0}.items():
+    least |= {"max_prompt": 1, "max_grammar": 1, "max_connections": 1, "threads": 1, "context": 2, "grace": 0}
+    for name, smallest in least.items():
         value = getattr(options, name)
         if value is not None and not value >= smallest:
             raise rx.OptionError(f"--{name.replace('_', '-')} is {value}, expected at least {smallest}")
+    for name in ("head_timeout", "body_timeout"):
+        if not 0 < getattr(options, name) < _LONGEST_SECONDS:
+            raise rx.OptionError(
+                f"--{name.replace('_', '-')} is {getattr(options, name)}, expected seconds above 0 and below a day"
+            )
     if options.pooling is not None and not options.embeddings:
         raise rx.OptionError(f"--pooling is {options.pooling}, which needs --embeddings")
 
