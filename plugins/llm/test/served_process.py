@@ -12,9 +12,9 @@ import httpx
 
 
 @contextmanager
-def server(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
-    """Run relax-serve in a process. Yield it, and a client of it."""
-    start = "from relax_mlir_llm.serve import main; main()"
+def server(*arguments: object, before: str = "") -> Iterator[tuple[subprocess.Popen[str], httpx.Client]]:
+    """Run relax-serve in a process, after some code. Yield it, and a client of it."""
+    start = f"{before}\nfrom relax_mlir_llm.serve import main; main()"
     command = [sys.executable, "-c", start, *map(str, arguments), "--port", "0"]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:

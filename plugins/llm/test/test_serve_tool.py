@@ -8,6 +8,7 @@ import json
 import signal
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,9 @@ def failure(*arguments: object) -> str:
         (("--max-seqs", "0"), "--max-seqs is 0, expected at least 1"),
         (("--grace", "-1"), "--grace is -1.0, expected at least 0"),
         (("--grace", "nan"), "--grace is nan, expected at least 0"),
+        (("--max-prompt", "0"), "--max-prompt is 0, expected at least 1"),
+        (("--head-timeout", "nan"), "--head-timeout is nan, expected seconds above 0 and below a day"),
+        (("--body-timeout", "0"), "--body-timeout is 0.0, expected seconds above 0"),
         (("--max-delay", "2"), "--max-delay is '2', expected a time such as 2ms or 0.5s"),
         (("--pooling", "mean"), "--pooling is mean, which needs --embeddings"),
         ((), "does not exist: pass a GGUF file"),
@@ -85,6 +89,21 @@ def test_a_program_is_served_until_a_signal(tmp_path: Path) -> None:
         body = {"inputs": [{"name": "x", "datatype": "FP32", "shape": [1, 2], "data": [1, 2]}]}
         answer = client.post("/v2/models/double/infer", json=body).json()
         assert answer["outputs"][0]["data"] == [2.0, 4.0]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(30) == 0
+        assert process.stderr is not None and process.stderr.read() == ""
+
+
+def test_idle_connections_do_not_use_up_the_descriptors(tmp_path: Path) -> None:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((2,))}) as f:
+        f.returns(*f)
+    rx.compile(module).save(tmp_path / "same.rxa")
+    few = "import resource\nresource.setrlimit(resource.RLIMIT_NOFILE, (400, 400))"
+    with server(tmp_path / "same.rxa", before=few) as (process, client), ExitStack() as stack:
+        for _ in range(700):
+            stack.enter_context(socket.create_connection((client.base_url.host, client.base_url.port or 0), timeout=10))
+        assert client.get("/health").status_code == 200
         process.send_signal(signal.SIGTERM)
         assert process.wait(30) == 0
         assert process.stderr is not None and process.stderr.read() == ""
@@ -146,5 +165,6 @@ def test_help_names_every_option(capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     for option in ("--host", "--port", "--max-seqs", "--pages", "--page ", "--prefill-chunk", "--kv", "--draft",
                    "--activations", "--lora", "--api-key", "--name", "--threads", "--grace", "--max-batch",
-                   "--max-delay", "--embeddings", "--pooling"):  # fmt: skip
+                   "--max-delay", "--embeddings", "--pooling", "--max-prompt", "--max-grammar",
+                   "--head-timeout", "--body-timeout", "--max-connections"):  # fmt: skip
         assert option in text

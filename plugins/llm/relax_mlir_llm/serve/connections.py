@@ -13,8 +13,8 @@ from .limits import Limits
 
 #: Descriptors that a server needs besides connections: files, libraries, and connections that are accepted together.
 _OTHER_DESCRIPTORS = 256
-#: Connections that the event loop accepts at once, before it can close one.
-BACKLOG = 128
+#: Connections that the event loop accepts in one turn. It can close a connection four turns after it accepts another.
+ACCEPTED_AT_ONCE = 32
 _PHRASES = {408: "Request Timeout", 503: "Service Unavailable"}
 
 

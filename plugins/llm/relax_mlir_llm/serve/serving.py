@@ -14,13 +14,15 @@ import relax_mlir as rx
 import uvicorn
 from starlette.applications import Starlette
 
-from .connections import BACKLOG, Connections
+from .connections import ACCEPTED_AT_ONCE, Connections
 from .http_app import State
 from .limits import Limits
 
 _LOG = logging.getLogger("relax-serve")
 #: Seconds between two looks at the number of running requests.
 _LOOK_SECONDS = 0.05
+#: Connections that the system keeps until the event loop accepts them.
+_QUEUED_CONNECTIONS = 1024
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -64,7 +66,7 @@ class Server(uvicorn.Server):
                 log_level="warning",
                 access_log=False,
                 lifespan="off",
-                backlog=BACKLOG,
+                backlog=ACCEPTED_AT_ONCE,
                 timeout_graceful_shutdown=2,
             )
         )
@@ -90,6 +92,11 @@ class Server(uvicorn.Server):
         if self._state.active:
             _LOG.warning("the grace period is over, and %d requests end early", self._state.active)
         self.should_exit = True
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        for each in sockets or ():
+            each.listen(_QUEUED_CONNECTIONS)  # asyncio has one number for this queue and for its own turns
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.before_shutdown()
