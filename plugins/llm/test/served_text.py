@@ -210,7 +210,9 @@ class Texts(Served):
         )
         state = State()
         models = [self.model, *(replace(self.model, name=name, parent="tiny", adapter=name) for name in adapters)]
-        super().__init__(make_openai_app(models, state, key=key), state, grace, limits)
+        #: Models by name, as the routes see them.
+        self.models = {model.name: model for model in models}
+        super().__init__(make_openai_app(self.models, state, key=key), state, grace, limits)
 
     def post(self, path: str, **body: object) -> httpx.Response:
         """Send a request for a text to the model."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir_llm import Model, chat_tool, installed_models
 from relax_mlir_llm.chat_template import CHATML, ChatTemplate
+from relax_mlir_llm.template_process import TemplateProcess
 from tiny_models import tiny, write_gguf
 
 HELLO = [{"role": "user", "content": "hello"}]
@@ -78,6 +80,13 @@ def test_a_chat_knows_earlier_messages_until_reset(saved: Path) -> None:
     assert (code, out) == (0, f"{first}\n{second}\n{third}\n")
 
 
+def test_commands(saved: Path) -> None:
+    code, out, errors = chat(str(saved), "--max-tokens", "2", text="/help\n/resett\n/etc/passwd\n/quit\n")
+    assert code == 0 and out.count("\n") == 1  # the path alone is for the model
+    known = "/help lists the commands, /reset forgets the conversation, /quit ends, Ctrl-C stops an answer\n"
+    assert errors == f"{known}/resett is no command; {known}"
+
+
 def test_the_system_message_is_the_first(saved: Path) -> None:
     messages = [{"role": "system", "content": "be brief"}, *HELLO]
     expected = "".join(rx.llm.load(saved).chat(messages, 6))
@@ -137,3 +146,70 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         chat("--version")
     assert caught.value.code == 0
     assert capsys.readouterr().out == f"relax-mlir {rx.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{{ ('a' * 3000000000)|length }}", "needs more than 1024 MiB of memory"),
+        ("{{ ([1] * 1000000000)|length }}", "needs more than 1024 MiB of memory"),
+        ("{{ '%02000000000d' % 1 }}", "needs more than 1024 MiB of memory"),
+        ("{{ 'a'.center(2000000000) }}", "needs more than 1024 MiB of memory"),
+        ("{{ 'a' * 40000000 }}", "or makes a text of more than 33,554,432 characters"),
+        ("{% macro a() %}{{ a() }}{% endmacro %}{{ a() }}", "calls itself too deeply"),
+        ("{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}", ""),
+        ("{% if 1 %}" * 2000 + "{% endif %}" * 2000, ""),
+        ("{{ '\\ud800' }}", "refuses these messages (user): 'utf-8' codec"),
+    ],
+)
+def test_templates_beyond_the_limits(text: str, problem: str) -> None:
+    with pytest.raises(rx.ModelError) as caught:
+        ChatTemplate(text, "", "").render(HELLO)
+    assert str(caught.value).startswith("the model's chat template ") and problem in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert ChatTemplate("{{ messages|length }}", "", "").render(HELLO) == "1"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{ 7**(7*10**7) }}",
+        "{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}",
+    ],
+)
+def test_templates_that_take_too_long(text: str) -> None:
+    process = TemplateProcess(seconds=0.5)
+    start = time.monotonic()
+    with pytest.raises(rx.ModelError, match="takes longer than 0.5 seconds"):
+        process.ask(text, {})
+    assert time.monotonic() - start < 5
+    process.close()
+
+
+def test_the_process_starts_again_after_its_end() -> None:
+    process = TemplateProcess()
+    assert process.ask("{{ a }}", {"a": "ü\u2028\n"}) == {"text": "ü\u2028\n"}
+    assert process._process is not None
+    process._process.kill()
+    process._process.wait()
+    assert process.ask("{{ a }}", {"a": (1, {"b": None})}) == {"text": "[1, {'b': None}]"}
+    process.close()
+
+
+def test_values_that_are_no_json() -> None:
+    with pytest.raises(rx.OptionError, match="a chat has a value that JSON cannot hold: .* is a object"):
+        ChatTemplate(CHATML, "", "").render([{"role": "user", "content": object()}])
+
+
+@pytest.mark.parametrize(
+    ("text", "has_tools"),
+    [
+        (CHATML, False),
+        ("{% if tools %}{{ tools|tojson }}{% endif %}", True),
+        ("{% macro a() %}{{ tools }}{% endmacro %}", True),
+        ("{% set tools = 1 %}{{ tools }}", False),
+        ("{# tools #}tools {{ 'tools' }}{{ message.tools }}", False),
+    ],
+)
+def test_templates_with_tools(text: str, has_tools: bool) -> None:
+    assert ChatTemplate(text, "", "").has_tools == has_tools

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
+from relax_mlir_llm.chat_template import ChatTemplate
 from served_text import TOKENIZER, SayingEngine, Texts, texts
 
 WEATHER = {
@@ -199,3 +201,15 @@ def test_every_answer_under_a_schema_is_valid(served: Texts) -> None:
 def test_template_variables(served: Texts) -> None:
     served.chat("hi", chat_template_kwargs={"unused": 1}, add_generation_prompt=False)
     assert prompt_of(served) == "<|user|>say:hi⏎<|end|>"
+
+
+@pytest.mark.parametrize("model", ["tiny", "changed"])
+def test_tools_without_a_place_in_the_template(served: Texts, model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = ChatTemplate("{% for m in messages %}{{ m.content }}{% endfor %}<|assistant|>", "", "")
+    monkeypatch.setitem(served.models, model, replace(served.models["tiny"], name=model, template=plain))
+    body = {"model": model, "messages": [{"role": "user", "content": f"say:{CALL}⏎"}], "tools": [WEATHER]}
+    answer = served.post("chat/completions", **body)
+    assert answer.status_code == 400 and answer.json()["error"]["param"] == "tools"
+    assert f"the chat template of '{model}' has no place for tools" in answer.json()["error"]["message"]
+    for choice in ("none", "required"):
+        assert served.post("chat/completions", **body, tool_choice=choice).status_code == 200

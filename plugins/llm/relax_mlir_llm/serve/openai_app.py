@@ -115,15 +115,14 @@ async def _result(found: Future[ndarray]) -> ndarray:
 
 
 def make_openai_app(
-    models: Iterable[ServedModel], state: State, *, key: str | None = None
+    models: Mapping[str, ServedModel], state: State, *, key: str | None = None
 ) -> Starlette:
-    """Return the application of OpenAI's API over some models."""
-    models = list(models)
-    routes = OpenAIRoutes({model.name: model for model in models})
+    """Return the application of OpenAI's API over models by name."""
+    routes = OpenAIRoutes(models)
 
     def metrics() -> Iterable[str]:
         # An adapter shares the scheduler of its model.
-        own = (each for each in models if each.parent is None)
+        own = (each for each in models.values() if each.parent is None)
         return scheduler_lines(Measured(each.name, each.loop.metrics, each.loop.statistics) for each in own)
 
     return make_app(
@@ -135,7 +134,7 @@ def make_openai_app(
             Route("/v1/embeddings", routes.embed, methods=["POST"]),
         ],
         state,
-        is_healthy=lambda: all(model.loop.is_alive for model in models),
+        is_healthy=lambda: all(model.loop.is_alive for model in models.values()),
         metrics=metrics,
         form=ApiError.content,
         key=key,

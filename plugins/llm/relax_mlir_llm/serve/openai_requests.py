@@ -109,6 +109,12 @@ def parse_chat(fields: Fields, model: ServedModel) -> Call:
     if modalities not in (None, ["text"]):
         raise fields.refuse("modalities", '["text"]')
     tools = parse_tools(fields)
+    if tools is not None and not tools.is_forced and not model.template.has_tools:
+        raise invalid(
+            f"the chat template of '{model.name}' has no place for tools, so the model would not see them: leave tools "
+            "out, or force a call with tool_choice, which a grammar binds to the schema of the function",
+            "tools",
+        )
     prompt = render(model.template, fields, parse_messages(fields), tools)
     constraint = constraint_of(fields)
     if tools is not None and tools.is_forced:

@@ -28,6 +28,10 @@ class Tokenizer(TokenBytes, Protocol):
 class Template(Protocol):
     """Chat template of a model."""
 
+    @property
+    def has_tools(self) -> bool:
+        """Return True if the template has a place for tools."""
+
     def render(
         self,
         messages: Sequence[Mapping[str, object]],
