@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import relax_mlir as rx
@@ -46,7 +47,10 @@ def compile_model(
     tell(f"reading {model.name if isinstance(model, Path) else type(model).__name__}", 0.0)
     source, texts, template = _read(model, options.merged, tokenizer)
     architecture = find_architecture(source)
-    config = architecture.configure(source, options.context)
+    asked, shortest, config = (architecture.configure(source, each) for each in (options.context, 1, None))
+    # Only some ropes depend on the context. Without one, all contexts share the program of the longest.
+    is_shared = replace(shortest, context=config.context) == config
+    config = config if is_shared else asked
     layout = PageLayout(config.layers, options.places, config.kv_heads, config.head_size, options.kv)
     pooling = model_pooling(source) if options.embeddings else None
     adapters = Adapters(source, {name: Path(folder) for name, folder in options.adapters})
@@ -74,7 +78,8 @@ def compile_model(
         architecture=source.facts.architecture,
         target=target,
         vocabulary=config.vocabulary,
-        context=config.context,
+        context=asked.context,
+        most_context=config.context if is_shared else None,
         pages=layout,
         width=config.width,
         pooling=pooling,

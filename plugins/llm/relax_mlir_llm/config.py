@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import relax_mlir as rx
 
 from .facts import Facts
+from .load_options import check_context
 from .rope import Rope, Scaling, make_rope
 from .weights import Source
 
@@ -112,11 +113,7 @@ def context_of(facts: Facts, context: int | None) -> int:
         raise facts.error("context", f"is {most}, expected at most {_MOST_POSITIONS}")
     if context is None:
         return most
-    if not 1 <= context <= most:
-        raise rx.OptionError(
-            f"context={context}: {facts.path} was trained for sequences of 1 to {most} tokens; choose one of these "
-            "lengths"
-        )
+    check_context(facts.path, context, most)
     return context
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import relax_mlir as rx
 
+from .load_options import check_context
 from .page_layout import PageLayout
 from .pooling import Pooling
 
@@ -35,6 +36,20 @@ class Description:
     pooling: Pooling | None = None
     #: Names of the adapters in the program.
     adapters: tuple[str, ...] = ()
+    #: Largest context of the program, which also has the shorter ones. None: the program is for `context` only.
+    most_context: int | None = None
+
+    def with_context(self, path: object, context: int | None) -> Description:
+        """Return the description of the same program with another context; None for the same one."""
+        if context in (None, self.context):
+            return self
+        if self.most_context is None:
+            raise rx.OptionError(
+                f"context={context}: {path} was compiled for a context of {self.context}, on which its rope depends: load "
+                "the model's own files"
+            )
+        check_context(path, context, self.most_context)
+        return dataclasses.replace(self, context=context)
 
     @property
     def page_size(self) -> int:

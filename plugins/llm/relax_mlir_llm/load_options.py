@@ -15,6 +15,14 @@ _PAGE_SIZE = 16
 _ACTIVATIONS = {"f32": 0, "i8": 8}
 
 
+def check_context(path: object, context: int, most: int) -> None:
+    """Raise OptionError unless a model that was trained for `most` tokens has this context."""
+    if not 1 <= context <= most:
+        raise rx.OptionError(
+            f"context={context}: {path} was trained for sequences of 1 to {most} tokens; choose one of these lengths"
+        )
+
+
 @dataclass(frozen=True)
 class LoadOptions:
     """Options of `load` that change the program."""

@@ -8,7 +8,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,7 +97,7 @@ def _read(path: Path, options: LoadOptions) -> Saved:
             f"{path} was compiled without embeddings: load the model's own files with embeddings=True, and save the "
             "model again"
         )
-    return saved
+    return saved.with_context(path, options.context)
 
 
 def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bool, progress: Progress | None) -> Saved:
@@ -105,20 +105,33 @@ def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bo
     folder = _cache_folder(cache)
     if folder is None:
         return _compiled(path, options, progress)
-    place = folder / _hash([str(path.resolve()), json.dumps(asdict(options))])
-    entry = place / _key(path, options)
-    if is_saved(entry):
-        try:
-            return read_saved(entry)
-        except rx.RelaxError:
-            pass  # a damaged entry, or one of another machine: it is replaced
+    common = replace(options, context=None)
+    place = folder / _hash([str(path.resolve()), json.dumps(asdict(common))])
+    # The program of all contexts, or of the longest, and the program of a context on which the rope depends.
+    entry = place / _key(path, common)
+    own = entry if options.context is None else entry.with_name(f"{entry.name}-{options.context}")
+    for each in (entry, own):
+        found = _entry(each)
+        if found is not None and (each == own or found.description.most_context is not None):
+            return found.with_context(path, options.context)
     saved = _compiled(path, options, progress)
+    most = saved.description.most_context
     try:
-        saved.write(entry)
+        written = own if most is None else entry
+        saved.with_context(path, most).write(written)
         _remove_others(place, entry)
-        return read_saved(entry)  # weights of the file are mapped, weights of a compilation take memory
+        # Weights of the file are mapped, weights of a compilation take memory.
+        return read_saved(written).with_context(path, options.context)
     except rx.ArtifactError:
         return saved  # no room on the disk, for example
+
+
+def _entry(folder: Path) -> Saved | None:
+    """Return an entry of the cache. A damaged one, or one of another machine, is None: it is replaced."""
+    try:
+        return read_saved(folder) if is_saved(folder) else None
+    except rx.RelaxError:
+        return None
 
 
 def _compiled(path: Path, options: LoadOptions, progress: Progress | None) -> Saved:
@@ -181,7 +194,7 @@ def _hash(parts: list[str]) -> str:
 def _remove_others(place: Path, entry: Path) -> None:
     """Remove programs of the same path and options from an older file or compiler: each is as large as the model."""
     for each in place.iterdir():
-        if each != entry:
+        if not each.name.startswith(entry.name):
             shutil.rmtree(each, ignore_errors=True)
 
 

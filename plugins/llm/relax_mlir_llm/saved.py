@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -32,6 +33,10 @@ class Saved:
     program: rx.runtime.Executable
     tokenizer: Tokenizer
     template: ChatTemplate
+
+    def with_context(self, path: object, context: int | None) -> Saved:
+        """Return the same program for another context; None for the same one."""
+        return dataclasses.replace(self, description=self.description.with_context(path, context))
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write a folder. The folder appears when it is complete; an existing model is replaced."""

@@ -203,8 +203,37 @@ def test_the_cache_has_one_program_for_each_file_and_options(tmp_path: Path, com
     assert (rx.llm.load(path, cache=cache).logits(TOKENS) != first).any()
     assert len(compilations) == 2
     assert len(list(cache.glob("llm/*/*/program.rxa"))) == 1
-    rx.llm.load(path, context=CONTEXT // 2, cache=cache)
+    rx.llm.load(path, kv="f16", cache=cache)
     assert len(list(cache.glob("llm/*/*/program.rxa"))) == 2
+
+
+def test_contexts_share_a_program(tmp_path: Path, compilations: list[Path]) -> None:
+    cache, path = tmp_path / "cache", write_gguf(tiny("llama"), tmp_path / "tiny.gguf")
+    half = rx.llm.load(path, context=CONTEXT // 2, cache=cache)
+    whole = rx.llm.load(path, cache=cache)
+    assert (half.description.context, whole.description.context) == (CONTEXT // 2, CONTEXT)
+    numpy.testing.assert_array_equal(half.logits(TOKENS[:20]), whole.logits(TOKENS[:20]))
+    with pytest.raises(rx.OptionError, match="the prompt has 33 tokens, and the context of tiny has 32"):
+        half.logits([1] * 33)
+    with pytest.raises(rx.OptionError, match=r"context=65: .*tiny\.gguf was trained for sequences of 1 to 64 tokens"):
+        rx.llm.load(path, context=65, cache=cache)
+    assert len(compilations) == 1 and len(list(cache.glob("llm/*/*/program.rxa"))) == 1
+    half.save(tmp_path / "half.rxl")
+    assert rx.llm.load(tmp_path / "half.rxl").description.context == CONTEXT // 2
+    assert rx.llm.load(tmp_path / "half.rxl", context=7).description.context == 7
+
+
+def test_a_rope_that_depends_on_the_context_has_programs_of_its_own(tmp_path: Path, compilations: list[Path]) -> None:
+    cache, path = tmp_path / "cache", write_gguf(tiny("phi3"), tmp_path / "tiny.gguf")
+    short, long = (rx.llm.load(path, context=each, cache=cache).logits(TOKENS[:20]) for each in (20, None))
+    assert (short != long).any()
+    assert len(compilations) == 2 and len(list(cache.glob("llm/*/*/program.rxa"))) == 2
+    for context, expected in ((20, short), (None, long)):
+        numpy.testing.assert_array_equal(rx.llm.load(path, context=context, cache=cache).logits(TOKENS[:20]), expected)
+    assert len(compilations) == 2
+    rx.llm.load(path, cache=cache).save(tmp_path / "long.rxl")
+    with pytest.raises(rx.OptionError, match="was compiled for a context of 64, on which its rope depends"):
+        rx.llm.load(tmp_path / "long.rxl", context=20)
 
 
 def test_a_damaged_cache_entry_is_replaced(tmp_path: Path, compilations: list[Path]) -> None:
