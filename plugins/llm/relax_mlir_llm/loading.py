@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import relax_mlir as rx
 from relax_mlir.tuning import DiskCache, cpu_identity, loaded_compiler
 
+from .gguf_parts import part_paths
 from .installed_models import find_model
 from .load_options import LoadOptions
 from .model import Model
@@ -201,7 +202,7 @@ def _remove_others(place: Path, entry: Path) -> None:
 def _files(path: Path) -> list[Path]:
     """Return the files of a model."""
     if path.is_file():
-        return [path]
+        return [each for each in part_paths(path) if each.exists()]
     if not path.is_dir():
         raise rx.ModelError(f"{path} does not exist: pass the folder of an adapter of PEFT")
     found = [*path.iterdir(), *path.glob("*_Pooling/*")]  # sentence-transformers has the pooling in a folder

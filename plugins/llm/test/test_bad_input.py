@@ -13,6 +13,7 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir_llm import Model
+from relax_mlir_llm.gguf_source import GgufSource
 from tiny_models import Tiny, tiny, write_folder, write_gguf
 
 
@@ -42,6 +43,28 @@ def test_a_cut_gguf(share: float, path: Path) -> None:
     found = problem_of(path)
     assert f"{path} is damaged or cut: it has {int(len(data) * share):,} bytes" in found
     assert found.endswith("load the file again from its origin")
+
+
+def test_parts_of_a_file(tmp_path: Path, path: Path) -> None:
+    (tmp_path / "split").mkdir()
+    first = write_gguf(tiny("llama"), tmp_path / "split" / "tiny.gguf", "Q8_0", part_tensors=8)
+    parts = sorted(first.parent.iterdir())
+    assert len(parts) == 3
+    whole, joined = GgufSource(str(path)), GgufSource(str(first))
+    assert whole.names == joined.names
+    for name in whole.names:
+        shape = whole.shape(name) or ()
+        numpy.testing.assert_array_equal(whole.read(name, shape).data, joined.read(name, shape).data)
+    expected = rx.llm.load(path, cache=False).logits([5, 60, 7])
+    numpy.testing.assert_array_equal(rx.llm.load(first, cache=False).logits([5, 60, 7]), expected)
+    assert "is part 1 (from 0) of 3 of a split file: pass the first part" in problem_of(parts[1])
+    second = parts[1].read_bytes()
+    parts[1].write_bytes(parts[2].read_bytes())
+    assert "they belong to different files; load all of them again from their origin" in problem_of(first)
+    parts[1].write_bytes(second[:-100])
+    assert f"{parts[1]} is damaged or cut" in problem_of(first)
+    parts[1].unlink()
+    assert problem_of(first) == f"cannot read {parts[1]}: No such file or directory"
 
 
 def test_random_bytes_in_the_header(path: Path) -> None:

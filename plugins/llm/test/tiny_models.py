@@ -267,9 +267,14 @@ def their_name(model: Tiny, name: str) -> str:
     return f"model.layers.{number}.{names[head]}.{kind}"
 
 
-def write_gguf(model: Tiny, path: Path, type_: str = "F32", *, types: Mapping[str, str] | None = None) -> Path:
-    """Write a GGUF file. Matrices have one type, or the type of their name's part in `types`. Vectors are F32."""
-    writer = gguf.GGUFWriter(path, model.architecture)
+def write_gguf(
+    model: Tiny, path: Path, type_: str = "F32", *, types: Mapping[str, str] | None = None, part_tensors: int = 0
+) -> Path:
+    """Write a GGUF file. Matrices have one type, or the type of their name's part in `types`. Vectors are F32.
+
+    With `part_tensors`, write parts of so many tensors, and return the path of the first one.
+    """
+    writer = gguf.GGUFWriter(path, model.architecture, split_max_tensors=part_tensors)
     for name, value in model.metadata.items():
         key = f"{model.architecture}.{name}"
         add = {str: writer.add_string, int: writer.add_uint32, float: writer.add_float32}[type(value)]
@@ -280,11 +285,11 @@ def write_gguf(model: Tiny, path: Path, type_: str = "F32", *, types: Mapping[st
         kind = gguf.GGMLQuantizationType[own if each.ndim == 2 else "F32"]
         data = _random_blocks(kind, each) if own in ("Q4_K", "Q6_K") and each.ndim == 2 else gguf.quantize(each, kind)
         writer.add_tensor(name, data, raw_dtype=kind)
-    writer.write_header_to_file()
+    writer.write_header_to_file(path)
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()
     writer.close()
-    return path
+    return min(path.parent.glob(f"{path.stem}-00001-of-*.gguf")) if part_tensors else path
 
 
 def gguf_weights(model: Tiny) -> dict[str, ndarray]:
