@@ -45,8 +45,8 @@ class Description:
             return self
         if self.most_context is None:
             raise rx.OptionError(
-                f"context={context}: {path} was compiled for a context of {self.context}, on which its rope depends: load "
-                "the model's own files"
+                f"context={context}: {path} was compiled for a context of {self.context}, on which its rope depends: "
+                "load the model's own files"
             )
         check_context(path, context, self.most_context)
         return dataclasses.replace(self, context=context)

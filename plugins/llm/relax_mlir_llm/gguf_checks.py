@@ -66,7 +66,7 @@ def _check_vocabulary(source: GgufSource) -> None:
     stated = source.facts.count("vocabulary", rows or 1)
     tokens = source.metadata("tokenizer.ggml.tokens")
     if not isinstance(tokens, list) or not rows:
-        return  # their readers name what is missing
+        return  # the tokenizer and the decoder name the missing entry
     most = max(stated, len(tokens))
     if most > rows:
         raise source.facts.error(

@@ -55,7 +55,7 @@ class Header(NamedTuple):
 
 def read_header(path: str, data: ndarray) -> Header:
     """Return the header of a file with these bytes. Raise DamageError if the header does not describe the file."""
-    cursor = _Cursor(memoryview(data))
+    cursor = _Cursor(data.data)
     if bytes(cursor.take(len(_MAGIC))) != _MAGIC:
         raise DamageError(f"it begins with {bytes(data[:4])!r}, expected {_MAGIC!r}")
     version = cursor.number("I")
@@ -104,7 +104,7 @@ class _Cursor:
     def number(self, code: str) -> int:
         """Return the next number. The code is one of the module struct."""
         (found,) = struct.unpack(f"<{code}", self.take(struct.calcsize(f"<{code}")))
-        return found  # type: ignore[no-any-return]
+        return found
 
     def text(self, most: int | None = None) -> str:
         """Return the next text. Bytes that are no UTF-8 become surrogates."""
@@ -128,7 +128,7 @@ class _Cursor:
         if kind == _TEXT:
             self._texts += count
             if self._texts > _MOST_TEXTS:
-                raise DamageError(f"its metadata have {self._texts:,} texts in arrays, expected at most {_MOST_TEXTS:,}")
+                raise DamageError(f"its metadata have {self._texts:,} texts, expected at most {_MOST_TEXTS:,}")
             return [self.text() for _ in range(count)]
         code = _CODES.get(kind)
         if code is None:

@@ -95,8 +95,8 @@ def _open_all(path: str) -> list[_Part]:
     paths = part_paths(Path(path))
     if number != 0 or count != len(paths):
         raise rx.ModelError(
-            f"{path} is part {number} (from 0) of {count} of a split file: pass the first part, with a name that ends in "
-            f"-00001-of-{count:05}.gguf, and the others beside it"
+            f"{path} is part {number} (from 0) of {count} of a split file: pass the first part, with a name that ends "
+            f"in -00001-of-{count:05}.gguf, and the others beside it"
         )
     parts = [first, *(_open(str(each)) for each in paths[1:])]
     stated = [(part.header.metadata.get("split.no"), part.header.metadata.get("split.count")) for part in parts]

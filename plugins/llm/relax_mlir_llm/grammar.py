@@ -29,14 +29,14 @@ _MOST_COMPILED, _MOST_CHARACTERS = 32, 1 << 20
 _MOST_BYTES = 1 << 18
 #: Limits of llguidance, with which no grammar of 256 KiB takes more than about a second, and no token 0.2 seconds.
 #: The library's own limits allow 3 seconds in each step, and only 2,000 alternatives.
-_LIMITS = {
-    "initial_lexer_fuel": 300_000,
-    "step_lexer_fuel": 50_000,
-    "max_grammar_size": 20_000,
-    "max_items_in_row": 20_000,
-    "step_max_items": 100_000,
-    "max_lexer_states": 50_000,
-}
+_LIMITS = llguidance.LLParserLimits(
+    initial_lexer_fuel=300_000,
+    step_lexer_fuel=50_000,
+    max_grammar_size=20_000,
+    max_items_in_row=20_000,
+    step_max_items=100_000,
+    max_lexer_states=50_000,
+)
 #: Beginnings of errors of llguidance, and sentences for users.
 _SENTENCES = {
     "NoExtension": "no text matches the grammar",
@@ -162,8 +162,7 @@ class GrammarCompiler:
 
     def _new(self, kind: str, text: str) -> Grammar:
         """Return a compiled grammar. Two steps show errors that the source does not, such as a rule of itself."""
-        limits = llguidance.LLParserLimits(**_LIMITS)
-        matcher = llguidance.LLMatcher(self._tokenizer, text, log_level=0, limits=limits)
+        matcher = llguidance.LLMatcher(self._tokenizer, text, log_level=0, limits=_LIMITS)
         found = Grammar(matcher, self._words)
         mask = np.empty(self._words, np.int32)
         try:

@@ -49,7 +49,7 @@ def make_rope(base: float, size: int, scaling: Scaling) -> Rope:
     if base <= 0:
         raise rx.ModelError(f"{path}: the base of the model's rope is {base}, expected a number above 0")
     if size < 2 or size % 2:  # pairs of elements turn
-        raise rx.ModelError(f"{path}: the model's rope turns {size} elements of a head, expected an even number above 0")
+        raise rx.ModelError(f"{path}: the model's rope turns {size} elements, expected an even number above 0")
     if scaling.factor <= 0:
         raise rx.ModelError(f"{path}: the factor of the model's rope is {scaling.factor}, expected a number above 0")
     try:

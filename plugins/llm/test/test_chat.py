@@ -82,7 +82,7 @@ def test_a_chat_knows_earlier_messages_until_reset(saved: Path) -> None:
 
 def test_commands(saved: Path) -> None:
     code, out, errors = chat(str(saved), "--max-tokens", "2", text="/help\n/resett\n/etc/passwd\n/quit\n")
-    assert code == 0 and out.count("\n") == 1  # the path alone is for the model
+    assert code == 0 and out.count("\n") == 1  # only the path is a message
     known = "/help lists the commands, /reset forgets the conversation, /quit ends, Ctrl-C stops an answer\n"
     assert errors == f"{known}/resett is no command; {known}"
 
@@ -180,7 +180,7 @@ def test_templates_beyond_the_limits(text: str, problem: str) -> None:
 def test_templates_that_take_too_long(text: str) -> None:
     process = TemplateProcess(seconds=0.5)
     start = time.monotonic()
-    with pytest.raises(rx.ModelError, match="takes longer than 0.5 seconds"):
+    with pytest.raises(rx.ModelError, match=r"takes longer than 0\.5 seconds"):
         process.ask(text, {})
     assert time.monotonic() - start < 5
     process.close()
@@ -197,7 +197,7 @@ def test_the_process_starts_again_after_its_end() -> None:
 
 
 def test_values_that_are_no_json() -> None:
-    with pytest.raises(rx.OptionError, match="a chat has a value that JSON cannot hold: .* is a object"):
+    with pytest.raises(rx.OptionError, match=r"a chat has a value that JSON cannot hold: .* is a object"):
         ChatTemplate(CHATML, "", "").render([{"role": "user", "content": object()}])
 
 

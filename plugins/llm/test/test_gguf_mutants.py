@@ -58,7 +58,11 @@ def tensor_mutants(data: bytes) -> Iterator[bytes]:
         for form, places in FIELDS.items():
             values = [*INTEGERS, *((1 << 62, (1 << 64) - 32, 32, 1 << 40) if form == "Q" else (8, 12))]
             yield from (changed(data, begin + place, form, each) for place in places for each in values)
-    for name, other in ((b"blk.1.attn_k", b"blk.1.attn_q"), (b"blk.1.attn_k", b"blk.3.attn_k"), (b"output.", b"outpux.")):
+    for name, other in (
+        (b"blk.1.attn_k", b"blk.1.attn_q"),
+        (b"blk.1.attn_k", b"blk.3.attn_k"),
+        (b"output.", b"outpux."),
+    ):
         yield data.replace(name, other, 1)
 
 

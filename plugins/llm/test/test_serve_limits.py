@@ -67,7 +67,9 @@ def test_a_long_prompt_is_refused_before_it_is_encoded(
     assert answer.status_code == 400
     error = answer.json()["error"]
     assert (error["param"], error["code"]) == (name, "context_length_exceeded")
-    assert "bytes, expected at most 1,000 for the 200 tokens of the context of 'tiny' (--max-prompt)" in error["message"]
+    assert (
+        "bytes, expected at most 1,000 for the 200 tokens of the context of 'tiny' (--max-prompt)" in error["message"]
+    )
     assert all(len(text) < 100 for text in encoded)
 
 

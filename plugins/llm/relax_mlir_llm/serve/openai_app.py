@@ -114,9 +114,7 @@ async def _result(found: Future[ndarray]) -> ndarray:
     return await asyncio.wrap_future(found)
 
 
-def make_openai_app(
-    models: Mapping[str, ServedModel], state: State, *, key: str | None = None
-) -> Starlette:
+def make_openai_app(models: Mapping[str, ServedModel], state: State, *, key: str | None = None) -> Starlette:
     """Return the application of OpenAI's API over models by name."""
     routes = OpenAIRoutes(models)
 

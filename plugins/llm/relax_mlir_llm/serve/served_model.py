@@ -79,7 +79,7 @@ class ServedModel:
     #: Name of the model that an adapter changes, and name of the adapter in the model.
     parent: str | None = None
     adapter: str | None = None
-    limits: Limits = Limits()
+    limits: Limits = field(default_factory=Limits)
     created: int = field(default_factory=lambda: int(time.time()))
 
     def encode(self, text: str, param: str, *, is_embedded: bool = False) -> list[int]:
@@ -88,8 +88,8 @@ class ServedModel:
         if size > most:
             raise ApiError(
                 400,
-                f"{param} has {size:,} bytes, expected at most {most:,} for the {self.context:,} tokens of the context of "
-                f"'{self.name}' (--max-prompt)",
+                f"{param} has {size:,} bytes, expected at most {most:,} for the {self.context:,} tokens of the context "
+                f"of '{self.name}' (--max-prompt)",
                 param=param,
                 code="context_length_exceeded",
             )
