@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -177,6 +178,15 @@ def test_unknown_models_and_paths(served: Texts) -> None:
 def test_a_model_without_hidden_states_has_no_embeddings(served: Texts) -> None:
     answer = served.post("embeddings", input="hello")
     assert answer.status_code == 400 and "has logits and no embeddings" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("value", ["{}", "1"])
+def test_bodies_of_many_values_are_refused(served: Texts, value: str) -> None:
+    body = '{"messages": [' + ", ".join([value] * 4_000_000) + "]}"
+    start = time.monotonic()
+    answer = served.client.post("/v1/chat/completions", content=body.encode())
+    assert answer.status_code == 413 and "the body has 3999999 commas, expected at most 500000" in answer.text
+    assert time.monotonic() - start < 1
 
 
 def test_large_bodies_are_refused(served: Texts) -> None:

@@ -31,6 +31,13 @@ def _too_large(size: str, limit: int) -> ApiError:
     return ApiError(413, f"the body has {size} bytes, expected at most {limit}", code="body_too_large")
 
 
+def check_commas(body: bytes, limit: int) -> None:
+    """Raise ApiError for a body with more than `limit` commas, and so possibly as many values."""
+    count = body.count(b",")
+    if count > limit:
+        raise ApiError(413, f"the body has {count} commas, expected at most {limit}", code="body_too_large")
+
+
 def parse_object(body: bytes) -> dict[str, Json]:
     """Return the JSON object in a body."""
     try:

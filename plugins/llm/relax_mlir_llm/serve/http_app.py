@@ -18,8 +18,9 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from .bodies import parse_object, read_limited
+from .bodies import check_commas, parse_object, read_limited
 from .errors import ApiError
+from .limits import Limits
 from .metrics import CONTENT_TYPE
 
 _LOG = logging.getLogger("relax-serve")
@@ -149,9 +150,11 @@ def make_app(
     )
 
 
-async def read_object(request: Request, limit: int) -> dict[str, object]:
+async def read_object(request: Request, limits: Limits) -> dict[str, object]:
     """Return the JSON object in the body of a request."""
-    return dict(parse_object(await read_body(request, limit)))
+    body = await read_body(request, limits.body)
+    check_commas(body, limits.commas)
+    return dict(parse_object(body))
 
 
 async def read_body(request: Request, limit: int) -> bytes:

@@ -17,6 +17,8 @@ class Limits:
 
     #: Bytes of a body.
     body: int = 16 * _MIB
+    #: Commas in a body of OpenAI's API: JSON of 16 MiB with many values would stop all threads for seconds.
+    commas: int = 500_000
     #: Bytes of a prompt, before the tokenizer reads it. None: 16 for each token of the context, at least 64 KiB.
     prompt: int | None = None
     #: Bytes of the source of a grammar.

@@ -38,7 +38,7 @@ class OpenAIRoutes:
 
     def __init__(self, models: Mapping[str, ServedModel]) -> None:
         self._models = models
-        self._most_bytes = min(model.limits.body for model in models.values())
+        self._limits = next(iter(models.values())).limits
 
     async def list_models(self, request: Request) -> Response:
         return JSONResponse({"object": "list", "data": [model.description() for model in self._models.values()]})
@@ -53,7 +53,7 @@ class OpenAIRoutes:
         return await self._answer(request, parse_chat)
 
     async def embed(self, request: Request) -> Response:
-        fields = Fields(await read_object(request, self._most_bytes))
+        fields = Fields(await read_object(request, self._limits))
         model = self._model(fields)
         # Tokenizers and answers of many numbers may take longer than a token.
         call = await run_in_threadpool(parse_embeddings, fields, model)
@@ -61,7 +61,7 @@ class OpenAIRoutes:
         return JSONResponse(await run_in_threadpool(embeddings_answer, call, pooled))
 
     async def _answer(self, request: Request, parse: Parse) -> Response:
-        fields = Fields(await read_object(request, self._most_bytes))
+        fields = Fields(await read_object(request, self._limits))
         model = self._model(fields)
         # Templates, tokenizers and compilers of grammars may take longer than a token.
         call, queued = await run_in_threadpool(_parsed, parse, fields, model)
