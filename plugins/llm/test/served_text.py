@@ -181,6 +181,7 @@ class Texts(Served):
         engine: SayingEngine,
         loop_options: Mapping[str, int],
         key: str | None = None,
+        origins: Sequence[str] = (),
         hidden: SummingEngine | None = None,
         pooling: Pooling = "last",
         chunk: int = 16,
@@ -212,7 +213,7 @@ class Texts(Served):
         models = [self.model, *(replace(self.model, name=name, parent="tiny", adapter=name) for name in adapters)]
         #: Models by name, as the routes see them.
         self.models = {model.name: model for model in models}
-        super().__init__(make_openai_app(self.models, state, key=key), state, grace, limits)
+        super().__init__(make_openai_app(self.models, state, key=key, origins=origins), state, grace, limits)
 
     def post(self, path: str, **body: object) -> httpx.Response:
         """Send a request for a text to the model."""

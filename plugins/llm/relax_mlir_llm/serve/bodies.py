@@ -143,8 +143,8 @@ class Fields:
     def refuse_unknown(self, known: Iterable[str]) -> None:
         """Raise ApiError for a field with an unknown name, which is often a spelling mistake."""
         names = list(known)
-        for name in self.values:
-            if name not in names:
+        for name, value in self.values.items():
+            if name not in names and value is not None:
                 close = get_close_matches(name, names, 1)
                 hint = f"; did you mean '{close[0]}'?" if close else ""
                 raise invalid(f"the field '{self.path(name)}' is not supported{hint}", self.path(name))

@@ -85,12 +85,26 @@ def render(template: Template, fields: Fields, messages: Sequence[Mapping[str, o
     reserved = next((name for name in ("self", "messages", "tools", "add_generation_prompt") if name in others), None)
     if reserved is not None:
         raise invalid(f"chat_template_kwargs has '{reserved}', which is a field of its own", "chat_template_kwargs")
+    continues = fields.flag("continue_final_message")
+    adds_prompt = fields.flag("add_generation_prompt", not continues)
+    if continues and (adds_prompt or messages[-1]["role"] != "assistant" or not str(messages[-1]["content"]).strip()):
+        raise invalid(
+            "continue_final_message needs a last message of the assistant with a text, and no add_generation_prompt",
+            "continue_final_message",
+        )
     try:
-        return template.render(
-            messages,
-            tools=None if tools is None else tools.entries,
-            add_generation_prompt=fields.flag("add_generation_prompt", True),
-            **others,
+        text = template.render(
+            messages, tools=None if tools is None else tools.entries, add_generation_prompt=adds_prompt, **others
         )
     except RelaxError as error:
         raise invalid(error.message, "messages") from None
+    return _cut_after(text, str(messages[-1]["content"])) if continues else text
+
+
+def _cut_after(text: str, content: str) -> str:
+    """Return the text of a chat up to the end of its last message, which the answer continues."""
+    for last in (content, content.rstrip(), content.strip()):  # templates may remove white space
+        place = text.rfind(last)
+        if place >= 0:
+            return text[: place + len(last)]
+    raise invalid("the chat template changes the last message, which can then not be continued", "messages")

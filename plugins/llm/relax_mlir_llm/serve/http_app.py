@@ -9,10 +9,12 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import TypeVar
 
+import relax_mlir as rx
 from relax_mlir import RelaxError
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -26,7 +28,7 @@ from .metrics import CONTENT_TYPE
 _LOG = logging.getLogger("relax-serve")
 
 #: Paths that need the key.
-_GUARDED = ("/v1", "/v2")
+_GUARDED = ("/v1", "/v2", "/tokenize", "/detokenize")
 _PHRASES = {404: "there is no such path", 405: "the path does not accept this method"}
 _CLIENT_GONE = 499
 
@@ -101,8 +103,9 @@ def make_app(
     metrics: Callable[[], Iterable[str]],
     form: ErrorForm,
     key: str | None = None,
+    origins: Sequence[str] = (),
 ) -> Starlette:
-    """Return an application with routes, /health and /metrics."""
+    """Return an application with routes, /health, /metrics and /version. Pages from `origins` may use it."""
 
     async def health(request: Request) -> Response:
         is_ready = is_healthy() and not state.is_stopping
@@ -111,6 +114,9 @@ def make_app(
 
     async def show_metrics(request: Request) -> Response:
         return PlainTextResponse("".join(f"{line}\n" for line in metrics()), headers={"Content-Type": CONTENT_TYPE})
+
+    async def version(request: Request) -> Response:
+        return JSONResponse({"version": rx.__version__})
 
     async def on_api_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, ApiError)
@@ -135,10 +141,16 @@ def make_app(
         message = "the request failed by an error of the server: its log has the reason"
         return error_response(ApiError(500, message, code="internal_error"), form)
 
-    own: Sequence[BaseRoute] = (Route("/health", health), Route("/metrics", show_metrics))
+    own: Sequence[BaseRoute] = (
+        Route("/health", health),
+        Route("/metrics", show_metrics),
+        Route("/version", version),
+    )
+    # Browsers ask without the key which headers they may send, so this comes before the guard.
+    cors = [Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"])]
     return Starlette(
         routes=[*own, *routes],
-        middleware=[Middleware(Guard, state=state, key=key, form=form)],
+        middleware=[*(cors if origins else ()), Middleware(Guard, state=state, key=key, form=form)],
         exception_handlers={
             ApiError: on_api_error,
             HTTPException: on_http_error,

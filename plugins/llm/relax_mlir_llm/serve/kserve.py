@@ -131,7 +131,14 @@ def error_content(error: ApiError) -> dict[str, object]:
     return {"error": error.message}
 
 
-def make_kserve_app(program: Program, state: State, *, key: str | None = None, most_bytes: int = 1 << 24) -> Starlette:
+def make_kserve_app(
+    program: Program,
+    state: State,
+    *,
+    key: str | None = None,
+    most_bytes: int = 1 << 24,
+    origins: Sequence[str] = (),
+) -> Starlette:
     """Return the application of a program."""
     routes = KServeRoutes(program, most_bytes, state)
     model = "/v2/models/{name}"
@@ -156,6 +163,7 @@ def make_kserve_app(program: Program, state: State, *, key: str | None = None, m
         metrics=lambda: _metrics(program),
         form=error_content,
         key=key,
+        origins=origins,
     )
 
 

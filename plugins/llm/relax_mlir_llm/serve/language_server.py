@@ -42,7 +42,9 @@ def language_server(options: argparse.Namespace, limits: Limits, stderr: TextIO)
     # Embeddings come from the model without adapters.
     models = [base, *(replace(base, name=each, parent=name, adapter=each, width=None) for each in adapters)]
     state = State()
-    app = make_openai_app({each.name: each for each in models}, state, key=options.api_key)
+    app = make_openai_app(
+        {each.name: each for each in models}, state, key=options.api_key, origins=options.allow_origin
+    )
     base.loop.start()
     return ServerParts(app, state, [each.name for each in models], base.loop.close)
 

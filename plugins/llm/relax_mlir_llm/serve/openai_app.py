@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from .metrics import Measured, scheduler_lines
 from .openai_answers import event_stream, whole_answer
 from .openai_requests import Call, parse_chat, parse_completion
 from .served_model import ServedModel
+from .tokens import text_answer, tokens_answer
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -59,6 +60,16 @@ class OpenAIRoutes:
         call = await run_in_threadpool(parse_embeddings, fields, model)
         pooled = await until_gone(request, _result(model.loop.embed(call.texts)))
         return JSONResponse(await run_in_threadpool(embeddings_answer, call, pooled))
+
+    async def tokenize(self, request: Request) -> Response:
+        return await self._tokens(request, tokens_answer)
+
+    async def detokenize(self, request: Request) -> Response:
+        return await self._tokens(request, text_answer)
+
+    async def _tokens(self, request: Request, answer: Callable[[Fields, ServedModel], dict[str, object]]) -> Response:
+        fields = Fields(await read_object(request, self._limits))
+        return JSONResponse(await run_in_threadpool(answer, fields, self._model(fields)))
 
     async def _answer(self, request: Request, parse: Parse) -> Response:
         fields = Fields(await read_object(request, self._limits))
@@ -114,7 +125,9 @@ async def _result(found: Future[ndarray]) -> ndarray:
     return await asyncio.wrap_future(found)
 
 
-def make_openai_app(models: Mapping[str, ServedModel], state: State, *, key: str | None = None) -> Starlette:
+def make_openai_app(
+    models: Mapping[str, ServedModel], state: State, *, key: str | None = None, origins: Sequence[str] = ()
+) -> Starlette:
     """Return the application of OpenAI's API over models by name."""
     routes = OpenAIRoutes(models)
 
@@ -130,10 +143,13 @@ def make_openai_app(models: Mapping[str, ServedModel], state: State, *, key: str
             Route("/v1/completions", routes.complete, methods=["POST"]),
             Route("/v1/chat/completions", routes.chat, methods=["POST"]),
             Route("/v1/embeddings", routes.embed, methods=["POST"]),
+            Route("/tokenize", routes.tokenize, methods=["POST"]),
+            Route("/detokenize", routes.detokenize, methods=["POST"]),
         ],
         state,
         is_healthy=lambda: all(model.loop.is_alive for model in models.values()),
         metrics=metrics,
         form=ApiError.content,
         key=key,
+        origins=origins,
     )

@@ -27,11 +27,12 @@ from .tools import Tools, parse_tools
 #: OpenAI's number of tokens of a completion without max_tokens.
 _USUAL_TOKENS = 16
 _COMMON = (*SAMPLING_FIELDS, *CONSTRAINT_FIELDS, *IGNORED_FIELDS, "model", "stream", "stream_options")
+#: Fields that change the text of a chat.
+CHAT_VARIABLES = ("chat_template_kwargs", "add_generation_prompt", "continue_final_message", "reasoning_effort")
 _COMPLETION_FIELDS = (*_COMMON, "prompt", "suffix", "echo", "logprobs")
 _CHAT_FIELDS = (
     *(*_COMMON, "messages", "max_completion_tokens", "logprobs", "top_logprobs"),
-    *("tools", "tool_choice", "parallel_tool_calls", "chat_template_kwargs", "add_generation_prompt"),
-    *("modalities", "reasoning_effort"),
+    *("tools", "tool_choice", "parallel_tool_calls", "modalities", *CHAT_VARIABLES),
 )
 
 
@@ -108,13 +109,7 @@ def parse_chat(fields: Fields, model: ServedModel) -> Call:
     modalities = fields.items("modalities")
     if modalities not in (None, ["text"]):
         raise fields.refuse("modalities", '["text"]')
-    tools = parse_tools(fields)
-    if tools is not None and not tools.is_forced and not model.template.has_tools:
-        raise invalid(
-            f"the chat template of '{model.name}' has no place for tools, so the model would not see them: leave tools "
-            "out, or force a call with tool_choice, which a grammar binds to the schema of the function",
-            "tools",
-        )
+    tools = parse_offered_tools(fields, model)
     prompt = render(model.template, fields, parse_messages(fields), tools)
     constraint = constraint_of(fields)
     if tools is not None and tools.is_forced:
@@ -134,6 +129,18 @@ def parse_chat(fields: Fields, model: ServedModel) -> Call:
         tools=tools,
     )
     return _checked(_with_stream(call, fields))
+
+
+def parse_offered_tools(fields: Fields, model: ServedModel) -> Tools | None:
+    """Return the tools of a request. Raise ApiError if the model would not see them."""
+    tools = parse_tools(fields)
+    if tools is not None and not tools.is_forced and model.template is not None and not model.template.has_tools:
+        raise invalid(
+            f"the chat template of '{model.name}' has no place for tools, so the model would not see them: leave tools "
+            "out, or force a call with tool_choice, which a grammar binds to the schema of the function",
+            "tools",
+        )
+    return tools
 
 
 def _with_stream(call: Call, fields: Fields) -> Call:
@@ -203,8 +210,14 @@ def check_tokens(prompt: Sequence[int], model: ServedModel, param: str, most: in
             param=param,
             code="context_length_exceeded",
         )
-    if max(prompt) >= model.vocabulary:
-        raise invalid(_unknown_token(param, max(prompt), model), param)
+    check_vocabulary(prompt, model, param)
+
+
+def check_vocabulary(tokens: Sequence[int], model: ServedModel, param: str) -> None:
+    """Raise ApiError for a token outside of the vocabulary."""
+    most = max(tokens, default=0)
+    if most >= model.vocabulary:
+        raise invalid(_unknown_token(param, most, model), param)
 
 
 def _unknown_token(param: str, token: int, model: ServedModel) -> str:

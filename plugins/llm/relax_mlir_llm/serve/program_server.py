@@ -34,6 +34,6 @@ def program_server(options: argparse.Namespace, limits: Limits, delay: float) ->
     name = options.name or Path(options.model).stem
     program = Program(name, executable, function, options.max_batch, delay, options.max_queue)
     state = State()
-    app = make_kserve_app(program, state, key=options.api_key, most_bytes=limits.body)
+    app = make_kserve_app(program, state, key=options.api_key, most_bytes=limits.body, origins=options.allow_origin)
     program.batcher.start()
     return ServerParts(app, state, [name], program.batcher.close)

@@ -20,7 +20,10 @@ _PASSED = ("temperature", "top_p", "min_p", "presence_penalty", "frequency_penal
 #: Fields of all requests for answers.
 SAMPLING_FIELDS = (*_PASSED, "top_k", "seed", "stop", "stop_token_ids", "ignore_eos", "n", "best_of", "max_tokens")
 #: Fields of OpenAI's clients without an effect here.
-IGNORED_FIELDS = ("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "verbosity")
+IGNORED_FIELDS = (
+    *("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"),
+    *("verbosity", "request_id", "priority", "cache_salt"),
+)
 
 
 def sampling_parameters(fields: Fields, most_tokens: int | None, logprobs: int | None) -> SamplingParameters:

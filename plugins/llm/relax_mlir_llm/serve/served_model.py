@@ -82,7 +82,7 @@ class ServedModel:
     limits: Limits = field(default_factory=Limits)
     created: int = field(default_factory=lambda: int(time.time()))
 
-    def encode(self, text: str, param: str, *, is_embedded: bool = False) -> list[int]:
+    def encode(self, text: str, param: str, *, add_bos: bool | None = None, is_embedded: bool = False) -> list[int]:
         """Return the tokens of a prompt. Raise ApiError for more bytes than the context can need."""
         size, most = len(text.encode("utf-8", "surrogatepass")), self.limits.prompt_bytes(self.context)
         if size > most:
@@ -93,7 +93,7 @@ class ServedModel:
                 param=param,
                 code="context_length_exceeded",
             )
-        return self.tokenizer.encode(text, is_embedded=is_embedded)
+        return self.tokenizer.encode(text, add_bos=add_bos, is_embedded=is_embedded)
 
     def description(self) -> dict[str, object]:
         """Return the model's entry in the list of models."""

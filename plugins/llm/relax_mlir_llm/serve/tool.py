@@ -67,6 +67,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--port", type=int, default=8000, help="port to listen at; default 8000, 0 for a free one")
     add("--name", help="name of the model in requests; default: the file's name")
     add("--api-key", default=os.environ.get(_KEY_VARIABLE), help=f"key that requests need; default ${_KEY_VARIABLE}")
+    add(
+        "--allow-origin", action="append", default=[], metavar="URL", help="origin of web pages that may use the server"
+    )
     add("--threads", type=int, help="threads of a call; default: all cores")
     add("--target", default="llvm", help="target of a language model, as of relax-compile; default llvm")
     add("--grace", type=float, default=30.0, help="seconds that running requests get after SIGTERM; default 30")

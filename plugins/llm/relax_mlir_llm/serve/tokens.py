@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Requests for the tokens of a text or a chat, and for the text of tokens, in the form of vLLM."""
+
+from __future__ import annotations
+
+from .bodies import Fields
+from .chat_messages import parse_messages, render
+from .errors import invalid
+from .openai_requests import CHAT_VARIABLES, check_vocabulary, parse_offered_tools
+from .served_model import ServedModel
+
+_TEXT_FIELDS = ("model", "prompt", "add_special_tokens")
+_CHAT_FIELDS = ("model", "messages", "tools", "add_special_tokens", *CHAT_VARIABLES)
+
+
+def tokens_answer(fields: Fields, model: ServedModel) -> dict[str, object]:
+    """Return the body of the answer to /tokenize."""
+    if fields.has("messages"):
+        fields.refuse_unknown(_CHAT_FIELDS)
+        if model.template is None:
+            raise invalid(f"the model '{model.name}' has no chat template: pass a prompt", "messages")
+        text = render(model.template, fields, parse_messages(fields), parse_offered_tools(fields, model))
+        param, adds_bos = "messages", None
+    else:
+        fields.refuse_unknown(_TEXT_FIELDS)
+        text, param = fields.needed_text("prompt"), "prompt"
+        adds_bos = None if fields.flag("add_special_tokens", True) else False
+    tokens = model.encode(text, param, add_bos=adds_bos)
+    return {"count": len(tokens), "max_model_len": model.context, "tokens": tokens}
+
+
+def text_answer(fields: Fields, model: ServedModel) -> dict[str, object]:
+    """Return the body of the answer to /detokenize."""
+    fields.refuse_unknown(("model", "tokens"))
+    tokens = fields.items("tokens")
+    if tokens is None or not all(type(each) is int and each >= 0 for each in tokens):
+        raise fields.refuse("tokens", "a list of tokens")
+    found = [each for each in tokens if isinstance(each, int)]
+    check_vocabulary(found, model, "tokens")
+    return {"prompt": model.tokenizer.decode(found, skip_special=False)}
