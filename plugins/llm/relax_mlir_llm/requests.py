@@ -28,7 +28,14 @@ _BOUNDS: Mapping[str, tuple[float, float]] = {
     "repetition_penalty": (0.01, 100.0),
 }
 #: Integers with their least values. None is accepted too, except for top_k.
-_LEAST: Mapping[str, int] = {"max_tokens": 1, "top_k": 0, "seed": -(2**63), "logprobs": 0, "prompt_logprobs": 0}
+_LEAST: Mapping[str, int] = {
+    "max_tokens": 1,
+    "top_k": 0,
+    "seed": -(2**63),
+    "logprobs": 0,
+    "prompt_logprobs": 0,
+    "min_tokens": 0,
+}
 _LARGEST_BIAS = 100.0
 
 
@@ -88,6 +95,8 @@ class SamplingParameters:
     prompt_logprobs: int | None = None
     #: Continue after the scheduler's `end_tokens`.
     ignore_eos: bool = False
+    #: Tokens before which neither `end_tokens` nor `stop_tokens` may end the answer.
+    min_tokens: int = 0
 
     def __post_init__(self) -> None:
         for name, (low, high) in _BOUNDS.items():
@@ -98,6 +107,8 @@ class SamplingParameters:
             _check_integer(name, getattr(self, name), least)
         if not self.top_p:
             raise RelaxError("top_p is 0, expected a number above 0 and up to 1. Use temperature=0 for one choice")
+        if self.max_tokens is not None and self.min_tokens > self.max_tokens:
+            raise RelaxError(f"min_tokens is {self.min_tokens}, expected at most max_tokens, {self.max_tokens}")
         if not isinstance(self.ignore_eos, bool):
             raise RelaxError(f"ignore_eos is {self.ignore_eos!r}, expected True or False")
         object.__setattr__(self, "stop", _checked_texts(self.stop))
@@ -186,7 +197,7 @@ def _is_integer(value: object) -> bool:
 
 def _check_integer(name: str, value: object, least: int) -> None:
     """Raise RelaxError unless the value is an integer in its range, or None where that has a meaning."""
-    if value is None and name != "top_k":
+    if value is None and name not in ("top_k", "min_tokens"):
         return
     if not _is_integer(value) or not least <= value < 2**64:  # type: ignore[operator]
         expected = "an integer of 64 bits" if name == "seed" else f"an integer of at least {least}"

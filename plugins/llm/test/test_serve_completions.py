@@ -293,3 +293,15 @@ def test_adapters_are_models_of_the_same_scheduler() -> None:
         assert unnamed.status_code == 400 and "model" in unnamed.json()["error"]["message"]
         assert served.post("completions", model="shy", prompt=prompt).status_code == 404
         assert 'model="loud"' not in served.client.get("/metrics").text
+
+
+@pytest.mark.parametrize("draft", [None, "ngram"])
+def test_an_answer_has_a_least_number_of_tokens(draft: str | None) -> None:
+    with texts(draft=draft) as served:
+        body = {"prompt": "say:ab⏎", "max_tokens": 12, "stop_token_ids": [300, 12], "seed": 3}
+        for least in (0, 2, 3, 9, 12):
+            answer = served.post("completions", **body, min_tokens=least).json()
+            count = answer["usage"]["completion_tokens"]
+            assert answer["choices"][0]["text"].startswith("ab")
+            assert count == 2 if least <= 2 else least <= count <= 12
+        assert served.complete("abcdefghi", min_tokens=3)["text"] == "abcdefghi"

@@ -192,6 +192,11 @@ def _checked(call: Call) -> Call:
     param = "messages" if call.is_chat else "prompt"
     for prompt in call.prompts:
         check_tokens(prompt, call.model, param, call.model.context - 1)
+    if call.parameters.min_tokens and call.constraint is not None:
+        raise invalid(
+            f"min_tokens and {call.constraint.field} exclude each other: a grammar may allow no more tokens",
+            "min_tokens",
+        )
     biased = max(call.parameters.logit_bias, default=0)
     if biased >= call.model.vocabulary:
         raise invalid(_unknown_token("logit_bias", biased, call.model), "logit_bias")

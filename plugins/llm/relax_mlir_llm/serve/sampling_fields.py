@@ -18,7 +18,9 @@ _MOST_STOPS = 64
 #: Fields that the scheduler checks, under the same names.
 _PASSED = ("temperature", "top_p", "min_p", "presence_penalty", "frequency_penalty", "repetition_penalty", "logit_bias")
 #: Fields of all requests for answers.
-SAMPLING_FIELDS = (*_PASSED, "top_k", "seed", "stop", "stop_token_ids", "ignore_eos", "n", "best_of", "max_tokens")
+SAMPLING_FIELDS = (
+    *(*_PASSED, "top_k", "seed", "stop", "stop_token_ids", "ignore_eos", "n", "best_of", "max_tokens", "min_tokens"),
+)
 #: Fields of OpenAI's clients without an effect here.
 IGNORED_FIELDS = (
     *("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"),
@@ -38,6 +40,7 @@ def sampling_parameters(fields: Fields, most_tokens: int | None, logprobs: int |
             stop_tokens=_stop_tokens(fields),
             ignore_eos=fields.flag("ignore_eos"),
             logprobs=logprobs,
+            min_tokens=fields.integer("min_tokens") or 0,
             **passed,  # type: ignore[arg-type]  # SamplingParameters checks the values
         )
     except RelaxError as error:
