@@ -91,7 +91,12 @@ class TemplateProcess:
     def _started(self) -> subprocess.Popen[bytes]:
         """Return the running process. A copy of this object in a forked process starts another one."""
         if self._process is None or self._process.poll() is not None or self._owner != os.getpid():
-            paths = json.dumps([each for each in sys.path if each])
+            if not sys.executable or getattr(sys, "frozen", False):  # the executable is another program
+                raise rx.RefusalError(
+                    "a chat template is rendered by a Python interpreter in a process of its own, and this program has "
+                    "none: pass the text of the whole chat to `generate`"
+                )
+            paths = json.dumps([each for each in sys.path if isinstance(each, str) and each])
             command = [sys.executable, "-I", "-S", str(_WORKER), paths, str(self._memory)]
             try:
                 self._process = subprocess.Popen(

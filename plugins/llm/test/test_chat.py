@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -194,6 +195,15 @@ def test_the_process_starts_again_after_its_end() -> None:
     process._process.wait()
     assert process.ask("{{ a }}", {"a": (1, {"b": None})}) == {"text": "[1, {'b': None}]"}
     process.close()
+
+
+def test_programs_without_an_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "executable", "")
+    with pytest.raises(rx.RefusalError, match="pass the text of the whole chat to `generate`"):
+        TemplateProcess().ask(CHATML, {})
+    monkeypatch.setattr(sys, "executable", "/no/such/python")
+    with pytest.raises(rx.RelaxError, match="cannot start /no/such/python to render a chat template"):
+        TemplateProcess().ask(CHATML, {})
 
 
 def test_values_that_are_no_json() -> None:

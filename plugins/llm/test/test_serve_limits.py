@@ -13,10 +13,16 @@ from threading import Event, Thread
 import httpx
 import pytest
 from relax_mlir_llm.serve.connections import available_connections
+from relax_mlir_llm.serve.http_app import State
 from relax_mlir_llm.serve.limits import Limits
-from served_text import TOKENIZER, SayingEngine, Texts, texts, wait_for
+from served_text import TOKENIZER, SayingEngine, Served, Texts, texts, wait_for
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route
 
 HEAD_SECONDS, BODY_SECONDS = 0.5, 1.5
+LARGE = 1 << 26
 BODY = b'{"model": "tiny", "prompt": "say:a\xe2\x8f\x8e", "max_tokens": 4}'
 HEAD = b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
 
@@ -29,7 +35,7 @@ def served() -> Iterator[Texts]:
 
 
 @contextmanager
-def connected(served: Texts) -> Iterator[socket.socket]:
+def connected(served: Served) -> Iterator[socket.socket]:
     host, _, port = served.url.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), timeout=10) as made:
         yield made
@@ -179,3 +185,27 @@ def test_the_limit_of_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
     assert available_connections(500) == 500 and len(limits) == 1
     assert available_connections(1000) == 1000 and limits[-1] == (1256, 4096)
     assert available_connections(10_000) == 4096 - 256 and limits[-1] == (4096, 4096)
+
+
+def test_kept_connections_give_way_without_an_answer() -> None:
+    with texts(limits=Limits(connections=3)) as served, ExitStack() as stack:
+        kept = stack.enter_context(connected(served))
+        kept.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
+        wait_for(lambda: kept.recv(1 << 16, socket.MSG_PEEK).endswith(b"}"))
+        assert kept.recv(1 << 16).startswith(b"HTTP/1.1 200 OK")
+        for _ in range(3):
+            stack.enter_context(connected(served))
+        assert answer_of(kept)[0] == b""
+
+
+def test_an_unread_answer() -> None:
+    async def large(request: Request) -> Response:
+        return PlainTextResponse("x" * LARGE)
+
+    app = Starlette(routes=[Route("/", large)])
+    served = Served(app, State(), 1.0, Limits(body_seconds=0.5))
+    with served.running(), connected(served) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+        time.sleep(1.5)
+        assert len(answer_of(client)[0]) < LARGE
+        assert len(httpx.get(served.url).content) == LARGE

@@ -84,8 +84,7 @@ class Connection(H11Protocol):
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        # The client reads no further, and the answer waits for it.
-        self._write_timer = self.loop.call_later(self._all.limits.body_seconds, self.transport.abort)
+        self._watch_writing()
 
     def resume_writing(self) -> None:
         super().resume_writing()
@@ -93,9 +92,10 @@ class Connection(H11Protocol):
             self._write_timer.cancel()
 
     def end(self, status: int, reason: str) -> None:
-        """Close the connection, with an answer if there is none yet."""
+        """Close the connection, with an answer unless the client waits for none or has a part of another one."""
         self._stop_timers()
-        if self.cycle is None or self.cycle.response_complete or not self.cycle.response_started:
+        has_begun = self.cycle is not None and self.cycle.response_started and not self.cycle.response_complete
+        if not self._is_kept and not has_begun:
             text = f"{reason}\n".encode()
             head = f"HTTP/1.1 {status} {_PHRASES[status]}\r\nconnection: close\r\ncontent-type: text/plain\r\n"
             self.transport.write(f"{head}content-length: {len(text)}\r\n\r\n".encode() + text)
@@ -103,21 +103,25 @@ class Connection(H11Protocol):
 
     def _watch(self) -> None:
         """Start the timer of the part of a request that comes next, unless it runs."""
-        part = self._next_part()
-        if part is None:
-            self._all.waiting.pop(self, None)
-        elif part == "head":
+        part = None if self.transport.is_closing() else self._next_part()
+        if part == "head":
             self._all.waiting.setdefault(self)
-        # uvicorn has a timer for connections that are kept without a new request.
-        if part == "head" and self.timeout_keep_alive_task is not None:
+        else:
+            self._all.waiting.pop(self, None)
+        if part == "head" and self._is_kept:
             part = None
         if part == self._part:
             return
         self._part = part
         if self._timer is not None:
             self._timer.cancel()
-        if part is not None and not self.transport.is_closing():
+        if part is not None:
             self._timer = self.loop.call_later(self._seconds(part), self._expire, part)
+
+    @property
+    def _is_kept(self) -> bool:
+        """Return True if the connection has an answer and no byte of another request. uvicorn has a timer for these."""
+        return self.timeout_keep_alive_task is not None
 
     def _next_part(self) -> Literal["head", "body"] | None:
         if self.conn.their_state is h11.IDLE:
@@ -130,6 +134,14 @@ class Connection(H11Protocol):
 
     def _expire(self, part: Literal["head", "body"]) -> None:
         self.end(408, f"the {part} of the request took longer than {self._seconds(part):g} seconds (--{part}-timeout)")
+
+    def _watch_writing(self, earlier: int | None = None) -> None:
+        """Close the connection if the client has read nothing of the answer since the last look."""
+        size = self.transport.get_write_buffer_size()
+        if earlier is not None and size >= earlier:
+            self.transport.abort()
+            return
+        self._write_timer = self.loop.call_later(self._all.limits.body_seconds, self._watch_writing, size)
 
     def _stop_timers(self) -> None:
         for timer in (self._timer, self._write_timer):
