@@ -40,12 +40,23 @@ _NOT_OPTIONS = {"module", "functions", "bind", "donate", "journal", "instruments
 _FREEZE = "freeze"
 #: Option: treatment of nodes that cannot be compiled.
 _FALLBACK = "fallback"
+#: Options of rx.compile for torch's modes. Every mode uses tuned kernels, and graphs where they are estimated to pay.
+_MODES: Mapping[str, Mapping[str, Any]] = {
+    "default": {},
+    "reduce-overhead": {},
+    "max-autotune": {"opt_level": 3},
+    "max-autotune-no-cudagraphs": {"graphs": False, "opt_level": 3},
+}
 # Number of parameter changes between calls after which parameters become arguments.
 _MOST_CHANGES = 2
 
 
 def torch_backend(
-    graph: GraphModule, example_inputs: Sequence[object], *, options: Mapping[str, Any] | None = None
+    graph: GraphModule,
+    example_inputs: Sequence[object],
+    *,
+    mode: str = "default",
+    options: Mapping[str, Any] | None = None,
 ) -> Callable[..., object]:
     """Compile a graph for torch.compile, which finds this function by the name "relax_mlir".
 
@@ -55,11 +66,16 @@ def torch_backend(
       again after a change.
     - `fallback` ("eager"): nodes that cannot be compiled run in eager mode with a warning that names them. "error"
       makes such nodes an error.
+
+    `mode` is one of torch's modes. Those with "max-autotune" compile at -O3.
     """
     import_torch()
     from torch._dynamo.backends.common import aot_autograd
 
-    found = dict(options or {})
+    if mode not in _MODES:
+        known = f"there are {', '.join(_MODES)}"
+        raise OptionError(f"torch.compile(backend='relax_mlir'): no mode '{mode}'{suggest(mode, _MODES)}; {known}")
+    found = {**_MODES[mode], **(options or {})}
     freezes = bool(found.pop(_FREEZE, True))
     falls_back = _fallback(found.pop(_FALLBACK, "eager"))
     _check(found)
@@ -107,7 +123,7 @@ def _check(options: Mapping[str, object]) -> None:
 
 
 class _Importable(NamedTuple):
-    """Graph whose outputs are the results of a program, and the recipe for the original outputs."""
+    """Graph that returns the results of a program, and the recipe for the original outputs."""
 
     graph: GraphModule
     #: Arguments of the graph, without the random key.

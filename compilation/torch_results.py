@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..frontends.torch.fx_operators import is_scalar
 from ..frontends.torch.memory_layouts import are_same, contiguous_strides, is_dense, may_overlap, memory_order
 from .torch_sizes import SizeGroup, SymbolReadings, node_of_symbol
-from .torch_storages import Place, places_of
+from .torch_storages import TensorPlace, places_of
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
@@ -184,7 +184,7 @@ def taking(places: Sequence[int]) -> Callable[[Sequence[Any]], Sequence[Any]]:
 # ---- storages ----
 
 
-def _owners(graph: GraphModule, places: Mapping[FxNode, Place]) -> Mapping[Hashable, FxNode]:
+def _owners(graph: GraphModule, places: Mapping[FxNode, TensorPlace]) -> Mapping[Hashable, FxNode]:
     """Return the first node of each storage. All other nodes with the storage are views of its tensor."""
     found: dict[Hashable, FxNode] = {}
     for fx in graph.graph.nodes:
@@ -210,7 +210,7 @@ def _in_memory_order(graph: GraphModule, output: FxNode, fx: FxNode, order: Sequ
     return made
 
 
-def _erase_unused_views(graph: GraphModule, outputs: Sequence[Any], places: Mapping[FxNode, Place]) -> None:
+def _erase_unused_views(graph: GraphModule, outputs: Sequence[Any], places: Mapping[FxNode, TensorPlace]) -> None:
     """Erase view nodes that only the outputs needed."""
     pending = [fx for fx in outputs if hasattr(fx, "meta")]
     erased: set[FxNode] = set()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _INVOKED = "higher_order::invoke_subgraph"
 
 
-class Place(NamedTuple):
+class TensorPlace(NamedTuple):
     """Place of a tensor in memory: its storage, and the bytes from the offset of the fake tensor to the real one."""
 
     storage: Hashable
@@ -36,9 +36,9 @@ class _Result(NamedTuple):
     fx: FxNode
 
 
-def places_of(graph: GraphModule) -> Mapping[FxNode, Place]:
+def places_of(graph: GraphModule) -> Mapping[FxNode, TensorPlace]:
     """Return the place of each node that has a tensor with strides."""
-    found: dict[FxNode, Place] = {}
+    found: dict[FxNode, TensorPlace] = {}
     for fx in graph.graph.nodes:
         storage = _fake_storage(fx)
         if storage is not None:
@@ -63,9 +63,9 @@ def _start(fx: FxNode) -> Any:
     return meta.storage_offset() * meta.element_size()
 
 
-def _of_view(fx: FxNode, storage: int, found: Mapping[FxNode, Place]) -> Place:
+def _of_view(fx: FxNode, storage: int, found: Mapping[FxNode, TensorPlace]) -> TensorPlace:
     """Return the place of a node: that of the operand of which the node is a view, or its own."""
-    return next((found[each] for each in _tensors_of(fx) if _fake_storage(each) == storage), Place(storage))
+    return next((found[each] for each in _tensors_of(fx) if _fake_storage(each) == storage), TensorPlace(storage))
 
 
 def _tensors_of(fx: FxNode) -> Iterator[FxNode]:
@@ -77,20 +77,20 @@ def _tensors_of(fx: FxNode) -> Iterator[FxNode]:
 
 def _invoked_result(graph: GraphModule, fx: FxNode) -> _Result | None:
     """Return the result of a subgraph that a node selects, or None for other nodes."""
-    call = fx.args[0] if fx.target is operator.getitem else None
+    call: Any = fx.args[0] if fx.target is operator.getitem else None
     if not hasattr(call, "target") or call.op != "call_function" or name_of(call.target) != _INVOKED:
         return None
     inner = operator.attrgetter(str(call.args[0].target))(graph)
     return _Result(call, inner, inner.graph.output_node().args[0][fx.args[1]])
 
 
-def _of_result(fx: FxNode, result: _Result, found: Mapping[FxNode, Place]) -> Place:
+def _of_result(fx: FxNode, result: _Result, found: Mapping[FxNode, TensorPlace]) -> TensorPlace:
     """Return the place of a subgraph's result: in the memory of an operand of the call, or in memory of this call."""
     places = places_of(result.inner)
-    own = places.get(result.fx, Place(result.fx))
+    own = places.get(result.fx, TensorPlace(result.fx))
     for inner, operand in zip(result.inner.graph.find_nodes(op="placeholder"), result.call.args[2:], strict=True):
         if operand in found and inner in places and places[inner].storage == own.storage:
             place = found[operand]
             moved = _start(operand) - _start(inner) + _start(result.fx) - _start(fx)
-            return Place(place.storage, place.shift + own.shift + moved)
-    return Place((result.call, own.storage), own.shift)
+            return TensorPlace(place.storage, place.shift + own.shift + moved)
+    return TensorPlace((result.call, own.storage), own.shift)

@@ -51,9 +51,7 @@ def configure_hypothesis(config: pytest.Config) -> None:
     examples have no deadline. Hypothesis would ignore a seed where it recognizes continuous integration.
     """
     is_fixed = settings().derandomize and not example_counts.DRAW
-    settings.register_profile(
-        "relax_mlir", max_examples=example_counts.some(100), deadline=None, derandomize=is_fixed
-    )
+    settings.register_profile("relax_mlir", max_examples=example_counts.some(100), deadline=None, derandomize=is_fixed)
     settings.load_profile("relax_mlir")
     if example_counts.DRAW and config.getoption("--hypothesis-seed") is None:
         config.option.hypothesis_seed = example_counts.DRAW

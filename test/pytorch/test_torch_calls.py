@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -257,3 +258,14 @@ def test_first_calls_of_several_threads() -> None:
     """Look the backend up in eight threads of a new process at the same time."""
     done = subprocess.run([sys.executable, "-c", _FIRST_CALLS], capture_output=True, text=True, timeout=600)
     assert done.stdout.splitlines()[-1] == "[]", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("mode", ["default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"])
+def test_modes(mode: str) -> None:
+    x = torch.randn(3)
+    torch.testing.assert_close(torch.compile(torch.sin, backend="relax_mlir", mode=mode)(x), torch.sin(x))
+
+
+def test_an_unknown_mode() -> None:
+    with pytest.raises(Exception, match=r"no mode 'max-autotuned'; did you mean 'max-autotune'.*there are default"):
+        torch.compile(torch.sin, backend=partial(torch_backend, mode="max-autotuned"))(torch.ones(2))
