@@ -20,7 +20,7 @@ from ..core.complex_numbers import in_pairs, of_pairs
 from ..core.limits import Limits, Room
 from ..core.main_function import add_function
 from ..core.problems import Problems
-from ..core.tensors import const
+from ..core.tensors import const, relax
 from ..core.values import ComplexValue, Tensor, Value
 from .call_structure import plain_structure, structure_of
 from .decomposition import Decomposer
@@ -117,6 +117,8 @@ def add_graph(
 
     def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
         _set_inputs(graph, inputs, dict(zip(passed, arguments, strict=True)))
+        if expressions is not None:  # Dynamo has guards for these sizes
+            _add_conditions(found)
         outputs = graph.add_nodes()
         given.extend([] if problems.found else results(outputs))
         return [as_tensor(held, name) for held, name in given], [name for _, name in given]
@@ -158,6 +160,16 @@ def _set_inputs(graph: Graph, inputs: Inputs, arguments: Mapping[Passed, Tensor]
     for each in inputs.passed:
         if each not in arguments:
             graph.set(each.fx, graph.expressions.scalar(each.fx.meta["val"]))
+
+
+def _add_conditions(expressions: Expressions) -> None:
+    """Add assertions that inputs have the sizes that the model states, such as a multiple of 4 for `4*n`."""
+    for size, condition in expressions.conditions.items():
+        holds = expressions.scalar(condition)
+        if not isinstance(holds, bool):
+            (symbol,) = size.free_symbols
+            text = f"an input has the size {{}}, expected {size} with a whole number {symbol}"
+            relax.assert_op(holds.ssa, [sizes.as_scalar(expressions.size(size), "i64")], format=text, kind="ValueError")
 
 
 def _names_of_symbols(program: ExportedProgram, names: Sequence[Sequence[tuple[int, str]]]) -> dict[str, str]:

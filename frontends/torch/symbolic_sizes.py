@@ -122,6 +122,10 @@ class Expressions:
         #: Symbols that follow from others, because sizes of inputs are expressions over them. Also such sizes
         #: themselves.
         self._solutions: dict[Any, Any] = {}
+        #: Symbols of inner dimensions, such as n of a size `4*n`, as exact quotients of the size.
+        self._quotients: dict[Any, Any] = {}
+        #: Conditions of whole quotients, by the size of an input that they restrict.
+        self.conditions: dict[Any, Any] = {}
 
     def inner(self) -> Expressions:
         """Return the expressions for a subgraph. Its definitions are unknown outside."""
@@ -164,12 +168,18 @@ class Expressions:
 
     def _solve(self, expression: sympy.Expr, symbol: sympy.Symbol) -> None:
         import sympy
+        from torch.utils._sympy.functions import FloorDiv, Mod
 
         size = self._symbol_of_size(f"{symbol.name}_size")
         found = sympy.solve(sympy.Eq(expression, size), symbol) if expression.is_polynomial(symbol) else []
         if len(found) != 1:
             raise ModelError(f"an input has the size {expression}: the value of {symbol} does not follow from it")
-        self._solutions[symbol] = found[0]
+        self._solutions[symbol] = self._quotients[symbol] = found[0]
+        numerator, divisor = found[0].as_numer_denom()
+        if divisor.is_Integer and divisor > 1:
+            self._solutions[symbol] = FloorDiv(numerator, divisor)
+            self._solutions[expression] = size
+            self.conditions[expression] = sympy.Eq(Mod(numerator, divisor), 0)
 
     def _symbol_of_size(self, name: str) -> sympy.Symbol:
         import sympy
@@ -187,7 +197,7 @@ class Expressions:
 
         The symbol is `factor * size + offset`. Return None for other symbols.
         """
-        solution = self._solutions.get(symbol, symbol)
+        solution = self._quotients.get(symbol, self._solutions.get(symbol, symbol))
         if len(solution.free_symbols) != 1 or not solution.is_polynomial(*solution.free_symbols):
             return None
         (size,) = solution.free_symbols

@@ -48,6 +48,23 @@ def test_expressions_over_sizes_hold_for_other_sizes() -> None:
             torch.testing.assert_close(one, other)
 
 
+@pytest.mark.parametrize("offset", [0, 1])
+def test_sizes_that_no_whole_number_gives_are_refused(offset: int) -> None:
+    """Call a model of 4*n or 4*n + 1 rows with other numbers of rows, which torch's own program refuses, too."""
+    model = Of(lambda x: x[offset:].reshape(x.shape[0] // 4, 4).sum(1))
+    dim = 4 * Dim("n", min=1, max=8) + offset
+    module = rx.from_torch(model, (torch.randn(12 + offset),), dynamic_shapes=(({0: dim},),))
+    assert "f64" not in str(module)  # quotients are whole numbers
+    main = rx.compile(module)["main"]
+    for size in range(4, 33):
+        x = torch.randn(size + offset)
+        if size % 4:
+            with pytest.raises(ValueError, match=rf"has the size {size + offset}, expected 4\*\w+( \+ 1)? with"):
+                main(x)
+        else:
+            torch.testing.assert_close(main(x), model(x))
+
+
 def test_names_of_dimensions_are_those_of_sizes() -> None:
     batch, length = Dim("batch"), Dim("length")
     module = rx.from_torch(Of(lambda x, y: x + y), (torch.randn(2, 3), torch.randn(3)),
