@@ -119,6 +119,12 @@ def divide(node: Node) -> Outputs:
     return _convert(node, "div.Tensor_mode", {**node.arguments, "rounding_mode": mode}, {})
 
 
+@register_torch("prims::fma")
+def multiply_add(node: Node) -> Outputs:
+    a, b, c = (node.tensor(name, node.dtype) for name in "abc")
+    return relax.add(relax.multiply(a, b), c)
+
+
 @register_torch("prims::cbrt")
 def cube_root(node: Node) -> Outputs:
     x = node.tensor(0, wide_float(node.dtype))
