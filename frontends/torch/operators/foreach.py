@@ -33,7 +33,7 @@ def _for_each(operator: str, arguments: _Arguments) -> Convert:
         defaults = {each.name: each.default_value for each in target._schema.arguments}
         metas: Sequence[Any] = node.fx.meta["val"]
         lists = {name: held for name, held in node.metas.items() if isinstance(held, (list, tuple))}
-        made = []
+        made: list[Any] = []
         for place, like in enumerate(metas):
             own = {name: held[place] for name, held in lists.items() if len(held) == len(metas)}
             inner = InnerNode(node, name_of(target), {**defaults, **arguments(node, place)}, [like], own)
