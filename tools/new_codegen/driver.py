@@ -115,15 +115,20 @@ def _filled(text: str, words: dict[str, str]) -> str:
 def _write(folder: Path, files: dict[str, str]) -> None:
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise OptionError(f"'{folder}' is there already, and not an empty folder: -o names another one")
-    # The folder is written under a temporary name and renamed, so that it is complete or absent.
-    made = folder.with_name(f".{folder.name}.{os.getpid()}")
+    # The files are written under a temporary name and renamed, so that they are complete or absent. An existing folder
+    # stays: it may be the current one.
+    place = folder.resolve()
+    made = place.with_name(f".{place.name}.{os.getpid()}")
     try:
         for path, text in files.items():
             (made / path).parent.mkdir(parents=True, exist_ok=True)
             (made / path).write_text(text, encoding="utf-8")
-        if folder.exists():
-            folder.rmdir()
-        made.rename(folder)
+        if not place.exists():
+            made.rename(place)
+            return
+        for each in sorted(made.iterdir()):
+            each.rename(place / each.name)
+        made.rmdir()
     except OSError as error:
         import shutil
 

@@ -221,6 +221,14 @@ def test_refusals(arguments: list[str], message: str) -> None:
     assert errors.startswith("relax-new-codegen: error: ") and message in errors, errors
 
 
+def test_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, errors = new_codegen("othernpu", "-o=.")
+    assert code == 0, errors
+    assert (tmp_path / "othernpu" / "codegen.py").exists() and os.path.samefile(os.curdir, tmp_path)
+    assert not list(tmp_path.parent.glob(f".{tmp_path.name}.*"))
+
+
 def test_a_folder_with_files_is_not_touched(tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("kept")
     code, _, errors = new_codegen("othernpu", f"-o={tmp_path}")
