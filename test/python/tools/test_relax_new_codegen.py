@@ -223,7 +223,7 @@ def test_refusals(arguments: list[str], message: str) -> None:
 
 def test_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    code, out, errors = new_codegen("othernpu", "-o=.")
+    code, _, errors = new_codegen("othernpu", "-o=.")
     assert code == 0, errors
     assert (tmp_path / "othernpu" / "codegen.py").exists() and os.path.samefile(os.curdir, tmp_path)
     assert not list(tmp_path.parent.glob(f".{tmp_path.name}.*"))
