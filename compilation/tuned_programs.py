@@ -101,7 +101,11 @@ def find_program(folder: str | os.PathLike[str], key: str, target: str) -> Tuned
         return None
     chosen = parse_target(target)
     facts = MachineFacts.of(find_backend(chosen.name).machine(chosen))
-    found = [each for each in map(read_program, paths) if each.target == chosen.name and each.machine.fits(facts)]
+    read = [read_program(path) for path in paths]
+    for each in read:
+        if each.key != key:
+            raise RelaxError(f"tuned program '{each.path}' is for the key {each.key}: rename it '{each.file_name}'")
+    found = [each for each in read if each.target == chosen.name and each.machine.fits(facts)]
     return min(found, key=lambda each: each.machine.distance(facts), default=None)
 
 

@@ -3,10 +3,10 @@
 
 Several processes can use a cache at the same time.
 
-    <folder>/<format>/<kind>/<two digits>/<key>    the data, then a checksum
+    <folder>/<format>/<kind>/<two digits>/<key>    the data, then a checksum of the data, the kind and the key
     <folder>/<format>/written                      one byte for each block written since the last cleanup
 
-A damaged entry counts as missing. The least recently used entries are evicted before the size limit is reached. A
+A damaged entry counts as missing, and so does the file of another entry. The least recently used entries are evicted before the size limit is reached. A
 folder that cannot be written is not an error: `problem` holds the reason. The process runs code from the cache, so no
 other user may have write access.
 """
@@ -122,7 +122,7 @@ class _Opened(NamedTuple):
 
 
 class _Damaged(Exception):
-    """Mismatch between the data of an entry and its checksum."""
+    """Mismatch between the data, kind and key of an entry and its checksum."""
 
 
 class _Meanwhile(threading.Thread):
@@ -181,7 +181,7 @@ class DiskCache:
         except (OSError, ValueError):
             return None
         data = whole[: max(len(whole) - _CHECK_BYTES, 0)]
-        if _check(data) != whole[len(data) :]:
+        if _check(kind, key, data) != whole[len(data) :]:
             self._drop(kind, key)
             return None
         with contextlib.suppress(OSError):
@@ -210,7 +210,7 @@ class DiskCache:
             try:
                 with replacing(path) as target:
                     # Checksum and copy take about the same time, and both release the interpreter's lock.
-                    checked = _Meanwhile(lambda: _check(entry.data))
+                    checked = _Meanwhile(lambda: _check(kind, key, entry.data))
                     try:
                         _copy(entry.file, target.fileno(), len(entry.data))
                     finally:
@@ -303,7 +303,7 @@ class DiskCache:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with replacing(path, _NEW) as target:
                 write(target)
-                target.write(_check(*pieces))
+                target.write(_check(kind, key, *pieces))
             self._count(size)
         except OSError as error:
             self._note(error)
@@ -369,8 +369,8 @@ def _remove(path: str) -> None:
         os.unlink(path)
 
 
-def _check(*pieces: memoryview) -> bytes:
-    """Return a checksum that detects damage of the pieces, computed at several gigabytes per second."""
+def _check(kind: str, key: str, *pieces: memoryview) -> bytes:
+    """Return a checksum that detects damage of an entry's pieces, computed at several gigabytes per second."""
     sums, crc, room = [], 0, _CHUNK
     for piece in pieces:
         start = 0
@@ -382,7 +382,7 @@ def _check(*pieces: memoryview) -> bytes:
                 crc, room = 0, _CHUNK
     if room < _CHUNK:
         sums.append(crc)
-    text = f"{FORMAT} {sum(map(len, pieces))} {sums}"
+    text = f"{FORMAT} {kind} {key} {sum(map(len, pieces))} {sums}"
     return hashlib.blake2b(text.encode(), digest_size=_CHECK_BYTES).digest()
 
 

@@ -213,7 +213,7 @@ class TunedFolder:
         Kernels with steps are for the target of this name only.
         """
         facts = MachineFacts.of(machine)
-        read = map(self._read, self._names.get(key, ()))
+        read = [self._read(name, key) for name in self._names.get(key, ())]
         found = [each for each in read if each.fits(facts) and each.target in ("", target)]
         return min(found, key=lambda each: each.machine.distance(facts), default=None)
 
@@ -225,8 +225,11 @@ class TunedFolder:
         """Yield all kernels. Raises RelaxError for a damaged file."""
         return map(read_tuned, self.paths())
 
-    def _read(self, name: str) -> TunedKernel:
-        return read_tuned(self._folder / name)
+    def _read(self, name: str, key: str) -> TunedKernel:
+        kernel = read_tuned(self._folder / name)
+        if kernel.key != key:
+            raise RelaxError(f"tuned kernel '{kernel.path}' is for the key {kernel.key}: rename it '{kernel.file_name}'")
+        return kernel
 
 
 def read_tuned(path: Path) -> TunedKernel:

@@ -204,6 +204,30 @@ def test_a_damaged_program_is_compiled_anew(
     assert len(compilations) == 2
 
 
+@pytest.mark.parametrize("kinds", [("*",), ("contracts", "kernels", "results")])
+def test_entries_under_the_names_of_others_are_not_used(
+    kinds: tuple[str, ...], tmp_path: Path, compilations: list[object]
+) -> None:
+    """Exchange the files of two programs, or of their kernels and folded constants."""
+    shifts = (1.0, 2.0)
+    apart = [tmp_path / str(shift) for shift in shifts]
+    for shift, folder in zip(shifts, apart, strict=True):
+        rx.compile(module(shift, "exp" if shift == 1.0 else "sin"), cache=folder)
+    files = [sorted(each for kind in kinds for each in folder.glob(f"*/{kind}/*/*")) for folder in apart]
+    assert len(files[0]) == len(files[1]) > 0
+    contents = [[each.read_bytes() for each in group] for group in files]
+    for group, theirs in zip(files, reversed(contents), strict=True):
+        for path, data in zip(group, theirs, strict=True):
+            path.write_bytes(data)
+    if kinds != ("*",):
+        for path in tmp_path.glob("*/*/programs/*/*"):
+            path.unlink()
+    for shift, folder, function in zip(shifts, apart, (numpy.exp, numpy.sin), strict=True):
+        program = rx.compile(module(shift, function.__name__), cache=folder)
+        numpy.testing.assert_allclose(numpy.from_dlpack(program["main"](X)), function(X) + shift, rtol=1e-6)
+    assert len(compilations) == 4
+
+
 def test_a_program_outlives_its_entry(tmp_path: Path) -> None:
     rx.compile(module(), cache=tmp_path)
     found = rx.compile(module(), cache=tmp_path)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 
 #: Bytes at both ends of a file that identify it, beside its size and time.
 _SAMPLE = 1 << 16
+#: File of a cached model that states whose entry it is, and identifies the other files.
+_SEAL = "entry.json"
 #: Function that is told what a compilation does, and the share that is done.
 Progress = Callable[[str, float], None]
 
@@ -119,7 +122,9 @@ def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bo
     most = saved.description.most_context
     try:
         written = own if most is None else entry
+        shutil.rmtree(written, ignore_errors=True)  # what a damaged entry has may be no saved model
         saved.with_context(path, most).write(written)
+        _seal(written)
         _remove_others(place, entry)
         # Weights of the file are mapped, weights of a compilation take memory.
         return read_saved(written).with_context(path, options.context)
@@ -130,7 +135,7 @@ def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bo
 def _entry(folder: Path) -> Saved | None:
     """Return an entry of the cache. A damaged one, or one of another machine, is None: it is replaced."""
     try:
-        return read_saved(folder) if is_saved(folder) else None
+        return read_saved(folder) if _is_sealed(folder) else None
     except rx.RelaxError:
         return None
 
@@ -192,6 +197,25 @@ def _hash(parts: list[str]) -> str:
     return hashlib.sha256("\n".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
+def _is_sealed(entry: Path) -> bool:
+    """Check that all files of an entry are those that were written for its key."""
+    try:
+        return json.loads((entry / _SEAL).read_bytes()) == _contents(entry)
+    except (OSError, ValueError, rx.ModelError):
+        return False
+
+
+def _seal(entry: Path) -> None:
+    with contextlib.suppress(OSError):  # without the file, the next call compiles again
+        (entry / _SEAL).write_text(json.dumps(_contents(entry)), encoding="utf-8")
+
+
+def _contents(entry: Path) -> dict[str, str]:
+    """Return the entry's own name, and what identifies each of its files."""
+    files = sorted(each for each in entry.iterdir() if each.name != _SEAL)
+    return {"entry": f"{entry.parent.name}/{entry.name}", **{each.name: _sample(each) for each in files}}
+
+
 def _remove_others(place: Path, entry: Path) -> None:
     """Remove programs of the same path and options from an older file or compiler: each is as large as the model."""
     for each in place.iterdir():
@@ -215,7 +239,13 @@ def _state(path: Path) -> str:
 
 
 def _identity(path: Path) -> str:
-    """Identify a file by size, time and the bytes at both ends: hashing all weights takes longer than loading them."""
+    """Identify a file by time, size and the bytes at both ends: hashing all weights takes longer than loading them."""
+    sample = _sample(path)
+    return f"{path.stat().st_mtime_ns} {sample}"
+
+
+def _sample(path: Path) -> str:
+    """Return the size of a file, and a hash of the bytes at both ends."""
     try:
         status = path.stat()
         with path.open("rb") as file:
@@ -224,4 +254,4 @@ def _identity(path: Path) -> str:
             last = file.read(_SAMPLE)
     except OSError as error:
         raise rx.ModelError(f"cannot read {path}: {error.strerror}") from None
-    return f"{status.st_size} {status.st_mtime_ns} {hashlib.blake2b(first + last).hexdigest()}"
+    return f"{status.st_size} {hashlib.blake2b(first + last).hexdigest()}"

@@ -3,14 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy
 import pytest
 import relax_mlir as rx
-from relax_mlir_llm import Model, Request, SamplingParameters, Scheduler, Step, Token, compiling
+from relax_mlir_llm import Model, Request, SamplingParameters, Scheduler, Step, Token, compiling, loading
+from relax_mlir_llm.load_options import LoadOptions
 from relax_mlir_llm.sampling import with_logprobs
+from relax_mlir_llm.saved import Saved, read_saved
 from tiny_models import CONTEXT, VOCABULARY, tiny, write_gguf
 
 TOKENS = [int(each) for each in numpy.random.default_rng(7).integers(0, VOCABULARY, 40)]
@@ -236,10 +242,66 @@ def test_a_rope_that_depends_on_the_context_has_programs_of_its_own(tmp_path: Pa
         rx.llm.load(tmp_path / "long.rxl", context=20)
 
 
-def test_a_damaged_cache_entry_is_replaced(tmp_path: Path, compilations: list[Path]) -> None:
-    cache, path = tmp_path / "cache", write_gguf(tiny("llama"), tmp_path / "tiny.gguf")
-    rx.llm.load(path, cache=cache)
-    (program,) = cache.glob("llm/*/*/program.rxa")
-    program.write_bytes(program.read_bytes()[:1000])
-    assert len(rx.llm.load(path, cache=cache).logits(TOKENS)) == len(TOKENS)
-    assert len(compilations) == 2
+class Cached(NamedTuple):
+    """Two models, and a cache that has both."""
+
+    paths: Sequence[Path]
+    cache: Path
+    expected: Sequence[numpy.ndarray]
+
+
+@pytest.fixture(scope="module")
+def cached(tmp_path_factory: pytest.TempPathFactory) -> Cached:
+    folder = tmp_path_factory.mktemp("cached")
+    paths = [write_gguf(tiny("llama", seed=each), folder / f"{each}.gguf") for each in range(2)]
+    loaded = [rx.llm.load(path, cache=folder / "cache") for path in paths]
+    return Cached(paths, folder / "cache", [each.logits(TOKENS) for each in loaded])
+
+
+@pytest.fixture
+def anew(cached: Cached, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the list of compilations, in whose place the entries of the first cache are read."""
+    entries = [next(cached.cache.glob(f"llm/{_place(path)}/*")) for path in cached.paths]
+    done: list[int] = []
+
+    def compiled(path: Path, *_: object) -> Saved:
+        done.append(cached.paths.index(path))
+        return read_saved(entries[done[-1]])
+
+    monkeypatch.setattr(loading, "_compiled", compiled)
+    return done
+
+
+def _place(path: Path) -> str:
+    options = LoadOptions("llvm", None, "f32", "f32", "f32", None, None, (), False)
+    return loading._hash([str(path.resolve()), json.dumps(asdict(options))])
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone", "other"])
+@pytest.mark.parametrize("name", ["program.rxa", "model.json", "entry.json"])
+def test_a_damaged_cache_entry_is_replaced(
+    name: str, damage: str, cached: Cached, tmp_path: Path, anew: list[int]
+) -> None:
+    """Damage a file of an entry, or replace it by the file of another model of equal sizes."""
+    shutil.copytree(cached.cache, tmp_path, dirs_exist_ok=True)
+    own, other = (next(tmp_path.glob(f"llm/{_place(path)}/*/{name}")) for path in cached.paths)
+    content = {"cut": own.read_bytes()[:1000][:-1], "gone": None, "other": other.read_bytes()}[damage]
+    own.unlink()
+    if content is not None:
+        own.write_bytes(content)
+    for _ in range(2):
+        found = rx.llm.load(cached.paths[0], cache=tmp_path).logits(TOKENS)
+        numpy.testing.assert_array_equal(found, cached.expected[0])
+    assert anew == [0]
+
+
+def test_entries_under_the_names_of_others_are_replaced(cached: Cached, tmp_path: Path, anew: list[int]) -> None:
+    shutil.copytree(cached.cache, tmp_path / "cache")
+    first, second = (next((tmp_path / "cache").glob(f"llm/{_place(path)}/*")) for path in cached.paths)
+    first.rename(tmp_path / "held")
+    second.rename(first)
+    (tmp_path / "held").rename(second)
+    for path, logits in zip(cached.paths, cached.expected, strict=True):
+        found = rx.llm.load(path, cache=tmp_path / "cache").logits(TOKENS)
+        numpy.testing.assert_array_equal(found, logits)
+    assert anew == [0, 1]

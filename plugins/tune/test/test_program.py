@@ -323,6 +323,7 @@ def damage(path: Path, how: str) -> str:
         "pass": ("edits", ["drop relax-unknown"], "no stage of target 'llvm' runs 'relax-unknown'"),
         "form": ("edits", ["remove cse"], "is no edit of stages"),
         "option": ("edits", ["set relax-fuse-ops{unknown=1}"], "has no option 'unknown'"),
+        "key": ("key", "0123", "is for the key 0123: rename it"),
     }
     if how == "text":
         path.write_text("{")
@@ -332,7 +333,7 @@ def damage(path: Path, how: str) -> str:
     return words
 
 
-@pytest.mark.parametrize("how", ["text", "version", "field", "edits", "pass", "form", "option"])
+@pytest.mark.parametrize("how", ["text", "version", "field", "edits", "pass", "form", "option", "key"])
 def test_bad_files_are_left_out_with_a_warning(tuned: TunedProgram, tmp_path: Path, how: str) -> None:
     words = damage(Path(tuned.path), how)
     with pytest.warns(RuntimeWarning, match=words):

@@ -105,6 +105,15 @@ def test_own_kernels_replace_damaged_ones_of_the_user(own: Path, tmp_path: Path)
     assert "rule own" in text
 
 
+def test_a_file_under_the_name_of_another_kernel_is_left_out(own: Path, tmp_path: Path) -> None:
+    made = write_tuned(tmp_path / "mine", "mine")
+    text = (tmp_path / "mine" / made.file_name).read_text().replace(made.key, "0" * len(made.key))
+    (tmp_path / "mine" / made.file_name).write_text(text)
+    with pytest.warns(RuntimeWarning, match="is for the key 0+: rename it 'product-0"):
+        text = plans_in(tuned=tmp_path / "mine")
+    assert "rule own" in text
+
+
 @pytest.mark.parametrize("target", ["llvm{cpu=x86-64-v4}", "llvm{cpu=x86-64-v2}", "llvm{triple=aarch64-linux-gnu}"])
 def test_other_machines_do_not_look_for_own_kernels(own: Path, target: str) -> None:
     assert not any("tuned" in str(each) for each in rx.stages(target)["plan"].passes)

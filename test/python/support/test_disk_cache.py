@@ -73,6 +73,20 @@ def test_damage_counts_as_nothing_and_is_repaired(tmp_path: Path, damage: str, k
     assert path.read_bytes() == whole
 
 
+@pytest.mark.parametrize("place", [("things", OTHER), ("others", KEY)])
+@pytest.mark.parametrize("read", ["get", "copy_out"])
+def test_the_file_of_another_entry_counts_as_nothing(tmp_path: Path, place: tuple[str, str], read: str) -> None:
+    cache, out = DiskCache(tmp_path / "cache"), tmp_path / "out"
+    cache.put("things", KEY, b"data")
+    theirs = only_entry(cache).read_bytes()
+    cache.put(*place, b"another entry's data")
+    Path(cache._path(*place)).write_bytes(theirs)
+    assert not (cache.get(*place) if read == "get" else cache.copy_out(*place, str(out)))
+    assert not out.exists() and cache.get("things", KEY) == b"data"
+    cache.put(*place, b"again")
+    assert cache.get(*place) == b"again"
+
+
 def test_a_folder_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     cache = DiskCache(tmp_path / "file" / "cache")
