@@ -6,9 +6,9 @@ Several processes can use a cache at the same time.
     <folder>/<format>/<kind>/<two digits>/<key>    the data, then a checksum of the data, the kind and the key
     <folder>/<format>/written                      one byte for each block written since the last cleanup
 
-A damaged entry counts as missing, and so does the file of another entry. The least recently used entries are evicted before the size limit is reached. A
-folder that cannot be written is not an error: `problem` holds the reason. The process runs code from the cache, so no
-other user may have write access.
+A damaged entry counts as missing, and so does the file of another entry. The least recently used entries are evicted
+before the size limit is reached. A folder that cannot be written is not an error: `problem` holds the reason. The
+process runs code from the cache, so no other user may have write access.
 """
 
 from __future__ import annotations
