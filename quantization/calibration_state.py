@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import zipfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 #: Samples between two writes of the file.
 _SAVED_EVERY = 16
-_FINGERPRINT, _COUNT = "fingerprint", "count"
+_FINGERPRINT, _COUNT, _DIGEST = "fingerprint", "count", "digest"
 
 
 def fingerprint_of(module: Module, places: Sequence[object], count: int, first: Sequence[object]) -> str:
@@ -54,24 +53,17 @@ class CalibrationState:
 
     def load(self) -> int:
         """Restore the statistics, and return the number of samples they contain: 0 if there is no file."""
-        import numpy
-
         if not Path(self._path).exists():
             return 0
-        try:
-            with numpy.load(self._path, allow_pickle=False) as file:
-                kept = {name: file[name] for name in file.files}
-            found, count = str(kept[_FINGERPRINT]), int(kept[_COUNT])
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise OptionError(f"resume: {self._path} is no state of a calibration: {error}") from None
-        if found != self._fingerprint:
+        kept = _read(self._path)
+        if str(kept[_FINGERPRINT]) != self._fingerprint:
             raise OptionError(
                 f"resume: {self._path} belongs to another model, recipe or data",
                 notes=["name another file, or remove this one to start again"],
             )
         for number, each in enumerate(self._statistics):
             each.restore(_part(kept, number))
-        return count
+        return int(kept[_COUNT])
 
     def see(self, count: int) -> None:
         """Keep the state after a sample. Every few samples the file is written."""
@@ -89,8 +81,34 @@ class CalibrationState:
 
         if self._kept is not None:
             file = io.BytesIO()
-            numpy.savez_compressed(file, **self._kept)  # type: ignore[arg-type]  # of numpy's other keywords
+            content = {**self._kept, _DIGEST: numpy.array(_digest(self._kept))}
+            numpy.savez_compressed(file, **content)  # type: ignore[arg-type]  # of numpy's other keywords
             write_whole(self._path, file.getvalue())
+
+
+def _read(path: str) -> dict[str, ndarray]:
+    """Return the arrays of a file that `CalibrationState.save` wrote. Raise OptionError for any other content."""
+    import numpy
+
+    try:
+        with numpy.load(path, allow_pickle=False) as file:
+            kept = {name: file[name] for name in file.files}
+        if str(kept.pop(_DIGEST, "")) != _digest(kept):
+            raise ValueError("its arrays are not those that were written")
+    except Exception as error:  # of any class: numpy, zipfile and zlib raise a dozen for damaged bytes
+        reason = str(error).partition("\n")[0] or type(error).__name__
+        raise OptionError(
+            f"resume: {path} is no state of a calibration: {reason}; remove the file to start again, or name another"
+        ) from None
+    return kept
+
+
+def _digest(kept: Mapping[str, ndarray]) -> str:
+    """Return a hash of the arrays with their names, types and shapes."""
+    made = hashlib.sha256()
+    for name, array in sorted(kept.items()):
+        made.update(f"{name} {array.dtype.str} {array.shape}\n".encode("utf-8", "surrogateescape") + array.tobytes())
+    return made.hexdigest()
 
 
 def _part(kept: Mapping[str, ndarray], number: int) -> dict[str, ndarray]:

@@ -228,7 +228,9 @@ class TunedFolder:
     def _read(self, name: str, key: str) -> TunedKernel:
         kernel = read_tuned(self._folder / name)
         if kernel.key != key:
-            raise RelaxError(f"tuned kernel '{kernel.path}' is for the key {kernel.key}: rename it '{kernel.file_name}'")
+            raise RelaxError(
+                f"tuned kernel '{kernel.path}' is for the key {kernel.key}: rename it '{kernel.file_name}'"
+            )
         return kernel
 
 

@@ -3,11 +3,17 @@
 
 from __future__ import annotations
 
+import io
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import example_counts
 import numpy
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy import ndarray
 
 import relax_mlir as rx
 from relax_mlir import relax
@@ -79,3 +85,62 @@ def test_states_of_others_are_refused(tmp_path: Path) -> None:
     with pytest.raises(rx.RelaxError, match=f"resume: {path} is no state of a calibration: "):
         rx.quantize(model(), SAMPLES, resume=path)
     assert path.read_text() == "no state"
+
+
+CHANGES: dict[str, Callable[[ndarray], ndarray | None]] = {
+    "without": lambda array: None,
+    "longer": lambda array: numpy.concatenate([array.reshape(-1), array.reshape(-1)]),
+    "not finite": lambda array: numpy.full(array.shape, numpy.nan),
+    "negative": lambda array: -1 - array if array.dtype.kind in "if" else array[..., None],
+    "another type": lambda array: array.astype("S8"),
+    "objects": lambda array: numpy.array([print], object),
+}
+
+
+@pytest.fixture(scope="module")
+def state(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("state") / "state.npz"
+    rx.quantize(model(), SAMPLES, resume=path)
+    return path.read_bytes()
+
+
+def refusal(path: Path) -> str:
+    """Return the message with which a state is refused."""
+    with pytest.raises(rx.OptionError) as caught:
+        rx.quantize(model(), SAMPLES, resume=path)
+    return caught.value.message
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_changed_arrays_are_refused(change: str, state: bytes, tmp_path: Path) -> None:
+    arrays = dict(numpy.load(io.BytesIO(state)))
+    assert len(arrays) > 5
+    path = tmp_path / "state.npz"
+    for name, array in arrays.items():
+        changed = {**arrays, name: CHANGES[change](array)}
+        numpy.savez(path, **{each: value for each, value in changed.items() if value is not None})
+        assert refusal(path).startswith(f"resume: {path} is no state of a calibration: "), name
+        assert "remove the file to start again, or name another" in refusal(path)
+
+
+@given(st.data())
+@example_counts.draws(60)
+def test_damaged_files_are_refused(state: bytes, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject) -> None:
+    """Change bytes, cut, insert: a file is refused in one line, or has the same content."""
+    place = data.draw(st.integers(0, len(state) - 1))
+    new = data.draw(st.binary(min_size=1, max_size=16))
+    rest = data.draw(st.sampled_from([b"", new + state[place + len(new) :], new + state[place:]]))
+    path = tmp_path_factory.mktemp("damaged") / "state.npz"
+    path.write_bytes(state[:place] + rest)
+    try:
+        found = rx.quantize(model(), SAMPLES, resume=path).module.print()
+    except rx.OptionError as error:
+        assert str(path) in error.message and "remove" in str(error) and "\n" not in error.message
+    else:
+        assert found == rx.quantize(model(), SAMPLES).module.print()
+
+
+def test_an_array_in_place_of_a_state_is_refused(tmp_path: Path) -> None:
+    with (tmp_path / "state.npz").open("wb") as file:
+        numpy.save(file, WEIGHTS)
+    assert "is no state of a calibration: " in refusal(tmp_path / "state.npz")
