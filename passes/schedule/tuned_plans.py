@@ -12,7 +12,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -23,6 +23,7 @@ from ...bindings.navigation import symbol_name
 from ...bindings.pass_manager import run_upstream
 from ...bindings.rewriting import Decline
 from ...dialects.tir.prim_func import type_key
+from ...emit.groups import fill_of
 from ...emit.structured import StructuredOp, analyze, structured_ops
 from ...support.errors import RelaxError
 from ...support.files import write_whole
@@ -31,6 +32,7 @@ from ...targets.core.machine import Machine
 from .epilogue import check_lanes, keeps_results, with_epilogue
 from .fitting import check_plan
 from .plan import EpilogueOf, Plan, Start, parse_plan, plan_of, set_plan
+from .vector_body import check_body
 
 if TYPE_CHECKING:
     from ..loops.decisions import Taken
@@ -171,29 +173,38 @@ def check_plans(
     if len(operations) != len(plans):
         raise Decline(f"the kernel has {len(operations)} operations, but there are plans for {len(plans)}")
     parsed = [parse_plan(text) if text else None for text in plans]
+    #: Fills from whose numbers a reduction starts in registers.
+    started: list[Operation | None] = []
     for operation, plan in zip(operations, parsed, strict=True):
         if isinstance(plan, Plan):
-            check_plan(analyze(operation), plan, machine)
-    for operation, plan in zip(operations, parsed, strict=True):
+            op = analyze(operation)
+            check_body(op)
+            check_plan(op, plan, machine)
+            started += map(fill_of, op.outputs if keeps_results(op, plan) else ())
+    by_operation = dict(zip(operations, parsed, strict=True))
+    for operation, plan in by_operation.items():
         if isinstance(plan, EpilogueOf):
-            op, _ = with_epilogue(analyze(operation), plan.operand)
-            _check_kept(op, parsed[operations.index(op.operation)], machine, is_extended=True)
-        elif isinstance(plan, Start):
-            for place, each in enumerate(operations):
-                if operation.results[0] in each.operands:
-                    _check_kept(analyze(each), parsed[place], machine)
+            _check_epilogue(analyze(operation), plan.operand, by_operation, machine)
+        elif isinstance(plan, Start) and operation not in started:
+            raise Decline("'start' initializes no reduction that keeps its results in registers")
     return parsed
 
 
-def _check_kept(
-    op: StructuredOp, plan: Plan | EpilogueOf | Start | None, machine: Machine, is_extended: bool = False
+def _check_epilogue(
+    consumer: StructuredOp,
+    operand: int,
+    plans: Mapping[Operation, Plan | EpilogueOf | Start | None],
+    machine: Machine,
 ) -> None:
-    """Raise Decline if a reduction with a start or an epilogue does not keep its results in registers."""
-    if not isinstance(plan, Plan) or not keeps_results(op, plan):
-        raise Decline("a reduction with a start or an epilogue does not keep its results in registers")
-    if is_extended and not plan.threads:
-        joined, _ = check_plan(op, plan, machine)
-        check_lanes(joined, plan.vector)
+    """Raise Decline if a consumer cannot be the epilogue of a reduction with these plans."""
+    check_body(consumer)
+    op, _ = with_epilogue(consumer, operand)
+    plan = plans[op.operation]
+    fill = fill_of(op.operation.operands[op.input_count])
+    if not isinstance(plan, Plan) or not keeps_results(op, plan) or fill is None or plans[fill] != Start():
+        raise Decline("a reduction with an epilogue does not start in registers, or does not keep its results there")
+    joined, _ = check_plan(op, plan, machine)
+    check_lanes(joined, plan.vector)
 
 
 class TunedFolder:

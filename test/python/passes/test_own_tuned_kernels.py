@@ -6,6 +6,8 @@ from __future__ import annotations
 import io
 import subprocess
 import sys
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -112,6 +114,26 @@ def test_a_file_under_the_name_of_another_kernel_is_left_out(own: Path, tmp_path
     with pytest.warns(RuntimeWarning, match="is for the key 0+: rename it 'product-0"):
         text = plans_in(tuned=tmp_path / "mine")
     assert "rule own" in text
+
+
+@pytest.mark.parametrize("start", ["start", "", "epilogue of 0"])
+@pytest.mark.parametrize("consumer", ["start", "", "epilogue of 0"])
+@pytest.mark.parametrize("is_carried", [True, False])
+def test_plans_that_fit_alone_only_are_left_out(start: str, consumer: str, is_carried: bool, tmp_path: Path) -> None:
+    """Lower a fill, a product and a consumer with each combination of plans."""
+    made = write_tuned(tmp_path, "mine")
+    middle = made.plans[1] if is_carried else made.plans[1].replace("carried 1; ", "")
+    replace(made, plans=(start, middle, consumer)).write(tmp_path)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        text = str(rx.lower(product(), TARGET, pipeline=rx.stages(TARGET).until("parallel"), tuned=tmp_path))
+    assert "vector<8xf32>" in text
+    fits = (
+        (start, consumer) in [("start", "epilogue of 0"), ("start", ""), ("", "")]
+        if is_carried
+        else not start + consumer
+    )
+    assert fits != any("its tuned file is left out" in str(each.message) for each in caught)
 
 
 @pytest.mark.parametrize("target", ["llvm{cpu=x86-64-v4}", "llvm{cpu=x86-64-v2}", "llvm{triple=aarch64-linux-gnu}"])
