@@ -173,7 +173,7 @@ def check_plans(
     if len(operations) != len(plans):
         raise Decline(f"the kernel has {len(operations)} operations, but there are plans for {len(plans)}")
     parsed = [parse_plan(text) if text else None for text in plans]
-    #: Fills from whose numbers a reduction starts in registers.
+    #: Fills with the first numbers of reductions in registers.
     started: list[Operation | None] = []
     for operation, plan in zip(operations, parsed, strict=True):
         if isinstance(plan, Plan):

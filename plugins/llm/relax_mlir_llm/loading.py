@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 #: Bytes at both ends of a file that identify it, beside its size and time.
 _SAMPLE = 1 << 16
-#: File of a cached model that states whose entry it is, and identifies the other files.
+#: File of a cached model with the name of the entry, and with samples of the other files.
 _SEAL = "entry.json"
 #: Function that is told what a compilation does, and the share that is done.
 Progress = Callable[[str, float], None]
@@ -198,7 +198,7 @@ def _hash(parts: list[str]) -> str:
 
 
 def _is_sealed(entry: Path) -> bool:
-    """Check that all files of an entry are those that were written for its key."""
+    """Check that an entry has all files that were written for its key, and no others."""
     try:
         return json.loads((entry / _SEAL).read_bytes()) == _contents(entry)
     except (OSError, ValueError, rx.ModelError):

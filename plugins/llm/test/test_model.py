@@ -260,7 +260,7 @@ def cached(tmp_path_factory: pytest.TempPathFactory) -> Cached:
 
 @pytest.fixture
 def anew(cached: Cached, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Return the list of compilations, in whose place the entries of the first cache are read."""
+    """Read the entries of the first cache instead of compiling, and return the list of these compilations."""
     entries = [next(cached.cache.glob(f"llm/{_place(path)}/*")) for path in cached.paths]
     done: list[int] = []
 
