@@ -15,7 +15,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 #: Of an operator's tests, each of which compiles several programs, the share that runs.
-_OPERATORS = 1 / 3
+_OPERATORS = 1 / 4
 
 
 def pytest_configure(config: pytest.Config) -> None:
