@@ -31,7 +31,7 @@ def to_torch(
         raise OptionError("rx.to_torch needs the package torch: pip install relax-mlir[torch]") from None
     call = executable[function]
     signature = executable.signature(function)
-    inputs, outputs = ([each["name"] for each in signature[kind]] for kind in ("inputs", "outputs"))
+    inputs, outputs = ([each.get("name", "") for each in signature[kind]] for kind in ("inputs", "outputs"))
     given = {name: tensor for name, tensor in (states or {}).items() if name in inputs}
     if states and not given:
         raise OptionError(

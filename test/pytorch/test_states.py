@@ -82,3 +82,10 @@ def test_changed_arguments_follow_the_result() -> None:
     found, changed = module(x)
     torch.testing.assert_close(changed, x + 1)
     torch.testing.assert_close(found, model(x.clone()))
+
+
+def test_results_without_names() -> None:
+    module = rx.Module()
+    with module.function("main", {"x": rx.tensor((2,))}) as f:
+        f.returns(rx.relax.negative(*f))
+    assert rx.to_torch(rx.compile(module))(torch.ones(2)).tolist() == [-1, -1]
