@@ -25,17 +25,20 @@ from itertools import pairwise
 from pathlib import Path
 from random import Random
 
+from relax_mlir.compilation.schedules import planned
+from relax_mlir.runtime.cpu import cpu_name
 from relax_mlir.support.processes import cluster_worker
-from relax_mlir_tune.measuring import Job
+from relax_mlir.support.processes.cluster import Cluster, RemoteCall
+from relax_mlir.support.processes.limited_process import Answer
+from relax_mlir_tune.measuring import KernelJob
 from relax_mlir_tune.runners import DaskRunner, LocalRunner, Runner
 from relax_mlir_tune.space import Space
 from relax_mlir_tune.tasks import tasks_of
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import Answer, Cluster, RemoteCall, cpu_name, planned
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "python"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "python" / "helpers"))
 
 from dask_workers import DaskCluster  # found by the line above
 
@@ -44,13 +47,13 @@ _SHORTEST, _LONGEST, _WORKERS = 0.2, 2.0, 25
 _TAG = "board"
 
 
-def job_and_plans() -> tuple[Job, tuple[str, ...]]:
+def job_and_plans() -> tuple[KernelJob, tuple[str, ...]]:
     """Return a small product of matrices, and the plans that the target's rules choose."""
     with rx.Module() as module, module.function("main", [rx.tensor((64, 96)), rx.tensor((96, 80))]) as f:
         f.returns(relax.nn.relu(relax.matmul(*f)))
     (task,) = tasks_of(module, "llvm")
     kernel = rx.lower(task.module, "llvm", pipeline=planned(rx.stages("llvm")))
-    return Job(task.key, task.module.bytecode(), "llvm", 1), Space(kernel, "llvm").default
+    return KernelJob(task.key, task.module.bytecode(), "llvm", 1), Space(kernel, "llvm").default
 
 
 def overheads(runners: Sequence[Runner], trials: int) -> list[list[tuple[float, float]]]:

@@ -11,7 +11,7 @@ import statistics
 import time
 
 import numpy
-from relax_mlir.runtime.vulkan.driver import driver
+from relax_mlir_spirv.vulkan_runtime.driver import driver
 
 import relax_mlir as rx
 

@@ -15,9 +15,9 @@ import time
 from collections.abc import Callable
 
 import numpy
-from relax_mlir.runtime.vulkan import structures as vk
-from relax_mlir.runtime.vulkan.driver import driver
-from relax_mlir.runtime.vulkan.opened import VulkanDevice, open_device
+from relax_mlir_spirv.vulkan_runtime import structures as vk
+from relax_mlir_spirv.vulkan_runtime.driver import driver
+from relax_mlir_spirv.vulkan_runtime.opened import VulkanDevice, open_device
 
 import relax_mlir as rx
 

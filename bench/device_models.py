@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy
 from relax_mlir.runtime.errors import DeviceError
-from relax_mlir.runtime.opencl.driver import driver as opencl
-from relax_mlir.runtime.vulkan.driver import driver as vulkan
+from relax_mlir_spirv.opencl_runtime.driver import driver as opencl
+from relax_mlir_spirv.vulkan_runtime.driver import driver as vulkan
 
 import relax_mlir as rx
 from relax_mlir import relax

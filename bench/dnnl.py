@@ -30,7 +30,7 @@ from relax_mlir import relax
 # Figures are for one thread.
 os.environ.setdefault("RELAX_NUM_THREADS", "1")
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "test" / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "test" / "python" / "helpers"))
 from dnnl_models import floats, residual_block, resnet18, transformer_layer
 
 SECONDS = 1.5

@@ -130,14 +130,14 @@ class Code:
         return [name for name, each in self.taken.items() if each.spills]
 
 
-def code_of(name: str, module: rx.Module, arch: str, schedules: str | None = None) -> Code:
-    """Compile a model without a cache in this process, and assemble its kernels. `schedules` is a file of schedules."""
+def code_of(name: str, module: rx.Module, arch: str) -> Code:
+    """Compile a model without a cache in this process, and assemble its kernels."""
     noted, shared, clock = NoteKernels(), NoteShared(), _Clock()
     target = f"cuda{{arch={arch}}}"
     stages = rx.stages(target).insert_before("threads", "note", noted).insert_before("entries", "note-shared", shared)
     start = time.process_time()
     with mock.patch.object(ptx_maker, "make_ptx", clock.timing(ptx_maker.make_ptx)):
-        program = rx.compile(module, target, pipeline=stages, cache=False, jobs=1, schedules=schedules)
+        program = rx.compile(module, target, pipeline=stages, cache=False, jobs=1)
     seconds = time.process_time() - start
     artifact = program._artifact
     text = bytes(artifact.devices[0].data).decode().rstrip("\0")

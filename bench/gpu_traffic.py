@@ -3,7 +3,6 @@
 
     python bench/gpu_traffic.py                  a row for each operator, static sizes and dynamic sizes
     python bench/gpu_traffic.py --only softmax   rows with this text in their names
-    python bench/gpu_traffic.py --steps          kernels that run by the steps equivalent to their plans
 
 "moved" is the number of bytes that threads request from global memory, counted by the PTX emulator, relative to the
 bytes of operands and result: 1.00 means each byte once. "sectors" is the number of 32-byte sectors that warps touch,
@@ -15,7 +14,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -64,20 +62,14 @@ CASES = [
 ]
 
 
-def traffic_of(case: Case, dtype: str, *, is_open: bool, by_steps: bool = False) -> dict[str, Traffic]:
-    """Return the memory traffic of each kernel of a case.
-
-    With `is_open` sizes are dynamic. With `by_steps` kernels run by the steps equivalent to their plans.
-    """
+def traffic_of(case: Case, dtype: str, *, is_open: bool) -> dict[str, Traffic]:
+    """Return the memory traffic of each kernel of a case. With `is_open` sizes are dynamic."""
     names = {size: f"n{size}" for shape in case.shapes for size in shape}
     shapes = [tuple(names[size] for size in shape) if is_open else shape for shape in case.shapes]
     module = rx.Module()
     with module.function("main", [rx.tensor(shape, dtype) for shape in shapes]) as f:
         f.returns(rx.find_op(case.operator)(*f, **case.attributes))
-    with tempfile.NamedTemporaryFile("w", suffix=".py", encoding="utf-8") as file:
-        file.write(rx.schedules.chosen(module, "cuda", opt_level=3) if by_steps else "# schedule 1\n")
-        file.flush()
-        program = rx.compile(module, target="cuda", opt_level=3, schedules=file.name)
+    program = rx.compile(module, target="cuda", opt_level=3)
     found: dict[str, Traffic] = {}
     library = EmulatedCuda(checks=Checks(traffic=found))
     with use_library(library):
@@ -86,8 +78,8 @@ def traffic_of(case: Case, dtype: str, *, is_open: bool, by_steps: bool = False)
     return found
 
 
-def row(case: Case, dtype: str, *, is_open: bool, by_steps: bool) -> str:
-    found = traffic_of(case, dtype, is_open=is_open, by_steps=by_steps)
+def row(case: Case, dtype: str, *, is_open: bool) -> str:
+    found = traffic_of(case, dtype, is_open=is_open)
     requests = [each for traffic in found.values() for each in (traffic.reads, traffic.writes)]
     waste = sum(each.sectors for each in requests) / max(sum(each.least for each in requests), 1)
     item = numpy.dtype(dtype).itemsize
@@ -107,13 +99,12 @@ def _count_of_result(case: Case) -> int:
 def main(given: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", default="", help="the rows whose names have this in them")
-    parser.add_argument("--steps", action="store_true", help="of kernels that run by the steps that they stand for")
     arguments = parser.parse_args(given)
     print(_HEAD)
     for case in [case for case in CASES if arguments.only in case.name]:
         for dtype in case.dtypes:
             for is_open in (False, True):
-                print(row(case, dtype, is_open=is_open, by_steps=arguments.steps), flush=True)
+                print(row(case, dtype, is_open=is_open), flush=True)
     return 0
 
 

@@ -48,9 +48,9 @@ def _one(a: Any) -> Any:
 
 def _behind_the_table(call: Callable[[], object]) -> Callable[[], object]:
     """Return the call with a NumPy function in place of the program that the call ran last."""
-    from relax_mlir.compilation.pjrt.c_handles import held_by_handle
-    from relax_mlir.compilation.pjrt.programs import Executable
     from relax_mlir.runtime.arrays import tensor, to_numpy
+    from relax_mlir_jax.pjrt.c_handles import held_by_handle
+    from relax_mlir_jax.pjrt.programs import Executable
 
     executable = [each for each in held_by_handle.values() if isinstance(each, Executable)][-1]
     own, count = executable.main, len(executable.shapes)

@@ -6,7 +6,7 @@
     python bench/jax_models.py --scale 8            with eight times the widths and lengths (1: as in the tests)
     python bench/jax_models.py --only llama lstm    models with one of these in their names
 
-The benchmark runs in the environment of `make test-jax`: build/env-jax/bin/python. Each way is a separate process with
+The benchmark runs in the environment of `suite.py jax`: build/env-jax/bin/python. Each way is a separate process with
 as many CPUs as threads, and the ways take turns. Columns: operations of the StableHLO module, and milliseconds of
 import per operation; seconds of compilation (rx.jit's without a cache) and of the first call, including tracing;
 milliseconds per call, the least of all turns, and their ratios to XLA's; and the difference of results from XLA's,

@@ -34,7 +34,7 @@ from scipy import special
 
 import relax_mlir as rx
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "test" / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "test" / "python" / "helpers"))
 from onnx_oracle import run_onnx  # onnxruntime on one thread
 
 SECONDS = 0.4

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import relax_mlir as rx
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python" / "helpers"))
 
 import blocks
 from before_after import op_names

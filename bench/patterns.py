@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "python" / "helpers"))
 
 import blocks
 from before_after import op_names

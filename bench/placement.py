@@ -16,10 +16,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy
+from relax_mlir.runtime.cpu import cpu_name
+from relax_mlir.tools.common.models import read_model
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import cpu_name, read_model
 
 _DRAW = numpy.random.default_rng(0)
 nn = relax.nn

@@ -24,7 +24,7 @@ import numpy  # noqa: E402
 from relax_mlir.dialects.core.codec import decode  # noqa: E402
 from relax_mlir.dialects.relax.constants import storage_dtype  # noqa: E402
 from relax_mlir.dialects.relax.function_attributes import argument_names  # noqa: E402
-from relax_mlir.quantization import calibration, quantize, tensor_statistics, variants  # noqa: E402
+from relax_mlir_quantize import calibration, quantize, tensor_statistics, variants  # noqa: E402
 
 import relax_mlir as rx  # noqa: E402
 

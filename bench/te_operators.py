@@ -22,7 +22,7 @@ import numpy
 
 import relax_mlir as rx
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "test" / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "test" / "python" / "helpers"))
 from te_workloads import Convolution, Transposed
 
 HEAD = "from relax_mlir.script import tir as T\n"

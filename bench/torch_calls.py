@@ -4,7 +4,7 @@
     python bench/torch_calls.py                     1, 10 and 100 layers, inference and training
     python bench/torch_calls.py --layers 1 --dynamic
 
-The benchmark runs in the environment of `make test-torch`: build/env-torch/bin/python. The layers are so small (8 x 8,
+The benchmark runs in the environment of `suite.py torch`: build/env-torch/bin/python. The layers are so small (8 x 8,
 relu) that little is computed. "Dynamo" is torch.compile with a backend that returns the results of the first call
 again. "+ AOT" is our backend with such functions in place of programs: the cost of torch.compile with AOTAutograd for
 any compiler. "whole" is our call, "adds" its cost beyond "+ AOT". "program" is the part in the compiled program's call,
@@ -29,7 +29,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from relax_mlir.compilation import torch_compile
+from relax_mlir_torch.compile import torch_compile
 from torch import nn
 
 _TURNS, _SECONDS = 15, 0.02

@@ -5,7 +5,7 @@
     python bench/torch_models.py --only Bert resnet      architectures with one of these in their names
     python bench/torch_models.py --inductor --onnx       beside Inductor and the way over ONNX, too
 
-The benchmark runs in the environment of `make test-torch`: build/env-torch/bin/python. Columns: seconds of export,
+The benchmark runs in the environment of `suite.py torch`: build/env-torch/bin/python. Columns: seconds of export,
 import, compilation and the first call; milliseconds per call, the least of several turns with the others; and the
 difference of results from eager mode, relative to their largest value. Each is for static sizes, for dynamic sizes, and
 for torch.compile.
@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import torch
-from relax_mlir.compilation.torch_compile import torch_backend
+from relax_mlir_torch.compile.torch_compile import torch_backend
 
 import relax_mlir as rx
 

@@ -29,12 +29,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy
+from relax_mlir.runtime.cpu import cpu_name
 from relax_mlir_tune.measuring import time_in_turns
 from relax_mlir_tune.tasks import inputs_of
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import cpu_name
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "models"))
 from metaschedule import OPERATORS as NAMES

@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 
 import numpy
 from placement import conv, nn
+from relax_mlir.runtime.cpu import cpu_name
+from relax_mlir.runtime.turns import time_in_turns
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import cpu_name, time_in_turns
 
 _TURNS, _WIDTH = 31, 32
 

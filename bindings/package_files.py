@@ -15,9 +15,7 @@ from .wheel import bindings_identity
 
 PACKAGE = __name__.partition(".")[0]
 #: Subpackages, whose folders can be in different places.
-_ROOMS = (
-    "bindings compilation dialects emit frontends interpreter passes quantization runtime support targets testing tools"
-)
+_ROOMS = "bindings compilation dialects emit frontends passes runtime support targets tools"
 PARTS = ("", *(f".{room}" for room in _ROOMS.split()))
 #: Plug-ins of this project with primitives. A schedule in a module runs them, whatever the options are.
 _STEPS = ("relax_mlir_tvm",)

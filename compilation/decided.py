@@ -10,7 +10,7 @@ from ..dialects.tir.prim_func import prim_funcs_in
 from ..frontends.module import Module
 from ..passes.loops.decisions import Taken
 from ..passes.schedule.decided import DecidedSchedule, decided_steps, deciding
-from ..passes.schedule.registry import ScheduleContext, has_rules_of_others, only_own_rules
+from ..passes.schedule.registry import has_rules_of_others, only_own_rules
 from ..passes.schedule.tuned_plans import plans_of
 from ..targets.core.registry import parse_target
 from .compiling import lower, stages
@@ -22,15 +22,14 @@ def decided_schedule(
 ) -> DecidedSchedule | None:
     """Return the schedule that a target's rule makes of a module's only kernel, before the kernel has plans.
 
-    A rule gets the decisions. Without a rule, all rules take their defaults. Returns None if plans are chosen that no
-    steps express. Raises RelaxError if the rule fails, and if it asks for other decisions.
+    A rule gets the decisions. Without a rule, all rules take their defaults. Returns None if plans are chosen. Raises
+    RelaxError if the rule fails, and if it asks for other decisions.
     """
-    chosen = parse_target(target)
     with deciding(rule, decisions) as searched:
         lowered = lower(module, target, pipeline=planned(stages(target)))
         with lock_context(lowered.context):
             (function,) = prim_funcs_in(lowered.operation)
-            return decided_steps(function, ScheduleContext(chosen.name, chosen), searched)
+            return decided_steps(function, searched)
 
 
 def own_plans(module: Module, target: str) -> tuple[str, ...]:

@@ -70,7 +70,7 @@ class CompileOptions:
         """Raise RelaxError for an invalid size and for conflicting options."""
         if self.observation is not None and self.donate:
             raise OptionError(
-                "observe: values are looked at in memory of their own, and donate has arguments that grow"
+                "observe and donate exclude each other: observed values have own buffers, donated arguments grow"
             )
         if self.bind:
             from ..passes.relax_bind_symbolic_vars import BindSymbolicVars

@@ -13,8 +13,9 @@ import hashlib
 import json
 import os
 import re
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..bindings.diagnostics import warn
 from ..bindings.ir import Operation
@@ -25,6 +26,7 @@ from ..passes.core.stages import Stages
 from ..passes.schedule.tuned_plans import MachineFacts, Times
 from ..support.errors import RelaxError
 from ..support.files import write_whole
+from ..support.json_records import read_record
 from ..targets.core.backend import TUNED_PROGRAM
 from ..targets.core.code import find_backend
 from ..targets.core.registry import parse_target
@@ -125,29 +127,13 @@ def tuned_stages(
 
 def read_program(path: Path) -> TunedProgram:
     """Read a tuned program. Raises RelaxError for a file of another version, and for a damaged file."""
-    try:
-        content = json.loads(path.read_bytes())
-        version = content.pop("version")
-    except OSError as error:
-        raise RelaxError(f"tuned program '{path}' cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise RelaxError(f"tuned program '{path}' is damaged: it is no JSON object with a version") from None
-    if version != VERSION:
-        raise RelaxError(f"tuned program '{path}' has version {version}, expected {VERSION}: tune the program again")
-    try:
-        unknown = set(content) - {each.name for each in fields(TunedProgram)}
-        if unknown:
-            raise TypeError(f"field '{min(unknown)}' is unknown")
-        content["edits"] = _texts(content["edits"])
-        content["times"] = Times(**{name: float(each) for name, each in content["times"].items()})
-        facts = content["machine"]
-        content["machine"] = MachineFacts(**{**facts, **{name: tuple(facts[name]) for name in ("dots", "caches")}})
-        return TunedProgram(**content, path=str(path))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RelaxError(f"tuned program '{path}' is damaged: {error}") from None
+    return read_record(TunedProgram, path, VERSION, "tuned program", "tune the program again", _from_json)
 
 
-def _texts(listed: object) -> tuple[str, ...]:
-    if not isinstance(listed, list) or not all(isinstance(each, str) for each in listed):
-        raise TypeError(f"edits are {listed!r:.60}, expected a list of texts")
-    return tuple(listed)
+def _from_json(content: dict[str, Any]) -> None:
+    edits = content["edits"]
+    if not isinstance(edits, list) or not all(isinstance(edit, str) for edit in edits):
+        raise TypeError(f"edits are {edits!r:.60}, expected a list of texts")
+    content["edits"] = tuple(edits)
+    content["times"] = Times.from_json(content["times"])
+    content["machine"] = MachineFacts.from_json(content["machine"])

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..support.blaming import blaming, place_of
 from ..support.errors import OptionError, RelaxError
-from ..support.plugins import load_plugins, plugin_problems, where_to_get
+from ..support.plugins import load_plugins, missing_plugin, plugin_problems
 from ..support.suggest import suggest
 
 if TYPE_CHECKING:
@@ -28,14 +28,14 @@ MODULE_SUFFIXES = (".mlir", ".mlirbc", ".py")
 _RESERVED = {**dict.fromkeys(MODULE_SUFFIXES, "modules"), ".rxa": "compiled programs"}
 #: Names that mean something else to tools and in entry points, such as `pass.NAME`.
 _NO_NAMES = ("dialect", "pass", "target", "codegen", "runtime", "rules", "frontend", "module")
-#: Front ends of this project that are plug-ins, for the message that one is missing.
-_PLUGINS: dict[str, tuple[str, ...]] = {"tflite": (".tflite",), "tvm": ()}
+#: Suffixes of front ends in the wheel's plug-ins, for the message that one is missing.
+_SUFFIXES_OF_PLUGINS = {".pt2": "torch", ".tflite": "tflite"}
 #: Number of bytes at the start of a file that `recognizes` gets.
 _HEAD = 16
 
-#: A function from (path, inputs by name, number of threads) to the name of another implementation, and a function that
-#: runs the model there and returns the outputs by name.
-Peer = Callable[[str, Mapping[str, Any], int], tuple[str, Callable[[], Mapping[str, Any]]]]
+#: A function from (path, inputs by name, number of threads, whether code in the file may run) to the name of another
+#: implementation, and a function that runs the model there and returns the outputs by name.
+Peer = Callable[[str, Mapping[str, Any], int, bool], tuple[str, Callable[[], Mapping[str, Any]]]]
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,8 @@ def front_end_named(name: str) -> FrontEnd:
         load_plugins("frontend", name)
     if name in _FRONT_ENDS:
         return _FRONT_ENDS[name]
-    if name in _PLUGINS:
-        raise OptionError(f"the front end '{name}' is not installed", notes=[_missing(name), *plugin_problems()])
+    if missing := missing_plugin(f"frontend.{name}"):
+        raise OptionError(f"front end '{name}': {missing}", notes=plugin_problems())
     known = [each.name for each in all_front_ends()]
     raise OptionError(
         f"unknown front end '{name}'{suggest(name, known)} (registered: {', '.join(known)})", notes=plugin_problems()
@@ -188,7 +188,8 @@ def model_suffixes() -> list[str]:
 def unknown_file(path: str) -> OptionError:
     """Return the error for a file that no front end reads."""
     suffix = os.path.splitext(path)[1].lower()
-    missing = [_missing(name) for name, suffixes in _PLUGINS.items() if suffix in suffixes]
+    name = _SUFFIXES_OF_PLUGINS.get(suffix)
+    missing = [f"front end '{name}': {missing_plugin(f'frontend.{name}')}"] if name else []
     known = ", ".join((*model_suffixes(), *MODULE_SUFFIXES))
     return OptionError(
         f"cannot tell what '{path}' is by its name: expected one that ends with {known}",
@@ -196,23 +197,9 @@ def unknown_file(path: str) -> OptionError:
     )
 
 
-def _missing(name: str) -> str:
-    """Return a note that says how to get a front end of this project that is missing."""
-    return f"front end '{name}': {where_to_get(f'relax-mlir-{name}')}"
+def _onnx() -> Reader:
+    reader: Reader = importlib.import_module(".onnx.from_onnx", __package__).READER
+    return reader
 
 
-def _own(name: str) -> Callable[[], Reader]:
-    def load() -> Reader:
-        reader: Reader = importlib.import_module(f".{name}.from_{name}", __package__).READER
-        return reader
-
-    return load
-
-
-for _front_end in (
-    FrontEnd("onnx", (".onnx", ".pb"), _own("onnx"), hint="rx.from_onnx(path)"),
-    FrontEnd("torch", (".pt2",), _own("torch"), hint="rx.from_torch(path)"),
-    FrontEnd("stablehlo", (), _own("stablehlo")),
-    FrontEnd("tosa", (), _own("tosa")),
-):
-    _FRONT_ENDS[_front_end.name] = _front_end
+register_front_end(FrontEnd("onnx", (".onnx", ".pb"), _onnx, hint="rx.from_onnx(path)"))

@@ -44,9 +44,8 @@ class LiftTransformParams(Pass):
     """Hoist work that depends only on weights into a function <name>_transform_params. <name> takes its results.
 
     Weights are the parameters after the first `inputs`, or the parameters named in `weights`. Several functions that
-    take the same weights, in one order, share one function transform_params: it computes, from each weight that they
-    all use, what all of them compute from it. If a function of this name exists already, its work on the weights comes
-    first.
+    take the same weights, in one order, share one function transform_params. It contains every computation on a weight
+    that all of these functions share. If a function of this name exists already, its work on the weights comes first.
     """
 
     name: ClassVar[str] = "relax-lift-transform-params"

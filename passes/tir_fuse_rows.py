@@ -11,16 +11,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ..bindings.ir import Block, Operation
-from ..bindings.navigation import body_of, operations_of, symbol_name
+from ..bindings.navigation import body_of, operations_of
 from ..dialects.core.ir_attributes import SCHEDULE
 from ..dialects.tir.prim_func import prim_funcs_in
 from ..emit.generic import GENERIC, GenericOp
 from ..targets.core.machine_pass import MachinePass
-from .core.journal import Journal
 from .core.registry import register_pass
 from .rows.row_groups import rows_in
 from .rows.writing import is_worth_it, write
-from .schedule.registry import ScheduleContext, steps_rules
 
 
 @register_pass
@@ -38,20 +36,9 @@ class TirFuseRows(MachinePass):
             with function.context:
                 _join_chains(body_of(function))
             found = [rows for rows in rows_in(body_of(function)) if is_worth_it(rows, self.machine)]
-            if found:
-                self._tell(function)
             for rows in found:
                 with function.context:
                     write(rows, self.machine)
-
-    def _tell(self, function: Operation) -> None:
-        """Keep the operations' schedule steps for a journal that wants them: loops over rows contain no blocks."""
-        journal = Journal.active()
-        if journal is not None and journal.steps is not None and steps_rules(self.chosen.name):
-            from .schedule.plan_steps import chosen_steps  # rarely needed, and it imports all primitives
-
-            context = ScheduleContext(self.chosen.name, self.chosen)
-            journal.steps[symbol_name(function)] = chosen_steps(function, context)
 
 
 def _join_chains(block: Block) -> None:

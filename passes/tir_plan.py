@@ -72,12 +72,12 @@ def _read(function: Operation) -> object:
 
 
 def _steps(journal: Journal, callers: Callers, context: ScheduleContext) -> list[str]:
-    """Return the schedule steps of a PrimFunc, computed or noted before."""
+    """Return the schedule steps of a PrimFunc, or the reason for none, which may be noted before."""
     from .schedule.plan_steps import chosen_steps  # rarely needed, and it imports all primitives
 
     assert journal.steps is not None
-    known = journal.steps.get(symbol_name(callers.function))
-    return known or chosen_steps(callers.function, context, callers.constants())
+    known = journal.steps.get(symbol_name(callers.function), ())
+    return chosen_steps(callers.function, context, callers.constants(), known)
 
 
 # ---- schedules that a PrimFunc names itself: transform.named_sequence operations of the module ----

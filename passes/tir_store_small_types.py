@@ -109,7 +109,7 @@ def _bytes_of(memory: Value) -> Value:
     return result_of("builtin.unrealized_conversion_cast", [memory], stored)
 
 
-class _Use(NamedTuple):
+class _SmallUse(NamedTuple):
     """Operation on small types, with its original types."""
 
     op: Operation
@@ -155,18 +155,18 @@ def _types_in(function: Operation, operations: list[Operation]) -> set[Type]:
     return {*signature.inputs, *signature.results, *arguments, *results}
 
 
-def _use_of(op: Operation) -> _Use:
-    return _Use(op, [value.type for value in op.operands], [value.type for value in op.results])
+def _use_of(op: Operation) -> _SmallUse:
+    return _SmallUse(op, [value.type for value in op.operands], [value.type for value in op.results])
 
 
-def _moves(use: _Use) -> bool:
+def _moves(use: _SmallUse) -> bool:
     """Check whether the operation is also correct on bytes."""
     if use.name.startswith("tir.call_"):
         return all(map(_is_buffer, use.small))
     return use.name in _MOVING or (use.dialect in _MOVING_DIALECTS and use.name not in _REFUSED)
 
 
-def _check_computing(use: _Use) -> None:
+def _check_computing(use: _SmallUse) -> None:
     """Raise an error for operations that may compute other results on integers or in f32."""
     if use.dialect == "linalg":
         raise _refusal(use, "make it a linalg.generic first (linalg-generalize-named-ops)")
@@ -178,7 +178,7 @@ def _check_computing(use: _Use) -> None:
         raise _refusal(use, "make loops over the elements first (convert-elementwise-to-linalg)")
 
 
-def _refusal(use: _Use, help_: str) -> Exception:
+def _refusal(use: _SmallUse, help_: str) -> Exception:
     problem = f"tir-store-small-types: '{use.name}' op ({use.small[0]}) does more than move elements"
     return located_error(f"{problem}; {help_}", use.op.location)
 
@@ -305,7 +305,7 @@ def _ones(element: Type) -> int:
 # ---- arithmetic ----
 
 
-def _compute(use: _Use) -> None:
+def _compute(use: _SmallUse) -> None:
     """Rebuild the operation between conversions from and to bytes. Its values have been retyped to bytes before."""
     op = use.op
     with op.location, ir.InsertionPoint(op):

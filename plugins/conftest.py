@@ -34,4 +34,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    run_settings.say_what_was_drawn(terminalreporter, "test", "test-all")
+    run_settings.say_what_was_drawn(terminalreporter, "test")

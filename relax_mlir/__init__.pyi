@@ -2,24 +2,13 @@
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
 
 from . import codegens as codegens
-from . import devices as devices
-from . import emission as emission
-from . import facts as facts
-from . import front_ends as front_ends
-from . import gpu_targets as gpu_targets
-from . import graph_sizes as graph_sizes
-from . import mlir_operations as mlir_operations
-from . import onnx_export as onnx_export
-from . import parts as parts
-from . import primitives as primitives
+from . import optim as optim
 from . import recipes as recipes
 from . import rewriting as rewriting
 from . import rules as rules
 from . import runtime as runtime
 from . import schedules as schedules
-from . import symbols as symbols
 from . import testing as testing
-from . import tuning as tuning
 from .bindings.context import load_dialects as load_dialects
 from .bindings.conversion import Conversion as Conversion
 from .bindings.ir import Operation as Operation
@@ -40,18 +29,13 @@ from .compilation.compiling import compile as compile
 from .compilation.compiling import lower as lower
 from .compilation.compiling import sources as sources
 from .compilation.compiling import stages as stages
-from .compilation.jax_jit import jit as jit
 from .compilation.onnx_backend import OnnxBackend as OnnxBackend
-from .compilation.training import Trainer as Trainer
-from .compilation.training import add_training_step as add_training_step
-from .compilation.training import append_loss as append_loss
-from .compilation.training import grad as grad
-from .compilation.training import unbind_params as unbind_params
 from .dialects import relax as relax
 from .dialects import tir as tir
 from .dialects.context import find_op as find_op
 from .dialects.context import registered_dialects as registered_dialects
 from .dialects.core import attributes as _attributes
+from .dialects.core.codec import decode as decode
 from .dialects.core.dialect import Dialect as Dialect
 from .dialects.core.facts import OpPattern as OpPattern
 from .dialects.core.infos import ScalarInfo as ScalarInfo
@@ -63,27 +47,16 @@ from .dialects.core.symbols import sym as sym
 from .dialects.core.work import Work as Work
 from .dialects.core.work import work_of as work_of
 from .dialects.relax.constants import array_of_attribute as array_of_attribute
+from .dialects.relax.known_constants import elements_of as elements_of
 from .dialects.script.print_script import print_script as print_script
 from .emit import loops as loops
 from .emit.extern_calls import offset_in_memory as offset_in_memory
 from .emit.numbers import number as number
 from .emit.numbers import select as select
-from .frontends.from_tvm import from_tvm as from_tvm
 from .frontends.module import Module as Module
 from .frontends.onnx.export.to_onnx import to_onnx as to_onnx
 from .frontends.onnx.from_onnx import from_onnx as from_onnx
 from .frontends.onnx.registry import register_onnx as register_onnx
-from .frontends.stablehlo.from_stablehlo import from_stablehlo as from_stablehlo
-from .frontends.stablehlo.registry import register_stablehlo as register_stablehlo
-from .frontends.tflite import from_tflite as from_tflite
-from .frontends.tflite import register_tflite as register_tflite
-from .frontends.torch.from_torch import from_torch as from_torch
-from .frontends.torch.registry import register_torch as register_torch
-from .frontends.tosa.from_tosa import from_tosa as from_tosa
-from .frontends.tosa.registry import register_tosa as register_tosa
-from .interpreter.reference import reference as reference
-from .interpreter.registry import all_references as all_references
-from .interpreter.registry import register_reference as register_reference
 from .passes.core.base import Pass as Pass
 from .passes.core.instruments import Callback as Callback
 from .passes.core.instruments import Instrument as Instrument
@@ -101,6 +74,8 @@ from .passes.core.statistics import Statistics as Statistics
 from .passes.decompose.registry import all_decompositions as all_decompositions
 from .passes.decompose.registry import register_decomposition as register_decomposition
 from .passes.evaluate.ratios import NotKnown as NotKnown
+from .passes.evaluate.references import all_references as all_references
+from .passes.evaluate.references import register_reference as register_reference
 from .passes.evaluate.registry import all_evaluations as all_evaluations
 from .passes.evaluate.registry import register_evaluation as register_evaluation
 from .passes.gradient.registry import all_gradients as all_gradients
@@ -147,13 +122,7 @@ from .passes.schedule.plan import Plan as Plan
 from .passes.schedule.registry import ScheduleContext as ScheduleContext
 from .passes.schedule.registry import register_plan as register_plan
 from .passes.schedule.registry import register_schedule as register_schedule
-from .passes.training import optimizers as _optimizers
-from .quantization.quantize import Quantized as Quantized
-from .quantization.quantize import quantize as quantize
-from .quantization.torchao_quantizer import torchao_quantizer as torchao_quantizer
-from .quantization.trainable import Trainable as Trainable
 from .runtime.errors import ArtifactError as ArtifactError
-from .runtime.torch_module import to_torch as to_torch
 from .support.contract import CONTRACT_VERSION as CONTRACT_VERSION
 from .support.errors import ModelError as ModelError
 from .support.errors import OptionError as OptionError
@@ -174,12 +143,32 @@ from .targets.core.registry import TargetOption as TargetOption
 from .targets.core.registry import all_targets as all_targets
 from .targets.core.registry import find_target as find_target
 from .targets.core.registry import register_target as register_target
-from .testing.same_bits import same_bits as same_bits
+from relax_mlir_jax.jax_jit import jit as jit
+from relax_mlir_jax.stablehlo.from_stablehlo import from_stablehlo as from_stablehlo
+from relax_mlir_jax.stablehlo.registry import register_stablehlo as register_stablehlo
+from relax_mlir_proof.interpreter.reference import reference as reference
+from relax_mlir_proof.testing.same_bits import same_bits as same_bits
+from relax_mlir_quantize.quantize import Quantized as Quantized
+from relax_mlir_quantize.quantize import quantize as quantize
+from relax_mlir_quantize.trainable import Trainable as Trainable
+from relax_mlir_tflite.from_tflite import from_tflite as from_tflite
+from relax_mlir_tflite.from_tflite import register_tflite as register_tflite
+from relax_mlir_torch.from_torch import from_torch as from_torch
+from relax_mlir_torch.registry import register_torch as register_torch
+from relax_mlir_torch.to_torch import to_torch as to_torch
+from relax_mlir_torch.torchao.torchao_quantizer import torchao_quantizer as torchao_quantizer
+from relax_mlir_tosa.from_tosa import from_tosa as from_tosa
+from relax_mlir_tosa.registry import register_tosa as register_tosa
+from relax_mlir_training.training import Trainer as Trainer
+from relax_mlir_training.training import add_training_step as add_training_step
+from relax_mlir_training.training import append_loss as append_loss
+from relax_mlir_training.training import grad as grad
+from relax_mlir_training.training import unbind_params as unbind_params
 from relax_mlir_tune import tune as tune
 from relax_mlir_tune import tune_placement as tune_placement
+from relax_mlir_tvm.from_tvm import from_tvm as from_tvm
 import relax_mlir_llm as _llm
 
 __version__: str
 llm = _llm
 attrs = _attributes
-optim = _optimizers

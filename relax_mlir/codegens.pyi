@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
 
+from .dialects.core.codec import decode as decode
+from .dialects.relax.known_constants import elements_of as elements_of
 from .passes.partition.codegen import Codegen as Codegen
 from .passes.partition.codegen import Composite as Composite
 from .passes.partition.codegen import ObjectCode as ObjectCode

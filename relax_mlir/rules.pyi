@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Written by tools/dev/gen_stubs.py from the names in __init__.py (`make generate`): do not edit.
 
-from .interpreter.registry import all_references as all_references
-from .interpreter.registry import register_reference as register_reference
 from .passes.decompose.registry import all_decompositions as all_decompositions
 from .passes.decompose.registry import register_decomposition as register_decomposition
 from .passes.evaluate.ratios import NotKnown as NotKnown
+from .passes.evaluate.references import all_references as all_references
+from .passes.evaluate.references import register_reference as register_reference
 from .passes.evaluate.registry import all_evaluations as all_evaluations
 from .passes.evaluate.registry import register_evaluation as register_evaluation
 from .passes.gradient.registry import all_gradients as all_gradients

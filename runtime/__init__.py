@@ -15,6 +15,8 @@ from .arrays import tensor as tensor
 from .arrays import to_numpy as to_numpy
 from .artifact import Artifact as Artifact
 from .artifact import Constant as Constant
+from .artifact import read_artifact as read_artifact
+from .artifact import write_artifact as write_artifact
 from .errors import ArtifactError as ArtifactError
 from .errors import UnknownFunction as UnknownFunction
 from .errors import UnsupportedArray as UnsupportedArray

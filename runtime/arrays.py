@@ -46,18 +46,22 @@ def tensor(array: ArrayLike) -> Tensor:
     from .ffi import tvm_ffi
 
     array = numpy.asarray(array)
-    name = array.dtype.name
     if not array.dtype.isnative:
         raise UnsupportedArray(
-            f"an array of {name} in the other byte order cannot be passed: pass a copy in this one's"
+            f"an array of {array.dtype.name} in the other byte order cannot be passed: pass a copy in this one's"
         )
     if not array.flags.writeable:
         raise UnsupportedArray("a read-only array cannot be passed, as tensors can be written to: pass a copy")
-    if name in KNOWN_TO_NUMPY:
-        return tvm_ffi.from_dlpack(array)
+    return tvm_ffi.from_dlpack(exporter(array))
+
+
+def exporter(array: Array) -> ArrayOrTensor | Exporter:
+    """Return an exporter by DLPack of an array. NumPy itself exports no types of ml_dtypes."""
+    if array.dtype.name in KNOWN_TO_NUMPY:
+        return array
     dtype = _dlpack_type(array.dtype)
     storage = array.view(f"uint{8 * array.dtype.itemsize}")
-    return tvm_ffi.from_dlpack(storage if dtype.bits < 8 else _Relabelled(storage, dtype))
+    return storage if dtype.bits < 8 else _Relabelled(storage, dtype)
 
 
 def _dlpack_type(dtype: numpy.dtype) -> ElementType:

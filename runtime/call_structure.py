@@ -51,10 +51,10 @@ class StructuredFunction(Function):
         ]
         self._complex_results = out_complex
         own = [*self._args, *self._kwargs.values()]
-        self._own_inputs = sum(map(_count, own))
-        self._own_results = _count(self._result)
+        self.own_inputs = sum(map(_count, own))
+        self.own_results = _count(self._result)
         self._give = _giving(self._result, count())
-        states = {each.name: _TENSOR for each in signature.inputs[self._own_inputs :]}
+        states = {each.name: _TENSOR for each in signature.inputs[self.own_inputs :]}
         #: Keyword arguments if all arguments are tensors and fixed values, else None.
         is_simple = all(each == _TENSOR for each in self._args) and all(map(_is_simple, self._kwargs.values()))
         self._by_name = {**self._kwargs, **states} if is_simple else None
@@ -64,7 +64,7 @@ class StructuredFunction(Function):
         several = results if isinstance(results, tuple) else (results,) if len(self._described.outputs) else ()
         if self._complex_results:
             several = tuple(map(self._complex_result, range(len(several)), several))
-        own, rest = self._give(several), several[self._own_results :]
+        own, rest = self._give(several), several[self.own_results :]
         return (own, *rest) if rest else own
 
     def _complex_result(self, place: int, given: object) -> object:
@@ -120,7 +120,7 @@ class StructuredFunction(Function):
             else:
                 raise TypeError(f"{self.__name__}: missing argument {each.name}, which a call changes")
         if states or rest:
-            most = len(self._args) + len(self._described.inputs) - self._own_inputs
+            most = len(self._args) + len(self._described.inputs) - self.own_inputs
             what = f"no argument '{next(iter(rest))}'" if rest else f"takes {most} arguments, got {len(arguments)}"
             raise TypeError(f"{self.__name__}: {what}; there are {', '.join(self._all_names())}")
         return found
@@ -144,7 +144,7 @@ class StructuredFunction(Function):
         raise TypeError(f"{self.__name__}: missing argument {name}")
 
     def _all_names(self) -> list[str]:
-        states = [each.name for each in self._described.inputs[self._own_inputs :]]
+        states = [each.name for each in self._described.inputs[self.own_inputs :]]
         return [*self._names[: len(self._args)], *self._kwargs, *states]
 
 

@@ -14,7 +14,7 @@ from .arrays import CPU, to_numpy
 _BY_PART = {"float16": "complex32", "float32": "complex64", "float64": "complex128"}
 
 
-def in_pairs(value: Any, dtype: str, where: str) -> object:
+def in_pairs(value: Any, dtype: str, where: str) -> Any:
     """Return an array of complex numbers as real and imaginary parts in an additional dimension.
 
     Arrays of torch and NumPy are not copied. Numbers, and lists of them, become an array with parts of `dtype`.

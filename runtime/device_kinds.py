@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..support.errors import OptionError, message_of
 from ..support.external_runtime import ExternalRuntime, all_runtimes
+from ..support.plugins import load_plugins, missing_plugin
 from .artifact import DeviceCode
 from .errors import ArtifactError, DeviceError
 
@@ -23,19 +24,7 @@ def _cuda() -> type[DeviceProgram]:
     return CudaProgram
 
 
-def _vulkan() -> type[DeviceProgram]:
-    from .vulkan.on_device import VulkanProgram
-
-    return VulkanProgram
-
-
-def _opencl() -> type[DeviceProgram]:
-    from .opencl.on_device import OpenclProgram
-
-    return OpenclProgram
-
-
-_kinds: dict[str, Callable[[], type[DeviceProgram]]] = {"cuda": _cuda, "vulkan": _vulkan, "opencl": _opencl}
+_kinds: dict[str, Callable[[], type[DeviceProgram]]] = {"cuda": _cuda}
 
 
 def register_device(kind: str, program: Callable[[], type[DeviceProgram]]) -> None:
@@ -44,9 +33,19 @@ def register_device(kind: str, program: Callable[[], type[DeviceProgram]]) -> No
     `program` returns the class of programs on such devices. It is called when the first program is loaded. Raises
     RelaxError if the kind exists.
     """
-    if not re.fullmatch("[a-z]+", kind) or kind in ("cpu", *_kinds):
+    if not re.fullmatch("[a-z]+", kind) or _is_known(kind):
         raise OptionError(f"a kind of device has a name of its own, of letters a to z; got {kind!r}")
     _kinds[kind] = program
+
+
+def _is_known(kind: str) -> bool:
+    """Check for a kind of device. Plug-ins announce kinds as `device.NAME`."""
+    return kind in ("cpu", *_kinds) or (load_plugins("device", kind) and kind in _kinds)
+
+
+def _known_kinds() -> list[str]:
+    load_plugins("device")
+    return list(_kinds)
 
 
 def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
@@ -55,9 +54,9 @@ def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
     if device is None:
         return f"{kind}:0" if codes else kind
     found = re.fullmatch(r"([a-z]+)(?::(\d{1,4}))?", device) if isinstance(device, str) else None
-    if found is None or found[1] not in ("cpu", *_kinds):
+    if found is None or not _is_known(found[1]):
         expected = "expected 'cuda' or 'cuda:0', 'cuda:1', ... by the device's number"
-        raise OptionError(f"device={device!r}: {expected}; kinds of devices are {', '.join(_kinds)}")
+        raise OptionError(f"device={device!r}: {expected}; kinds of devices are {', '.join(_known_kinds())}")
     if found[1] != kind:
         raise OptionError(f"device={device!r}: the program is compiled for {kind}, and has no code for another device")
     return f"{kind}:{int(found[2] or 0)}" if codes else kind
@@ -66,14 +65,16 @@ def checked_device(device: str | None, codes: Sequence[DeviceCode]) -> str:
 def program_class(codes: Sequence[DeviceCode]) -> type[DeviceProgram]:
     """Return the class of a program's state on its device. Raises ArtifactError for code of an unknown kind."""
     kind = codes[0].kind
-    if kind not in _kinds:
-        raise ArtifactError(f"this release runs code for {', '.join(_kinds)}; there is code for {kind}")
+    if not _is_known(kind):
+        if missing := missing_plugin(f"device.{kind}"):
+            raise ArtifactError(f"the program has code for {kind}: {missing}")
+        raise ArtifactError(f"this release runs code for {', '.join(_known_kinds())}; there is code for {kind}")
     return _kinds[kind]()
 
 
 def targets_of_devices(kind: str) -> list[str]:
     """Return the targets that fit the devices of a kind, in their order. Raise DeviceError if there is no driver."""
-    return _kinds[kind]().targets()
+    return _kinds[kind]().targets() if _is_known(kind) else []
 
 
 def devices_text() -> str:
@@ -81,7 +82,7 @@ def devices_text() -> str:
 
     Runtimes of codegens list their own devices, such as WebGPU's.
     """
-    listings: list[Callable[[], Sequence[str]]] = [partial(_devices_of, kind) for kind in _kinds]
+    listings: list[Callable[[], Sequence[str]]] = [partial(_devices_of, kind) for kind in _known_kinds()]
     listings += [partial(_devices_of_runtime, runtime) for runtime in all_runtimes()]
     return "".join(f"{each}\n" for listed in listings for each in _described(listed))
 

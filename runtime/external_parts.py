@@ -134,7 +134,7 @@ def _as_called(
 
 
 def _named(where: str, function: Callable[..., object], blamed: Callable[..., object]) -> Callable[..., object]:
-    """The function, whose errors say whose they are: those of `blamed`, where that is another one."""
+    """Wrap a function so that its errors name the part `where`, and the function `blamed`."""
 
     def named(*arguments: object) -> object:
         try:

@@ -36,6 +36,8 @@ class Function:
         self.__name__ = self.__qualname__ = signature.name
         self.__doc__ = documentation(signature)
         self._described = signature
+        #: Number of the model's own arguments and results. Buffers that a call changes follow.
+        self.own_inputs, self.own_results = len(signature.inputs), len(signature.outputs)
         #: Result conversion by argument types, and the positions of arrays that may be negated views. Each call checks
         #: these arrays.
         self._givers: dict[tuple[type, ...], tuple[Give | None, tuple[int, ...]]] = {}

@@ -7,8 +7,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Sequence
 
-#: Packages with frames that are not the caller's.
-_INNER = (f"{__name__.partition('.')[0]}.", "torch.")
+from ..support.importing import is_own_module
 
 
 def warn_of_gradients(function: str, names: Sequence[str], arguments: Iterable[object]) -> bool:
@@ -32,6 +31,10 @@ def warn_of_gradients(function: str, names: Sequence[str], arguments: Iterable[o
 def _distance_to_caller() -> int:
     """Return the stack level of the caller of a program, for a warning of the function that asks."""
     frame, level = sys._getframe(1), 1
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith(_INNER):
+    while frame.f_back is not None and _is_inner(str(frame.f_globals.get("__name__"))):
         frame, level = frame.f_back, level + 1
     return level
+
+
+def _is_inner(module: str) -> bool:
+    return is_own_module(module) or module.startswith("torch.")

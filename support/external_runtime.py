@@ -3,21 +3,16 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, TypeVar
 
 from .contract import check_contract
 from .errors import RelaxError
-from .plugins import announced_names, load_plugins, plugin_problems
+from .plugins import announced_names, load_plugins, missing_plugin, plugin_problems
 from .registry import NamedRegistry
 from .suggest import suggest
 
 R = TypeVar("R", bound="type[ExternalRuntime]")
-
-#: Packages of this project's runtimes. The runtime of the reference codegen needs the compiler.
-_OWN = ("relax_mlir.runtime.external", "relax_mlir.interpreter.external")
 
 
 class ExternalRuntime:
@@ -63,20 +58,7 @@ class CallingRuntime(ExternalRuntime):
         raise NotImplementedError
 
 
-def _import_own(name: str | None) -> None:
-    """Import a runtime of this project: a module, or the module `runtime` of a package.
-
-    The package does not import the module itself. Python would raise an error if another thread imported a module of
-    the package at the same time.
-    """
-    for folder in _OWN if name is not None and name.isidentifier() else ():
-        if importlib.util.find_spec(f"{folder}.{name}") is None:
-            continue
-        if hasattr(importlib.import_module(f"{folder}.{name}"), "__path__"):
-            importlib.import_module(f"{folder}.{name}.runtime")
-
-
-_RUNTIMES = NamedRegistry[type[ExternalRuntime]]("a runtime", source=_import_own, plugins="runtime")
+_RUNTIMES = NamedRegistry[type[ExternalRuntime]]("a runtime", plugins="runtime")
 
 
 def register_runtime(name: str) -> Callable[[R], R]:
@@ -113,7 +95,7 @@ def find_runtime(name: str) -> type[ExternalRuntime]:
         raise RelaxError(
             f"nothing here runs what codegen '{name}' makes{suggest(name, known)} ({listed}): import or install what "
             "registers it, or name it by --load-plugin",
-            notes=plugin_problems(),
+            notes=[*filter(None, [missing_plugin(f"target.{name}")]), *plugin_problems()],
         )
     return found.thing
 

@@ -14,14 +14,18 @@ if TYPE_CHECKING:
 
 #: Packages of this project: the compiler, and the plug-ins in the folder plugins/, which its wheel contains.
 OWN_PACKAGES = frozenset(
-    "relax_mlir relax_mlir_blas relax_mlir_dnnl relax_mlir_nvidia relax_mlir_onnxruntime relax_mlir_tensorrt "
-    "relax_mlir_llm relax_mlir_tflite relax_mlir_tune relax_mlir_tvm relax_mlir_webgpu".split()
+    "relax_mlir relax_mlir_blas relax_mlir_c relax_mlir_dnnl relax_mlir_example_npu relax_mlir_jax relax_mlir_llm "
+    "relax_mlir_lsp relax_mlir_nvidia relax_mlir_onnxruntime relax_mlir_proof relax_mlir_quantize relax_mlir_report "
+    "relax_mlir_spirv relax_mlir_tensorrt relax_mlir_tflite relax_mlir_torch relax_mlir_tosa relax_mlir_training "
+    "relax_mlir_tune relax_mlir_tvm relax_mlir_webgpu".split()
 )
 
 
-def is_being_imported(name: str) -> bool:
-    """Check whether a thread is importing a module. Other threads can see an incomplete module."""
-    spec = getattr(sys.modules.get(name), "__spec__", None)
+def is_being_imported(spec: ModuleSpec | None) -> bool:
+    """Check whether a thread is importing a module. Other threads can see an incomplete module.
+
+    At the end of an import, Python takes the module out of sys.modules for a moment, so the spec decides.
+    """
     return bool(getattr(spec, "_initializing", False))
 
 
@@ -30,13 +34,13 @@ def is_own_module(name: str) -> bool:
     return name.partition(".")[0] in OWN_PACKAGES
 
 
-def imported_module() -> str | None:
-    """Return the module of this project or its plug-ins whose import runs the calling code, or None."""
+def imported_module() -> ModuleSpec | None:
+    """Return the spec of the module of this project or its plug-ins whose import runs the calling code, or None."""
     frame = sys._getframe(1)
     while frame.f_code.co_name != "<module>" and frame.f_back is not None:
         frame = frame.f_back
-    name = str(frame.f_globals.get("__name__", ""))
-    return name if is_own_module(name) and is_being_imported(name) else None
+    spec: ModuleSpec | None = frame.f_globals.get("__spec__")
+    return spec if spec is not None and is_being_imported(spec) and is_own_module(spec.name) else None
 
 
 class _Hidden(threading.local):

@@ -9,8 +9,12 @@ In the other package's pyproject.toml:
     "target.mynpu" = "mynpu.target"         # a target
     "codegen.mynpu" = "mynpu.codegen"       # an external codegen with its runtime
     "runtime.mynpu" = "mynpu.runtime"       # a runtime that does not need the codegen
+    "device.mynpu" = "mynpu.device"         # a kind of device, by rx.runtime.register_device
     "rules.mynpu" = "mynpu.rules"           # rules for the operators mynpu.*, for all targets
+    "references.mynpu" = "mynpu.meanings"   # references of operators, which define them in NumPy
     "primitives.mynpu" = "mynpu.steps"      # primitives of schedules, of any names
+    "comparison.each" = "mynpu.compare"     # what an option of relax-run compares with: each, reference
+    "page.report" = "mynpu.report"          # what relax-compile --report writes
     "onnx.com.acme" = "mynpu.converters"    # converters of ONNX operators of the domain com.acme
     "torch.acme" = "mynpu.of_torch"         # converters of torch.library operators acme::*
     "stablehlo.acme" = "mynpu.of_jax"       # converters of custom_calls and composites named acme.*
@@ -33,7 +37,10 @@ from .errors import OptionError, RelaxError, message_of
 
 GROUP = "relax_mlir.plugins"
 DISABLED = "RELAX_MLIR_DISABLED_PLUGINS"
-KINDS = tuple("dialect pass target codegen runtime rules primitives frontend onnx torch stablehlo tosa".split())
+KINDS = tuple(
+    "dialect pass target codegen runtime device rules references primitives comparison page "
+    "frontend onnx torch stablehlo tosa".split()
+)
 
 _loaded: set[str] = set()
 #: Plug-ins that were loaded by name or file, and are not announced by an installed package.
@@ -48,13 +55,12 @@ def announced_plugins() -> list[tuple[str, str, str]]:
     global _announced
     if _announced is None:
         found = []
-        disabled = os.environ.get(DISABLED, "").split(",")
         points = _entry_points()
         kinds = {*KINDS, *(point.removeprefix("frontend.") for point, _ in points if point.startswith("frontend."))}
         for point, value in points:
             kind, dot, name = point.partition(".")
             module = value.partition(":")[0].strip()
-            if any(fnmatchcase(module, pattern) for pattern in disabled):
+            if _is_hidden(module):
                 continue
             if kind in kinds and dot and name:
                 found.append((kind, name, module))
@@ -121,10 +127,59 @@ def load_plugins(kind: str, name: str | None = None) -> bool:
 
 
 def where_to_get(package: str) -> str:
-    """Return the end of an error message for a feature of another package that is missing."""
+    """Return the end of an error message for a missing plug-in of relax-mlir's wheel."""
     hidden = os.environ.get(DISABLED)
-    reason = f"hidden by {DISABLED}={hidden}, or not installed" if hidden else "not installed"
-    return f"it is in the package {package}, which is {reason}: pip install {package}"
+    reason = f"hidden by {DISABLED}={hidden}, or missing" if hidden else "missing"
+    return f"it is in the package {package}, which is {reason}: pip install --force-reinstall relax-mlir"
+
+
+#: Packages of relax-mlir's wheel -> entry points that users ask for by name.
+_POINTS = {
+    "relax_mlir_blas": "codegen.blas",
+    "relax_mlir_c": "codegen.c target.c",
+    "relax_mlir_dnnl": "codegen.dnnl",
+    "relax_mlir_example_npu": "codegen.example_npu",
+    "relax_mlir_jax": "frontend.stablehlo",
+    "relax_mlir_nvidia": "codegen.cublas codegen.cudnn",
+    "relax_mlir_onnxruntime": "codegen.onnxruntime",
+    "relax_mlir_proof": "comparison.each comparison.reference target.reference",
+    "relax_mlir_quantize": "pass.relax-requantize",
+    "relax_mlir_report": "page.report",
+    "relax_mlir_spirv": "device.opencl device.vulkan target.opencl target.spirv target.vulkan",
+    "relax_mlir_tensorrt": "codegen.tensorrt",
+    "relax_mlir_tflite": "frontend.tflite",
+    "relax_mlir_torch": "frontend.torch",
+    "relax_mlir_tosa": "frontend.tosa",
+    "relax_mlir_tvm": "frontend.tvm",
+    "relax_mlir_webgpu": "target.webgpu",
+}
+_OWN = {point: package for package, points in _POINTS.items() for point in points.split()}
+
+
+def missing_plugin(point: str) -> str:
+    """Return how to get the plug-in of an entry point, or an empty string for other names."""
+    return where_to_get(_OWN[point]) if point in _OWN else ""
+
+
+class MissingPlugin(RelaxError, AttributeError):
+    """Error for a public name of a plug-in that is missing or hidden."""
+
+
+def name_of_plugin(module: str, name: str) -> object:
+    """Return a public name, such as `tune` or `recipes.from_aimet`, that a plug-in of relax-mlir's wheel defines.
+
+    Raises MissingPlugin if there is no such plug-in.
+    """
+    import importlib.util  # takes a millisecond, and few tools need it
+
+    package = module.partition(".")[0]
+    if _is_hidden(module) or importlib.util.find_spec(package) is None:
+        raise MissingPlugin(f"rx.{name}: {where_to_get(package)}")
+    return getattr(importlib.import_module(module), name.rpartition(".")[2])
+
+
+def _is_hidden(module: str) -> bool:
+    return any(fnmatchcase(module, pattern) for pattern in os.environ.get(DISABLED, "").split(","))
 
 
 def _load_announced(point: str, module: str) -> bool:

@@ -8,13 +8,16 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from .blaming import place_of
 from .errors import OptionError, RelaxError
 from .importing import imported_module, is_being_imported
-from .plugins import announced_names, load_plugins, plugin_problems
+from .plugins import announced_names, load_plugins, missing_plugin, plugin_problems
 from .suggest import suggest
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
 
 Entry = TypeVar("Entry")
 Thing = TypeVar("Thing")
@@ -49,24 +52,26 @@ class Registry(Generic[Entry]):
         clash: Callable[[Entry, Entry], bool] = lambda entry, taken: True,
         place: Callable[[Entry], str] = attrgetter("place"),
         families: str = "",
+        announced: str = "",
     ):
         """Create a registry.
 
         `key(entry)` returns the name followed by the sort.
 
         `refusal(entry, taken)` returns the error message for a second entry. `clash(entry, taken)` checks whether two
-        entries of equal sort exclude each other. `families` names packages whose modules register entries.
+        entries of equal sort exclude each other. `families` names packages whose modules register entries. `announced`
+        is the kind under which plug-ins announce such modules.
         """
         self._key = key
         self._refusal = refusal
         self._clash = clash
         self._place = place
-        self._families = families
-        self._is_loaded = not families
+        self._families, self._announced = families, announced
+        self._is_loaded = not (families or announced)
         #: Threads that are importing the families.
         self._loading: set[int] = set()
         #: Modules of this project that registered entries during import, and may still be incomplete.
-        self._incomplete: set[str] = set()
+        self._incomplete: dict[str, ModuleSpec] = {}
         self.entries: dict[Any, dict[Sort, list[Entry]]] = {}
 
     def registering(self, make: Callable[[Any, str], Sequence[Entry]]) -> Callable[[Function], Function]:
@@ -85,7 +90,7 @@ class Registry(Generic[Entry]):
             for entry in entries:
                 self._check_free(entry)
             if module is not None:
-                self._incomplete.add(module)
+                self._incomplete[module.name] = module
             for entry in entries:
                 self._enter(entry)
             if module is None:  # entries of this project are added during imports of its modules
@@ -105,7 +110,7 @@ class Registry(Generic[Entry]):
                 raise RelaxError(self._refusal(entry, taken), notes=[f"the second one is {second}"])
 
     def load(self) -> None:
-        """Import this project's families, which register themselves.
+        """Import the families and the announced modules, which register entries.
 
         Each thread imports all families, and Python makes the thread wait for imports in other threads. Families that
         call this function during their own import return at once.
@@ -120,17 +125,19 @@ class Registry(Generic[Entry]):
             for package in self._families.split():
                 for family in pkgutil.iter_modules(importlib.import_module(package).__path__):
                     importlib.import_module(f"{package}.{family.name}")
+            if self._announced:
+                load_plugins(self._announced)
             self._is_loaded = True
         finally:
             self._loading.discard(thread)
 
     def _await_modules(self) -> None:
         """Wait until other threads have imported the modules of the entries, whose functions need complete modules."""
-        for module in list(self._incomplete):
+        for name, module in list(self._incomplete.items()):
             if is_being_imported(module):
-                importlib.import_module(module)
+                importlib.import_module(name)
             if not is_being_imported(module):  # otherwise this thread imports it
-                self._incomplete.discard(module)
+                self._incomplete.pop(name, None)
 
     def find(self, name: object) -> Entry | None:
         """Return the only entry of a name, or None."""
@@ -223,6 +230,8 @@ class NamedRegistry(Registry[Named[Thing]]):
         """Return the object of a name. Raise OptionError with the nearest name and all names if it is unknown."""
         found = self.find(name)
         if found is None:
+            if missing := missing_plugin(f"{self._plugins}.{name}"):
+                raise OptionError(f"{self._what} '{name}': {missing}", notes=plugin_problems())
             known = self.names()
             listed = ", ".join(known) or "none"
             problem = f"unknown {self._what} '{name}'{suggest(name, known)} (registered: {listed})"

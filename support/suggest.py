@@ -19,9 +19,9 @@ def nearest(word: str, candidates: Iterable[str]) -> str | None:
     longer = longer or [candidate for candidate in by_spelling if candidate.endswith(f".{spelling}")]
     if longer:
         return by_spelling[min(longer, key=len)]
-    # "half_away_from_zero" means half_away, not half_to_zero.
+    # "half_away_from_zero" means half_away, not half_to_zero. A lost letter of a long name counts for the long name.
     shorter = [candidate for candidate in by_spelling if spelling.startswith(f"{candidate}-")]
-    if shorter:
+    if shorter and not difflib.get_close_matches(spelling, by_spelling, n=1, cutoff=0.94):
         return by_spelling[max(shorter, key=len)]
     matches = difflib.get_close_matches(spelling, by_spelling, n=3)
 

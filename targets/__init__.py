@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..passes.core.evaluating import Evaluator, usual_evaluator
-from ..passes.core.external import codegen_sources
 from ..passes.core.registry import add_pass_folder
 from .core.registry import Target, add_target_source
 
@@ -32,19 +31,7 @@ def _evaluator() -> Evaluator:
     return made
 
 
-def own_codegens() -> list[str]:
-    """Return the names of this project's external codegens."""
-    return sorted(file.parent.name for file in _FOLDER.glob("external/*/codegen.py"))
-
-
-def _import_codegens(name: str | None) -> None:
-    for own in own_codegens():
-        if name in (None, own):
-            importlib.import_module(f"{__name__}.external.{own}.codegen")
-
-
 add_target_source(_find)
-codegen_sources.append(_import_codegens)
 usual_evaluator(_evaluator)
 for _passes in sorted(_FOLDER.glob("*/passes")):
     _target = _passes.parent.name

@@ -7,6 +7,7 @@
 
 import atexit
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -53,10 +54,13 @@ lit_inprocess.configure(
             lit_inprocess.python_tool("relax_mlir.tools.relax_run", "relax-run"),
         ),
         "relax-reduce": lit_inprocess.Tool(
-            "relax_mlir.tools.relax_reduce:run",
-            lit_inprocess.python_tool("relax_mlir.tools.relax_reduce", "relax-reduce"),
+            "relax_mlir_proof.relax_reduce:run",
+            lit_inprocess.python_tool("relax_mlir_proof.relax_reduce", "relax-reduce"),
         ),
         "FileCheck": lit_inprocess.Tool("lit_builtins:filecheck", lit_inprocess.python_tool("filecheck", "filecheck")),
+        "schedules": lit_inprocess.Tool(
+            "lit_schedules:run", shlex.join([sys.executable, str(TEST_FOLDER / "lit_schedules.py")])
+        ),
     },
     # Tools import these when they need them, and build the dialects' descriptions with the first context. Loaded here,
     # each of lit's workers does so once for all tests.

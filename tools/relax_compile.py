@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .common.tool import Tool
 
-run = Tool("relax-compile", "compile.start")
+run = Tool("relax-compile", "..compile.start")
 main = run.main
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .common.tool import Tool
 
-run = Tool("relax-new-codegen", "new_codegen.driver")
+run = Tool("relax-new-codegen", "..new_codegen.driver")
 main = run.main
 
 if __name__ == "__main__":

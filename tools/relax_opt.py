@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from .common.tool import Tool
 
-run = Tool("relax-opt", "opt.driver")
+run = Tool("relax-opt", "..opt.driver")
 main = run.main
 
 if __name__ == "__main__":

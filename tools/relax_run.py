@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from .common.tool import Tool
 
-run = Tool("relax-run", "run.driver", blamed="the program")
+run = Tool("relax-run", "..run.driver", blamed="the program")
 main = run.main
 
 if __name__ == "__main__":

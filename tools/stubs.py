@@ -240,7 +240,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
     return 0
 
 
-run = Tool("relax_mlir.tools.stubs", "stubs")
+run = Tool("relax_mlir.tools.stubs", "..stubs")
 
 
 def main() -> None:

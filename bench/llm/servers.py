@@ -46,10 +46,10 @@ class Server(NamedTuple):
 
 
 @contextmanager
-def own_server(model: Path) -> Iterator[Server]:
+def own_server(model: Path, *options: str) -> Iterator[Server]:
     """Start relax-serve on a free port, and stop it at the end."""
     tool = Path(sys.executable).parent / "relax-serve"
-    with _process([str(tool), str(model), f"--threads={_THREADS}"], {}) as server:
+    with _process([str(tool), str(model), f"--threads={_THREADS}", *options], {}) as server:
         yield server
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Servers of a language model under load: relax-serve, llama.cpp's and vLLM's, in turns: make bench-llm.
+"""Servers of a language model under load: relax-serve, llama.cpp's and vLLM's, in turns: suite.py bench-llm.
 
     python bench/llm/serving.py [MODEL] [--peer build/models/env-llm/bin/python] [--only clients prefix schema soak]
         [--vllm build/models/env-vllm/bin/python]
@@ -27,10 +27,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import httpx
+from relax_mlir.runtime.cpu import cpu_name
 from servers import OURS, THEIRS, VLLM, Server, llama_cpp_server, own_server, vllm_server
 from vllm_folder import write_folder
-
-from relax_mlir.tuning import cpu_name
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "models"))
 from smollm2 import find_model

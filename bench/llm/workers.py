@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 _HERE = Path(__file__).resolve().parent
-OURS, THEIRS = "relax-mlir", "llama.cpp"
+OURS, THEIRS, NATIVE = "relax-mlir", "llama.cpp", "llama.cpp for this CPU"
 
 
 class Worker:
@@ -74,6 +74,10 @@ def own(model: Path, threads: int, context: int = 2048, activations: str = "f32"
 def llama_cpp(python: Path, model: Path, threads: int, context: int = 2048, clients: int = 1) -> Worker:
     command = _command(str(python), "llama_cpp_worker.py", model, threads)
     return Worker([*command, f"--context={context}", f"--clients={clients}"])
+
+
+def native_llama_cpp(python: Path, model: Path, threads: int, context: int = 2048) -> Worker:
+    return Worker([*_command(str(python), "native_worker.py", model, threads), f"--context={context}"])
 
 
 def _command(python: str, script: str, model: Path, threads: int) -> list[str]:

@@ -133,7 +133,7 @@ def openvino_run(
 def find_openvino(folder: Path) -> str:
     """Return OpenVINO's version and default precision, or "" if it is not installed.
 
-    It is searched here and next to the models, where `make bench-models` installs it.
+    It is searched here and next to the models, where `suite.py bench-models` installs it.
     """
     if importlib.util.find_spec("openvino") is None:
         # At the end, so that installed packages have priority.

@@ -20,11 +20,15 @@ from collections.abc import Callable, Sequence, Set
 from pathlib import Path
 
 from compare import random_inputs
+from relax_mlir.compilation.schedules import until_rules
+from relax_mlir.dialects.tir.prim_func import prim_funcs_in
+from relax_mlir.passes.schedule.tuned_plans import TunedFolder, kernel_key
+from relax_mlir.runtime.cpu import cpu_name
+from relax_mlir.targets.core.registry import parse_target
 from relax_mlir_tune.tool import run
 from zoo import ZOO, Exported
 
 import relax_mlir as rx
-from relax_mlir.tuning import TunedFolder, cpu_name, kernel_key, parse_target, prim_funcs_in, until_rules
 
 TARGET = "llvm{cpu=x86-64-v3}"
 #: A file that comes with the target takes at most this share of the default's time.

@@ -445,9 +445,6 @@ EXIT = _row("relax.exit", _ANY, _INTEGER, "host-lower-errors -> host-lower-error
 
 #: Plan for few rows, in addition to the plan for any number of rows.
 FEW_ROWS = _row("gpu.few_rows", _STRUCTURED, _TEXT, "tir-plan -> gpu-outline-kernels", "gpu-merge-kernels")
-#: For an operation that becomes a step of a loop over rows: the number of the loop, and the operation's own loops over
-#: rows.
-ROW_LOOPS = _row("gpu.row_loops", _STRUCTURED, _INTEGERS, "tir-plan -> tir-plan")
 #: Work distribution among a kernel's blocks and threads.
 FORM = _row("gpu.form", _KERNELS, _TEXT, "gpu-outline-kernels -> gpu-share-threads", "gpu-share-threads")
 #: Points per thread, on the main operation of a kernel.

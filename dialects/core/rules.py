@@ -35,15 +35,16 @@ Rule = TypeVar("Rule", bound=OperatorRule)
 
 
 class OperatorRules(Registry[Rule]):
-    """Rules by operator. This project's rules are in the modules of a package."""
+    """Rules by operator. This project's rules are in the modules of a package, or in plug-ins that announce a kind."""
 
-    def __init__(self, kind: type[Rule], what: str, families: str):
+    def __init__(self, kind: type[Rule], what: str, families: str = "", *, announced: str = ""):
         """Create the registry. `what` names the kind of rule in messages: "a rule for its derivative"."""
         self._kind = kind
         super().__init__(
             lambda rule: (rule.op,),
             lambda rule, taken: f"'{rule.op}' has {what} already: {taken.place}",
             families=families,
+            announced=announced,
         )
 
     def register(self, op: str | Sequence[str], **options: bool) -> Callable[[Function], Function]:

@@ -11,8 +11,7 @@ from .intervals import Bounds, multiply
 TYPE_CHECKING = False  # importing typing would cost more than this module
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
-
-    from .symbols_expr import Size
+    from typing import Any
 
 MAX_TERMS = 256
 
@@ -22,7 +21,7 @@ class Atom(str):
 
     __slots__ = ("args", "depth", "highest", "kind", "lowest", "variables")
     kind: str  # "variable", "//", "%", "min" or "max"
-    args: tuple[Size, ...]
+    args: tuple[Any, ...]  # numbers and symbolic sizes, which symbols_expr.py defines
     variables: frozenset[str]
     depth: int  # levels of // % min max; 0 for a variable
     lowest: int | None

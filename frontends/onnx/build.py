@@ -19,12 +19,12 @@ from ..core.values import EmptyOptional, Held, OneOf, SequenceValue, Tensor, Tex
 from .import_notes import note_model
 from .importer import GraphImporter
 from .inputs import InputShape, PassedInput, passed_inputs
-from .model import Model
+from .model import OnnxModel
 from .symbol_sizes import contradictions
 from .tensor_data import ValueInfoProto
 
 
-def add_main(module: Operation, model: Model, shapes: Mapping[str, InputShape], problems: Problems) -> None:
+def add_main(module: Operation, model: OnnxModel, shapes: Mapping[str, InputShape], problems: Problems) -> None:
     """Add the model's graph to a module. If nodes cannot be imported, add nothing and report them in `problems`."""
     graph = model.proto.graph
     inputs = passed_inputs(model, shapes)

@@ -15,7 +15,7 @@ from ...passes.core.journal import Journal
 from ...support.errors import RelaxError
 from ..core.values import Held, OneOf, Value
 from .inputs import PassedInput
-from .onnx_node import Node
+from .onnx_node import OnnxNode
 from .tensor_data import AttributeProto, ModelProto, TensorProto, dtype_of
 
 # Last attribute type of onnx with a single value. Higher numbers are lists.
@@ -51,7 +51,7 @@ def note_model(proto: ModelProto, inputs: Sequence[PassedInput]) -> None:
 
 
 @contextmanager
-def noting(node: Node) -> Iterator[Callable[[Sequence[Held | None]], None]]:
+def noting(node: OnnxNode) -> Iterator[Callable[[Sequence[Held | None]], None]]:
     """Return a context for the conversion of a node. It yields a function to call with the node's outputs."""
     journal = Journal.active()
     if journal is None:
@@ -66,7 +66,7 @@ def noting(node: Node) -> Iterator[Callable[[Sequence[Held | None]], None]]:
         _around.reset(token)
 
 
-def _fact(node: Node, outputs: Sequence[Held | None], around: str, has_nodes: bool) -> NodeFact:
+def _fact(node: OnnxNode, outputs: Sequence[Held | None], around: str, has_nodes: bool) -> NodeFact:
     named = [
         {"name": name, "type": _type(value)} for name, value in zip(node.proto.output, outputs, strict=False) if name
     ]
@@ -84,7 +84,7 @@ def _fact(node: Node, outputs: Sequence[Held | None], around: str, has_nodes: bo
     )
 
 
-def _outcome(node: Node, outputs: Sequence[Held | None]) -> str:
+def _outcome(node: OnnxNode, outputs: Sequence[Held | None]) -> str:
     made = [value for value in outputs if isinstance(value, Value) and value.is_in_graph]
     if not made:
         return "constant"
@@ -126,7 +126,7 @@ def _tensor_text(tensor: TensorProto) -> str:
     return f"{dtype}[{','.join(map(str, tensor.dims))}]"
 
 
-def _constants(node: Node) -> Iterator[dict[str, object]]:
+def _constants(node: OnnxNode) -> Iterator[dict[str, object]]:
     for name, value in zip(node.proto.input, node.inputs, strict=False):
         if isinstance(value, Value) and value.array is not None:
             info = value.info

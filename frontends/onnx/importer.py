@@ -20,7 +20,7 @@ from .import_notes import noting
 from .limits import DEEPEST_CALLS
 from .model import DEFAULT_DOMAINS, versions_of
 from .node_problems import lines_to_teach, unknown
-from .onnx_node import Node
+from .onnx_node import OnnxNode
 from .operator_schemas import check_node, expansion_of, is_defined_by_onnx, own_function
 from .order import in_order
 from .problems import shown_node
@@ -71,16 +71,16 @@ class GraphImporter(Scope):
                 with _errors_of(proto):
                     self.define(name, value)
 
-    def node_of(self, proto: NodeProto, inputs: Sequence[Held | None]) -> Node:
+    def node_of(self, proto: NodeProto, inputs: Sequence[Held | None]) -> OnnxNode:
         """Return the node that a converter receives."""
         version = self.opsets.get("" if proto.domain == "ai.onnx" else proto.domain, 1)
-        return Node(proto, inputs, version, self)
+        return OnnxNode(proto, inputs, version, self)
 
     def _input(self, proto: NodeProto, index: int) -> Held | None:
         with _errors_of(proto, f", input #{index}"):
             return self.lookup(proto.input[index]) if proto.input[index] else _ABSENT
 
-    def _convert(self, node: Node) -> list[Held | None]:
+    def _convert(self, node: OnnxNode) -> list[Held | None]:
         def checked() -> list[Held | None]:
             check_node(node)
             outputs = [named(each, self.symbols) for each in self.convert(node)]
@@ -90,7 +90,7 @@ class GraphImporter(Scope):
         made = attempted(node, checked)
         return [None] * node.output_count if made is None else made
 
-    def convert(self, node: Node) -> Sequence[Held | None]:
+    def convert(self, node: OnnxNode) -> Sequence[Held | None]:
         """Convert a node and return its outputs."""
         self.model.room.take_node()
         several = next((each for each in node.inputs if isinstance(each, OneOf)), None)
@@ -108,7 +108,7 @@ class GraphImporter(Scope):
             raise Unsupported(unknown(node), help=lines_to_teach(node))
         return self._expand(node, function)
 
-    def _convert_each(self, node: Node, several: OneOf) -> Sequence[Held | None]:
+    def _convert_each(self, node: OnnxNode, several: OneOf) -> Sequence[Held | None]:
         """Convert a node with a tensor that is one of several. Return its named outputs."""
         wanted = [index for index, name in enumerate(node.proto.output) if name]
 
@@ -123,7 +123,7 @@ class GraphImporter(Scope):
         made = dict(zip(wanted, convert_each(node, several, convert), strict=False))
         return [made.get(index) for index in range(node.output_count)]
 
-    def _expand(self, node: Node, function: FunctionProto) -> list[Held | None]:
+    def _expand(self, node: OnnxNode, function: FunctionProto) -> list[Held | None]:
         """Inline a function at its call."""
         inner = self.inside(node, function)
         for name, value in zip(function.input, [*node.inputs, *[None] * len(function.input)], strict=False):
@@ -131,7 +131,7 @@ class GraphImporter(Scope):
         inner.add_nodes(function.node)
         return [inner.lookup(name) for name in function.output][: node.output_count]
 
-    def inside(self, node: Node, function: FunctionProto) -> GraphImporter:
+    def inside(self, node: OnnxNode, function: FunctionProto) -> GraphImporter:
         """Return the importer for the function that a node calls."""
         call = f"{node.domain}.{node.op}"
         if call in self._calls:
@@ -148,7 +148,7 @@ class GraphImporter(Scope):
 
     # ---- nodes with inputs that could not be imported ----
 
-    def unreached_problems(self, node: Node) -> Iterator[Problem]:
+    def unreached_problems(self, node: OnnxNode) -> Iterator[Problem]:
         """Yield the problems of a node, of its subgraphs, and of the model's function that the node calls."""
         self.model.room.take_node()
         for attribute in node.proto.attribute:
@@ -161,7 +161,7 @@ class GraphImporter(Scope):
         except Unsupported as problem:
             yield problem_of(node, problem)
 
-    def _problems_of_function(self, node: Node) -> Iterator[Problem]:
+    def _problems_of_function(self, node: OnnxNode) -> Iterator[Problem]:
         function = own_function(node, self.model)
         if function is not None:
             inner = self.inside(node, function)
@@ -171,7 +171,9 @@ class GraphImporter(Scope):
             raise Unsupported(unknown(node), help=lines_to_teach(node))
 
 
-def add_graph(node: Node, graph: GraphProto, inputs: Sequence[Held], region_of: Operation | None = None) -> list[Held]:
+def add_graph(
+    node: OnnxNode, graph: GraphProto, inputs: Sequence[Held], region_of: Operation | None = None
+) -> list[Held]:
     """Build a graph in a node's attribute at the insertion point, and return its outputs. Raise Incomplete.
 
     `region_of` is the operation of the region. Without `region_of`, the graph is built in the block of the node.
@@ -192,7 +194,7 @@ def _complete(outputs: Sequence[Held | None]) -> list[Held]:
     return found
 
 
-def _location_of(node: Node) -> Location:
+def _location_of(node: OnnxNode) -> Location:
     """Return a location with the node's name, and its operator as `onnx.Conv`."""
     domain = "onnx" if node.domain in DEFAULT_DOMAINS else node.domain
     return ir.Location.name(node.name, ir.Location.name(f"{domain}.{node.op}"))

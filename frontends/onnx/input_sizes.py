@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from ..core.sizes import Size, element
-from .prelude import Node, Tensor, cast, relax
+from .prelude import OnnxNode, Tensor, cast, relax
 
 _MOST_SIZES = 1024
 
 
-def input_sizes(node: Node, index: int) -> list[Size]:
+def input_sizes(node: OnnxNode, index: int) -> list[Size]:
     """Return the elements of an input that lists sizes."""
     known = node.sizes(index)
     if known is not None:
@@ -17,7 +17,7 @@ def input_sizes(node: Node, index: int) -> list[Size]:
     return [element(integers(node, index), place) for place in range(input_length(node, index))]
 
 
-def input_size(node: Node, index: int) -> Size:
+def input_size(node: OnnxNode, index: int) -> Size:
     """Return the only element of an input that is one size."""
     length = input_length(node, index)
     if length != 1:
@@ -25,7 +25,7 @@ def input_size(node: Node, index: int) -> Size:
     return input_sizes(node, index)[0]
 
 
-def input_length(node: Node, index: int) -> int:
+def input_length(node: OnnxNode, index: int) -> int:
     """Return the number of elements of an input that lists sizes."""
     shape = node.value(index).shape
     if shape is None or len(shape) > 1 or not all(isinstance(size, int) for size in shape):
@@ -36,7 +36,7 @@ def input_length(node: Node, index: int) -> int:
     return length
 
 
-def integers(node: Node, index: int) -> Tensor:
+def integers(node: OnnxNode, index: int) -> Tensor:
     """Return an input as a 1-D tensor of 64-bit integers."""
     tensor = node.tensor(index)
     return cast(tensor if node.value(index).rank == 1 else relax.reshape(tensor, (-1,)), "i64")

@@ -16,7 +16,7 @@ from ...dialects.relax.function_attributes import LIST, NOTHING, VALUE, Group
 from ...support.errors import ModelError, OptionError, RelaxError
 from ...support.names import FreshNames
 from ...support.suggest import counted
-from .model import Model
+from .model import OnnxModel
 from .tensor_data import TEXT, TypeProto, ValueInfoProto, check_size, dtype_of
 
 #: None is a dynamic size; a string is the name of a dynamic size.
@@ -46,7 +46,7 @@ class PassedInput(NamedTuple):
         return [self.name] * len(self.infos)
 
 
-def passed_inputs(model: Model, shapes: Mapping[str, InputShape]) -> list[PassedInput]:
+def passed_inputs(model: OnnxModel, shapes: Mapping[str, InputShape]) -> list[PassedInput]:
     """Return the inputs that callers pass. `shapes` replaces shapes of the model."""
     inputs = declared_inputs(model)
     _check_names(shapes, [each.name for each in inputs])
@@ -54,7 +54,7 @@ def passed_inputs(model: Model, shapes: Mapping[str, InputShape]) -> list[Passed
     return [_passed_input(each, shapes, symbols) for each in inputs]
 
 
-def declared_inputs(model: Model) -> list[ValueInfoProto]:
+def declared_inputs(model: OnnxModel) -> list[ValueInfoProto]:
     """Return the model's inputs that have no default value."""
     graph = model.proto.graph
     constants = {each.name for each in graph.initializer}

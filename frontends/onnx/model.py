@@ -28,7 +28,7 @@ _USUAL = Limits()
 
 
 @dataclass(frozen=True)
-class Model:
+class OnnxModel:
     """Model, the versions of its operator sets, and the data of its tensors."""
 
     proto: ModelProto
@@ -56,12 +56,12 @@ def errors_in(path: str) -> Iterator[None]:
         raise error.altered(location=path) from error
 
 
-def read_model(source: object, limits: Limits = _USUAL, *, is_mapped: bool = False) -> Model:
+def read_model(source: object, limits: Limits = _USUAL, *, is_mapped: bool = False) -> OnnxModel:
     """Read a model from a path, bytes or a ModelProto. Raise RelaxError if this fails.
 
     Weights of a mapped file are not read into memory. The file must not change as long as the module is used.
     """
-    if isinstance(source, Model):
+    if isinstance(source, OnnxModel):
         return source
     try:
         import onnx
@@ -87,7 +87,7 @@ def read_model(source: object, limits: Limits = _USUAL, *, is_mapped: bool = Fal
         _check_texts(proto)
         room = Room(limits, "rx.from_onnx")
         room.check_expanded(expanded_nodes(proto))
-        return Model(proto, _opsets(proto), TensorData(room, folder, taken), path=path)
+        return OnnxModel(proto, _opsets(proto), TensorData(room, folder, taken), path=path)
 
 
 def _read(path: Path, is_mapped: bool) -> tuple[bytes, dict[bytes, memoryview]]:

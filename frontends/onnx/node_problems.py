@@ -8,7 +8,7 @@ import re
 
 from ...support.suggest import suggest
 from ..core.problems import shown
-from .onnx_node import Node
+from .onnx_node import OnnxNode
 from .registry import known_names
 
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -17,12 +17,12 @@ _NOT_IN_NAMES = re.compile(r"\W+")
 UNKNOWN = "the front end does not know this operator (rx.register_onnx teaches it)"
 
 
-def unknown(node: Node) -> str:
+def unknown(node: OnnxNode) -> str:
     """Return the reason that a node without a converter cannot be imported."""
     return UNKNOWN + suggest(node.op, known_names(node.domain))
 
 
-def lines_to_teach(node: Node) -> str:
+def lines_to_teach(node: OnnxNode) -> str:
     """Return the Python lines that register a converter for a node's operator before the import."""
     domain, op = _quoted(node.domain), _quoted(node.op)
     called = f"{domain}.{op}" if domain else op

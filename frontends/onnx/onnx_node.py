@@ -26,7 +26,7 @@ def name_of(proto: NodeProto) -> str:
     return proto.name or next((each for each in proto.output if each), proto.op_type)
 
 
-class Node(AnyNode):
+class OnnxNode(AnyNode):
     """One use of an ONNX operator."""
 
     #: The graph that contains the node, for operators with subgraphs.

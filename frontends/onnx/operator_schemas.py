@@ -13,8 +13,8 @@ from ...support.suggest import suggest
 from ..core.node import Unsupported
 from ..core.node_problems import described_inputs
 from ..core.values import Value
-from .model import DEFAULT_DOMAINS, Model
-from .onnx_node import Node
+from .model import DEFAULT_DOMAINS, OnnxModel
+from .onnx_node import OnnxNode
 from .tensor_data import AttributeProto, FunctionProto, NodeProto, TypeProto, number_of
 
 
@@ -35,7 +35,7 @@ def _attributes(domain: str, op: str, version: int) -> dict[str, bool]:
     return {name: bool(each.required) for name, each in _schema(domain, op, version).attributes.items()}
 
 
-def check_node(node: Node) -> None:
+def check_node(node: OnnxNode) -> None:
     """Check a node against its schema. Raise Unsupported for unknown attributes, and for missing or surplus parts."""
     schema = _schema(node.domain, node.op, node.version)
     if schema is None:
@@ -59,25 +59,25 @@ def check_node(node: Node) -> None:
             raise Unsupported(f"it has {count} {what}, at most {most} are allowed")
 
 
-def expansion_of(node: Node, model: Model) -> FunctionProto | None:
+def expansion_of(node: OnnxNode, model: OnnxModel) -> FunctionProto | None:
     """Return the function that defines a node, or None if there is none."""
     function = own_function(node, model)
     return _defined_by_onnx(node) if function is None else _with_attributes(function, node, {})
 
 
-def own_function(node: Node, model: Model) -> FunctionProto | None:
+def own_function(node: OnnxNode, model: OnnxModel) -> FunctionProto | None:
     """Return the model's own function that a node calls, if any."""
     found = (each for each in model.proto.functions if each.name == node.op and each.domain == node.domain)
     return next(found, None)
 
 
-def is_defined_by_onnx(node: Node) -> bool:
+def is_defined_by_onnx(node: OnnxNode) -> bool:
     """Check whether ONNX defines the node's operator as a function of other operators."""
     schema = _schema(node.domain, node.op, node.version)
     return schema is not None and (schema.has_function or schema.has_context_dependent_function)
 
 
-def _defined_by_onnx(node: Node) -> FunctionProto | None:
+def _defined_by_onnx(node: OnnxNode) -> FunctionProto | None:
     schema = _schema(node.domain, node.op, node.version)
     if schema is None:
         return None
@@ -88,7 +88,7 @@ def _defined_by_onnx(node: Node) -> FunctionProto | None:
     return None
 
 
-def _build_for(schema: Any, node: Node) -> FunctionProto | None:
+def _build_for(schema: Any, node: OnnxNode) -> FunctionProto | None:
     """Return a function body that depends on the types of the inputs and on attributes."""
     import onnx
 
@@ -126,7 +126,7 @@ def _defaults(schema: Any) -> dict[str, AttributeProto]:
     return {name: each.default_value for name, each in schema.attributes.items() if each.default_value.name}
 
 
-def _with_attributes(function: FunctionProto, node: Node, defaults: dict[str, AttributeProto]) -> FunctionProto:
+def _with_attributes(function: FunctionProto, node: OnnxNode, defaults: dict[str, AttributeProto]) -> FunctionProto:
     """Return the function with the call's attributes in place of references to them."""
     import onnx
 

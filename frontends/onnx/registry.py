@@ -12,10 +12,10 @@ from ...support.plugins import load_plugins
 from ...support.registry import Registry, names_of
 from ..core.values import Outputs
 from .model import DEFAULT_DOMAINS
-from .onnx_node import Node
+from .onnx_node import OnnxNode
 
 #: `convert(node)` returns the outputs: a list of values, or a single value.
-Convert = Callable[[Node], Outputs]
+Convert = Callable[[OnnxNode], Outputs]
 Function = TypeVar("Function", bound=Convert)
 
 

@@ -9,7 +9,7 @@ from ...bindings.ir import Operation
 from ...emit.kernels import FreshSymbols
 from ..core.problems import Problems
 from ..core.scope import Scope as AnyScope
-from .model import Model
+from .model import OnnxModel
 from .tensor_data import NodeProto
 
 
@@ -20,7 +20,7 @@ class Scope(AnyScope):
 
     def __init__(
         self,
-        model: Model,
+        model: OnnxModel,
         problems: Problems,
         symbols: FreshSymbols,
         outer: Scope | None = None,

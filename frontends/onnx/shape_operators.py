@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from ..core.folding import folding_where_known
-from .onnx_node import Node
+from .onnx_node import OnnxNode
 
 T = TypeVar("T")
 
@@ -21,7 +21,7 @@ _OF_SHAPES = frozenset(
 _LOOKED_AT = {"CastLike": 1}
 
 
-def converted(convert: Callable[[Node], T], node: Node) -> T:
+def converted(convert: Callable[[OnnxNode], T], node: OnnxNode) -> T:
     """Convert a node, with folding for operators of shape computations."""
     if node.op not in _OF_SHAPES or node.domain not in ("", "ai.onnx"):
         return convert(node)

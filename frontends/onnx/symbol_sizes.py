@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from .inputs import InputShape, declared_inputs
-from .model import Model
+from .model import OnnxModel
 
 
-def contradictions(model: Model, shapes: Mapping[str, InputShape]) -> list[str]:
+def contradictions(model: OnnxModel, shapes: Mapping[str, InputShape]) -> list[str]:
     """Return a line for each size name to which `shapes` gives two values.
 
     This is not an error by itself: models contain wrong names that are not used.

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from ...support.errors import ModelError
 from ..core.texts import all_words, of_words, texts_of
 from ..core.values import Held, Texts, Value
-from .onnx_node import Node
+from .onnx_node import OnnxNode
 from .tensor_data import TensorData, TensorProto, array_of, check_size, is_text
 
 #: Operators that move elements, and their inputs of such elements; None for all inputs.
@@ -37,12 +37,12 @@ def held_of(tensor: TensorProto, data: TensorData) -> Value | Texts:
     return texts_of([each.decode("utf-8", "replace") for each in tensor.string_data], tensor.dims)
 
 
-def moves_texts(node: Node) -> bool:
+def moves_texts(node: OnnxNode) -> bool:
     """Check whether a node has string inputs and does not read the strings."""
     return (node.op in _MOVING or node.op in _ABOUT) and any(isinstance(each, Texts) for each in node.inputs)
 
 
-def moved(node: Node, convert: Callable[[list[Held | None]], Sequence[Held | None]]) -> list[Held | None]:
+def moved(node: OnnxNode, convert: Callable[[list[Held | None]], Sequence[Held | None]]) -> list[Held | None]:
     """Return the outputs of such a node. `convert` computes them from inputs without strings."""
     chosen = {**_MOVING, **_ABOUT}[node.op]
     places = range(len(node.inputs)) if chosen is None else chosen

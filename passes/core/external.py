@@ -6,7 +6,7 @@ Only passes that address them look inside.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from ...bindings.ir import Attribute, Operation
@@ -21,17 +21,8 @@ from ...support.external_runtime import ExternalRuntime
 from ...support.registry import NamedRegistry
 from ...support.suggest import suggest
 
-#: Functions that import the codegen of a name, or all codegens for None. Targets add their own.
-codegen_sources: list[Callable[[str | None], object]] = []
-
-
-def _import_codegens(name: str | None) -> None:
-    for source in codegen_sources:
-        source(name)
-
-
 #: Codegens by name. The registry is here so that pipelines can check names.
-CODEGENS = NamedRegistry[type[ExternalRuntime]]("a codegen", source=_import_codegens, plugins="codegen")
+CODEGENS = NamedRegistry[type[ExternalRuntime]]("a codegen", plugins="codegen")
 
 
 def is_external(operation: Operation) -> bool:

@@ -81,7 +81,7 @@ class Journal:
         """
         self.facts: list[dict[str, Any]] = []
         self.explains_schedules = schedules
-        #: Schedules reported before tir-plan runs on a kernel, or None if not requested.
+        #: Reasons of earlier passes against schedules of kernels, or None if not requested.
         self.steps: dict[str, list[str]] | None = {} if steps else None
 
     @staticmethod

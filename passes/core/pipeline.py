@@ -21,7 +21,7 @@ from ...support.argument_types import types_checked
 from ...support.callbacks import enters
 from ...support.collector import uncollected
 from ...support.errors import OptionError, RelaxError
-from ...support.plugins import plugin_problems
+from ...support.plugins import missing_plugin, plugin_problems
 from ...support.suggest import suggest
 from .base import USUAL_ANCHOR, Pass, changing, check_anchor, run_pass
 from .external import check_codegen, externals_aside, is_external
@@ -181,6 +181,8 @@ class Pipeline:
         try:
             _check_upstream_once(str(element), anchor)
         except UnknownPass as error:
+            if missing := missing_plugin(f"pass.{element.name}"):
+                raise OptionError(f"pass '{element.name}': {missing}", notes=plugin_problems()) from None
             candidates = [*upstream_passes(), *all_passes()]
             raise OptionError(error.message + suggest(element.name, candidates), notes=plugin_problems()) from None
 

@@ -78,7 +78,7 @@ def _admits_overlap(block: Block, index: Size, loop: Loop, inner: Mapping[str, S
 
 
 def _determined_by(indices: Sequence[Size]) -> list[Size]:
-    """Return the indices and the values that they determine. A quotient and its remainder determine the dividend."""
+    """Return the indices, and each x for which both x // n and x % n are among them."""
     found = list(indices)
     for _ in indices:
         count = len(found)

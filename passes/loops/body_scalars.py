@@ -149,7 +149,7 @@ class Compute(Expr):
 
 
 @dataclass(frozen=True, eq=False)
-class Choice(Expr):
+class ConditionalScalar(Expr):
     """Conditional expression, an scf.if: only the chosen branch is computed."""
 
     condition: Expr
@@ -160,9 +160,9 @@ class Choice(Expr):
     def parts(self) -> Sequence[Expr]:
         return self.condition, self.yes, self.no
 
-    def on(self, parts: Sequence[Expr]) -> Choice:
+    def on(self, parts: Sequence[Expr]) -> ConditionalScalar:
         condition, yes, no = parts
-        return Choice(condition, yes, no, self.type)
+        return ConditionalScalar(condition, yes, no, self.type)
 
 
 def attributes_of(op: Operation) -> tuple[tuple[str, Attribute], ...]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from ...bindings.mlir import ir
 from ...dialects.core.indices import is_never_negative
 from ...dialects.core.symbols_expr import Size, substituted, variables_of
-from .body_scalars import Choice, Compute, Expr, IterIndex, Load
+from .body_scalars import Compute, ConditionalScalar, Expr, IterIndex, Load
 
 _ARITHMETIC: dict[str, Callable[[Size, Size], Size]] = {
     "arith.addi": lambda x, y: x + y,
@@ -87,7 +87,7 @@ def limits_of(condition: Expr) -> list[Size] | None:
 
 def choice_of(expr: Expr) -> tuple[Expr, Expr, Expr] | None:
     """Return (condition, value if true, value if false) of a conditional expression, or None."""
-    if isinstance(expr, Choice) or (isinstance(expr, Compute) and expr.name == "arith.select"):
+    if isinstance(expr, ConditionalScalar) or (isinstance(expr, Compute) and expr.name == "arith.select"):
         condition, yes, no = expr.parts()
         return condition, yes, no
     return None

@@ -15,7 +15,7 @@ from ...emit.loops import when
 from ...emit.numbers import number
 from ...emit.structured import is_storable
 from ...emit.vectors import SCALAR_ONLY, TRAPPING, in_each_lane, is_vector, vector_of
-from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside
+from .body_scalars import Compute, ConditionalScalar, Element, Expr, IterIndex, Load, Outside
 from .ranges import factor_of, guards
 from .tree import Access, Block
 
@@ -87,7 +87,7 @@ def is_row_of(moves: Sequence[int]) -> bool:
 def runs_on_vectors(expr: Expr, element: Callable[[int], Type], is_row: Callable[[Load], bool]) -> bool:
     """Return True if an expression can be computed for all lanes at once. `is_row`: lanes load adjacent elements."""
     for part in expr.walk():
-        if isinstance(part, Choice) or (isinstance(part, Load) and not is_row(part)):
+        if isinstance(part, ConditionalScalar) or (isinstance(part, Load) and not is_row(part)):
             return False
         if isinstance(part, Compute):
             family = part.name.partition(".")[0]
@@ -145,12 +145,12 @@ class LaneEvaluation:
             return expr.value
         if isinstance(expr, Load):
             return self._load(expr, [self.of(each) for each in expr.indices])
-        if isinstance(expr, Choice):
+        if isinstance(expr, ConditionalScalar):
             return self._choice(expr)
         assert isinstance(expr, Compute), expr
         return self._compute(expr, [self.of(each) for each in expr.operands])
 
-    def _choice(self, expr: Choice) -> Value:
+    def _choice(self, expr: ConditionalScalar) -> Value:
         condition = number(self.of(expr.condition))
         known = dict(self._made)
 

@@ -21,7 +21,7 @@ class View(NamedTuple):
     place: Place
 
 
-class Reader(Protocol):
+class ViewReader(Protocol):
     """Reader of a function, as views need it: known views of memory, and sizes."""
 
     views: dict[Value, View]
@@ -31,11 +31,11 @@ class Reader(Protocol):
     def size_of(self, memref: Value, axis: int) -> Size: ...
 
 
-def _cast(reader: Reader, op: Operation) -> View:
+def _cast(reader: ViewReader, op: Operation) -> View:
     return reader.views[op.operands[0]]
 
 
-def _subview(reader: Reader, op: Operation) -> View:
+def _subview(reader: ViewReader, op: Operation) -> View:
     source = reader.views[op.operands[0]]
     offsets, _, strides = (
         [each if isinstance(each, int) else reader.size(each) for each in part] for part in SlicePlace.of(op)
@@ -52,7 +52,7 @@ def _subview(reader: Reader, op: Operation) -> View:
     return View(source.buffer, place)
 
 
-def _expanded(reader: Reader, op: Operation) -> View:
+def _expanded(reader: ViewReader, op: Operation) -> View:
     source = reader.views[op.operands[0]]
     sizes = [reader.size_of(op.result, axis) for axis in range(op.result.type.rank)]
 
@@ -68,7 +68,7 @@ def _expanded(reader: Reader, op: Operation) -> View:
     return View(source.buffer, place)
 
 
-def _collapsed(reader: Reader, op: Operation) -> View:
+def _collapsed(reader: ViewReader, op: Operation) -> View:
     source = reader.views[op.operands[0]]
     sizes = [reader.size_of(op.operands[0], axis) for axis in range(op.operands[0].type.rank)]
 
@@ -85,7 +85,7 @@ def _collapsed(reader: Reader, op: Operation) -> View:
     return View(source.buffer, place)
 
 
-VIEWS: dict[str, Callable[[Reader, Operation], View]] = {
+VIEWS: dict[str, Callable[[ViewReader, Operation], View]] = {
     "memref.cast": _cast,
     "memref.subview": _subview,
     "memref.expand_shape": _expanded,

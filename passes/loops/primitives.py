@@ -169,7 +169,7 @@ class Edit:
 
 #: Package with one file per primitive.
 _FAMILIES = f"{__name__.rpartition('.loops.')[0]}.primitives"
-#: Primitives of the package relax-mlir-tvm.
+#: Primitives of the package relax_mlir_tvm.
 _OF_TVM = frozenset(
     "annotate_buffer_access blockize cache_index cache_inplace decompose_padding fuse_reduction_epilogue get_consumers "
     "get_output_blocks get_producers loop_partition read_at reindex_cache_write reverse_compute_inline rolling_buffer "
@@ -233,5 +233,5 @@ def primitive_names() -> list[str]:
 def hint_for(name: str) -> str:
     """Return the end of an error message for an unknown name: the package to install, or the nearest name."""
     if name in _OF_TVM:
-        return f": {where_to_get('relax-mlir-tvm')}"
+        return f": {where_to_get('relax_mlir_tvm')}"
     return suggest(name, primitive_names())

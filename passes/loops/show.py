@@ -12,7 +12,7 @@ from ...dialects.script.expr import Level, as_tuple, infix
 from ...dialects.script.printer import number
 from ...dialects.script.types import dtype_name, type_text
 from ...dialects.script.words import Sign, quoted, sign_of
-from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside
+from .body_scalars import Compute, ConditionalScalar, Element, Expr, IterIndex, Load, Outside
 from .ranges import Guard, guards
 from .tree import AROUND, SERIAL, SPATIAL, Access, Block, Loop, Node, Tree
 from .tree_buffers import Buffer
@@ -174,7 +174,7 @@ class Shown:
         inner = ", ".join(each.text for each in parts)
         if isinstance(expr, Load):
             return Text(f"{expr.buffer.name}[{inner}]")
-        if isinstance(expr, Choice):
+        if isinstance(expr, ConditionalScalar):
             return Text(f"T.if_then_else({inner})")
         if isinstance(expr, Compute):
             return Text(f"{_word(expr)}({inner})")

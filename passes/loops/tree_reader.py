@@ -26,7 +26,7 @@ from ...emit.linalg import REDUCTION
 from ...emit.reduction_order import order_of
 from ...emit.tensors import SlicePlace, kept_axes
 from ...support.replacing import replace
-from .body_scalars import Choice, Compute, Element, Expr, IterIndex, Load, Outside, attributes_of
+from .body_scalars import Compute, ConditionalScalar, Element, Expr, IterIndex, Load, Outside, attributes_of
 from .checks import ALLOCATIONS, LOAD, Check, is_check, loaded_memory
 from .memory_views import VIEWS, View
 from .reduction_inits import with_inits, with_own_sums
@@ -74,14 +74,14 @@ def read_tree(function: Operation) -> Read:
     Raises RelaxError with the location of an operation that is no loops around blocks.
     """
     lines = schedule_lines(function, LOOPS) or []
-    first = _Reader(function, {}, block_names(lines))
+    first = _TreeReader(function, {}, block_names(lines))
     read = first.read()
     # Equal sizes share one symbol.
-    read = _Reader(function, first.same, block_names(lines)).read() if first.same else read
+    read = _TreeReader(function, first.same, block_names(lines)).read() if first.same else read
     return read._replace(tree=with_text_loops(read.tree, lines)) if lines else read
 
 
-class _Reader:
+class _TreeReader:
     def __init__(self, function: Operation, same: Mapping[str, str], named: Set[str]):
         self._function, self._named = function, named
         #: Symbols that equal earlier symbols: known from the first pass, and found in this pass.
@@ -318,7 +318,7 @@ def _last(name: str, names: Mapping[str, str]) -> str:
 class _Body:
     """Conversion of an operation's body to expressions."""
 
-    def __init__(self, reader: _Reader, variables: Sequence[Size], known: dict[Value, Expr]):
+    def __init__(self, reader: _TreeReader, variables: Sequence[Size], known: dict[Value, Expr]):
         self._reader, self._variables, self._known = reader, variables, known
 
     def of(self, value: Value) -> Expr:
@@ -338,7 +338,7 @@ class _Body:
             return IterIndex(self._reader.size(value))
         if op.name == "scf.if" and len(op.results) == 1:
             yes, no = (operations_of(region.blocks[0])[-1].operands[0] for region in op.regions)
-            return Choice(self.of(op.operands[0]), self.of(yes), self.of(no), value.type)
+            return ConditionalScalar(self.of(op.operands[0]), self.of(yes), self.of(no), value.type)
         if len(op.regions) or len(op.results) != 1:
             raise located_error(f"the body of a block has a '{op.name}', which no schedule can move", op.location)
         return Compute(op.name, tuple(self.of(each) for each in op.operands), attributes_of(op), value.type)

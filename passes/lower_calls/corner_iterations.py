@@ -102,7 +102,8 @@ class Corners:
         if op.name == "arith.cmpi":
             operands.insert(0, numpy.asarray(op.attributes["predicate"].value))
         with numpy.errstate(all="ignore"):
-            return numpy.asarray(compute(*operands))
+            result = numpy.asarray(compute(*operands))
+            return result.astype("int64") if result.dtype == bool else result
 
     def _threads(self, op: Operation) -> Values | None:
         """Return the first and the last number of a block's threads."""

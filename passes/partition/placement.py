@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...bindings.diagnostics import warn
 from ...bindings.ir import Block, Operation
@@ -25,6 +25,7 @@ from ...dialects.core.ir_attributes import PART_NUMBER, PART_REFUSED
 from ...dialects.relax.known_constants import is_constant
 from ...support.errors import RelaxError
 from ...support.files import write_whole
+from ...support.json_records import read_record
 from ..core.facts import origins_of
 from ..patterns.matched import Match
 from ..schedule.tuned_plans import MachineFacts
@@ -113,29 +114,15 @@ class MeasuredPlacement:
 
 def read_placement(path: str | os.PathLike[str]) -> MeasuredPlacement:
     """Read a placement. Raises RelaxError for a file of another version, and for a damaged one."""
-    what = f"placement '{os.fspath(path)}'"
-    try:
-        content = json.loads(Path(path).read_bytes())
-        version = content.pop("version")
-    except OSError as error:
-        raise RelaxError(f"{what} cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise RelaxError(f"{what} is damaged: it is no JSON object with a version") from None
-    if version != VERSION:
-        raise RelaxError(f"{what} has version {version}, expected {VERSION}: measure the placement again")
-    try:
-        unknown = set(content) - {each.name for each in fields(MeasuredPlacement)}
-        if unknown:
-            raise ValueError(f"field '{min(unknown)}' is unknown")
-        content["codegens"] = tuple(map(str, content["codegens"]))
-        content["matches"] = tuple(map(_match, content["matches"]))
-        content["regions"] = tuple(_region(*row) for row in content["regions"])
-        content["operators"] = {str(name): int(count) for name, count in content["operators"].items()}
-        facts = content["machine"]
-        content["machine"] = MachineFacts(**{**facts, **{name: tuple(facts[name]) for name in ("dots", "caches")}})
-        return MeasuredPlacement(**content, path=os.fspath(path))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RelaxError(f"{what} is damaged: {error}") from None
+    return read_record(MeasuredPlacement, path, VERSION, "placement", "measure the placement again", _from_json)
+
+
+def _from_json(content: dict[str, Any]) -> None:
+    content["codegens"] = tuple(map(str, content["codegens"]))
+    content["matches"] = tuple(map(_match, content["matches"]))
+    content["regions"] = tuple(_region(*row) for row in content["regions"])
+    content["operators"] = {str(name): int(count) for name, count in content["operators"].items()}
+    content["machine"] = MachineFacts.from_json(content["machine"])
 
 
 def _match(row: Sequence[object]) -> PlacedMatch:

@@ -27,7 +27,7 @@ from ..patterns.tree import Named, maker_of
 _PLACE = re.compile(r"%(?P<argument>\d+)|(?P<reader>\d+)\.(?P<operand>\d+)|(?P<maker>\d+)#(?P<result>\d+)")
 
 
-class Site(NamedTuple):
+class ValueSite(NamedTuple):
     """Place of a value: an operand or a result of an operation."""
 
     operation: Operation
@@ -43,8 +43,8 @@ class Roles(NamedTuple):
     """Roles of the values that matched operations read and make."""
 
     #: Values from outside, in the pattern's order, depth first.
-    reads: Sequence[Site]
-    names: Mapping[str, Sequence[Site]]
+    reads: Sequence[ValueSite]
+    names: Mapping[str, Sequence[ValueSite]]
 
 
 def roles_of(match: Match) -> Roles:
@@ -54,19 +54,19 @@ def roles_of(match: Match) -> Roles:
         for part, subject in match.bound.items()
         if isinstance(part, Op) and (maker := maker_of(subject)) is not None
     }
-    readers: dict[Value, Site] = {}
-    makers: dict[Value, Site] = {}
+    readers: dict[Value, ValueSite] = {}
+    makers: dict[Value, ValueSite] = {}
     for op in dict.fromkeys(operations.values()):
-        makers.update({value: Site(op, number, is_made=True) for number, value in enumerate(op.results)})
+        makers.update({value: ValueSite(op, number, is_made=True) for number, value in enumerate(op.results)})
         for number, value in enumerate(op.operands):
-            readers.setdefault(value, Site(op, number))
-    reads: list[Site] = []
-    rest: list[Site] = []
-    names: dict[str, list[Site]] = {}
+            readers.setdefault(value, ValueSite(op, number))
+    reads: list[ValueSite] = []
+    rest: list[ValueSite] = []
+    names: dict[str, list[ValueSite]] = {}
     for part, subject in match.bound.items():
         if isinstance(part, Op):
             op = operations[part]
-            (rest if part.operands else reads).extend(Site(op, number) for number in part.unstated(op))
+            (rest if part.operands else reads).extend(ValueSite(op, number) for number in part.unstated(op))
         elif not isinstance(subject, Value):
             continue
         elif isinstance(part, Named):
@@ -84,7 +84,7 @@ def roles_attribute(roles: Roles, operations: Sequence[Operation], arguments: Se
     numbers = {op: number for number, op in enumerate(operations)}
     argument_numbers = {value: number for number, value in enumerate(arguments)}
 
-    def place(site: Site) -> str:
+    def place(site: ValueSite) -> str:
         number = numbers[site.operation]
         if site.is_made:
             return f"{number}#{site.number}"

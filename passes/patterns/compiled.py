@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from ...bindings.ir import Block, Operation
-from .matched import Match
+from .matched import Match, refusal_of
 from .operator_patterns import Op, Reader, ResultPattern
 from .tree import (
     Checked,
@@ -211,7 +211,7 @@ class _Compiler:
             root = slots[1]
             match = Match(pattern, root, {part: slots[slot] for part, slot in parts})
             for part, slot in asked:
-                if part.refusal_of(match) if isinstance(part, Checked) else slots[slot].block != root.block:
+                if refusal_of(part, match) if isinstance(part, Checked) else slots[slot].block != root.block:
                     return None
             return match
 

@@ -13,7 +13,7 @@ from ...dialects.tir.prim_func import is_prim_func
 from ...support.errors import RelaxError
 from ...support.suggest import shortened
 from .compiled import matcher
-from .matched import Match
+from .matched import Match, refusal_of
 from .tree import Bound, Checked, GraphPattern, Subject, maker_of, subject_of
 
 #: Linked list of goals: a pattern, and its subject.
@@ -101,7 +101,7 @@ class _Search:
         match = Match(self._pattern, self._root, dict(self._bound))
         for part, subject in self._bound.items():
             if part.is_asked_last:
-                reason = part.refusal_of(match) if isinstance(part, Checked) else self._refusal_of_op(subject)
+                reason = refusal_of(part, match) if isinstance(part, Checked) else self._refusal_of_op(subject)
                 if reason:
                     self._refuse(part, subject, reason)
                     return None

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING
 
 from ...bindings.ir import Operation, OpView, Value
 from ...bindings.navigation import users_of
+from ...bindings.rewriting import blaming_at
 from ...dialects.relax.known_constants import elements_of, is_constant, number_of
 from ...support.errors import RelaxError
-from ...support.suggest import suggest
+from ...support.suggest import shortened, suggest
 from .operator_patterns import Op
 from .outputs import Outputs
-from .tree import Found, GraphPattern, Named, Subject, maker_of, walk
+from .tree import Checked, Found, GraphPattern, Named, Subject, maker_of, walk
 
 if TYPE_CHECKING:
     from numpy import ndarray
 
     from ..structures.structure import Structure
+
+# Names of the truth types of Python, and of NumPy: its comparisons return its own. NumPy is not imported here.
+_TRUTHS = ("bool", "bool_")
 
 
 class Match:
@@ -143,3 +147,15 @@ class Match:
 
 def _order(one: Operation, other: Operation) -> int:
     return 0 if one == other else -1 if one.is_before_in_block(other) else 1
+
+
+def refusal_of(checked: Checked, match: Match) -> str:
+    """Return the reason why the check of a pattern refuses a match, or ""."""
+    name = getattr(checked.check, "__name__", repr(checked.check))
+    with blaming_at(lambda: f"pattern {shortened(str(checked))}: {name}", checked.check, match.root):
+        answer = checked.check(match)
+    if isinstance(answer, str):
+        return answer or f"{name} says no"
+    if type(answer).__name__ not in _TRUTHS:
+        raise RelaxError(f"pattern {checked}: {name} must return True, False or a reason, got {answer!r}")
+    return "" if answer else checked.reason or f"{name} says no"

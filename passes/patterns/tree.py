@@ -18,17 +18,15 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...bindings.ir import Operation, Value
 from ...bindings.navigation import is_used_once, made_by
-from ...bindings.rewriting import blaming_at
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo, dtype_name, is_dtype, is_float, is_int
 from ...dialects.core.symbols import Dim, equal, parse
 from ...dialects.relax.known_constants import is_constant, number_of
 from ...support.errors import RelaxError
-from ...support.suggest import shortened, suggest
+from ...support.suggest import suggest
 
 if TYPE_CHECKING:
     from ..structures.structure import Binding, Structure
-    from .matched import Match
 
 #: Candidate for a pattern: a value, or its defining operation if that has several results.
 Subject = Value | Operation
@@ -36,11 +34,9 @@ Subject = Value | Operation
 Ways = Sequence[Sequence[tuple["GraphPattern", Subject]]] | str
 
 MATCHES: Ways = ((),)
-#: Function that accepts a match with True, or refuses it with False or a reason.
-Check = Callable[["Match"], bool | str]
+#: Function that accepts a Match with True, or refuses it with False or a reason.
+Check = Callable[..., bool | str]
 Around = Callable[["GraphPattern"], "GraphPattern"]
-# Names of the truth types of Python, and of NumPy: its comparisons return its own. NumPy is not imported here.
-_TRUTHS = ("bool", "bool_")
 # Classes of element types, with NumPy's names. Truth values are in none.
 _CLASSES: dict[str, Callable[[str], bool]] = {"floating": is_float, "integer": is_int}
 
@@ -318,17 +314,6 @@ class Checked(Condition):
 
     def around(self, inner: GraphPattern) -> GraphPattern:
         return Checked(inner, self.check, self.reason)
-
-    def refusal_of(self, match: Match) -> str:
-        """Return the reason why the check refuses a match, or ""."""
-        name = getattr(self.check, "__name__", repr(self.check))
-        with blaming_at(lambda: f"pattern {shortened(str(self))}: {name}", self.check, match.root):
-            answer = self.check(match)
-        if isinstance(answer, str):
-            return answer or f"{name} says no"
-        if type(answer).__name__ not in _TRUTHS:
-            raise RelaxError(f"pattern {self}: {name} must return True, False or a reason, got {answer!r}")
-        return "" if answer else self.reason or f"{name} says no"
 
     @property
     def text(self) -> str:

@@ -11,12 +11,12 @@ from ..loops.primitives import Edit
 
 
 def static_steps(edit: Edit, loop: LoopRV, count: int) -> int:
-    """Return the number of steps of a loop that is split into factors. Refuses a dynamic number, and no factors."""
+    """Return the number of steps of a loop that is split into factors. Refuses a dynamic number, and wrong counts."""
     found = edit.loop(loop)
     if not isinstance(found.extent, int):
         edit.refuse(f"'{found.name}' has {found.extent} steps, which is known at run time only")
-    if count < 1:
-        edit.refuse(f"expected at least one factor, got n = {count}")
+    if not 1 <= count <= 64:
+        edit.refuse(f"expected 1 to 64 factors, got n = {count}")
     return found.extent
 
 

@@ -47,7 +47,7 @@ def _named(edit: Edit, block: Block, name: str) -> tuple[str, int]:
 
 def access_of(edit: Edit, block: Block, kind: str, index: int) -> Access:
     accesses = block.reads if kind == "read" else block.writes
-    if not 0 <= index < len(accesses):
+    if index not in range(len(accesses)):
         listed = ", ".join(f"{number}: {each.buffer.name}" for number, each in enumerate(accesses)) or "none"
         edit.refuse(f"'{block.name}' has no {kind} {index} (it {kind}s {listed})")
     return accesses[index]

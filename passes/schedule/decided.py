@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from ...bindings.ir import Operation
-from ...bindings.mlir import ir
-from ...bindings.rewriting import Decline, blaming_at
 from ...dialects.tir.prim_func import schedule_lines
 from ...support.errors import RelaxError
 from ..loops.decisions import Decision, Taken
-from .registry import DECIDED, DecidedRule, ScheduleContext, steps_rules
+from .registry import DECIDED, DecidedRule
 
 
 class DecidedSchedule(NamedTuple):
@@ -41,15 +39,13 @@ def deciding(rule: str = "", wanted: Sequence[Taken] | None = None) -> Iterator[
         DECIDED.reset(token)
 
 
-def decided_steps(function: Operation, context: ScheduleContext, searched: DecidedRule) -> DecidedSchedule | None:
-    """Return the schedule of a planned PrimFunc: of the rule that chose it, or of the target's steps.
+def decided_steps(function: Operation, searched: DecidedRule) -> DecidedSchedule | None:
+    """Return the schedule of a planned PrimFunc, by the rule that chose it.
 
-    Returns None if the rule chose plans, and no steps express these. Raises RelaxError if the rule fails, and if its
-    schedule does not have the decisions of the search.
+    Returns None if the rule chose plans. Raises RelaxError if the rule fails, and if its schedule does not have the
+    decisions of the search.
     """
     lines: Sequence[str] | None = schedule_lines(function)
-    if lines is None:
-        lines = _lines_of_steps(function, context, searched)
     if lines is None:
         if searched.wanted is not None:
             raise RelaxError(f"the rule '{searched.name}' gives no schedule with these decisions{_why(searched)}")
@@ -58,24 +54,6 @@ def decided_steps(function: Operation, context: ScheduleContext, searched: Decid
     if searched.wanted is not None:
         _check(made, searched)
     return made
-
-
-def _lines_of_steps(function: Operation, context: ScheduleContext, searched: DecidedRule) -> Sequence[str] | None:
-    """Return the schedule of the target's steps, or None without steps."""
-    for rule in steps_rules(context.target)[:1]:
-        searched.start(rule.function.__name__)
-        module = ir.Module.create(function.location)
-        copy = function.clone(ip=ir.InsertionPoint(module.body)).operation
-        try:
-            with blaming_at(f"the steps of target '{rule.target}'", rule.function, function, Decline):
-                return rule.function(copy, context).trace.splitlines()
-        except Decline as decline:
-            if searched.wanted is not None:
-                raise RelaxError(f"the rule '{searched.running}' declines these decisions: {decline.reason}") from None
-        except RelaxError:
-            if searched.wanted is not None:
-                raise
-    return None
 
 
 def _why(searched: DecidedRule) -> str:

@@ -27,6 +27,10 @@ def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> tuple[Structur
 
     Raises Decline with the reason if the plan does not fit.
     """
+    if machine.shared_bytes:  # a GPU, and gpu-outline-kernels checks the rest
+        check_loops(op, plan)
+        check_order(op, plan)
+        return op, None
     if plan.threads or plan.shared or plan.stages > 1 or plan.instruction or plan.parts:
         raise Decline("'threads', 'shared', 'stages', 'instruction' and 'parts' are for blocks of a GPU's threads")
     check_loops(op, plan)

@@ -16,6 +16,7 @@ from ...emit.generic import GenericOp
 from ...emit.linalg import REDUCTION
 from ...emit.structured import analyze
 from ...support.errors import RelaxError
+from ..loops.bufferized import copied, find
 from ..loops.handles import BlockRV, IndexMap, LoopRV
 from ..loops.schedule import Schedule
 from ..loops.tree import GRAIN, REDUCE, Block, Tree
@@ -30,21 +31,25 @@ _WITHOUT_STEPS = ("tiles", "threads", "shared", "instruction", "parts")
 REASON = "# "
 
 
-def chosen_steps(function: Operation, context: ScheduleContext, constants: Set[int] = frozenset()) -> list[str]:
+def chosen_steps(
+    function: Operation, context: ScheduleContext, constants: Set[int] = frozenset(), known: Sequence[str] = ()
+) -> list[str]:
     """Return a target's choices for a PrimFunc as lines of a schedule, or a comment with the reason for none.
 
-    A schedule that the PrimFunc has is returned as it is. Call this before the function becomes loops over rows.
-    `constants` are the parameters for which all callers pass constants.
+    A schedule that the PrimFunc has is returned as it is. `constants` are the parameters for which all callers pass
+    constants. `known` is the comment of an earlier pass, if any. A target's own reason comes first.
     """
     rules = steps_rules(context.target)
     try:
         if schedule_lines(function) is not None:
             sch = Schedule(function)
         elif rules:
-            module = ir.Module.create(function.location)
-            sch = rules[0].function(function.clone(ip=ir.InsertionPoint(module.body)).operation, context)
-        else:
+            module = copied([function])
+            sch = rules[0].function(find(module, symbol_name(function)), context)
+        elif not known:
             sch = schedule_of_plans(function, context, constants)
+        if known:
+            return list(known)
         if len(sch.trace.splitlines()) < 2:  # gives the reader names to start from
             for block in sch.scratch_of(symbol_name(function))[1].blocks():
                 sch.get_loops(sch.get_block(block.name))

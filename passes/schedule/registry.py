@@ -23,9 +23,10 @@ for each operation:
 
 A target can also define how its choices are expressed as schedule steps:
 
-    @register_steps(target="gpu")
-    def steps_of_kernels(function: Operation, context: ScheduleContext) -> LoopSchedule:
-        ...a schedule of the PrimFunc, which is a copy or has been read already, or raises Decline
+    @register_steps(target="c")
+    def steps_of_loops(function: Operation, context: ScheduleContext) -> LoopSchedule:
+        ...a schedule of the PrimFunc, which is a copy or has been read already, or raises Decline with a description of
+        the code that no steps express
 """
 
 from __future__ import annotations
@@ -346,7 +347,7 @@ StepsFunction = Callable[[Operation, ScheduleContext], "LoopSchedule"]
 
 
 class StepsRule(NamedTuple):
-    """Rule that expresses a target's choices as steps. `place` is where the function is defined."""
+    """Rule that expresses a target's choices as steps, or declines with a description. `place` is its location."""
 
     target: str
     function: StepsFunction
@@ -355,7 +356,7 @@ class StepsRule(NamedTuple):
     @property
     def subject(self) -> str:
         """Return the subject for lists of schedules."""
-        return "as steps"
+        return "steps, or the reason for none"
 
 
 _STEPS_RULES = Registry[StepsRule](

@@ -13,9 +13,9 @@ import json
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import print_asm
@@ -27,6 +27,7 @@ from ...emit.groups import fill_of
 from ...emit.structured import StructuredOp, analyze, structured_ops
 from ...support.errors import RelaxError
 from ...support.files import write_whole
+from ...support.json_records import read_record
 from ...targets.core.backend import tuned_names
 from ...targets.core.machine import Machine
 from .epilogue import check_lanes, keeps_results, with_epilogue
@@ -65,6 +66,10 @@ class MachineFacts(NamedTuple):
         sizes = machine.architecture, machine.vector_bytes, machine.registers
         return cls(*sizes, machine.has_fused_multiply_add, dots, tuple(machine.caches), machine.shared_bytes)
 
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> MachineFacts:
+        return cls(**{**facts, "dots": tuple(facts["dots"]), "caches": tuple(facts["caches"])})
+
     @property
     def label(self) -> str:
         own = self.shared_bytes or (*self.caches, 0)[:2][-1]
@@ -86,6 +91,10 @@ class Times(NamedTuple):
     default: float
     tuned: float
     noise: float
+
+    @classmethod
+    def from_json(cls, times: Mapping[str, Any]) -> Times:
+        return cls(**{name: float(time) for name, time in times.items()})
 
 
 @dataclass(frozen=True)
@@ -204,7 +213,8 @@ def _check_epilogue(
     if not isinstance(plan, Plan) or not keeps_results(op, plan) or fill is None or plans[fill] != Start():
         raise Decline("a reduction with an epilogue does not start in registers, or does not keep its results there")
     joined, _ = check_plan(op, plan, machine)
-    check_lanes(joined, plan.vector)
+    if not plan.threads:
+        check_lanes(joined, plan.vector)
 
 
 class TunedFolder:
@@ -247,27 +257,13 @@ class TunedFolder:
 
 def read_tuned(path: Path) -> TunedKernel:
     """Read a tuned kernel. Raises RelaxError for a file of another version, and for one that is damaged."""
-    try:
-        content = json.loads(path.read_bytes())
-        version = content.pop("version")
-    except OSError as error:
-        raise RelaxError(f"tuned kernel '{path}' cannot be read: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise RelaxError(f"tuned kernel '{path}' is damaged: it is no JSON object with a version") from None
-    if version != VERSION:
-        raise RelaxError(f"tuned kernel '{path}' has version {version}, expected {VERSION}: tune the kernel again")
-    try:
-        unknown = set(content) - {each.name for each in fields(TunedKernel)}
-        if unknown:
-            raise TypeError(f"field '{min(unknown)}' is unknown")
-        for name in ("types", "plans", "default", "steps"):
-            content[name] = tuple(map(str, content.get(name, ())))
-        taken = content.get("decisions", ())
-        content["decisions"] = tuple(tuple(map(int, each)) if isinstance(each, list) else int(each) for each in taken)
-        content["times"] = Times(**{name: float(each) for name, each in content["times"].items()})
-        facts = content["machine"]
-        lists = {name: tuple(facts[name]) for name in ("dots", "caches")}
-        content["machine"] = MachineFacts(**{**facts, **lists})
-        return TunedKernel(**content, path=str(path))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise RelaxError(f"tuned kernel '{path}' is damaged: {error}") from None
+    return read_record(TunedKernel, path, VERSION, "tuned kernel", "tune the kernel again", _from_json)
+
+
+def _from_json(content: dict[str, Any]) -> None:
+    for name in ("types", "plans", "default", "steps"):
+        content[name] = tuple(map(str, content.get(name, ())))
+    taken = content.get("decisions", ())
+    content["decisions"] = tuple(tuple(map(int, each)) if isinstance(each, list) else int(each) for each in taken)
+    content["times"] = Times.from_json(content["times"])
+    content["machine"] = MachineFacts.from_json(content["machine"])

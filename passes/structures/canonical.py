@@ -11,7 +11,7 @@ from ...bindings.mlir import ir
 from ...bindings.navigation import functions_in, operations_in
 from ...bindings.pass_manager import run_upstream
 from .evaluation import Evaluation, Literal, Term, orders, term
-from .reading import Body, read_body
+from .reading import ReadBody, read_body
 
 _GENERAL = frozenset({"linalg.generic", "linalg.index", "linalg.yield"})
 
@@ -31,7 +31,7 @@ class Canonical(NamedTuple):
     ways: tuple[Way, ...]
 
 
-def body_of_prim_func(function: Operation) -> Body:
+def body_of_prim_func(function: Operation) -> ReadBody:
     """Read a PrimFunc with named operations generalized. Raise Unreadable if that is impossible."""
     if not any(op.name.startswith("linalg.") and op.name not in _GENERAL for op in operations_in(function)):
         return read_body(function)
@@ -48,7 +48,7 @@ def generalize(module: Operation) -> None:
     run_upstream(module, ["func.func(linalg-generalize-named-ops)"], verify=False)
 
 
-def signature(body: Body) -> str:
+def signature(body: ReadBody) -> str:
     """Return the element types and ranks as text. Equal functions have equal signatures, which are cheap to compute."""
     return signature_of(*([body.types[value].text for value in each] for each in (body.inputs, body.region.results)))
 
@@ -57,7 +57,7 @@ def signature_of(inputs: Sequence[str], results: Sequence[str]) -> str:
     return f"{', '.join(sorted(inputs))} -> {', '.join(results)}"
 
 
-def canonical(body: Body) -> Canonical:
+def canonical(body: ReadBody) -> Canonical:
     """Return the canonical form. Raise Unreadable if there is none."""
     inputs = range(len(body.inputs))
     kinds = [body.types[value].text for value in body.inputs]

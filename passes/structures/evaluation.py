@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ...bindings.affine import ADD, CEILDIV, FLOORDIV, MOD, MUL, plain_dim, value_of
 from ...bindings.ir import AffineExpr, AffineMap
-from .reading import Axis, Body, BodyStep, Generic, Region, Unreadable
+from .reading import Axis, BodyStep, Generic, ReadBody, Region, Unreadable
 
 T = TypeVar("T")
 
@@ -76,7 +76,7 @@ def orders(items: Sequence[T], color: Callable[[T], Any]) -> list[tuple[T, ...]]
 class Evaluation:
     """Terms of a body with labelled inputs."""
 
-    def __init__(self, body: Body, labels: Mapping[int, str]):
+    def __init__(self, body: ReadBody, labels: Mapping[int, str]):
         self.body = body
         self._terms = 0
         names = {value: f"in {label}" for value, label in labels.items()}
@@ -302,7 +302,7 @@ class Env:
         return term(region.end, *Env(self.evaluation, region, arguments, (), self).yielded())
 
 
-def _literal(body: Body, value: int, number: Literal | None) -> Term:
+def _literal(body: ReadBody, value: int, number: Literal | None) -> Term:
     type_ = body.types[value]
     if number is None:
         raise Unreadable("contains a constant that is no number")

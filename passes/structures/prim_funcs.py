@@ -13,7 +13,7 @@ from ...bindings.navigation import body_of, functions_in, has_body, innermost, o
 from ...dialects.core.facts import OpPattern
 from ...dialects.tir.prim_func import is_prim_func, op_pattern
 from .canonical import Canonical, body_of_prim_func, canonical, signature
-from .reading import Body, Unreadable
+from .reading import ReadBody, Unreadable
 
 CALL_TIR = "relax.call_tir"
 
@@ -36,7 +36,7 @@ class KnownPrimFunc:
             return pattern_of(self.function)
 
     @cached_property
-    def body(self) -> Body | str:
+    def body(self) -> ReadBody | str:
         """Return the body as data, or the reason why it is unreadable."""
         try:
             return body_of_prim_func(self.function)

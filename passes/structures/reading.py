@@ -82,7 +82,7 @@ class BodyStep(NamedTuple):
 
 
 @dataclass
-class Body:
+class ReadBody:
     """A function that computes tensors from tensors."""
 
     types: list[TypeOf] = field(default_factory=list)
@@ -108,7 +108,7 @@ class Body:
             self._same[max(one, other)] = min(one, other)
 
 
-def read_body(function: Operation) -> Body:
+def read_body(function: Operation) -> ReadBody:
     """Read a function with generic linalg operations. Raise Unreadable if that is impossible."""
     blocks = list(function.regions[0].blocks)
     if len(blocks) != 1:
@@ -116,7 +116,7 @@ def read_body(function: Operation) -> Body:
     results = function_type_of(function).results
     if not len(results) or not all(isinstance(type_, ir.RankedTensorType) for type_ in results):
         raise Unreadable("works on memory, not on tensors")
-    reader = _Reader()
+    reader = _StructureReader()
     body = reader.body
     body.region = reader.region(blocks[0], is_outermost=True)
     given = list(body.region.arguments)
@@ -137,9 +137,9 @@ def literal_places(function: Operation) -> dict[int, str]:
     return {place: string_value(each[LITERAL]) for place, each in attributes if LITERAL in each}
 
 
-class _Reader:
+class _StructureReader:
     def __init__(self) -> None:
-        self.body = Body()
+        self.body = ReadBody()
         self._numbers: dict[Value, int] = {}
         self._steps = self._tensors = 0
 
@@ -230,12 +230,12 @@ def _number_of(op: Operation) -> float | None:
     return value.value
 
 
-def _unify_whole(body: Body, one: int, other: int) -> None:
+def _unify_whole(body: ReadBody, one: int, other: int) -> None:
     for axis in range(len(body.types[one].sizes or ())):
         body.unify((one, axis), (other, axis))
 
 
-def _unify_loops(body: Body, generic: Generic, operands: Sequence[int], results: Sequence[int]) -> None:
+def _unify_loops(body: ReadBody, generic: Generic, operands: Sequence[int], results: Sequence[int]) -> None:
     seen: dict[int, Axis] = {}
     written = (*zip(results, generic.maps[generic.input_count :], strict=True),) if results else ()
     for value, map_ in (*zip(operands, generic.maps, strict=True), *written):

@@ -29,7 +29,7 @@ class Equation(NamedTuple):
         return f"{self.one} = {self.other}"
 
 
-class Answer(NamedTuple):
+class SolvedSymbol(NamedTuple):
     """Value of a symbol, and the equation that defines it."""
 
     size: Size
@@ -52,7 +52,7 @@ class Equations:
         self._places = places
         self._kept = frozenset(kept)
         self._may_tell = may_tell
-        self.answers: dict[str, Answer] = {}
+        self.answers: dict[str, SolvedSymbol] = {}
         #: Equations that define nothing yet, by the symbols in them.
         self._open: dict[str, list[Equation]] = {}
 
@@ -76,7 +76,7 @@ class Equations:
                 found = {each: self.answers[each].size for each in size.variables if each in self.answers}
                 resolved = size.substitute(found) if found else size
                 assert resolved is not None
-                self.answers[path[-1]] = Answer(resolved, equation)
+                self.answers[path[-1]] = SolvedSymbol(resolved, equation)
             path.pop()
         return self.answers[name].size
 
@@ -117,7 +117,7 @@ class Equations:
             if not equation.is_certain:
                 return None
             raise self._contradiction(equation, f"{symbol} would have to be {size}")
-        self.answers[symbol] = Answer(size, equation)
+        self.answers[symbol] = SolvedSymbol(size, equation)
         return symbol
 
     def _solve(self, difference: Size, operation: Operation) -> tuple[str, Size] | None:

@@ -20,7 +20,7 @@ from relax_mlir.passes.partition_stages import with_partition
 from relax_mlir.passes.patterns.tree import GraphPattern
 from relax_mlir.patterns import is_const, is_op, wildcard
 from relax_mlir.support.external_bytes import unpacked
-from relax_mlir_dnnl.runtime.description import Part
+from relax_mlir_dnnl.runtime.description import DnnlPart
 
 const = relax.const
 
@@ -157,7 +157,7 @@ def test_dnnl_multiplies_bytes(level: int) -> None:
     for model, kind, count in ((layers, "matmul", 2), (images, "convolution", 1)):
         program = rx.compile(model(), partition=["dnnl"], opt_level=level, partition_elsewhere=True)
         (external,) = program._artifact.externals
-        part = unpacked("dnnl", external.data, Part)
+        part = unpacked("dnnl", external.data, DnnlPart)
         products = [step for function in part.functions for step in function.steps if step.kind == kind]
         assert len(products) == count and all({"src", "weights"} <= step.quantized.keys() for step in products)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """State of a program on a device: kernels, constants, the record of kernels' assertions, and the code's table.
 
-The subclasses in runtime/cuda and runtime/vulkan implement what differs between kinds of devices.
+The subclasses in runtime/cuda and in plugins/spirv implement what differs between kinds of devices.
 """
 
 from __future__ import annotations

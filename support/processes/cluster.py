@@ -31,6 +31,8 @@ _FACTS = f"__import__('{__package__.partition('.')[0]}.bindings.worker_facts', f
 _LOOK, _WAIT = 1.0, 0.25
 #: Seconds beyond the limit of a call after which its worker counts as hanging, and workers that may lose a call.
 _GRACE, _MOST_LOST = 30.0, 2
+#: Seconds without a report after which a worker counts as stopped. Workers report every 0.5 s, of 1000 every 6 s.
+_SILENCE = 15.0
 #: Seconds without any fitting worker after which a run ends, and of an answer of the scheduler.
 PATIENCE = 60.0
 _ANSWER = 30.0
@@ -76,6 +78,10 @@ class _Worker:
     is_known: bool = False
     asked: float = 0.0
     has_compiler: bool = False
+    #: Scheduler's time of the worker's last report, and this machine's time when it was new.
+    reported: float = 0.0
+    heard: float = 0.0
+    is_silent: bool = False
     #: Why the worker gets no calls.
     problem: str = ""
     tasks: list[_Task] = field(default_factory=list)
@@ -104,7 +110,11 @@ class Cluster:
     """Workers of a Dask scheduler. New workers take part at once."""
 
     def __init__(self, scheduler: str, *, told: Callable[[str], object] | None = None) -> None:
-        """Connect to a scheduler, such as tcp://host:8786. `told` gets a sentence for each worker without calls."""
+        """Connect to a scheduler, such as tcp://host:8786.
+
+        `told` gets a sentence for each worker without calls. By default sentences on workers that stop reporting are
+        warnings.
+        """
         self.scheduler = scheduler
         self._client = _client(scheduler)
         self._told = told
@@ -209,6 +219,7 @@ class Cluster:
         for address in [each for each in self._workers if each not in listed]:
             self._lose(self._workers.pop(address), "was lost")
         for worker in self._workers.values():
+            self._listen(worker, listed[worker.address].get("last_seen", now), now)
             if worker.is_unknown and now - worker.asked > PATIENCE / 2:
                 worker.problem = "is busy or does not answer"
                 self._tell_of(worker)
@@ -217,6 +228,18 @@ class Cluster:
                 worker.problem = "does not answer"
                 self._tell_of(worker)
                 self._lose(worker, "does not answer")
+
+    def _listen(self, worker: _Worker, reported: float, now: float) -> None:
+        """Notice a worker that stops reporting, as a stopped process does, and one that reports again."""
+        if reported != worker.reported:
+            worker.reported, worker.heard = reported, now
+            if worker.is_silent:
+                worker.is_silent, worker.problem = False, ""
+                self._tell(f"the worker '{worker.name}' at {worker.address} reports again")
+        elif not worker.problem and now - worker.heard > _SILENCE:
+            worker.is_silent, worker.problem = True, f"has not reported for {now - worker.heard:.0f} s"
+            self._tell_of(worker)
+            self._lose(worker, worker.problem)
 
     def _listed_workers(self) -> dict[str, dict[str, Any]]:
         try:
@@ -269,9 +292,14 @@ class Cluster:
 
     def _tell_of(self, worker: _Worker) -> None:
         sentence = f"the worker '{worker.name}' at {worker.address} {worker.problem}, and gets no calls"
+        self._tell(sentence, is_urgent=worker.is_silent)
+
+    def _tell(self, sentence: str, *, is_urgent: bool = True) -> None:
         self.notes.append(sentence)
         if self._told is not None:
             self._told(sentence)
+        elif is_urgent:
+            warnings.warn(sentence, RuntimeWarning, stacklevel=2)
 
     def _listed(self, board: str) -> str:
         names = self.board_names()

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 from ...bindings.ir import Module
 from ...passes.core.options import quoted
 from ...passes.core.stages import Stage
-from ...support.errors import RefusalError, RelaxError
+from ...support.errors import OptionError, RefusalError, RelaxError
 from .machine import Machine
 
 if TYPE_CHECKING:
@@ -32,6 +32,14 @@ class ChosenTarget:
     def option(self, name: str) -> str:
         """Return an option's value, or an empty string."""
         return dict(self.options).get(name, "")
+
+    def number(self, name: str, default: int, least: int, most: int) -> int:
+        """Return a numeric option, a power of two unless it is a number of bytes. Raise OptionError for others."""
+        text, is_size = self.option(name) or str(default), name == "shared"
+        if not text.isdigit() or not least <= int(text) <= most or (not is_size and int(text) & (int(text) - 1)):
+            what = "a number" if is_size else "a power of two"
+            raise OptionError(f"target '{self}': option '{name}' expects {what} from {least} to {most}, got '{text}'")
+        return int(text)
 
     def on_host(self, own: Iterable[str]) -> ChosenTarget:
         """Return the target llvm for a device's host, without the device's own options."""

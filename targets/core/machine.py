@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 #: Cache sizes assumed for processors with unknown caches. Processors used for computing rarely have less.
 ORDINARY_CACHES = (32 << 10, 512 << 10)
+#: Cores assumed for processors of other machines. Grains are the same for one to four cores.
+ORDINARY_CORES = 4
 #: Architectures that have a fused multiply-add wherever they have floating-point numbers.
 _ALWAYS_FUSED = ("aarch64", "riscv64")
 
@@ -72,6 +74,12 @@ class Machine:
     def lanes(self, bits: int) -> int:
         """Return the number of `bits`-wide numbers in a vector register."""
         return max(self.vector_bytes * 8 // bits, 1)
+
+    @property
+    def summary(self) -> str:
+        """Describe what plans depend on, for readers."""
+        caches = ",".join(f"{size >> 10}K" for size in self.caches) or "none"
+        return f"{self.architecture}, vectors of {self.vector_bytes} bytes, caches {caches}, cores {self.cores}"
 
     @property
     def has_fused_multiply_add(self) -> bool:

@@ -17,7 +17,7 @@ from ...passes.core.stages import Stages
 from ...support.argument_types import types_checked
 from ...support.blaming import blaming, can_be_declared_again, place_of_caller
 from ...support.errors import OptionError, RelaxError
-from ...support.plugins import leave_out, load_plugins
+from ...support.plugins import leave_out, load_plugins, missing_plugin
 from ...support.suggest import suggest
 from .backend import Backend, ChosenTarget, check_backend
 
@@ -154,6 +154,8 @@ def _found(name: str) -> Target:
             raise RelaxError(f"targets name each other in a circle: {circle}")
         _load(name)
     if name not in _TARGETS:
+        if missing := missing_plugin(f"target.{name}"):
+            raise OptionError(f"target '{name}': {missing}")
         known = [target.name for target in all_targets()]
         raise OptionError(f"unknown target '{name}'{suggest(name, known)} (known: {', '.join(known)})")
     return _TARGETS[name]

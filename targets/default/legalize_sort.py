@@ -152,7 +152,7 @@ def write_chosen(asked: str, value: Number, place: Number | None, outs: Sequence
         store(each, out, *at)
 
 
-class Choice(NamedTuple):
+class Selection(NamedTuple):
     """Representation of elements while the first ones are selected."""
 
     types: Callable[[Type], list[Type]]
@@ -174,16 +174,16 @@ class Choice(NamedTuple):
             require(are_few, "ValueError", f"axis {axis} of size {{}} has more elements than indices can count", count)
 
 
-def choice_of(dtype: str, size: object, descending: bool) -> Choice:
+def choice_of(dtype: str, size: object, descending: bool) -> Selection:
     """Choose the representation for rows of a size: a single number if it has room for element and position."""
     is_long = isinstance(size, int) and size >> MOST_BITS > 0
     return (by_element if bit_width(dtype) > MOST_BITS or is_long else _by_key)(dtype, descending)
 
 
-def by_element(dtype: str, descending: bool) -> Choice:
+def by_element(dtype: str, descending: bool) -> Selection:
     """Represent an element by itself and its position."""
     comes_first = lambda left, right: precedes(left, right, dtype, descending=descending)  # noqa: E731
-    return Choice(
+    return Selection(
         lambda element: [element, ir.IndexType.get()],
         lambda value, place: [value, place],
         lambda left, right: comes_first(left[0], right[0]),
@@ -195,14 +195,14 @@ def by_element(dtype: str, descending: bool) -> Choice:
     )
 
 
-def _by_key(dtype: str, descending: bool) -> Choice:
+def _by_key(dtype: str, descending: bool) -> Selection:
     """Represent an element by one number that a single comparison orders. Blocks of elements are compared directly."""
 
     def before(read: Callable[[Number], Number], top: Record) -> Callable[[Number], Number]:
         last = read(place_of(top[0]))
         return lambda i: precedes(read(i), last, dtype, descending=descending)
 
-    return Choice(
+    return Selection(
         lambda _: [ir.IntegerType.get_signless(64)],
         lambda value, place: [placed_key(value, place, dtype, descending=descending)],
         lambda left, right: left[0] < right[0],

@@ -24,6 +24,6 @@ TARGET = Target(
     "gpu",
     many_threads=True,
     rule_modules=tuple(f"{__package__}.legalize_{family}" for family in _OPERATORS),
-    schedule_modules=(f"{__package__}.schedule", f"{__package__}.steps.rule"),
+    schedule_modules=(f"{__package__}.schedule",),
     doc="Processors with many threads in blocks and their own memory, controlled by a host.",
 )

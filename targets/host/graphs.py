@@ -66,7 +66,7 @@ def graph_of(kind: str, signature: Signature, kernel: Operation) -> dict[str, ob
     """Return the manifest entry of a function that may be a graph, or an empty dictionary.
 
     When the program is loaded, the runtime estimates from the entry whether the graph is faster
-    (runtime/cuda/graphs.py, runtime/vulkan/kept_commands.py).
+    (runtime/cuda/graphs.py, kept_commands.py of plugins/spirv).
     """
     if not may_have_graph(kind, signature, kernel):
         return {}

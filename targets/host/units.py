@@ -64,7 +64,7 @@ def _text(name: str) -> str:
     return text + driver_table_text(_DRIVERS[name]) if name in _DRIVERS else text
 
 
-class Driver(NamedTuple):
+class DeviceFunctions(NamedTuple):
     """Replacement of a driver's functions: the kind of device and the functions that copy to and from the device."""
 
     kind: str
@@ -78,8 +78,10 @@ class Driver(NamedTuple):
 
 #: Drivers by the file that contains them.
 _DRIVERS = {
-    "vulkan.mlir": Driver("vulkan", "vulkan_write", "vulkan_read", "vulkan_take", "vulkan_give", "vulkan_forget"),
-    "opencl.mlir": Driver("opencl", "opencl_write", "opencl_write"),
+    "vulkan.mlir": DeviceFunctions(
+        "vulkan", "vulkan_write", "vulkan_read", "vulkan_take", "vulkan_give", "vulkan_forget"
+    ),
+    "opencl.mlir": DeviceFunctions("opencl", "opencl_write", "opencl_write"),
 }
 #: Functions of device_memory.mlir, with their operand types. All drivers share them.
 _SHARED = {
@@ -88,7 +90,7 @@ _SHARED = {
 }  # fmt: skip
 
 
-def driver_table_text(driver: Driver) -> str:
+def driver_table_text(driver: DeviceFunctions) -> str:
     """Return the text of a driver's function table and of the packed function that returns the table's address.
 
     The table fills slots 6 to 22 of the table in device.mlir. The functions that grow and drop chunks follow, then the

@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from lit_schedules import script_of
 from relax_mlir.tools.opt.split_input import SCRIPT_MARKER, split_input
 
 from relax_mlir import Module, RelaxError, ir, registered_dialects
@@ -73,7 +74,7 @@ def _text(path: Path) -> str:
     if path.suffix != ".py":
         return path.read_text()
     modules = []
-    for part in split_input(path.read_text(), SCRIPT_MARKER):
+    for part in split_input(script_of(path), SCRIPT_MARKER):
         with contextlib.suppress(RelaxError):  # parts that test refusals
             modules.append(Module.from_script(part.text))
     return "\n".join(op.operation.get_asm(use_local_scope=True) for each in modules for op in each.body.operations)

@@ -25,14 +25,14 @@ from pathlib import Path
 from random import Random
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-for _folder in ("", "python", "python/frontends/onnx"):  # gpu_emulator and the tests' helpers
+for _folder in ("", "python/helpers", "python/frontends/onnx"):  # gpu_emulator and the tests' helpers
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / _folder))
 
 import one_graph  # noqa: E402
 import random_schedules  # noqa: E402
 from graphs import Graph, smaller  # noqa: E402
 from on_target import TARGETS  # noqa: E402
-from relax_mlir.testing import cluster, isolated  # noqa: E402
+from relax_mlir_proof.testing import cluster, isolated  # noqa: E402
 
 SAVED = Path(__file__).resolve().parents[2] / "build" / "fuzz"
 _PATH = "test/fuzz/differential.py"

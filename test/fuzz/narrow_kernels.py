@@ -27,7 +27,7 @@ from random import Random
 from typing import IO, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-for _folder in ("", "python"):
+for _folder in ("", "python/helpers"):
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / _folder))
 
 import narrow_cases  # noqa: E402
@@ -35,7 +35,7 @@ import narrow_programs  # noqa: E402
 import narrow_targets  # noqa: E402
 import numpy  # noqa: E402
 from narrow_cases import Case  # noqa: E402
-from relax_mlir.testing import isolated  # noqa: E402
+from relax_mlir_proof.testing import isolated  # noqa: E402
 
 import relax_mlir as rx  # noqa: E402
 

@@ -17,7 +17,7 @@ from drawing import SIZES
 from graphs import Graph
 from relax_mlir.runtime import guard_pages
 from relax_mlir.support.external_runtime import find_runtime
-from relax_mlir.testing import isolated
+from relax_mlir_proof.testing import isolated
 
 import relax_mlir as rx
 
@@ -142,14 +142,14 @@ def _on_device(kind: str) -> OnTarget:
 
     name = "'webgpu'" if kind == "webgpu" else f"real_devices.target('{kind}')"
     making = f"main = rx.compile(module, {name}, opt_level={{level}}, cache=False).copying()['main']"
-    return OnTarget(compiled, f"import real_devices  # test/python\n{making}", argument="{}", lacks=lacks)
+    return OnTarget(compiled, f"import real_devices  # test/python/helpers\n{making}", argument="{}", lacks=lacks)
 
 
 TARGETS = {
     "llvm": OnTarget(_on_llvm, "main = rx.compile(module, opt_level={level}, cache=False)['main']"),
     "c": OnTarget(
         _on_c,
-        "from c_programs import CProgram  # test/python\n"
+        "from c_programs import CProgram  # test/python/helpers\n"
         "main = CProgram(module, 'c{{memory=heap}}', opt_level={level})",
         argument="{}",
         known_limits=(_UNKNOWN_SIZES, "depends on the data", "so it cannot be in static memory"),
@@ -157,7 +157,7 @@ TARGETS = {
     ),
     "cuda": OnTarget(
         _on_cuda,
-        "from emulated_gpu import run_emulated  # test/python\n"
+        "from emulated_gpu import run_emulated  # test/python/helpers\n"
         "executable = rx.compile(module, 'cuda', opt_level={level}, cache=False)\n"
         "main = lambda *arrays: run_emulated(executable, *arrays)",
         argument="{}",

@@ -17,7 +17,7 @@ import script_graphs
 from graphs import Arrays, ErrorSizes, Graph, Noise, Oracle, Undefined, evaluate
 from on_target import TARGETS, Call, OnTarget
 from relax_mlir.runtime import guard_pages
-from relax_mlir.testing import agreement, isolated
+from relax_mlir_proof.testing import agreement, isolated
 
 import relax_mlir as rx
 

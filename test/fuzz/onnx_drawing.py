@@ -14,7 +14,7 @@ import onnx
 import onnx_nodes
 from drawing import SYMBOLS, Drawing, Value
 from graphs import Graph, Node, Undefined, numpy_dtype
-from relax_mlir.testing import agreement
+from relax_mlir_proof.testing import agreement
 
 import relax_mlir as rx
 

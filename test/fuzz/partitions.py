@@ -22,7 +22,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-for _folder in ("python", "python/frontends/onnx"):  # the tests' helpers
+for _folder in ("python/helpers", "python/frontends/onnx"):  # the tests' helpers
     sys.path.insert(0, str(Path(__file__).resolve().parents[1] / _folder))
 
 import relax_graphs  # noqa: E402
@@ -33,7 +33,7 @@ from relax_mlir.bindings.navigation import functions_in, operations_in, text_in 
 from relax_mlir.dialects.core.dialect import find_op  # noqa: E402
 from relax_mlir.dialects.core.infos import tensor  # noqa: E402
 from relax_mlir.passes.core.external import external_modules  # noqa: E402
-from relax_mlir.testing import agreement, cluster, isolated  # noqa: E402
+from relax_mlir_proof.testing import agreement, cluster, isolated  # noqa: E402
 
 import relax_mlir as rx  # noqa: E402
 from relax_mlir.patterns import is_const, is_op, wildcard  # noqa: E402

@@ -27,7 +27,7 @@ import numpy
 import onnx
 import quantized_models
 from relax_mlir.passes.partition.codegen import all_codegens
-from relax_mlir.testing import cluster, isolated
+from relax_mlir_proof.testing import cluster, isolated
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -24,14 +24,14 @@ from random import Random
 from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-for _folder in (Path("test"), Path("test/python"), Path("examples/npu")):
+for _folder in (Path("test"), Path("test/python/helpers"), Path("examples/npu")):
     sys.path.insert(0, str(Path(__file__).resolve().parents[2] / _folder))
 
 import npu  # noqa: E402, F401  # registers the target
 import numpy  # noqa: E402
 import on_target  # noqa: E402
 from relax_mlir.bindings.navigation import body_of, functions_in, last_of, made_by, symbol_name  # noqa: E402
-from relax_mlir.testing import isolated  # noqa: E402
+from relax_mlir_proof.testing import isolated  # noqa: E402
 
 import relax_mlir as rx  # noqa: E402
 from relax_mlir import relax  # noqa: E402

@@ -13,7 +13,7 @@ import relax_networks
 import relax_windows
 import scipy.special
 from graphs import Node, Undefined, numpy_dtype, size_of
-from relax_mlir.testing.noise import BY_LARGEST, BY_ONE, EXACT
+from relax_mlir_proof.testing.noise import BY_LARGEST, BY_ONE, EXACT
 
 __all__ = ("BY_LARGEST", "BY_ONE", "EXACT", "FUNCTIONS", "oracle")
 

@@ -29,11 +29,12 @@ from random import Random
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 import onnx_suite
 import opt_suite
 from case import INPUT, Case, Outcome
-from relax_mlir.testing import cluster
+from relax_mlir_proof.testing import cluster
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 SAVED = REPOSITORY / "build" / "fuzz"

@@ -53,6 +53,23 @@ func.func @k(%a: tensor<8x9xi8>, %b: tensor<8x16xi8>, %out: tensor<9x16xi32>) ->
 
 // -----
 
+// Sums of a vector that are not adjacent.
+func.func @k(%a: tensor<9x8xi8>, %b: tensor<8x16xi8>, %out: tensor<16x9xi32>) -> tensor<16x9xi32> attributes {tir.prim_func} {
+  // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2; carried 1; vector 1 x 16; dot 2: 4; rule own" does not fit the operation: the sums of dot products would be stored element by element}}
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (j, i)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%a, %b : tensor<9x8xi8>, tensor<8x16xi8>) outs(%out : tensor<16x9xi32>) attrs = {tir.plan = "order 1 0 2; carried 1; vector 1 x 16; dot 2: 4; rule own"} {
+    ^bb0(%p: i8, %q: i8, %r: i32):
+      %s = arith.extui %p : i8 to i32
+      %t = arith.extsi %q : i8 to i32
+      %u = arith.muli %s, %t : i32
+      %v = arith.addi %r, %u : i32
+      linalg.yield %v : i32
+  } -> tensor<16x9xi32>
+  return %0 : tensor<16x9xi32>
+}
+
+// -----
+
 // Blocks that cut a group.
 func.func @k(%a: tensor<9x8xi8>, %b: tensor<8x16xi8>, %out: tensor<9x16xi32>) -> tensor<9x16xi32> attributes {tir.prim_func} {
   // expected-error @+1 {{PrimFunc @k: tir.plan "order 1 0 2; carried 1; vector 1 x 16; blocks 2: 6; dot 2: 4; rule own" does not fit the operation: blocks of loop 2 are no multiples of 4}}

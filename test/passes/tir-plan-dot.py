@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # RUN: relax-opt %s --tir-plan='target=llvm{cpu=znver4 cores=1}' --print-script | FileCheck %s
 # RUN: relax-opt %s --tir-plan='target=llvm{cpu=alderlake caches=32K,64K cores=1}' --print-script | FileCheck %s --check-prefix=VNNI
-# RUN: relax-opt %s --tir-plan='target=llvm{cpu=neoverse-v1 triple=aarch64-linux-gnu}' --print-script | FileCheck %s --check-prefix=ARM
+# RUN: relax-opt %s --tir-plan='target=llvm{cpu=neoverse-v1 triple=aarch64-linux-gnu cores=1}' --print-script | FileCheck %s --check-prefix=ARM
 # RUN: relax-opt %s --tir-plan='target=llvm{cpu=skylake-avx512 cores=1}' --print-script | FileCheck %s --check-prefix=WITHOUT
 """Sums of products of narrow numbers in groups of a reduction's steps, if the CPU has an instruction for them."""
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# RUN: relax-opt %s --tir-plan='target=llvm{triple=x86_64-linux-gnu cpu=sapphirerapids caches=48K,2M}' --print-script | FileCheck %s
-# RUN: relax-opt %s --tir-plan='target=llvm{triple=x86_64-linux-gnu cpu=graniterapids caches=48K,128K}' --print-script | FileCheck %s --check-prefix=FP16
-# RUN: relax-opt %s --tir-plan='target=llvm{triple=x86_64-linux-gnu cpu=cooperlake}' --print-script | FileCheck %s --check-prefix=WITHOUT
+# RUN: relax-opt %s --tir-plan='target=llvm{triple=x86_64-linux-gnu cpu=sapphirerapids caches=48K,2M cores=1}' --print-script | FileCheck %s
+# RUN: relax-opt %s --tir-plan='target=llvm{triple=x86_64-linux-gnu cpu=graniterapids caches=48K,128K cores=1}' --print-script | FileCheck %s --check-prefix=FP16
+# RUN: relax-opt %s --tir-plan='target=llvm{triple=x86_64-linux-gnu cpu=cooperlake cores=1}' --print-script | FileCheck %s --check-prefix=WITHOUT
 """Products of narrow numbers by tiles, if the CPU has them: rows of one factor stay while the columns pass."""
 
 from relax_mlir.script import ir as I, relax as R, tir as T

@@ -2,7 +2,7 @@
 # RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 caches=32K,512K cores=1}' --print-script | FileCheck %s
 # RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=64 caches=32K,128K cores=1}' --print-script | FileCheck %s --check-prefix=SMALL
 # RUN: relax-opt %s --tir-plan='target=llvm{vector-bytes=32 cores=1}' --print-script | FileCheck %s --check-prefix=SHORT
-# RUN: relax-opt %s --tir-plan=target=llvm{triple=aarch64-linux-gnu} --print-script | FileCheck %s --check-prefix=ARM
+# RUN: relax-opt %s --tir-plan='target=llvm{triple=aarch64-linux-gnu cores=1}' --print-script | FileCheck %s --check-prefix=ARM
 # RUN: relax-opt %s --tir-plan=target=default --print-script | FileCheck %s --check-prefix=DEFAULT
 """Choice of plans for loops, without other changes. Named operations: tir-plan-named.mlir."""
 

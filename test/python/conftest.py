@@ -23,15 +23,12 @@ _COSTLY = {
     "targets": 1 / 8,
     "frontends": 1 / 8,
     "passes": 1 / 12,
-    "interpreter": 1 / 3,
-    "quantization": 1 / 4,
     "runtime": 1 / 3,
-    "testing": 1 / 3,
     "tools": 1 / 5,
     "": 1 / 5,
 }
 # Folders with tests that compile programs and do not depend on LLVM's optimization.
-_UNOPTIMIZED = frozenset({"targets", "frontends", "passes", "runtime", "testing"})
+_UNOPTIMIZED = frozenset({"targets", "frontends", "passes", "runtime"})
 
 
 @functools.cache
@@ -51,7 +48,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    run_settings.say_what_was_drawn(terminalreporter, "test", "test-all")
+    run_settings.say_what_was_drawn(terminalreporter, "test")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

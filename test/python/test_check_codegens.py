@@ -7,9 +7,10 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+from relax_mlir_proof.testing.trial import Subject
+from relax_mlir_proof.testing.verdicts import Verdict
+
 from relax_mlir.testing import Report
-from relax_mlir.testing.trial import Subject
-from relax_mlir.testing.verdicts import Verdict
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

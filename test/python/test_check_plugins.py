@@ -12,10 +12,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 PUBLIC = {
     "relax_mlir/__init__.py": "",
     "relax_mlir/__init__.pyi": "from .runtime.errors import DeviceError as DeviceError\n",
-    "relax_mlir/facts.py": "",
-    "relax_mlir/facts.pyi": "from .dialects.infos import is_int as is_int\n",
-    "runtime/__init__.py": "from .artifact import Artifact\n",
-    "runtime/ffi.py": "",
+    "relax_mlir/rules.py": "",
+    "relax_mlir/rules.pyi": "from .dialects.infos import is_int as is_int\n",
 }
 
 
@@ -41,12 +39,19 @@ def problems(checker: ModuleType, root: Path, **files: str) -> list[str]:
     ("line", "problem"),
     [
         ("from relax_mlir import DeviceError", ""),
-        ("from relax_mlir.facts import is_int", ""),
+        ("from relax_mlir.rules import is_int", ""),
         ("from relax_mlir.runtime import Artifact", ""),
+        ("from relax_mlir.dialects.core import infos", ""),
+        ("from relax_mlir.dialects.core.infos import is_int", ""),
+        ("import relax_mlir.bindings", ""),
         ("import numpy", ""),
         ("from relax_mlir import Secret", "`relax_mlir.Secret` is not public"),
-        ("from relax_mlir.dialects.infos import is_int", "the module `relax_mlir.dialects.infos` is not public"),
-        ("import relax_mlir.bindings", "the module `relax_mlir.bindings` is not public"),
+        ("from relax_mlir.passes.fuse import regions", "the module `relax_mlir.passes.fuse` is not public"),
+        ("from relax_mlir import passes", "`relax_mlir.passes` is not public"),
+        ("from relax_mlir.passes import fuse", "the module `relax_mlir.passes` is not public"),
+        ("import relax_mlir.targets.llvm.objects", "the module `relax_mlir.targets.llvm.objects` is not public"),
+        ("from relax_mlir.dialects.core.infos import _is_int", "`relax_mlir.dialects.core.infos._is_int` is private"),
+        ("from relax_mlir.emit._impl import numbers", "the module `relax_mlir.emit._impl` is not public"),
         ("from ..other import name", "the relative import leaves the plug-in"),
         ("from relax_mlir_acme.codegen import name", "imports inside a plug-in are relative"),
         ("from relax_mlir_dnnl import codegen", "must not import the plug-in `relax_mlir_dnnl`"),
@@ -56,6 +61,12 @@ def test_imports(checker: ModuleType, tmp_path: Path, line: str, problem: str) -
     found = problems(checker, tmp_path, __init__="", codegen=f"{line}\n")
     assert len(found) == bool(problem)
     assert not problem or problem in found[0] and found[0].startswith("codegen.py:1: ")
+
+
+def test_a_plug_in_may_build_on_another(checker: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checker, "NEEDED", {"acme": ("dnnl",)})
+    found = problems(checker, tmp_path, __init__="", a="import relax_mlir_dnnl\nimport relax_mlir_blas\n")
+    assert [each.partition(": the plug-in")[0] for each in found] == ["a.py:2"] and "`relax_mlir_blas`" in found[0]
 
 
 def test_circles_for_annotations_count(checker: ModuleType, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from compiling import array, built, compiled, floats, module_with, resident_kb
 import relax_mlir as rx
 from relax_mlir import relax
 
-FOLDER = Path(__file__).parent
+HELPERS = Path(__file__).parent / "helpers"
 LARGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 VECTOR = 'tensor<?xf32, #relax.sym<["n"]>>'
 DOUBLE = """
@@ -342,7 +342,7 @@ def test_large_results_ask_for_large_pages() -> None:
     library has kept from a large one.
     """
     done = subprocess.run(
-        [sys.executable, "-c", LARGE_PAGES_OF_RESULTS], capture_output=True, text=True, timeout=600, cwd=FOLDER
+        [sys.executable, "-c", LARGE_PAGES_OF_RESULTS], capture_output=True, text=True, timeout=600, cwd=HELPERS
     )
     assert done.stdout.splitlines() == ["small False", "large True"], done.stderr
 

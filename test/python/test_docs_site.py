@@ -28,9 +28,7 @@ HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 #: `::: relax_mlir.compile` of a reference page, which mkdocstrings replaces by the docstring.
 DIRECTIVE = re.compile(r"^::: (\S+)$", re.MULTILINE)
 #: Modules with public names for users.
-MODULES = ("attrs", "loops", "optim", "runtime", "patterns", "te", "facts", "symbols", "parts", "onnx_export")
-#: Modules with public names for plug-ins.
-MODULES += ("recipes", "mlir_operations", "emission", "gpu_targets", "devices")
+MODULES = ("attrs", "loops", "optim", "runtime", "patterns", "te", "recipes")
 #: Modules with public names of one kind, which until 0.2 are also names of rx.
 NAMESPACES = ("rules", "schedules", "codegens", "rewriting")
 
@@ -140,6 +138,12 @@ def test_the_reference_has_every_name_once_where_it_belongs() -> None:
         assert not {f"relax_mlir.{name}" for name in module.__all__} & set(shown)
         assert all(getattr(rx, name) is getattr(module, name) for name in module.__all__)
         assert not set(module.__all__) & set(dir(rx)) and dir(module) == module.__all__
+
+
+def test_the_site_reads_the_plug_ins_that_define_public_names() -> None:
+    (line,) = re.findall(r"preload_modules: \[(.*)\]", (DOCS.parent / "mkdocs.yml").read_text(encoding="utf-8"))
+    packages = {module.partition(".")[0] for module in vars(rx)["_PLUGIN_EXPORTS"].values()}
+    assert sorted(packages) == line.split(", ")
 
 
 def test_an_unknown_name_of_a_namespace_is_refused() -> None:

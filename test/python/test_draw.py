@@ -24,14 +24,12 @@ def test_prints_examples(number):
 """
 
 
-def _draw(folder: Path, *options: str) -> str:
-    """Return the number that the Makefile of a folder passes to the tests."""
-    environment = {name: value for name, value in os.environ.items() if name not in ("DRAW", "MAKEFLAGS", "MAKELEVEL")}
-    printed = subprocess.run(
-        ["make", "-pn", "help", *options], cwd=folder, env=environment, capture_output=True, text=True, check=True
-    )
-    (line,) = (line for line in printed.stdout.splitlines() if line.startswith("DRAW"))
-    return line.partition("=")[2].strip()
+def _draw(folder: Path) -> str:
+    """Return the number that selects the tests of a folder."""
+    code = "import sys; sys.path.insert(0, 'tools/dev'); import suite; print(suite.tree_draw())"
+    return subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=True
+    ).stdout.strip()
 
 
 def _commit(folder: Path, message: str) -> None:
@@ -40,9 +38,11 @@ def _commit(folder: Path, message: str) -> None:
     subprocess.run(["git", *identity, "commit", "--quiet", "--allow-empty", "-m", message], cwd=folder, check=True)
 
 
-@pytest.mark.skipif(shutil.which("make") is None or shutil.which("git") is None, reason="needs make and git")
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 def test_the_draw_follows_from_the_committed_files(tmp_path: Path) -> None:
-    shutil.copy(ROOT / "Makefile", tmp_path)
+    (tmp_path / "tools" / "dev").mkdir(parents=True)
+    shutil.copy(ROOT / "tools" / "dev" / "suite.py", tmp_path / "tools" / "dev")
+    (tmp_path / ".gitignore").write_text("__pycache__/\n")
     assert _draw(tmp_path) == "0"  # no repository
     subprocess.run(["git", "init", "--quiet"], cwd=tmp_path, check=True)
     _commit(tmp_path, "first")
@@ -53,13 +53,19 @@ def test_the_draw_follows_from_the_committed_files(tmp_path: Path) -> None:
     assert _draw(tmp_path) == first
     _commit(tmp_path, "another file")
     assert _draw(tmp_path) != first
-    assert _draw(tmp_path, "DRAW=7") == "7"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.parametrize(("given", "expected"), [("DRAW=7", "--draw '7'"), ("DRAW=", "--draw ''")])
+def test_make_hands_the_draw_to_the_suite(given: str, expected: str) -> None:
+    printed = subprocess.run(["make", "-n", "test", given], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert f"suite.py test --jobs 2 {expected}" in printed
 
 
 def _examples(folder: Path, draw: str, variables: Mapping[str, str]) -> str:
     """Return hypothesis' examples of a run of pytest with the settings of these tests."""
     (folder / "examples.txt").unlink(missing_ok=True)
-    environment = {**os.environ, **variables, "RELAX_MLIR_DRAW": draw, "PYTHONPATH": str(ROOT / "test" / "python")}
+    environment = {**os.environ, **variables, "RELAX_MLIR_DRAW": draw, "PYTHONPATH": str(ROOT / "test/python/helpers")}
     (folder / "conftest.py").write_text("from run_settings import configure_hypothesis as pytest_configure\n")
     (folder / "test_examples.py").write_text(_EXAMPLES)
     command = [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(folder), str(folder)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A short run of the fuzzer, always with the same seed; `make fuzz` runs it longer with a new one."""
+"""A short run of the fuzzer, always with the same seed; `suite.py fuzz` runs it longer with a new one."""
 
 from __future__ import annotations
 

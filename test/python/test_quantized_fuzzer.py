@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Fuzzer of QDQ models: a short run with a fixed seed, and detection of wrong results (`make fuzz` runs longer)."""
+"""Fuzzer of QDQ models: a short run with a fixed seed, and detection of wrong results (`suite.py fuzz` runs longer)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ sys.path.insert(0, str(REPOSITORY / "tools" / "dev"))
 import replay  # noqa: E402
 import replay_case as pieces  # noqa: E402
 
-RULE, TEXT = Path("targets/default/legalize_activation.py"), Path("targets/c/source/files.py")
+RULE, TEXT = Path("targets/default/legalize_activation.py"), Path("plugins/c/relax_mlir_c/source/files.py")
 
 
 def link_tree(tree: Path, changed: dict[Path, tuple[str, str]], part: Path = Path()) -> Path:

@@ -157,6 +157,6 @@ def test_converters_of_torch_are_found_by_their_namespace(tmp_path: Path) -> Non
     """Find converters of torch: the registry itself needs no torch."""
     register = 'import relax_mlir as rx\n@rx.register_torch("acme::triple.default")\ndef triple(node): ...'
     install(tmp_path, {"of_torch": register}, {"torch.acme": "acme.of_torch"}, "acme")
-    find = "from relax_mlir.frontends.torch.registry import find_converter as find\n"
+    find = "from relax_mlir_torch.registry import find_converter as find\n"
     done = run(tmp_path, f"{find}print(find('acme::triple.default').name, find('acme::other.default'))")
     assert (done.returncode, done.stdout) == (0, "acme::triple.default None\n"), done.stderr

@@ -50,7 +50,7 @@ class Relax:
     """Peer relax_mlir, with little optimization by LLVM: it takes a third of the time, with the same results."""
 
     def __init__(self) -> None:
-        from relax_mlir.frontends.torch.registry import known_names
+        from relax_mlir_torch.registry import known_names
         from run_settings import optimize
 
         import relax_mlir
@@ -85,7 +85,7 @@ class Relax:
         return run
 
     def trained(self, program: torch.export.ExportedProgram, counts: Sequence[int]) -> Run:
-        from relax_mlir.compilation.torch_compile import torch_backend
+        from relax_mlir_torch.compile.torch_compile import torch_backend
 
         graphs: list[torch.fx.GraphModule] = []
 

@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent / "refused"
 LISTED = ("refused", "not exported")
 _HEADER = """\
 # What of torch's operators is refused{mode}, and why: entry, dtypes, samples of how many, reason.
-# `make torch-ops` compares this list with a run; `make torch-ops TORCH_OPS=--write` writes it. It only shrinks.
+# `suite.py torch-ops` compares this list with a run; `suite.py torch-ops --write` writes it. It only shrinks.
 """
 _HOW = {"static": " with static sizes", "dynamic": " with dynamic sizes", "gradients": " in steps of training"}
 

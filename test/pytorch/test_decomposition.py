@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from imported import check
-from relax_mlir.frontends.torch.registry import find_converter
+from relax_mlir_torch.registry import find_converter
 from torch.nn import functional
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from relax_mlir.compilation.torch_compile import torch_backend
+from relax_mlir_torch.compile.torch_compile import torch_backend
 from torch import nn
 
 _BOTH = {"fallback": "error"}

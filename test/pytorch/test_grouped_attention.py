@@ -10,7 +10,7 @@ import native_libraries
 import pytest
 import torch
 from imported import check
-from relax_mlir.compilation.torch_compile import torch_backend
+from relax_mlir_torch.compile.torch_compile import torch_backend
 from torch.nn import functional
 
 _TOLERANCES = {torch.float32: 1e-5, torch.bfloat16: 3e-2}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from relax_mlir.frontends.torch.in_place import Updates
+from relax_mlir_torch.in_place import Updates
 from torch import nn
 from torch.nn import functional
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`make test-torch-inductor`: tests of the file's template, run with the backend relax_mlir in Inductor's place."""
+"""`suite.py torch-inductor`: tests of the file's template, run with the backend relax_mlir in Inductor's place."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class CommonTemplate:
         self.assertEqual(1, 2)
     def test_wrong_here(self):
         import sys
-        self.assertNotIn("relax_mlir.compilation.torch_compile", sys.modules)
+        self.assertNotIn("relax_mlir_torch.compile.torch_compile", sys.modules)
     @a_name_of_another_version
     def test_left_out(self):
         self.skipTest("needs a GPU")

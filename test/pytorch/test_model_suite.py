@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`make torch-models`: the zoo, the distance from eager mode, and the run beside the list."""
+"""`suite.py torch-models`: the zoo, the distance from eager mode, and the run beside the list."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Architectures against torch: imported with static and dynamic sizes, and by torch.compile.
 
-All of them in one run: make torch-models; with times: bench/torch_models.py.
+All of them in one run: suite.py torch-models; with times: bench/torch_models.py.
 """
 
 from __future__ import annotations

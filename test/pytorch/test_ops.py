@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Part of `make torch-ops`: some operators always, and a few random ones."""
+"""Part of `suite.py torch-ops`: some operators always, and a few random ones."""
 
 from __future__ import annotations
 
@@ -95,6 +95,6 @@ def test_gradients_are_those_of_torch(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in entries() if name not in ALWAYS and not name.startswith(LONG)])
 def test_results_of_a_drawn_operator_are_those_of_torch(name: str) -> None:
-    """Check f32, for which the whole table has run. `make torch-ops` checks other types."""
+    """Check f32, for which the whole table has run. `suite.py torch-ops` checks other types."""
     if "f32" in entries()[name].dtypes():
         check(name, "f32", "static")

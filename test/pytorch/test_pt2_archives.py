@@ -20,7 +20,7 @@ import pt2_files
 import pytest
 import torch
 import torch.utils._pytree as pytree
-from relax_mlir.frontends.torch.exported_program import read_program
+from relax_mlir_torch.exported_program import read_program
 from torch import nn
 from torch.export import Dim
 

@@ -66,8 +66,45 @@ def test_states_are_kept_by_name(order: str, strict: bool) -> None:
         torch.testing.assert_close(module(x * number), model(x * number))
     for name, buffer in module.named_buffers():
         torch.testing.assert_close(buffer, model.get_buffer(name))
-    with pytest.raises(TypeError, match="missing argument v, which a call changes"):
-        rx.to_torch(executable, states={"k": model.k})(x)
+    message = r"'main' expected the state 'v' as float32\[2\], "
+    with pytest.raises(rx.OptionError, match=f"{message}which is missing; got k"):
+        rx.to_torch(executable, states={"k": model.k})
+    for other, text in ((torch.ones(3), r"float32\[3\]"), (torch.ones(2, dtype=torch.int32), r"int32\[2\]")):
+        with pytest.raises(rx.OptionError, match=f"{message}got {text}"):
+            rx.to_torch(executable, states={"k": model.k, "v": other})
+
+
+@pytest.mark.parametrize("results", [1, 2])
+def test_states_that_no_call_changes(results: int) -> None:
+    """Keep parameters as states. Calls of the models change no buffer, or another one."""
+
+    class Layer(nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor | tuple[torch.Tensor, ...]:
+            found = super().forward(x)
+            return found if results == 1 else (found, found + 1)
+
+    x = torch.randn(2, 4)
+    for model in (Layer(4, 2), Counter()):
+        executable = rx.compile(rx.from_torch(model, (x,), keep_params=True))
+        states = {**dict(model.named_parameters()), **dict(model.named_buffers())}
+        module = rx.to_torch(executable, states={name: each.detach() for name, each in states.items()})
+        for _ in range(2):
+            torch.testing.assert_close(module(x), model(x))
+
+
+def test_complex_states() -> None:
+    class Sum(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("total", torch.zeros(2, dtype=torch.complex64))
+
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return self.total.add_(x) * 2
+
+    model, x = Sum(), torch.randn(2, dtype=torch.complex64)
+    module = rx.to_torch(rx.compile(rx.from_torch(Sum(), (x,))), states={"total": model.total})
+    for _ in range(2):
+        torch.testing.assert_close(module(x), model(x))
 
 
 def test_changed_arguments_follow_the_result() -> None:

@@ -16,9 +16,11 @@ from typing import Any
 
 import pytest
 import torch
-from relax_mlir.compilation import torch_compile
-from relax_mlir.compilation.torch_compile import torch_backend
+from relax_mlir_torch.compile import torch_compile
+from relax_mlir_torch.compile.torch_compile import torch_backend
 from torch import nn
+
+import relax_mlir as rx
 
 
 @pytest.fixture(autouse=True)
@@ -213,8 +215,8 @@ def test_a_call_goes_through_few_functions(is_training: bool) -> None:
     more."""
     model = nn.Sequential(nn.Linear(4, 4), nn.Linear(4, 4))
     called, x = torch.compile(model, backend=torch_backend), torch.randn(2, 4)
-    root = Path(inspect.getfile(torch_backend)).parents[1]
-    rooms = tuple(f"{root / room}{os.sep}" for room in ("compilation", "frontends", "runtime", "support"))
+    root = Path(inspect.getfile(rx)).parents[1]
+    rooms = tuple(f"{root / room}{os.sep}" for room in ("compilation", "frontends", "plugins", "runtime", "support"))
     seen: list[str] = []
 
     def look(frame: FrameType, event: str, _: object) -> None:
@@ -242,7 +244,7 @@ def compile_and_call():
     together.wait()
     try:
         with torch.no_grad():
-            assert torch.allclose(torch.compile(model, backend="relax_mlir")(x), model(x))
+            torch.testing.assert_close(torch.compile(model, backend="relax_mlir")(x), model(x))
     except BaseException as error:
         problems.append(repr(error))
 threads = [threading.Thread(target=compile_and_call) for _ in range(8)]
@@ -269,3 +271,10 @@ def test_modes(mode: str) -> None:
 def test_an_unknown_mode() -> None:
     with pytest.raises(Exception, match=r"no mode 'max-autotuned'; did you mean 'max-autotune'.*there are default"):
         torch.compile(torch.sin, backend=partial(torch_backend, mode="max-autotuned"))(torch.ones(2))
+
+
+def test_aot_compile_is_refused_by_name() -> None:
+    compiled = torch.compile(lambda x: x.sin(), backend="relax_mlir", fullgraph=True)
+    with pytest.raises(rx.RelaxError, match=r"backend='relax_mlir'\) has no aot_compile") as refused:
+        compiled.aot_compile(((torch.ones(3),), {}))
+    assert "save(path)" in str(refused.value)

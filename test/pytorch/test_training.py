@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 import torch._dynamo.testing
-from relax_mlir.compilation.torch_compile import torch_backend
+from relax_mlir_torch.compile.torch_compile import torch_backend
 from torch import nn
 from torch.nn import functional
 

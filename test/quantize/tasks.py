@@ -25,7 +25,7 @@ from PIL import Image, ImageDraw, ImageFont
 import relax_mlir as rx
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "test" / "python"))
+sys.path.append(str(ROOT / "test" / "python" / "helpers"))
 
 import language  # noqa: E402
 import small_nets  # noqa: E402

@@ -13,6 +13,10 @@
 // APPLIED: func.func private @abs
 // APPLIED: vector<4xf32>
 
+// RUN: relax-compile %s --target=cuda --emit=schedules | FileCheck %s --check-prefix=FORMS
+// FORMS: # Without steps:
+// FORMS-NEXT: {{^}}#   abs: GPU kernels have no steps: form points
+
 // RUN: not relax-compile %s --schedules=%t.none.py -o %t.rxa 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: none.py: cannot be read: No such file or directory
 

@@ -35,6 +35,7 @@
 // TIMES-NEXT: legalize
 // TIMES: code
 // TIMES-NEXT: write
+// TIMES-NEXT: machine{{.*}}cores
 // TIMES-NEXT: total
 
 func.func @main(%x: tensor<?x4xf32, #relax.sym<["n", 4]>> {relax.name = "x"})

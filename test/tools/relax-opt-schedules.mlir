@@ -7,7 +7,7 @@
 // ALL: elemwise {{ +}}gpu {{ +}}gpu/schedule.py:
 // ALL: elemwise {{ +}}llvm {{ +}}llvm/schedule.py:
 // RUN: relax-opt --list-schedules=cuda | FileCheck %s --check-prefix=STEPS
-// STEPS: as steps {{ +}}gpu {{ +}}steps/rule.py:
+// STEPS: steps, or the reason for none {{ +}}gpu {{ +}}gpu/schedule.py:
 // RUN: not relax-opt --list-schedules=llvn 2>&1 | FileCheck %s --check-prefix=NO-TARGET
 // NO-TARGET: relax-opt: error: unknown target 'llvn'; did you mean 'llvm'?
 

@@ -9,7 +9,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "refused"
 _HEADER = """\
 # What of jax's table of functions is refused by {way}, and why: reason, then names.
-# `make jax-harnesses` compares this list with a run; `make jax-harnesses JAX_HARNESSES=--write` writes it.
+# `suite.py jax-harnesses` compares this list with a run; `suite.py jax-harnesses --write` writes it.
 """
 _WAYS = {"jit": "rx.jit", "platform": "jax.jit on the platform relax"}
 

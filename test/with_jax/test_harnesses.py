@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Part of `make jax-harnesses`, and its comparison of results."""
+"""Part of `suite.py jax-harnesses`, and its comparison of results."""
 
 from __future__ import annotations
 

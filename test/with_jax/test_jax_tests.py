@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""`make jax-tests`: outcomes of tests in a folder, run on the platform relax."""
+"""`suite.py jax-tests`: outcomes of tests in a folder, run on the platform relax."""
 
 from __future__ import annotations
 

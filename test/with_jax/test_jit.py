@@ -17,8 +17,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import export
-from relax_mlir.compilation import jax_arrays
 from relax_mlir.passes.tir_use_tuned import UseTuned
+from relax_mlir_jax import jax_arrays
 
 import relax_mlir as rx
 
@@ -254,7 +254,7 @@ def test_what_a_callback_raises_or_gives_wrongly() -> None:
 
 
 def test_callbacks_live_as_long_as_their_programs(tmp_path: Path) -> None:
-    from relax_mlir.compilation import jax_callbacks
+    from relax_mlir_jax import jax_callbacks
 
     shape, before = jax.ShapeDtypeStruct((2, 3), "float32"), len(jax_callbacks._callbacks)
     f = rx.jit(lambda a: jax.pure_callback(np.sin, shape, a))
@@ -387,8 +387,8 @@ def test_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_jax_whose_private_functions_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
     from jax._src import xla_bridge
     from jax._src.interpreters import mlir
-    from relax_mlir.compilation import jax_callbacks
-    from relax_mlir.compilation.pjrt import plugin
+    from relax_mlir_jax import jax_callbacks
+    from relax_mlir_jax.pjrt import plugin
 
     words = rf"jax {jax.__version__} is not known: .*0.10"
     with monkeypatch.context() as patch:

@@ -71,6 +71,61 @@ assert jax.device_put(x, jax.devices()[0]).shape == (2, 3)
     )
 
 
+def test_exchange_by_dlpack(tmp_path: Path) -> None:
+    """Share the memory, which stays while the other array is there, also after the own array is deleted."""
+    program = """
+from relax_mlir.runtime.arrays import share, to_numpy
+for name in "bool int8 uint64 float16 float32 bfloat16 complex64 float8_e4m3fn".split():
+    with jax.enable_x64(True):
+        given = jax.device_put(np.arange(6).reshape(2, 3).astype(jnp.dtype(name)))
+    assert given.__dlpack_device__() == (1, 0)
+    shown = to_numpy(share(given)) if name in ("bfloat16", "float8_e4m3fn") else np.from_dlpack(given)
+    assert shown.dtype == name and shown.ctypes.data == given.unsafe_buffer_pointer()
+    np.testing.assert_array_equal(shown, np.asarray(given))
+shown, copied = np.from_dlpack(x), np.from_dlpack(x, copy=True)
+assert shown.ctypes.data == x.unsafe_buffer_pointer() != copied.ctypes.data and not shown.flags.writeable
+x.delete()
+gc.collect()
+others = [jnp.ones((2, 3)) * each for each in range(20)]
+np.testing.assert_array_equal(shown, np.arange(6.0).reshape(2, 3))
+assert "not int4 to a CPU" in refusal(jnp.ones(3, "int4").__dlpack__)
+assert "not float32 to (2, 0)" in refusal(lambda: others[0].__dlpack__(dl_device=(2, 0)))
+if "cpu" in jax.config.jax_platforms:
+    cpu, relax = jax.devices("cpu")[0], jax.devices()[0]
+    back = jax.dlpack.from_dlpack(others[3])
+    assert back.devices() == {cpu} and back.tolist() == others[3].tolist() == np.from_dlpack(back).tolist()
+    assert jax.dlpack.from_dlpack(copied.copy(), device=relax).devices() == {relax}
+"""
+    passes(tmp_path, program)
+    passes(tmp_path, program, "relax,cpu")
+
+
+def test_transfers_are_guarded_as_on_jax_s_cpus(tmp_path: Path) -> None:
+    """Raise JAX's own error for implicit transfers, and none for runs without them."""
+    passes(
+        tmp_path,
+        """
+y, key = jnp.ones((2, 3)), jax.random.key(1)
+f = jax.jit(lambda a, b: jax.lax.fori_loop(0, 3, lambda i, held: held * b + np.arange(3.0), a))
+quiet = [lambda: f(x, y), lambda: jax.jit(jax.random.normal)(key), lambda: x + y, lambda: jnp.arange(5),
+         lambda: jax.jit(jnp.linalg.eigh)(x @ x.T), lambda: jax.device_put(np.ones(3)), lambda: jax.device_get(f(x, y)),
+         lambda: jax.jit(lambda a: jax.pure_callback(np.sin, jax.ShapeDtypeStruct((2, 3), "float32"), a))(x)]
+implicit = [lambda: f(x, np.ones((2, 3))), lambda: x + 1, lambda: jnp.sin(np.ones(3)), lambda: jax.random.key(0)]
+for guard in (jax.transfer_guard, jax.transfer_guard_host_to_device):
+    with guard("disallow"):
+        for each in quiet:
+            jax.block_until_ready(each())
+        for each in implicit:
+            text = refusal(each)
+            assert text.startswith("JaxRuntimeError: INVALID_ARGUMENT: Disallowed host-to-device transfer"), text
+with jax.transfer_guard("disallow_explicit"):
+    jax.block_until_ready(f(x, y))
+    assert "Disallowed host-to-device transfer" in refusal(lambda: jax.device_put(np.ones(3)))
+""",
+        "relax,cpu",
+    )
+
+
 def test_small_floats_are_those_of_jax(tmp_path: Path) -> None:
     """Round conversions like XLA, with the same element types."""
     passes(
@@ -182,7 +237,7 @@ for each in threads:
     each.join()
 assert not wrong
 gc.collect()
-from relax_mlir.compilation.pjrt import c_handles as handles
+from relax_mlir_jax.pjrt import c_handles as handles
 handles.clear()
 assert len(handles.held_by_handle) < 100, len(handles.held_by_handle)
 """,
@@ -202,12 +257,12 @@ def test_options_of_the_environment(tmp_path: Path) -> None:
 
 def test_options_that_are_given(tmp_path: Path) -> None:
     program = """
-from relax_mlir.compilation.pjrt import plugin
+from relax_mlir_jax.pjrt import plugin
 plugin.register(target="llvm", opt_level=1)
 assert (jax.device_put(np.ones(3), jax.devices("relax")[0]) + 1).tolist() == [2, 2, 2]
 plugin.register()
 assert "OptionError: the platform relax is there already" in refusal(lambda: plugin.register(opt_level=2))
-from relax_mlir.compilation.pjrt.client import client
+from relax_mlir_jax.pjrt.client import client
 print(sorted(client.options.items()))
 """
     given = program.replace("import jax\n", "")
@@ -224,7 +279,7 @@ print(sorted(client.options.items()))
 def test_who_does_not_ask_has_jax_as_it_is(tmp_path: Path) -> None:
     done = run(
         tmp_path,
-        "print([each.platform for each in jax.devices()], 'relax_mlir.compilation.pjrt.api' in sys.modules)",
+        "print([each.platform for each in jax.devices()], 'relax_mlir_jax.pjrt.api' in sys.modules)",
         "",
     )
     assert done.stdout == "['cpu'] False\n" and "experimental" not in done.stderr

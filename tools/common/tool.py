@@ -39,7 +39,7 @@ class Tool:
         errors = stderr or sys.stderr
 
         def work() -> int:
-            start = import_module(f"..{self._module}", __package__).start
+            start = import_module(self._module, __package__).start
             with expendable():
                 return int(start(argv, stdin or sys.stdin, stdout or sys.stdout, errors))
 

@@ -43,11 +43,11 @@ from ..common.guard import tell_long_stages
 from ..common.models import MODULE, ONNX, TORCH, kind_of, read_model, trusted
 from ..opt.information import shows_information
 from ..opt.listing import made_by
-from ..report.page import Reporting
 from .lists import LISTS
 from .model_programs import ModelProgram
 from .options import HELP_HEAD, INPUT, OPTIONS, SOURCE, STAGE
 from .progress import KernelProgress, Progress
+from .reporting import Recording
 
 if TYPE_CHECKING:
     from ...compilation.observing import Observation
@@ -63,7 +63,7 @@ _CONSTANTS = "constants"
 _LARGE_MODEL = 100_000
 
 
-class Driver:
+class CompileDriver:
     """Single run of the tool on these streams."""
 
     def __init__(self, stdin: TextIO, stdout: TextIO, stderr: TextIO) -> None:
@@ -101,6 +101,7 @@ class Driver:
         if program is not None and not compilation.has_warned:
             program.keep(compilation.files, None if compilation.place is None else compilation.place.key)
         if arguments["v"]:
+            progress.tell("machine", find_backend(compilation.target.name).machine(compilation.target).summary)
             progress.finish()
         note = cache.new_note() if cache is not None else ""
         if note:
@@ -134,7 +135,7 @@ class Compilation:
     def __init__(
         self,
         arguments: Arguments,
-        driver: Driver,
+        driver: CompileDriver,
         progress: Progress,
         cache: DiskCache | None = None,
         program: ModelProgram | None = None,
@@ -150,8 +151,8 @@ class Compilation:
         #: Location of the program in the cache, if any.
         self.place: CachedProgram | None = None
         # Created before reading the model, so that a misspelt target is reported at once.
-        self._reporting = Reporting(arguments)
-        self.options = _options(arguments, cache, self._reporting)
+        self._recording = Recording(arguments)
+        self.options = _options(arguments, cache, self._recording)
         self.target = self.options.chosen
         self.code_options = replace(
             self.options.code(), instruments=(KernelProgress(progress),), one_object=self.emit == "obj"
@@ -170,9 +171,9 @@ class Compilation:
             artifact = self._run(source)
         self._tell_partition()
         self._tell_schedules()
-        if artifact is not None and self._reporting.is_asked_for:
+        if artifact is not None and self._recording.page is not None:
             with self.progress.step("report"):
-                self._reporting.write(artifact, source)
+                self._recording.page.write(self._recording.journal, artifact, source)
 
     def _tell_warning(self, found: Diagnostic) -> None:
         self.has_warned = True
@@ -182,7 +183,7 @@ class Compilation:
         if self.arguments["partition"]:
             from ...passes.partition.table import explanation, partition_table
 
-            facts = self._reporting.journal.facts
+            facts = self._recording.journal.facts
             explained = explanation(facts) if self.arguments["explain-partition"] else ""
             self.driver.stderr.write(partition_table(facts) + explained)
 
@@ -190,12 +191,12 @@ class Compilation:
         if self.arguments["explain-schedules"]:
             from ...passes.schedule.explanation import explain
 
-            self.driver.stderr.write(explain(self._reporting.journal.facts))
+            self.driver.stderr.write(explain(self._recording.journal.facts))
 
     def _run(self, source: str) -> Artifact | None:
         """Run the compilation. Return the program if one was written."""
         self.progress.count = len(self.stages.stages) + (4 if self.emit in ("asm", "obj", "artifact") else 3)
-        self.progress.count += self._reporting.is_asked_for
+        self.progress.count += self._recording.page is not None
         with self.progress.step("import"):
             module = self._import(source)
         if self.options.is_measured:
@@ -223,7 +224,7 @@ class Compilation:
         if self.emit == "schedules":
             from ...compilation.schedules import chosen_schedules
 
-            schedules = chosen_schedules(module.operation, self.options.target, self._reporting.journal)
+            schedules = chosen_schedules(module.operation, self.options.target, self._recording.journal)
             self._write(lambda: schedules)
             return None
         if self.emit == "ll":
@@ -339,7 +340,8 @@ class Compilation:
         return artifact
 
     def _written(self, artifact: Artifact) -> Artifact:
-        self._reporting.check(artifact)
+        if self._recording.page is not None:
+            self._recording.page.check(artifact)
         with self.progress.step("write"):
             path = self.arguments["o"]
             if self.emit == "obj":
@@ -397,13 +399,13 @@ def _limits(arguments: Arguments) -> Limits:
     return Limits(arguments["most-nodes"], arguments["most-growth"])
 
 
-def _options(arguments: Arguments, cache: DiskCache | None, reporting: Reporting) -> CompileOptions:
+def _options(arguments: Arguments, cache: DiskCache | None, recording: Recording) -> CompileOptions:
     is_program = arguments["emit"] == "artifact" and not arguments["check"]
     target = with_numerics(arguments["target"], arguments["numerics"])
     return CompileOptions(
         target=target_of_machine(target) if is_program else target,
         opt_level=arguments["O"],
-        journal=reporting.journal if reporting.is_recorded else None,
+        journal=recording.journal if recording.is_needed else None,
         jobs=arguments["jobs"],
         cache=cache or False,
         bind=_sizes(arguments["bind"]),

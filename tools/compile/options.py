@@ -61,7 +61,7 @@ OPTIONS: dict[str, Option] = {
     "report": Option("text", _WATCH, "write an HTML file that shows the graph from nodes to kernels, memory and times", "file.html"),
     "compare": Option("text", _WATCH, "with --report: compare with an earlier report", "old.html"),
     "report-shape": Option("list", _WATCH, "dynamic sizes of an input for the times in the report", "input:sizes"),
-    "v": Option("flag", _WATCH, "print the time of each stage, and the current kernels of a long compilation", default=False),
+    "v": Option("flag", _WATCH, "print the time of each stage, the current kernels of a long compilation, and the machine that is assumed", default=False),
     "load-plugin": Option("list", _WATCH, "import this Python module or file first, to register operators, converters and targets; repeatable", "module"),
     **COMMON_OPTIONS,
 }  # fmt: skip

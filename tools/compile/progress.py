@@ -45,15 +45,19 @@ class Progress:
         finally:
             self.seconds[name] = time.perf_counter() - start
             self._clear()
-            self._tell(name, self.seconds[name], how)
+            self._tell_time(name, self.seconds[name], how)
 
     def finish(self) -> None:
         """Report the total time."""
-        self._tell("total", time.perf_counter() - self._begin, "s")
+        self._tell_time("total", time.perf_counter() - self._begin, "s")
 
-    def _tell(self, name: str, seconds: float, how: str) -> None:
+    def _tell_time(self, name: str, seconds: float, how: str) -> None:
+        self.tell(name, f"{seconds:8.3f} {how}")
+
+    def tell(self, name: str, text: str) -> None:
+        """Write a row, if rows are asked for."""
         if self._verbose:
-            self._stream.write(f"{name:<{_NAME_WIDTH}} {seconds:8.3f} {how}\n")
+            self._stream.write(f"{name:<{_NAME_WIDTH}} {text}\n")
             self._stream.flush()
 
     def piece(self, name: str, done: int, count: int) -> None:

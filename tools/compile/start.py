@@ -37,9 +37,9 @@ def _compile(arguments: Arguments, begun: float, stdin: TextIO, stdout: TextIO, 
             stderr.write(f"{arguments['o']}: from the cache, {time.perf_counter() - begun:.3f} seconds\n")
         return 0
     with uncollected():  # many imports, and the process ends soon
-        from .driver import Driver
+        from .driver import CompileDriver
 
-        return Driver(stdin, stdout, stderr).run(arguments, cache, program)
+        return CompileDriver(stdin, stdout, stderr).run(arguments, cache, program)
 
 
 def _info(arguments: Arguments) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "test" / "python"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "test" / "python" / "helpers"))
 
 from worker_process import Ended, WorkerProcess, in_threads  # found by the line above
 

@@ -42,7 +42,8 @@ def run(script: str, *options: str) -> int:
 
 def check_all(jobs: int) -> list[int]:
     """Run the checks in parallel, print their outputs in sequence, and return their exit statuses."""
-    commands = [[checker] for checker in CHECKERS] + [[script, "--check"] for script in [*GENERATORS, *MEASURED]]
+    commands = [[checker] for checker in CHECKERS]
+    commands += [[script, "--check"] for script in ["size.py", *GENERATORS, *MEASURED]]
     statuses = []
     with ThreadPoolExecutor(jobs) as pool:
         for result in pool.map(_captured, commands):

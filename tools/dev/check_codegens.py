@@ -18,13 +18,16 @@ import conformance_lists as lists
 import conformance_pages as pages
 from generated import ROOT
 from relax_mlir.runtime.errors import DeviceError
-from relax_mlir.runtime.opencl.driver import driver as opencl_driver
-from relax_mlir.runtime.vulkan.driver import driver as vulkan_driver
 from relax_mlir.support.external_runtime import find_runtime
 from relax_mlir.support.plugins import load_plugin
-from relax_mlir.testing import Report, check, isolated
-from relax_mlir.testing.fitting import all_rows
-from relax_mlir.testing.verdicts import Verdict
+from relax_mlir_proof.testing import isolated
+from relax_mlir_proof.testing.core.cases import GROUPS
+from relax_mlir_proof.testing.fitting import all_rows
+from relax_mlir_proof.testing.verdicts import Verdict
+from relax_mlir_spirv.opencl_runtime.driver import driver as opencl_driver
+from relax_mlir_spirv.vulkan_runtime.driver import driver as vulkan_driver
+
+from relax_mlir.testing import Report, check
 
 _REPORTED_EVERY, _PATIENCE = 30.0, 60.0
 
@@ -111,6 +114,7 @@ def run(
         target=subject.target,
         share=1.0 if only else min(share, subject.share),
         only=only,
+        groups=GROUPS,
         draw=draw if is_whole else 0,
         jobs=jobs,
         scheduler=scheduler,
@@ -128,7 +132,7 @@ def due() -> list[str]:
         if lacking:
             shown = ", ".join(lacking[:3])
             found.append(
-                f"{pages.path_of(name).relative_to(ROOT)} lacks {shown}: run make check-codegens WRITE=1, or ADD=1"
+                f"{pages.path_of(name).relative_to(ROOT)} lacks {shown}: run suite.py check-codegens --write, or --add"
             )
     return found
 

@@ -30,10 +30,8 @@ WHEEL_SHIM = Path("bindings/wheel.py")
 _BELOW_EMIT = ("support", "bindings", "dialects")
 _BELOW_PASSES = (*_BELOW_EMIT, "emit", "passes/core", "targets/core")
 _BELOW_TARGETS = (*_BELOW_PASSES, "passes")
-_BELOW_INTERPRETER = (*_BELOW_TARGETS, "frontends/core", "frontends", "runtime")
-_BELOW_COMPILATION = (*_BELOW_INTERPRETER, "targets", "interpreter")
-_BELOW_TESTING = (*_BELOW_COMPILATION, "compilation")
-_BELOW_TOOLS = (*_BELOW_TESTING, "quantization", "testing")
+_BELOW_COMPILATION = (*_BELOW_TARGETS, "frontends/core", "frontends", "runtime", "targets")
+_BELOW_TOOLS = (*_BELOW_COMPILATION, "compilation")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "support": (),
     "bindings": ("support",),
@@ -48,22 +46,13 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "frontends": (*_BELOW_TARGETS, "frontends/core"),
     # Targets create artifacts. The runtime itself needs nothing of the compiler.
     "targets": (*_BELOW_TARGETS, "runtime"),
-    # Codegens may pass a part on in another format, which a front end writes.
-    "targets/external": (*_BELOW_TARGETS, "runtime", "frontends"),
     "runtime": ("support",),
-    # The semantics of modules are independent of targets.
-    "interpreter": _BELOW_INTERPRETER,
     "compilation": _BELOW_COMPILATION,
-    "quantization": _BELOW_TESTING,
-    # Conformance kit for back ends; its tool is thin.
-    "testing": (*_BELOW_TESTING, "quantization"),
     "tools": (*_BELOW_TOOLS, PACKAGE),
     PACKAGE: (*_BELOW_TOOLS, "tools"),
 }
 # A target imports no other target. These folders are shared by targets.
 SHARED_TARGETS = frozenset({"core", "host", "default", "gpu", "text"})
-#: Further folders that some targets share.
-FAMILIES = {"vulkan": frozenset({"spirv"}), "opencl": frozenset({"spirv"})}
 # These folders are imported whenever a tool starts, and these modules would make that slow.
 START_UP_FOLDERS = frozenset({*_BELOW_PASSES, "passes", "compilation", "tools", PACKAGE})
 SLOW_MODULES = frozenset({"numpy", "scipy", "ml_dtypes"})
@@ -206,10 +195,10 @@ def _check_layers(source: SourceFile, folder: str) -> Iterator[Violation]:
     for node in source.nodes:
         if isinstance(node, ast.ImportFrom) and node.level > len(source.package):
             yield source.violation(node, f"the relative import leaves the package `{PACKAGE}`")
-    if folder == PACKAGE:
-        return
     for node, name in source.absolute_names:
-        if _top(name) == PACKAGE:
+        if _top(name).startswith(f"{PACKAGE}_"):
+            yield source.violation(node, f"the core must not import the plug-in `{_top(name)}`: registries find it")
+        if _top(name) == PACKAGE != folder:
             yield source.violation(node, f"absolute import of `{name}`: imports inside the package are relative")
 
 
@@ -217,14 +206,13 @@ def _check_targets(source: SourceFile) -> Iterator[Violation]:
     if source.folder != "targets" or len(source.package) < 3:
         return
     own = source.package[2]
-    allowed = SHARED_TARGETS | FAMILIES.get(own, frozenset())
-    shared = ", ".join(f"`targets/{name}`" for name in sorted(allowed))
+    shared = ", ".join(f"`targets/{name}`" for name in sorted(SHARED_TARGETS))
     for node in source.nodes:
         if not isinstance(node, ast.ImportFrom) or (base := source.module_of(node)) is None:
             continue
         modules = [(*base, alias.name) for alias in node.names]
         others = {module[1] for module in modules if module[0] == "targets" and len(module) > 1}
-        for other in sorted(others - allowed - {own}):
+        for other in sorted(others - SHARED_TARGETS - {own}):
             text = f"the target `{own}` must not import the target `{other}`: what both need is in one of {shared}"
             yield source.violation(node, text)
 
@@ -252,13 +240,6 @@ def _folder_of(inner: tuple[str, ...]) -> str:
     return next((floor for floor in floors if floor in MAY_IMPORT), PACKAGE)
 
 
-#: Imports for annotations that close a circle of files. They are to be resolved, and no new ones are allowed.
-KNOWN_BACKWARD = {
-    "dialects/core/symbols_terms.py": ("dialects/core/symbols_expr.py",),
-    "passes/patterns/tree.py": ("passes/patterns/matched.py",),
-}
-
-
 def _check_circles(sources: list[SourceFile]) -> Iterator[Violation]:
     """Find files that import one another, also inside of functions and for annotations.
 
@@ -267,10 +248,8 @@ def _check_circles(sources: list[SourceFile]) -> Iterator[Violation]:
     by_module = {_module_of(source): source for source in sources}
     imports = {}
     for source in sources:
-        known = KNOWN_BACKWARD.get(source.file.as_posix(), ())
-        for_types = _imported_files(source, by_module, for_types=True)
-        forward = {file: node for file, node in for_types if file.as_posix() not in known}
-        imports[source.file] = {**forward, **dict(_imported_files(source, by_module))}
+        for_types = dict(_imported_files(source, by_module, for_types=True))
+        imports[source.file] = {**for_types, **dict(_imported_files(source, by_module))}
     for (file, *_), node, shown in circles_in(imports):
         yield Violation(file, node.lineno, node.col_offset + 1, f"files import one another: {shown}")
 
@@ -289,7 +268,7 @@ def circles_in(imports: dict[_Name, dict[_Name, _Import]]) -> Iterator[tuple[lis
 
 
 #: Folders that import one another, to be resolved: each row may only become shorter.
-KNOWN_CIRCLES = (frozenset({"runtime", *(f"runtime/{device}" for device in ("cuda", "devices", "opencl", "vulkan"))}),)
+KNOWN_CIRCLES = (frozenset({"runtime", *(f"runtime/{device}" for device in ("cuda", "devices"))}),)
 
 
 def _check_folder_circles(sources: list[SourceFile]) -> Iterator[Violation]:

@@ -22,9 +22,8 @@ CONVENTIONAL = frozenset(
     {"__init__", "codegen", "driver", "options", "pipeline", "prelude", "registry", "rules", "target"},
 )
 
-#: Folders with equal file names on purpose: a family of operators has one name in every front end and in its
-#: definition.
-_FAMILIES = ("frontends/*/operators", "interpreter/*", "testing/*")
+#: Folders with equal file names on purpose: a family of operators has one name in every front end.
+_FAMILIES = ("frontends/*/operators",)
 
 Places = Mapping[str, list[str]]
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Check imports of plug-ins: only public names, no circles. Needs only Python. Usage: check_plugins.py [REPOSITORY].
+"""Check imports of plug-ins: only public modules, no circles. Needs only Python. Usage: check_plugins.py [REPOSITORY].
 
-A plug-in is a package plugins/<name>/relax_mlir_<name>. Its files may import their own package, other libraries, and
-the public names of relax_mlir, which relax_mlir/*.pyi, relax_mlir/patterns.py and runtime/__init__.py define.
+A plug-in is a package plugins/<name>/relax_mlir_<name>. Its files may import their own package, other libraries, the
+names of relax_mlir, and from the modules of PUBLIC every name without an underscore in front. They may also import the
+plug-ins that NEEDED of plugin_tests.py lists for them.
 """
 
 from __future__ import annotations
@@ -14,18 +15,28 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from check_layers import PACKAGE, Violation, circles_in
+from plugin_tests import NEEDED
 
+#: Public modules: these, and the modules of these packages. docs/versions.md says what that means.
+PUBLIC = (
+    "bindings compilation dialects emit frontends.core frontends.front_end frontends.module frontends.onnx.export "
+    "frontends.onnx.onnx_node frontends.reader passes.core passes.decompose.tensor_formulas passes.evaluate "
+    "passes.gradient passes.intrinsics passes.legalize passes.loops passes.lower_calls.function_lowering "
+    "passes.lower_calls.size_bounds passes.outline_tensors.plain_functions passes.params passes.partition "
+    "passes.partition_stages passes.parts passes.patterns passes.primitives passes.quantization passes.recipes "
+    "passes.relax_bind_symbolic_vars passes.relax_fuse_dequantize_matmul passes.relax_gradient passes.relax_observe "
+    "passes.relax_unbind_params passes.scales passes.schedule passes.tir_check_bounds runtime support targets.core "
+    "targets.default targets.gpu targets.host targets.llvm.intrinsics targets.llvm.objects.code_target targets.text "
+    "tools.common tools.compile.progress tools.compile.reporting tools.opt tools.run"
+).split()
 #: Public modules without a list of names. All of their names are public.
-_WHOLE = frozenset(f"{PACKAGE}.{name}" for name in ("relax", "tir", "attrs", "loops", "optim", "testing", "script"))
-#: Public modules besides relax_mlir/*.py, with the files that define their names.
-_ELSEWHERE = {f"{PACKAGE}.runtime": "runtime/__init__.py", f"{PACKAGE}.runtime.ffi": "runtime/ffi.py"}
+_WHOLE = frozenset(f"{PACKAGE}.{name}" for name in ("relax", "tir", "attrs", "loops", "script"))
 
 
 def public_names(root: Path) -> dict[str, frozenset[str]]:
     """Return the public modules of relax_mlir with their names."""
     files = {f"{PACKAGE}.{file.stem}": file for file in (root / PACKAGE).glob("*.py") if file.stem != "__init__"}
     files[PACKAGE] = root / PACKAGE / "__init__.py"
-    files.update((module, root / file) for module, file in _ELSEWHERE.items())
     return {module: _names_in(file.with_suffix(".pyi"), file) for module, file in files.items()}
 
 
@@ -95,22 +106,37 @@ def _problems(
         yield f"the relative import leaves the plug-in `{own}`"
     elif node.level == 0 and node.module is not None:
         yield from _problems_of_module(node.module, own, public)
+        if _is_public(node.module):
+            private = [alias.name for alias in node.names if alias.name.startswith("_")]
+            yield from (f"`{node.module}.{name}` is private" for name in private)
         names = public.get(node.module)
         if names is None:
             return
         for alias in node.names:
-            if alias.name not in names and f"{node.module}.{alias.name}" not in {*public, *_WHOLE}:
-                yield f"`{node.module}.{alias.name}` is not public (docs/codegens/contract.md)"
+            module = f"{node.module}.{alias.name}"
+            if alias.name not in names and module not in {*public, *_WHOLE} and not _is_public(module):
+                yield f"`{module}` is not public (docs/versions.md)"
 
 
 def _problems_of_module(module: str, own: str, public: Mapping[str, frozenset[str]]) -> Iterator[str]:
     top = module.partition(".")[0]
     if top == own:
         yield f"absolute import of `{module}`: imports inside a plug-in are relative"
-    elif top.startswith(f"{PACKAGE}_"):
-        yield f"the plug-in `{own}` must not import the plug-in `{top}`"
-    elif top == PACKAGE and module not in public and module not in _WHOLE:
-        yield f"the module `{module}` is not public (docs/codegens/contract.md)"
+    elif top.startswith(f"{PACKAGE}_") and top not in _needed_packages(own):
+        yield f"the plug-in `{own}` must not import the plug-in `{top}` (NEEDED in tools/dev/plugin_tests.py)"
+    elif top == PACKAGE and module not in public and module not in _WHOLE and not _is_public(module):
+        yield f"the module `{module}` is not public (docs/versions.md)"
+
+
+def _needed_packages(own: str) -> list[str]:
+    """Return the packages of the plug-ins that a plug-in builds on."""
+    return [f"{PACKAGE}_{name}" for name in NEEDED.get(own.removeprefix(f"{PACKAGE}_"), ())]
+
+
+def _is_public(module: str) -> bool:
+    """Check whether a module is one of PUBLIC or in a package of PUBLIC. Parts with an underscore are private."""
+    inside = f"{module.removeprefix(PACKAGE).lstrip('.')}."
+    return any(inside.startswith(f"{name}.") for name in PUBLIC) and "._" not in module
 
 
 def main(arguments: list[str] | None = None) -> int:

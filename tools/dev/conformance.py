@@ -17,12 +17,12 @@ from pathlib import Path
 from typing import Any
 
 TESTS = Path(__file__).resolve().parents[2] / "test" / "python"
-sys.path += [str(TESTS), str(TESTS / "frontends" / "onnx")]
+sys.path += [str(TESTS / "helpers"), str(TESTS / "frontends" / "onnx")]
 
 import known_failures  # noqa: E402  # found by the line above, as the next
 import model_suites  # noqa: E402
 from case_results import CaseResult, differences, reason_of, run_all  # noqa: E402
-from relax_mlir.testing import cluster  # noqa: E402
+from relax_mlir_proof.testing import cluster  # noqa: E402
 
 _PATH = "tools/dev/conformance.py"
 

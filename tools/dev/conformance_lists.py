@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from generated import ROOT
+from relax_mlir_proof.testing.verdicts import FAULTS, VERDICTS, Verdict
+
 from relax_mlir.testing import Report
-from relax_mlir.testing.verdicts import FAULTS, VERDICTS, Verdict
 
 FOLDER = ROOT / "test" / "conformance"
 _PROBLEMS = FAULTS | {"refused", "unchecked"}

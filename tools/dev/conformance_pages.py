@@ -13,13 +13,14 @@ from pathlib import Path
 from conformance_lists import Listed
 from generated import ROOT, cell
 from relax_mlir.support.version import VERSION
+from relax_mlir_proof.testing.fitting import all_rows
+from relax_mlir_proof.testing.report import type_of
+from relax_mlir_proof.testing.verdicts import FAULTS, VERDICTS, Verdict
+
 from relax_mlir.testing import Report
-from relax_mlir.testing.fitting import all_rows
-from relax_mlir.testing.report import type_of
-from relax_mlir.testing.verdicts import FAULTS, VERDICTS, Verdict
 
 FOLDER = ROOT / "docs" / "conformance"
-_WRITTEN = "<!-- Written by tools/dev/check_codegens.py from a run (`make check-codegens WRITE=1`): do not edit. -->\n"
+_WRITTEN = "<!-- Written by tools/dev/check_codegens.py (`suite.py check-codegens --write`): do not edit. -->\n"
 TITLES = {
     "llvm": "target llvm", "target_c": "target c", "cuda": "target cuda, on the emulator",
     "vulkan": "target vulkan, on Mesa's lavapipe", "opencl": "target opencl, on Intel's runtime for CPUs",
@@ -33,7 +34,7 @@ _INDEX = """\
 # Conformance
 Results of [relax-check](../proof.md) for this project's targets and codegens. It compares operators with different
 element types, sizes and attributes, small models and random graphs with the reference. *Not taken is fine, wrong is
-not.* `make check-codegens` runs the cases and fails if a result is worse than on these pages.
+not.* `suite.py check-codegens` runs the cases and fails if a result is worse than on these pages.
 
 | | cases | right | not taken | deviates | refused | unchecked | wrong | run |
 | --- | --- | --- | --- | --- | --- | --- | --- | --- |

@@ -26,7 +26,7 @@ HEAD = """\
 | StableHLO: text, bytecode, results of `jax.export` | [`rx.from_stablehlo`](stablehlo.md) | `relax-compile model.mlir` | |
 | TOSA: text, bytecode | [`rx.from_tosa`](tosa.md) | `relax-compile model.mlir` | |
 | linalg on tensors, other upstream MLIR | [`rx.Module.parse`](tosa.md#plain-mlir) | `relax-compile model.mlir` | |
-| a TFLite (LiteRT) model | [`rx.from_tflite`](tflite.md), of the plug-in `relax-mlir-tflite` | `relax-compile model.tflite` | `relax-mlir[tflite]` |
+| a TFLite (LiteRT) model | [`rx.from_tflite`](tflite.md), of the plug-in `relax_mlir_tflite` | `relax-compile model.tflite` | `relax-mlir[tflite]` |
 | a `tvm.IRModule` | [`rx.from_tvm`](from-tvm.md) | | `apache-tvm` |
 | TVMScript | [`rx.Module.from_script`](script.md) | `relax-compile module.py` | |
 | a format of your own | [a front end of your own](extending.md#a-front-end-of-your-own) | `relax-compile model.acme` | |
@@ -74,7 +74,12 @@ torch and composites of StableHLO need no converter. The numbers for torch inclu
 """
 FRONT_ENDS = ("onnx", "torch", "stablehlo", "tosa", "tflite")
 #: Registries of front ends that are plug-ins.
-_PLUGINS = {"tflite": "relax_mlir_tflite.registry"}
+_PLUGINS = {
+    "stablehlo": "relax_mlir_jax.stablehlo.registry",
+    "tflite": "relax_mlir_tflite.registry",
+    "torch": "relax_mlir_torch.registry",
+    "tosa": "relax_mlir_tosa.registry",
+}
 
 
 def pages() -> dict[Path, str]:

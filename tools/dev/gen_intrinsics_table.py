@@ -292,7 +292,7 @@ def seen(case: Case, dtype: str) -> str:
 
 def table() -> str:
     mpmath().mp.prec = 160
-    sys.path.insert(0, str(REPOSITORY / "test" / "python"))
+    sys.path.insert(0, str(REPOSITORY / "test" / "python" / "helpers"))
     lines = []
     for case in cases():
         errors = " | ".join(f"{seen(case, dtype)}{measure(case, dtype):.2f}" for dtype in DTYPES)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write docs/tir-intrinsics-cuda.md: the errors of tir's intrinsics on cuda, in ulp, measured on a CPU.
 
-libdevice runs there with expansions of the device's instructions (test/python/libdevice_jit.py). Takes some minutes.
-`--check` only compares the checksum of the lowered code with the checksum in the file.
+libdevice runs there with expansions of the device's instructions (test/python/helpers/libdevice_jit.py).
+This takes some minutes. `--check` only compares the checksum of the lowered code with the checksum in the file.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def fast_error(case: common.Case, bound: float) -> float:
 
 def table() -> str:
     common.mpmath().mp.prec = 160
-    sys.path.insert(0, str(common.REPOSITORY / "test" / "python"))
+    sys.path.insert(0, str(common.REPOSITORY / "test" / "python" / "helpers"))
     lines, fast = [], []
     for case in common.cases():
         errors = " | ".join(f"{measure(case, dtype):.2f}" for dtype in DTYPES)

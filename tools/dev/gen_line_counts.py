@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "architecture.md"
 BEGIN = "<!-- Written by tools/dev/gen_line_counts.py (`make generate`): do not edit up to the end of the table. -->\n"
 END = "<!-- End of the table. -->\n"
 #: Folders of the core. `tools/dev` is for developers and does not count.
-CORE = "passes dialects targets emit bindings support compilation frontends interpreter runtime tools".split()
+CORE = sorted(path.parent.name for path in ROOT.glob("*/__init__.py"))
 
 
 class Capability(NamedTuple):
@@ -34,16 +34,16 @@ CAPABILITIES = (
     Capability("ONNX, in and out", "frontends/onnx", ""),
     Capability(
         "torch: export and compile",
-        "frontends/torch compilation/torch_*",
+        "plugins/torch/relax_mlir_torch",
         "TVM 6,791 (three translators); torch-mlir's importer 3,129",
     ),
     Capability(
         "StableHLO, `jax.jit`, PJRT",
-        "frontends/stablehlo compilation/pjrt compilation/jax_*",
+        "plugins/jax/relax_mlir_jax",
         "IREE's input 15,400 and PJRT 8,556; TVM 450 (45 operators)",
     ),
-    Capability("TFLite", "plugins/tflite/relax_mlir_tflite frontends/tflite", "TVM 9,109"),
-    Capability("TOSA", "frontends/tosa", ""),
+    Capability("TFLite", "plugins/tflite/relax_mlir_tflite", "TVM 9,109"),
+    Capability("TOSA", "plugins/tosa/relax_mlir_tosa", ""),
     Capability("common part of the front ends", "frontends/core", "none has one"),
     Capability("TVMScript, in and out", "frontends/script dialects/script", "TVM 10,197"),
     Capability(
@@ -54,13 +54,17 @@ CAPABILITIES = (
     Capability("planned loops of CPUs", "passes/schedule targets/llvm/plans", "IREE's LLVMCPU 14,008"),
     Capability(
         "SPIR-V, Vulkan, OpenCL",
-        "targets/spirv targets/vulkan targets/opencl runtime/vulkan runtime/opencl",
+        "plugins/spirv/relax_mlir_spirv",
         "TVM about 11,000; IREE's code generation 10,339",
     ),
     Capability("WebGPU", "plugins/webgpu/relax_mlir_webgpu targets/webgpu runtime/webgpu", "TVM 2,324; tinygrad 336"),
-    Capability("gradients and training", "passes/gradient passes/training passes/relax_gradient.py", "TVM 4,400"),
-    Capability("reference interpreter", "interpreter", "xDSL 6,079"),
-    Capability("proofs: check, reduce, bisect", "testing tools/check tools/reduce tools/bisect", "none has them"),
+    Capability(
+        "gradients and training",
+        "passes/gradient passes/relax_gradient.py plugins/training/relax_mlir_training",
+        "TVM 4,400",
+    ),
+    Capability("proof: reference interpreter, check, reduce, bisect", "plugins/proof/relax_mlir_proof", "xDSL 6,079"),
+    Capability("quantization", "plugins/quantize/relax_mlir_quantize passes/recipes passes/quantization", ""),
     Capability(
         "codegens of libraries", "plugins/dnnl plugins/blas plugins/nvidia plugins/tensorrt plugins/onnxruntime", ""
     ),
@@ -94,7 +98,7 @@ def _product() -> list[Path]:
     """Return the Python files of the product. Build outputs, which git ignores, do not count."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.py"]
     listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n")
-    paths = [PurePosixPath(name) for name in listed if name]
+    paths = [PurePosixPath(name) for name in listed if name and (ROOT / name).is_file()]
     return [ROOT / path for path in paths if "test" not in path.parts and path.parts[:2] != ("tools", "dev")]
 
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Write docs/conformance/placement.md, the placements that peers' tests expect, from test/python/placement_cases."""
+"""Write docs/conformance/placement.md, the placements that peers' tests expect.
+
+The cases are in plugins/quantize/test/placement_cases.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ Equal: `rx.quantize` quantizes the tensors of the peer's test, in its types.
 
 
 def pages() -> dict[Path, str]:
-    sys.path.insert(0, str(ROOT / "test" / "python"))
+    sys.path[:0] = [str(ROOT / "test" / "python" / "helpers"), str(ROOT / "plugins" / "quantize" / "test")]
     from placement_cases import CASES
 
     verdicts = ("equal", "by design", "refused", "missing")

@@ -74,7 +74,7 @@ def front_door() -> dict[Path, str]:
     written = vars(relax_mlir)  # type checkers see the generated names, and not their source
     namespaces = {name: exported(written["_by_name"](each)) for name, each in written["_NAMESPACES"].items()}
     rows = exported(written["_EXPORTS"]).union(*(namespaces[name] for name in written["_FLAT"]))
-    rows.update(f"from {module} import {name} as {name}" for name, module in written["_IN_PLUGINS"].items())
+    rows.update(f"from {module} import {name} as {name}" for name, module in written["_PLUGIN_EXPORTS"].items())
     rows.update(f"import {module} as _{name}" for name, module in written["_PLUGIN_PACKAGES"].items())
     aliases = [f"{name} = _{name}" for name in written["_PLUGIN_PACKAGES"]]
     for name, module in written["_MODULES"].items():
@@ -88,7 +88,8 @@ def front_door() -> dict[Path, str]:
 
 
 def exported(modules: Mapping[str, str]) -> set[str]:
-    return {f"from .{module} import {name} as {name}" for name, module in modules.items()}
+    rows = ((name, module if module.startswith("relax_mlir_") else f".{module}") for name, module in modules.items())
+    return {f"from {module} import {name} as {name}" for name, module in rows}
 
 
 def stubs() -> dict[Path, str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-for _folder in (ROOT / "test" / "with_jax", ROOT / "test" / "python"):
+for _folder in (ROOT / "test" / "with_jax", ROOT / "test" / "python" / "helpers"):
     sys.path.append(str(_folder))
 
 import harness_refusals  # noqa: E402  # found by the lines above, as the next

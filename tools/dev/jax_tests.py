@@ -29,7 +29,7 @@ LIST = ROOT / "test" / "with_jax" / "tests_not_passing.txt"
 UPSTREAM = "the repository jax-ml/jax at the tag of the installed jax, folder tests"
 _HEADER = """\
 # Tests of jax that do not pass on the platform relax, and why: file.class.test, or a pattern.
-# A file of which all tests are listed, file.*, does not run. `make jax-tests` compares this list with a run.
+# A file of which all tests are listed, file.*, does not run. `suite.py jax-tests` compares this list with a run.
 """
 _LONGEST = 200
 _REPORTED_EVERY = 30.0

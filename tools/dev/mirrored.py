@@ -7,26 +7,26 @@ import ast
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, lru_cache
 from pathlib import Path
 
 #: Folders of the package.
 PRODUCT = (
-    *("bindings", "compilation", "dialects", "emit", "frontends", "interpreter", "passes", "relax_mlir", "runtime"),
-    *("plugins", "support", "targets", "testing", "tools"),
+    *("bindings", "compilation", "dialects", "emit", "frontends", "passes", "relax_mlir", "runtime"),
+    *("plugins", "support", "targets", "tools"),
 )
 #: Tests of a folder that are not in the folder of its name: tests in another folder, or of the whole.
 ELSEWHERE = {
     "passes/lower_calls": ("test_compile", "test_joined_loops", "relax_lower_calls"),
     "passes/legalize": ("test_legalize",),
-    "compilation": ("test_compile", "test_training", "relax_compile", "test_torch", "test_jit", "test_platform"),
-    "compilation/pjrt": ("test_platform", "test_jax"),
-    "frontends/torch/pt2": ("test_pt2",),
-    "frontends/torch": ("test_from_torch", "test_torch"),
-    "frontends/stablehlo": ("test_stablehlo", "test_jit", "test_lapack"),
-    "interpreter": ("test_interpreter", "test_reference"),
-    "testing": ("test_rows", "test_faults", "test_relax_check"),
+    "compilation": ("test_compile", "relax_compile", "test_torch", "test_jit", "test_platform"),
+    "plugins/jax/relax_mlir_jax/pjrt": ("test_platform", "test_jax"),
+    "plugins/torch/relax_mlir_torch/pt2": ("test_pt2",),
+    "plugins/torch/relax_mlir_torch": ("test_from_torch", "test_torch"),
+    "plugins/jax/relax_mlir_jax/stablehlo": ("test_stablehlo", "test_jit", "test_lapack"),
+    "plugins/proof/relax_mlir_proof/interpreter": ("test_reference",),
+    "plugins/proof/relax_mlir_proof/testing": ("test_rows", "test_faults", "test_relax_check"),
     "emit": ("test_legalize",),
     "targets/core": ("test_target_options", "test_plugins", "test_compile"),
     "passes/intrinsics": ("test_lower_intrinsics", "test_intrinsics", "test_own_intrinsic"),
@@ -39,14 +39,14 @@ ELSEWHERE = {
     "passes/layout/rules": ("test_convert_layout", "relax_convert_layout"),
     "passes/gradient": ("test_gradients", "test_gradient_loops", "relax_gradient"),
     "passes/gradient/rules": ("test_gradients",),
-    "passes/training": ("test_training",),
+    "plugins/training/relax_mlir_training": ("test_training", "test_fine_tuning"),
     "passes/decompose": ("test_decompose_ops", "relax_decompose_ops"),
     "passes/decompose/definitions": ("test_decompose_ops", "relax_decompose_ops"),
     "targets/llvm/passes": ("test_compile",),
     "targets/llvm/plans": ("test_schedule", "tir_plan"),
     "targets/llvm/intrinsics": ("test_intrinsics", "test_lower_intrinsics"),
     "targets/llvm": ("test_compile", "test_packed", "test_schedule", "test_intrinsics", "test_lower_intrinsics"),
-    "targets/c": ("test_c_", "c_"),
+    "plugins/c/relax_mlir_c": ("test_c_", "c_"),
     "targets/gpu": ("test_parallel_operators",),
     "targets/gpu/emit": ("test_parallel_operators",),
     "targets/gpu/forms": ("test_parallel_operators",),
@@ -74,11 +74,13 @@ _COMMON = {"relax", "tir", "llvm", "test", "onnx", "legalize", "core", "operator
 _NOT_LIT = ("python", "fuzz", "gpu_emulator", "pytorch", "with_jax", "with_tvm")  # as lit.cfg.py excludes them
 #: Tests that run in environments of their own, by their folders below test/.
 ENVIRONMENTS = {"pytorch": "build/env-torch", "with_jax": "build/env-jax", "with_tvm": "build/env-tvm"}
+#: Test of a plug-in that runs in such an environment.
+_OF_TORCH = "plugins/llm/test/test_transformers.py"
 #: Product folders that tests of such a folder mirror.
 _MIRRORED = {
-    "pytorch": ("frontends", "torch"),
-    "with_jax": ("frontends", "stablehlo"),
-    "with_tvm": ("frontends", "tvm"),
+    "pytorch": ("plugins", "torch"),
+    "with_jax": ("plugins", "jax"),
+    "with_tvm": ("plugins", "tvm"),
 }
 _MOST_OTHERS = 32  # tests without the file's name
 _ANYWHERE = 3  # so many of these are the nearest by words, at any place
@@ -117,7 +119,7 @@ def mirrored_tests(repository: Path, file: str, line: int = 0) -> list[list[str]
         return -words[test] * weight, test
 
     near = sorted(words, key=order)
-    named = [test for test in near if _has_its_name(path, test)]
+    named = [test for test in near if _has_its_name(path, test) or _has_section(repository / test, path.stem)]
     others = [
         test
         for number, test in enumerate(near)
@@ -168,23 +170,38 @@ def _tests(repository: Path) -> Iterator[str]:
 
 def environment_of(test: str) -> str:
     """Return the environment that a test of pytest runs in, "" for the one of most tests."""
-    return ENVIRONMENTS.get(Path(test).parts[1], "")
+    return ENVIRONMENTS["pytorch"] if test == _OF_TORCH else ENVIRONMENTS.get(Path(test).parts[1], "")
+
+
+def make_targets(tests: Iterable[str]) -> list[str]:
+    """Return the Makefile's targets of the environments that tests run in, beside the one of most tests."""
+    found = {Path(each).name for each in map(environment_of, tests) if each}
+    return sorted(found | {"env-llm" for each in tests if each.startswith("plugins/llm/")})
 
 
 def is_lit(test: str) -> bool:
     """Check whether lit runs a test: modules, and scripts in the same folders."""
+    if len(Path(test).parts) < 2:
+        return False
     top, folder, *rest = Path(test).parts
     if top == "plugins":  # lit tests of a plug-in are in folders of their own
-        return len(rest) > 2 and rest[-1] != "lit.cfg.py"
+        return len(rest) > 2 and not rest[-1].startswith("test_")
     return top == "test" and bool(rest) and folder not in _NOT_LIT
 
 
 def _folders(test: str) -> tuple[str, ...]:
     """Return the product's folders that a test's folders mirror."""
     parts = Path(test).parts[1:-1]
+    if test.startswith("plugins/"):
+        return ("plugins", parts[0], *parts[2:])
     if parts[:1] == ("python",):
         return parts[1:]
     return (*_MIRRORED[parts[0]], *parts[1:]) if parts and parts[0] in _MIRRORED else parts
+
+
+def _place(path: Path) -> tuple[str, ...]:
+    """Return a file's folders, without the folder of a plug-in's package."""
+    return tuple(each for each in path.parent.parts if not each.startswith("relax_mlir_"))
 
 
 def _name(test: str) -> str:
@@ -193,13 +210,19 @@ def _name(test: str) -> str:
 
 def _same_place(path: Path, test: str) -> bool:
     """Check whether a test is in the folder that mirrors the file's, or in a folder one level above."""
-    folders, place = _folders(test), path.parent.parts
+    folders, place = _folders(test), _place(path)
     return bool(folders) and place[: len(folders)] == folders and len(place) - len(folders) <= 1
 
 
 def _has_its_name(path: Path, test: str) -> bool:
     """Check for a test with a user's name, in its place or in no folder, as tests of the whole."""
     return _same_name(path.stem, test) and (_same_place(path, test) or not _folders(test))
+
+
+def _has_section(test: Path, stem: str) -> bool:
+    """Check for a table of refusals (test/lit_schedules.py) with a section for the file."""
+    is_table = test.name.startswith("refusals-")
+    return is_table and re.search(rf'^{stem} = r?"""$', test.read_text(), re.MULTILINE) is not None
 
 
 def _same_name(stem: str, test: str) -> bool:
@@ -215,7 +238,8 @@ def _same_folder_name(path: Path, test: str) -> bool:
 
 def _mentions(test: Path, path: Path) -> bool:
     """Check whether a test imports the file."""
-    package, module = re.escape(".".join(path.parent.parts)), re.escape(path.stem)
+    parts = path.parent.parts[2:] if path.parts[0] == "plugins" else path.parent.parts
+    package, module = re.escape(".".join(parts)), re.escape(path.stem)
     imports = rf"\b{package}(\.| import .*\b){module}\b"
     return test.suffix == ".py" and re.search(imports, test.read_text()) is not None
 

@@ -6,7 +6,7 @@
     mutants.py --all --sample 100 --seed 7      drawn from the whole product
 
 The bugs are inserted into a copy of the tree. The same seed gives the same bugs. Tests with torch, jax and TVM run in
-their own environments (`make env-torch env-jax env-tvm`), as far as these exist.
+their own environments, which the run sets up.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import watched
-from mirrored import ENVIRONMENTS, PRODUCT, environment_of, is_lit, mirrored_tests
+from mirrored import ENVIRONMENTS, PRODUCT, environment_of, is_lit, make_targets, mirrored_tests
 from mutations import Mutation, difference, mutations_of
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 # In pytest's form: there may be spaces in the brackets; only a file if its import fails.
-_TEST = r"test/\S+?\.py(?:::[^\s\[]+(?:\[.*?\])?)?"
+_TEST = r"(?:plugins/[^/\s]+/)?test/\S+?\.py(?:::[^\s\[]+(?:\[.*?\])?)?"
 # A command of tests that takes so much longer than the budget does not end.
 _LONGEST_CPU_S = 120
 # A command that is idle for so long, with all its children, waits for something that never happens.
@@ -90,7 +90,7 @@ class Copy:
         # Verbose: if a test ends the process, the last line names the test.
         options = ["-vv", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=short", "-p", "nearest_first"]
         options += ["--spend", str(spend_s), "--nearest-to", nearest_to]
-        for environment, together in groupby(sorted(python, key=environment_of), environment_of):
+        for (environment, _), together in groupby(sorted(python, key=_process_of), _process_of):
             if (interpreter := _interpreter(environment)).exists():
                 commands.append([str(interpreter), "-m", "pytest", *options, *together])
         return commands
@@ -111,6 +111,11 @@ class Copy:
         if key not in self._baselines:
             self._baselines[key] = self.run(tests, _LONGEST_CPU_S)
         return self._baselines[key]
+
+
+def _process_of(test: str) -> tuple[str, str]:
+    """Return the environment of a test and its folder. Tests of the core and of plug-ins share no process."""
+    return environment_of(test), Path(test).parts[0]
 
 
 def _interpreter(environment: str) -> Path:
@@ -187,7 +192,7 @@ def _is_product(name: str) -> bool:
     path = Path(name)
     if path.suffix != ".py" or path.parts[0] not in PRODUCT or path.parts[:2] == ("tools", "dev"):
         return False
-    return path.parts[0] != "plugins" or "/relax_mlir_" in name  # no tests of plug-ins
+    return path.parts[0] != "plugins" or "/relax_mlir_" in name  # a plug-in's tests are no product
 
 
 def draw(files: Sequence[str], sample: int, seed: int) -> list[tuple[str, Mutation]]:
@@ -223,8 +228,17 @@ def main(argv: Sequence[str] | None = None) -> int:
             source = (REPOSITORY / file).read_bytes()
             print(difference(file, source, mutation), mirrored_tests(REPOSITORY, file, mutation.line(source)))
         return 0
+    goals = make_targets({test for each in chosen for test in _mirroring(*each)})
+    if goals:
+        subprocess.run(["make", *goals], cwd=REPOSITORY, check=True)
     with tempfile.TemporaryDirectory(prefix="relax-mutants-") as folder:
         return _report(Copy(Path(folder)), chosen, options.budget, options.seed)
+
+
+def _mirroring(file: str, mutation: Mutation) -> list[str]:
+    """Return the tests that mirror a bug."""
+    groups = mirrored_tests(REPOSITORY, file, mutation.line((REPOSITORY / file).read_bytes()))
+    return [test for group in groups for test in group]
 
 
 def _report(copy: Copy, chosen: Sequence[tuple[str, Mutation]], budget_s: float, seed: int) -> int:

@@ -10,15 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-sys.path.append(str(Path(__file__).resolve().parents[2] / "test" / "python"))
+sys.path.append(str(Path(__file__).resolve().parents[2] / "test" / "python" / "helpers"))
 
 import decoding_model  # found by the line above, as the next ones
 import schedule_kernels
 import small_onnx_models
 import te_workloads
 from generated import ROOT
-from relax_mlir.testing.core.networks import Model
-from relax_mlir.testing.every_model import all_models
+from relax_mlir_proof.testing.core.networks import Model
+from relax_mlir_proof.testing.every_model import all_models
 
 import relax_mlir as rx
 from relax_mlir import relax, te

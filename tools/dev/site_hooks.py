@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "build" / "site-package" / "relax_mlir"
-#: Plug-ins that define rx.tune and rx.llm.
-PLUGINS = tuple(ROOT / "plugins" / name / f"relax_mlir_{name}" for name in ("tune", "llm"))
+#: Packages of the plug-ins.
+PLUGINS = tuple(path.parent for path in sorted(ROOT.glob("plugins/*/relax_mlir_*/__init__.py")))
 #: Folder of the pages for files outside of docs/.
 ELSEWHERE = "repository/"
 LINK = re.compile(r"(?<=\]\()(?!\w+:)([^)\s#]+)(#[^)\s]*)?(?=\))")

@@ -18,11 +18,11 @@ import case_results
 import upstream_tests
 from generated import ROOT
 
-LIST = ROOT / "test" / "python" / "frontends" / "stablehlo" / "interpret_not_passing.txt"
+LIST = ROOT / "plugins" / "jax" / "test" / "interpret_not_passing.txt"
 UPSTREAM = "the repository openxla/stablehlo, folder stablehlo/tests/interpret"
 _HEADER = """\
 # Tests of StableHLO's interpreter that do not pass, and why: file/function, or a pattern.
-# `make stablehlo-interpret` compares this list with a run. It only shrinks.
+# `suite.py stablehlo-interpret` compares this list with a run. It only shrinks.
 """
 _CHECK = re.compile(r"^[ \t]*check\.(\w+)\s+(%[\w#]+)\s*,\s*(.*?)\s*:\s*((?:tensor<|\()[^\n]*)$", re.M | re.S)
 _FUNCTION = re.compile(r"func\.func (?:public )?@(\w+)\(\)")

@@ -33,7 +33,7 @@ BACKEND, CONTROL = "relax_mlir", "aot_eager"
 _TEMPLATE = "CommonTemplate"
 _HEADER = """\
 # Tests of Inductor's CommonTemplate that pass with the backend aot_eager and not with relax_mlir, and why.
-# `make test-torch-inductor` compares this list with a run.
+# `suite.py torch-inductor` compares this list with a run.
 """
 _TESTS = """
 class CpuTests(TestCase):

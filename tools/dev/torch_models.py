@@ -28,7 +28,7 @@ LIST = ROOT / "test" / "pytorch" / "models_not_passing.txt"
 WAYS = ("static", "dynamic", "compile")
 _HEADER = """\
 # Architectures of the model zoo that do not pass, with the way and the reason: name/way, or a pattern.
-# `make torch-models` compares this list with a run.
+# `suite.py torch-models` compares this list with a run.
 """
 #: Seconds for a case: the largest model compiles for more than a minute on a busy machine.
 _LIMIT = 600

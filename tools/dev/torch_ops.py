@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-for _folder in (ROOT / "test" / "pytorch", ROOT / "test" / "python"):
+for _folder in (ROOT / "test" / "pytorch", ROOT / "test" / "python" / "helpers"):
     sys.path.append(str(_folder))
 
 import refusals  # noqa: E402  # found by the lines above, as the next

@@ -47,12 +47,12 @@ def folder_of(given: str, name: str, upstream: str, archive: Path = ARCHIVE, unp
         folder = Path(given)
         return folder if folder.is_dir() else f"no folder {given}: TESTS names the suite's folder, {upstream}"
     if not archive.is_file():
-        return f"the suite's files are not part of this project: get them from {upstream}, and pass TESTS=that-folder"
+        return f"the suite's files are not part of this project: get them from {upstream}, and pass --tests that-folder"
     with tarfile.open(archive) as packed:
         members = [each for each in packed.getmembers() if each.isfile() and each.name.split("/")[0] == name]
         packed.extractall(unpacked, members, filter="data")
     folder = unpacked / name
-    return folder if folder.is_dir() else f"{archive} has no folder {name}: get it from {upstream}, and pass TESTS="
+    return folder if folder.is_dir() else f"{archive} has no folder {name}: get it from {upstream}, and pass --tests"
 
 
 def is_drawn(name: str, options: argparse.Namespace) -> bool:

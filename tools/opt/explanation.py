@@ -10,8 +10,8 @@ from ...dialects.core.dialect import all_ops
 from ...dialects.core.documentation import docstring
 from ...dialects.core.operator import Operator
 from ...frontends.onnx.registry import NodeConverter, all_converters
-from ...interpreter.meanings import reference_of
 from ...passes.decompose.registry import find_decomposition
+from ...passes.evaluate.references import meaning_of
 from ...passes.evaluate.registry import find_evaluation
 from ...passes.gradient.registry import find_gradient, reason_against
 from ...passes.intrinsics.registry import all_intrinsic_rules
@@ -115,8 +115,8 @@ def _places(row: Operator) -> Iterator[tuple[str, str, str]]:
             yield what, rule.function.__name__, rule.place
         elif what == "gradient" and (reason := reason_against(name)) is not None:
             yield what, "none", reason
-    if (reference := reference_of(row)) is not None:
-        yield "reference", *reference
+    if (meaning := meaning_of(row)) is not None:
+        yield "reference", meaning.function.__name__.replace("<lambda>", ""), meaning.place
     if (layout := find_layout_rule(row)) is not None:
         yield "layouts", layout.function.__name__, layout.place
     for pattern in Canonicalize().patterns().patterns:

@@ -25,8 +25,8 @@ from ..opt.information import shows_information
 from . import compare, outputs
 from .inputs import Given, gathered_inputs, make_inputs, passed, read_inputs, spread_inputs
 from .options import HELP_HEAD, OPTIONS, parse
-from .peer import Peer
-from .peers import Compared, peer_of
+from .peer import COMPARISONS, Compared, Peer
+from .peers import peer_of
 from .timing import time_in_turns, times_against, times_text
 
 #: Options that name output files.
@@ -42,12 +42,12 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         write_text(stdout, devices_text())
         return 0
     try:
-        return Driver(stdout, stderr).run(arguments)
+        return RunDriver(stdout, stderr).run(arguments)
     except (UnknownFunction, UnsupportedArray) as error:
         raise RelaxError(str(error)) from error
 
 
-class Driver:
+class RunDriver:
     """Single run of the tool on these streams."""
 
     def __init__(self, stdout: TextIO, stderr: TextIO) -> None:
@@ -85,10 +85,8 @@ class Driver:
         inputs, notes = made(arguments["random"])
         self._note(notes)
         if arguments["each"]:
-            from .each import compare_each  # needs the compiler
-
             announce(f"looking at each value of {name}")
-            return compare_each(executable, name, inputs, arguments, self.stdout)
+            return int(COMPARISONS.get("each")(executable, name, inputs, arguments, self.stdout))
         problems = []
         if arguments["poison"]:  # before other calls, which may change the inputs
             from .poison import poison_problems  # imports NumPy

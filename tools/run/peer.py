@@ -4,7 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+from ...runtime import Executable
+from ...support.registry import NamedRegistry
+
+#: Comparisons that plug-ins announce: `reference` returns a peer, and `each` compares every value of a program.
+COMPARISONS: NamedRegistry[Callable[..., Any]] = NamedRegistry("a comparison", plugins="comparison")
+
+
+class Compared(NamedTuple):
+    """Program under comparison: its file, and the called function."""
+
+    path: str
+    executable: Executable
+    function: str
 
 
 class Peer(Protocol):
@@ -27,8 +41,8 @@ class Peer(Protocol):
         """Return the results by name."""
 
 
-class Made(NamedTuple):
-    """Peer whose results come from a single call of `run`."""
+class CalledPeer(NamedTuple):
+    """Peer with the results of a single call of `run`."""
 
     name: str
     threads: int

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+from relax_mlir.dialects.relax.known_constants import is_constant
+
 import relax_mlir as rx
-from relax_mlir.facts import is_constant
 from relax_mlir.patterns import GraphPattern, Match, is_const, is_op, wildcard
 from relax_mlir.recipes import Float, Op, Share
 

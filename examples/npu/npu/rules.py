@@ -58,7 +58,7 @@ def requantize(call: Any) -> Any:
     bits = int(name.lstrip("ui"))
     if bits not in _REQUANTIZE:
         raise _refused(call, f"the vector unit stores results of 8, 16 and 32 bits, not {name}")
-    shifts = rx.facts.elements_of(op.shift)
+    shifts = rx.codegens.elements_of(op.shift)
     if op.form != "float" and (shifts is None or (abs(shifts.astype("int64")) > SHIFT).any()):
         told = "computed shifts" if shifts is None else f"a shift of {max(shifts.reshape(-1).tolist(), key=abs)}"
         raise _refused(call, f"VREQUANT has constant shifts from -{SHIFT} to {SHIFT}, not {told}")
@@ -66,19 +66,17 @@ def requantize(call: Any) -> Any:
     behind = rank - 1 - op.axis % max(rank, 1)
     others = [_before(each, behind) if call.shape(each) else each for each in call.operands[1:]]
     mode = Mode(FORMS.index(op.form), ROUNDINGS.index(op.rounding), op.saturate, op.double_rounding).byte
-    result = RESULTS.index(name.replace("ui", "u"))
 
     def unit(x: Any, multiplier: Any, shift: Any, zero: Any) -> Any:
-        wide = [each if each.dtype == "f32" else each.to("i32") for each in (x, multiplier, shift, zero)]
-        return _REQUANTIZE[bits](*wide, x.constant(mode), x.constant(result))
+        wide = (each if each.dtype == "f32" else each.to("i32") for each in (x, multiplier, shift, zero))
+        return _REQUANTIZE[bits](*wide, x.constant(mode), x.constant(RESULTS.index(name.replace("ui", "u"))))
 
     return call.elementwise(unit, [call.operands[0], *others])
 
 
 def _before(parameter: Any, behind: int) -> Any:
     """Return the numbers of an axis, so that they broadcast along the axes behind it."""
-    count = rx.facts.shape_of(parameter)[0]
-    return relax.reshape(parameter, (count, *[1] * behind)) if behind else parameter
+    return relax.reshape(parameter, (-1, *[1] * behind)) if behind else parameter
 
 
 def _refused(call: Any, why: str) -> rx.RelaxError:

@@ -11,7 +11,7 @@ from ....emit.numbers import Number, as_index, maximum, select
 from .. import sizes
 from ..node import Node
 from ..values import ComplexValue, Tensor, Value
-from .matrix_loops import Batch, Matrix, Place, absolute, each_matrix, largest, root, total, transposed
+from .matrix_loops import Batch, Complex, Matrix, Place, absolute, each_matrix, largest, root, total, transposed
 from .schur_form import find
 
 # Vectors that grow beyond this limit are scaled down, so that their squares do not overflow.
@@ -54,30 +54,6 @@ class GeneralEigen:
         a.scratch(a.sizes, use)
 
 
-class Complex(NamedTuple):
-    real: Number
-    imag: Number
-
-    def plus(self, other: Complex) -> Complex:
-        return Complex(self.real + other.real, self.imag + other.imag)
-
-    def times(self, other: Complex) -> Complex:
-        return Complex(self.real * other.real - self.imag * other.imag, self.real * other.imag + self.imag * other.real)
-
-    def scaled(self, factor: Number) -> Complex:
-        return Complex(self.real * factor, self.imag * factor)
-
-    def over(self, other: Complex) -> Complex:
-        """Divide by the ratio of the divisor's parts, so that no square overflows."""
-        is_real = absolute(other.real) >= absolute(other.imag)
-        large, small = select(is_real, other.real, other.imag), select(is_real, other.imag, other.real)
-        ratio = small / large
-        whole = large + small * ratio
-        first, second = select(is_real, self.real, self.imag), select(is_real, self.imag, self.real)
-        apart = (second - first * ratio) / whole
-        return Complex((first + second * ratio) / whole, select(is_real, apart, -apart))
-
-
 class Values(NamedTuple):
     """Complex numbers in memory."""
 
@@ -88,7 +64,7 @@ class Values(NamedTuple):
         return Complex(self.real[places], self.imag[places])
 
     def set(self, value: Complex, *places: Place) -> None:
-        self.real[places], self.imag[places] = value
+        self.real[places], self.imag[places] = value.real, value.imag
 
 
 def _all_left_vectors(t: Matrix, z: Matrix, values: Values, x: Values, vectors: Values) -> None:
@@ -182,16 +158,16 @@ def _substitute(t: Matrix, values: Values, x: Values, top: Number, scale: Number
         return Complex(select(is_zero, least, value.real), select(is_zero, least.constant(0.0), value.imag))
 
     def alone(j: Number) -> None:
-        x.set(rest(j, j + 1).over(nonzero(shifted(j), smallest)), j)
+        x.set(rest(j, j + 1) / nonzero(shifted(j), smallest), j)
 
     def together(j: Number) -> None:
         h = j - 1
         first, second, above, below = rest(h, j + 1), rest(j, j + 1), t[h, j], t[j, h]
         one, other = shifted(h), shifted(j)
-        product = one.times(other)
+        product = one * other
         whole = nonzero(Complex(product.real - above * below, product.imag), smallest * smallest)
-        x.set(other.times(first).plus(second.scaled(-above)).over(whole), h)
-        x.set(one.times(second).plus(first.scaled(-below)).over(whole), j)
+        x.set((other * first + second.scaled(-above)) / whole, h)
+        x.set((one * second + first.scaled(-below)) / whole, j)
 
     def row(j: Number) -> Number:
         is_pair = values.imag[j] != 0.0
@@ -222,11 +198,12 @@ def _lengthen(z: Matrix, x: Values, vectors: Values, i: Number, row: Number) -> 
         return [select(size > best, size, best), select(size > best, j, place)]
 
     _, place = loops.for_range(0, z.columns, compare, z.real(0.0), as_index(0))
-    length, (real, imag) = root(total(0, z.columns, square, z.real(0.0))), vectors.get(row, place)
+    length, most = root(total(0, z.columns, square, z.real(0.0))), vectors.get(row, place)
     size = root(square(place)) * length
-    size = select((real < 0.0) & (absolute(real) > absolute(imag)), -size, size)  # Choose the sign as LAPACK does.
-    factor = Complex(real / size, -imag / size)
-    loops.for_range(0, z.columns, lambda j: vectors.set(vectors.get(row, j).times(factor), row, j))
+    is_negative = (most.real < 0.0) & (absolute(most.real) > absolute(most.imag))
+    size = select(is_negative, -size, size)  # Choose the sign as LAPACK does.
+    factor = Complex(most.real / size, -most.imag / size)
+    loops.for_range(0, z.columns, lambda j: vectors.set(vectors.get(row, j) * factor, row, j))
     vectors.imag[row, place] = 0.0
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ....bindings.mlir import ir
@@ -17,6 +18,37 @@ from ..node import Node
 from ..values import Tensor, Value
 
 Place = Number | int
+
+
+@dataclass(frozen=True)
+class Complex:
+    real: Number
+    imag: Number
+
+    def __add__(self, other: Complex) -> Complex:
+        return Complex(self.real + other.real, self.imag + other.imag)
+
+    def __neg__(self) -> Complex:
+        return Complex(-self.real, -self.imag)
+
+    def __sub__(self, other: Complex) -> Complex:
+        return self + -other
+
+    def __mul__(self, other: Complex) -> Complex:
+        return Complex(self.real * other.real - self.imag * other.imag, self.real * other.imag + self.imag * other.real)
+
+    def scaled(self, factor: Number) -> Complex:
+        return Complex(self.real * factor, self.imag * factor)
+
+    def __truediv__(self, other: Complex) -> Complex:
+        """Divide by the ratio of the divisor's parts, so that no square overflows."""
+        is_real = absolute(other.real) >= absolute(other.imag)
+        large, small = select(is_real, other.real, other.imag), select(is_real, other.imag, other.real)
+        ratio = small / large
+        whole = large + small * ratio
+        first, second = select(is_real, self.real, self.imag), select(is_real, self.imag, self.real)
+        apart = (second - first * ratio) / whole
+        return Complex((first + second * ratio) / whole, select(is_real, apart, -apart))
 
 
 class Matrix:
@@ -35,10 +67,10 @@ class Matrix:
     def columns(self) -> Size:
         return self.sizes[1]
 
-    def __getitem__(self, places: Place | Sequence[Place]) -> Number:
+    def __getitem__(self, places: Place | Sequence[Place]) -> Any:
         return loops.load(self._memory, *self._outer, *_several(places))
 
-    def __setitem__(self, places: Place | Sequence[Place], value: Number | float) -> None:
+    def __setitem__(self, places: Place | Sequence[Place], value: Any) -> None:
         loops.store(value, self._memory, *self._outer, *_several(places))
 
     def row(self, place: Place) -> Matrix:
@@ -85,15 +117,37 @@ class Matrix:
         loops.scratch(extents, self.element, lambda memory: use(Matrix(memory)))
 
 
+class ComplexMatrix(Matrix):
+    """Complex matrix or vector, as two matrices."""
+
+    def __init__(self, *parts: Matrix):
+        self._parts, self.sizes, self.element = parts, parts[0].sizes, parts[0].element
+
+    def __getitem__(self, places: Place | Sequence[Place]) -> Complex:
+        return Complex(*(part[places] for part in self._parts))
+
+    def __setitem__(self, places: Place | Sequence[Place], value: Complex | Number) -> None:
+        real, imag = self._parts
+        real[places], imag[places] = (value.real, value.imag) if isinstance(value, Complex) else (value, 0.0)
+
+    def row(self, place: Place) -> Matrix:
+        return ComplexMatrix(*(part.row(place) for part in self._parts))
+
+    def scratch(self, extents: Sequence[Size], use: Callable[[Matrix], object]) -> None:
+        part = super().scratch
+        part(extents, lambda real: part(extents, lambda imag: use(ComplexMatrix(real, imag))))
+
+
 def _several(places: Place | Sequence[Place]) -> Sequence[Place]:
     return places if isinstance(places, (tuple, list)) else (places,)
 
 
-def each_matrix(buffers: Sequence[Tensor], body: Callable[..., object]) -> None:
-    """Run `body(*matrices)` for each position in the batch."""
+def each_matrix(buffers: Sequence[Tensor], body: Callable[..., object], are_complex: bool = False) -> None:
+    """Run `body(*matrices)` for each position in the batch. A complex matrix has two buffers."""
 
     def one(place: Number) -> None:
-        body(*(Matrix(buffer, place) for buffer in buffers))
+        matrices = [Matrix(buffer, place) for buffer in buffers]
+        body(*map(ComplexMatrix, matrices[::2], matrices[1::2]) if are_complex else matrices)
 
     loops.for_range(0, loops.size(buffers[0], 0), one, grain=1)
 
@@ -133,8 +187,8 @@ def root(x: Number) -> Number:
     return intrinsic("sqrt", x)
 
 
-def absolute(x: Number) -> Number:
-    return intrinsic("fabs", x)
+def absolute(x: Number | Complex) -> Number:
+    return intrinsic("hypot", x.real, x.imag) if isinstance(x, Complex) else intrinsic("fabs", x)
 
 
 def with_sign_of(size: Number, sign: Number) -> Number:

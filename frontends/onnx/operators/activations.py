@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from ....dialects.core.infos import bit_width, is_float, is_unsigned
 from ...core import sizes
-from ..prelude import Node, Outputs, Tensor, Value, const, info_of, like, register_onnx, register_rows, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, const, info_of, like, register_onnx, register_rows, relax
 from .random_numbers import uniform
 
 # Constants of relax.nn.selu, which multiplies exp(x) - 1 by their product.
@@ -75,12 +75,12 @@ _KINDS: dict[str, Activation] = {
 
 
 @register_onnx("", ["Elu", "HardSigmoid", "LeakyRelu", "Relu", "Softplus", "Softsign", "ThresholdedRelu"])
-def named(node: Node) -> Outputs:
+def named(node: OnnxNode) -> Outputs:
     build, alpha, beta = _KINDS[node.op.lower()]
     return build(node.tensor(0), node.float("alpha", alpha), node.float("beta", beta))
 
 
-def activations_of(node: Node, defaults: Sequence[str], directions: int) -> list[Activation]:
+def activations_of(node: OnnxNode, defaults: Sequence[str], directions: int) -> list[Activation]:
     """Return the activation functions of all directions, one direction after the other."""
     names = node.strings("activations", None) or [*defaults] * directions
     if len(names) != len(defaults) * directions:
@@ -99,7 +99,7 @@ def activations_of(node: Node, defaults: Sequence[str], directions: int) -> list
     return functions
 
 
-def activated(node: Node, tensor: Tensor, parameters: Sequence[float]) -> Tensor:
+def activated(node: OnnxNode, tensor: Tensor, parameters: Sequence[float]) -> Tensor:
     """Apply the activation in com.microsoft's attribute to a result. The parameters are in the function's order."""
     name = node.string("activation", "")
     if not name:
@@ -124,7 +124,7 @@ def _argument(default: float | None, given: list[float], index: int, count: int)
 
 
 @register_onnx("", "PRelu")
-def prelu_of_channels(node: Node) -> Outputs:
+def prelu_of_channels(node: OnnxNode) -> Outputs:
     """Convert PRelu of the first versions, with one slope or one slope for each channel."""
     if node.rank(0) < 2 or node.rank(1) != 1:
         return prelu(node)
@@ -132,26 +132,26 @@ def prelu_of_channels(node: Node) -> Outputs:
 
 
 @register_onnx("", "PRelu", since=7)
-def prelu(node: Node) -> Outputs:
+def prelu(node: OnnxNode) -> Outputs:
     """Convert PRelu. Slopes are broadcast like operands."""
     x, slopes = node.tensors(2)
     return relax.where(_is_positive(x), x, relax.multiply(x, slopes))
 
 
 @register_onnx("", "Selu", since=6)
-def selu(node: Node) -> Outputs:
+def selu(node: OnnxNode) -> Outputs:
     if not node.has_attribute("alpha") and not node.has_attribute("gamma"):
         return relax.nn.selu(node.tensor(0))
     return _selu(node, _SELU_ALPHA, _SELU_SCALE)
 
 
-def _selu(node: Node, default_alpha: float, default_gamma: float) -> Tensor:
+def _selu(node: OnnxNode, default_alpha: float, default_gamma: float) -> Tensor:
     x, alpha, gamma = node.tensor(0), node.float("alpha", default_alpha), node.float("gamma", default_gamma)
     return relax.where(_is_positive(x), relax.multiply(x, like(x, gamma)), _exp_minus_one(x, alpha * gamma))
 
 
 @register_onnx("", "Celu")
-def celu(node: Node) -> Outputs:
+def celu(node: OnnxNode) -> Outputs:
     x, alpha = node.tensor(0), node.float("alpha", 1.0)
     if alpha <= 0:
         raise node.fail(f"attribute 'alpha' must be above 0, got {alpha}", "alpha")
@@ -176,12 +176,12 @@ register_rows(
 
 
 @register_onnx("", "Gelu")
-def gelu(node: Node) -> Outputs:
+def gelu(node: OnnxNode) -> Outputs:
     name = {"none": "nn.gelu", "tanh": "nn.gelu_tanh"}[node.choice("approximate", "none", ("none", "tanh"))]
     return relax.dialect.ops[name](node.tensor(0))
 
 
-def scaled_silu(node: Node, alpha: float) -> Tensor:
+def scaled_silu(node: OnnxNode, alpha: float) -> Tensor:
     """Return x * sigmoid(alpha * x)."""
     x = node.tensor(0)
     if alpha == 1:
@@ -190,7 +190,7 @@ def scaled_silu(node: Node, alpha: float) -> Tensor:
 
 
 @register_onnx("", "Shrink")
-def shrink(node: Node) -> Outputs:
+def shrink(node: OnnxNode) -> Outputs:
     """Convert Shrink. For integers, both attributes are rounded towards zero."""
     x, dtype = node.tensor(0), node.value(0).dtype
     bias, limit = node.float("bias", 0.0), node.float("lambd", 0.5)
@@ -205,7 +205,7 @@ def shrink(node: Node) -> Outputs:
 
 # ---- clip ----
 @register_onnx("", "Clip", since=11)
-def clip(node: Node) -> Outputs:
+def clip(node: OnnxNode) -> Outputs:
     bounds = [node.scalar(index) if node.has(index) else None for index in (1, 2)]
     if all(bound is not None or not node.has(index) for index, bound in enumerate(bounds, 1)):
         return _clip(node, *bounds)
@@ -217,7 +217,7 @@ def clip(node: Node) -> Outputs:
     return x
 
 
-def _clip(node: Node, low: float | None, high: float | None) -> Tensor:
+def _clip(node: OnnxNode, low: float | None, high: float | None) -> Tensor:
     x = node.tensor(0)
     # An integer operand is a signed number of at most 64 bits.
     if low is not None and high is not None and (high < 2**63 or isinstance(high, float)):
@@ -237,12 +237,12 @@ def softmax_along(x: Tensor, axis: int) -> Tensor:
 
 
 @register_onnx("", ["Softmax", "LogSoftmax", "Hardmax"], since=13)
-def softmax(node: Node) -> Outputs:
+def softmax(node: OnnxNode) -> Outputs:
     return _along(node, node.tensor(0), node.int("axis", -1))
 
 
 @register_onnx("", ["Softmax", "LogSoftmax", "Hardmax"])
-def softmax_of_matrix(node: Node) -> Outputs:
+def softmax_of_matrix(node: OnnxNode) -> Outputs:
     """Convert softmax before version 13, which merges all dimensions from the axis on."""
     rank, axis = node.rank(0), node.int("axis", 1)
     first = axis + rank if axis < 0 else axis
@@ -253,7 +253,7 @@ def softmax_of_matrix(node: Node) -> Outputs:
     return sizes.reshaped(_along(node, matrix, 1), own)
 
 
-def _along(node: Node, x: Tensor, axis: int) -> Tensor:
+def _along(node: OnnxNode, x: Tensor, axis: int) -> Tensor:
     if node.op == "Softmax":
         return softmax_along(x, axis)
     if node.op == "LogSoftmax":
@@ -276,7 +276,7 @@ def _with_one_more(x: Tensor, axis: int) -> Tensor:
 
 # ---- dropout ----
 @register_onnx("", "Dropout", since=12)
-def dropout(node: Node) -> Outputs:
+def dropout(node: OnnxNode) -> Outputs:
     training = node.numbers(2) if node.has(2) else (0,)
     ratio = node.scalar(1) if node.has(1) else 0.5
     if training == (0,) or ratio == 0:
@@ -284,7 +284,7 @@ def dropout(node: Node) -> Outputs:
     return _drop_at_random(node)
 
 
-def _keep_all(node: Node, mask_dtype: str) -> list[Tensor | Value]:
+def _keep_all(node: OnnxNode, mask_dtype: str) -> list[Tensor | Value]:
     """Return the data unchanged, with a mask of ones on request."""
     outputs: list[Tensor | Value] = [node.value(0)]
     if node.output_count > 1:
@@ -292,7 +292,7 @@ def _keep_all(node: Node, mask_dtype: str) -> list[Tensor | Value]:
     return outputs
 
 
-def _drop_at_random(node: Node) -> list[Tensor]:
+def _drop_at_random(node: OnnxNode) -> list[Tensor]:
     """Drop elements at random. The training flag may be dynamic."""
     is_training, one = node.tensor(2), const(1, "f64")
     ratio = relax.astype(node.tensor(1), dtype="f64") if node.has(1) else const(0.5, "f64")

@@ -11,7 +11,7 @@ from ....dialects.core.symbols import dim_sub, equal
 from ....support.suggest import counted
 from ...core.control.scf_regions import scalar_of
 from ...core.sizes import as_tensor, broadcast, is_known, reshaped, size_of, sizes_of, sliced, times
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, part, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, cast, const, joined, part, register_onnx, relax
 from .activations import softmax_along
 
 
@@ -109,14 +109,14 @@ def sizes(tensor: Tensor) -> tuple[Any, ...]:
     return Value(ssa=tensor).shape or ()
 
 
-def positions(node: Node, tensor: Tensor, axis: int) -> Tensor:
+def positions(node: OnnxNode, tensor: Tensor, axis: int) -> Tensor:
     """Return 0, 1, ... for the positions along an axis."""
     size = size_of(tensor, axis)
     end = size if is_known(size) else scalar_of(node, Value(ssa=size))
     return relax.arange(0, end, 1, dtype="i64")
 
 
-def split_heads(node: Node, tensor: Tensor, heads: int) -> Tensor:
+def split_heads(node: OnnxNode, tensor: Tensor, heads: int) -> Tensor:
     """Reshape [batch, length, heads * size] to [batch, heads, length, size]."""
     if len(sizes(tensor)) != 3:
         raise node.fail(f"queries, keys and values must have 3 or 4 dimensions each, got {len(sizes(tensor))}")
@@ -133,11 +133,11 @@ def join_heads(tensor: Tensor) -> Tensor:
     return reshaped(flat, [size_of(tensor, 0), size_of(tensor, 2), heads * width])
 
 
-def scale_of(node: Node, query: Tensor) -> float:
+def scale_of(node: OnnxNode, query: Tensor) -> float:
     return node.float("scale", None) or 1 / math.sqrt(sizes(query)[3])
 
 
-def check_heads(node: Node, query: Tensor, key: Tensor, value: Tensor) -> None:
+def check_heads(node: OnnxNode, query: Tensor, key: Tensor, value: Tensor) -> None:
     ranks = [len(sizes(each)) for each in (query, key, value)]
     if ranks != [4, 4, 4]:
         raise node.fail(f"queries, keys and values must have 3 or 4 dimensions each, got {ranks}")
@@ -155,7 +155,7 @@ def check_heads(node: Node, query: Tensor, key: Tensor, value: Tensor) -> None:
 
 
 @register_onnx("", "Attention", since=23)
-def attention(node: Node) -> Outputs:
+def attention(node: OnnxNode) -> Outputs:
     rank = node.rank(0)
     query, key, value = (node.tensor(index) for index in range(3))
     if rank == 3:
@@ -177,7 +177,7 @@ def attention(node: Node) -> Outputs:
     return [result, key, value, made[1 + mode]][: node.output_count]
 
 
-def _visible(node: Node, query: Tensor, key: Tensor) -> Visible:
+def _visible(node: OnnxNode, query: Tensor, key: Tensor) -> Visible:
     visible = Visible()
     if node.has(3):
         if not 1 <= node.rank(3) <= 4:
@@ -207,7 +207,7 @@ def within(visible: Visible, own: Tensor, places: Tensor, left: int, right: int)
     return visible
 
 
-def _offset(node: Node, query: Tensor, lengths: Tensor | None) -> Tensor:
+def _offset(node: OnnxNode, query: Tensor, lengths: Tensor | None) -> Tensor:
     """Return the number of keys before the first query's own position."""
     if node.has(4):
         return as_tensor([size_of(node.tensor(4), 2)])
@@ -216,7 +216,7 @@ def _offset(node: Node, query: Tensor, lengths: Tensor | None) -> Tensor:
     return relax.expand_dims(relax.subtract(lengths, as_tensor([size_of(query, 2)])), axis=[1, 2, 3])
 
 
-def _whole_mask(node: Node, mask: Tensor, key: Tensor) -> Tensor:
+def _whole_mask(node: OnnxNode, mask: Tensor, key: Tensor) -> Tensor:
     """Extend a mask that is shorter than the keys. The keys behind it are hidden."""
     have, want = sizes(mask)[-1], sizes(key)[2]
     if have is None or want is None or equal(have, want) is True:
@@ -233,7 +233,7 @@ def _whole_mask(node: Node, mask: Tensor, key: Tensor) -> Tensor:
 
 
 @register_onnx("", "RotaryEmbedding", since=23)
-def rotary_embedding(node: Node) -> Outputs:
+def rotary_embedding(node: OnnxNode) -> Outputs:
     data, cos, sin = (node.tensor(index) for index in range(3))
     if node.has(3):
         cos, sin = (relax.take(each, node.tensor(3), axis=0) for each in (cos, sin))
@@ -248,7 +248,7 @@ def rotary_embedding(node: Node) -> Outputs:
     return join_heads(turned) if rank == 3 else turned
 
 
-def rotated(node: Node, data: Tensor, cos: Tensor, sin: Tensor, width: int, interleaved: bool) -> Tensor:
+def rotated(node: OnnxNode, data: Tensor, cos: Tensor, sin: Tensor, width: int, interleaved: bool) -> Tensor:
     """Rotate pairs of elements by angles. Elements behind `width` (0: all are rotated) stay unchanged."""
     whole = sizes(data)[3]
     if not isinstance(whole, int):

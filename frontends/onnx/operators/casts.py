@@ -9,7 +9,7 @@ from ....bindings.ir import Value
 from ....dialects.core.infos import is_float
 from ....dialects.relax.known_constants import NUMPY_NAME
 from ...core.texts import looked_up
-from ..prelude import Node, Outputs, Tensor, cast, const, register_rows, relax, wide_float
+from ..prelude import OnnxNode, Outputs, Tensor, cast, const, register_rows, relax, wide_float
 from ..tensor_data import TEXT
 
 # Largest finite numbers of the float8 types to which Cast may saturate.
@@ -17,7 +17,7 @@ _LARGEST = {"f8E4M3FN": 448.0, "f8E4M3FNUZ": 240.0, "f8E5M2": 57344.0, "f8E5M2FN
 _BELOW_A_BYTE = frozenset({"i2", "ui2", "i4", "ui4"})
 
 
-def _cast_input(node: Node, dtype: str) -> Outputs:
+def _cast_input(node: OnnxNode, dtype: str) -> Outputs:
     """Convert the first input to an element type.
 
     Numbers too large for float8 become the largest number, unless `saturate` is 0. Integers of less than a byte wrap
@@ -36,7 +36,7 @@ def _cast_input(node: Node, dtype: str) -> Outputs:
     return relax.astype(x, dtype=dtype)
 
 
-def _cast_texts(node: Node) -> Outputs:
+def _cast_texts(node: OnnxNode) -> Outputs:
     """Return strings unchanged, or parse them as numbers."""
     import numpy
 
@@ -62,7 +62,7 @@ _OWN_BIAS, _LARGEST_CODE, _NAN_CODE = 127, 254, 255
 _ROUNDINGS = {"up": (1 << _MANTISSA) - 1, "down": 0, "nearest": 1 << (_MANTISSA - 1)}
 
 
-def as_power_of_two(node: Node) -> Tensor:
+def as_power_of_two(node: OnnxNode) -> Tensor:
     """Return the node's first input as f8E8M0FNU.
 
     Numbers out of range become the nearest limit, or NaN without `saturate`. NaN and negative numbers always become

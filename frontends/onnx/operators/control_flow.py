@@ -20,7 +20,7 @@ from ...core.node import described
 from ...core.sizes import element, shape_tensor
 from ...core.values import Held, RunTimeSequence, SequenceValue
 from ..importer import add_graph
-from ..prelude import Node, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
+from ..prelude import OnnxNode, Outputs, Tensor, Value, known, register_onnx, relax, with_first_at
 from ..tensor_data import GraphProto, ValueInfoProto, array_of, dtype_of
 
 # Loops with more nodes than this in all iterations are not unrolled.
@@ -33,7 +33,7 @@ _MOST_TURNS = 1024
 
 
 @register_onnx("", "If")
-def if_(node: Node) -> Outputs:
+def if_(node: OnnxNode) -> Outputs:
     then, otherwise = node.subgraph("then_branch"), node.subgraph("else_branch")
     if then is None or otherwise is None or {len(then.output), len(otherwise.output)} != {node.output_count}:
         raise node.fail(f"must have two branches with {counted(node.output_count, 'output')} each")
@@ -48,7 +48,7 @@ def if_(node: Node) -> Outputs:
 
 
 @register_onnx("", "Loop")
-def loop(node: Node) -> Outputs:
+def loop(node: OnnxNode) -> Outputs:
     """Convert Loop. The inputs are the largest trip count, the first condition, and the states."""
     body, states = node.subgraph("body"), [node.held(index) for index in range(2, len(node.inputs))]
     if body is None or len(body.input) != 2 + len(states) or len(body.output) < 1 + len(states):
@@ -86,13 +86,13 @@ def _can_unroll(body: GraphProto, count: int, states: Sequence[Held], always: bo
     return count * len(body.node) <= _MOST_NODES and always
 
 
-def _stack(node: Node, rows: Sequence[Any], axis: int = 0) -> Tensor:
+def _stack(node: OnnxNode, rows: Sequence[Any], axis: int = 0) -> Tensor:
     for row in rows:
         info_of(node, row)
     return relax.stack([*(row.ssa for row in rows)], axis=axis)
 
 
-def _no_rows(node: Node, output: ValueInfoProto) -> Tensor:
+def _no_rows(node: OnnxNode, output: ValueInfoProto) -> Tensor:
     """Return the rows of a loop without iterations. Sizes that the model does not state are 0."""
     tensor = output.type.tensor_type
     try:
@@ -102,7 +102,7 @@ def _no_rows(node: Node, output: ValueInfoProto) -> Tensor:
     return relax.zeros((0, *(max(dim.dim_value, 0) for dim in tensor.shape.dim)), dtype=dtype)
 
 
-def _always_goes_on(node: Node, body: GraphProto) -> bool:
+def _always_goes_on(node: OnnxNode, body: GraphProto) -> bool:
     """Check whether the condition for the next iteration is the current condition, or constant and true."""
     makers = {name: maker for maker in body.node for name in maker.output}
     name = body.output[0].name
@@ -128,7 +128,7 @@ def _always_goes_on(node: Node, body: GraphProto) -> bool:
 
 
 @register_onnx("", "Scan", since=9)
-def scan(node: Node) -> Outputs:
+def scan(node: OnnxNode) -> Outputs:
     body, number = _read_scan(node, len(node.inputs))
     values = [node.value(index) for index in range(len(node.inputs))]
     states = len(values) - number
@@ -136,7 +136,7 @@ def scan(node: Node) -> Outputs:
 
 
 @register_onnx("", "Scan")
-def scan_of_batches(node: Node) -> Outputs:
+def scan_of_batches(node: OnnxNode) -> Outputs:
     """Convert Scan before version 9, in which every input has a batch axis in front.
 
     Each sequence of a batch may have its own length, which is refused.
@@ -156,7 +156,7 @@ def scan_of_batches(node: Node) -> Outputs:
     return [_stack(node, each) for each in zip(*results, strict=True)]
 
 
-def _read_scan(node: Node, inputs: int) -> tuple[GraphProto, int]:
+def _read_scan(node: OnnxNode, inputs: int) -> tuple[GraphProto, int]:
     """Return the body, and the number of scanned inputs."""
     body, number = node.subgraph("body"), node.int("num_scan_inputs", 0)
     states = inputs - number
@@ -168,7 +168,7 @@ def _read_scan(node: Node, inputs: int) -> tuple[GraphProto, int]:
     return body, number
 
 
-def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequence[Value]) -> list[Value]:
+def _scan(node: OnnxNode, body: GraphProto, states: Sequence[Value], inputs: Sequence[Value]) -> list[Value]:
     """Loop over the elements of the inputs along their axes."""
     places, rows = [0] * len(inputs), [0] * (len(body.output) - len(states))
     axes = node.ints("scan_input_axes", places)
@@ -221,7 +221,7 @@ def _scan(node: Node, body: GraphProto, states: Sequence[Value], inputs: Sequenc
 
 
 @register_onnx("", "SequenceMap")
-def sequence_map(node: Node) -> Outputs:
+def sequence_map(node: OnnxNode) -> Outputs:
     """Convert SequenceMap: run the body for each item of the first sequence.
 
     The other inputs are sequences of the same length, or tensors for all items.
@@ -241,7 +241,7 @@ def sequence_map(node: Node) -> Outputs:
     return [SequenceValue(items) for items in zip(*made, strict=True)] if made else empty_sequences(body)
 
 
-def mapped_at_run_time(node: Node, body: GraphProto, given: Sequence[Held]) -> list[RunTimeSequence]:
+def mapped_at_run_time(node: OnnxNode, body: GraphProto, given: Sequence[Held]) -> list[RunTimeSequence]:
     """Run the body for each item of sequences of dynamic length. The lengths must be equal."""
     lists = (SequenceValue, RunTimeSequence)
     inputs = [all_joined(node, held) if isinstance(held, lists) else held for held in given]

@@ -8,25 +8,25 @@ from collections.abc import Sequence
 from ....bindings.ir import Value
 from ....dialects.core.symbols import Dim, dim_add, dim_mul, dim_sub
 from ....support.suggest import counted
-from ..prelude import Node, Outputs, Tensor, info_of, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, info_of, register_onnx, relax
 from .products import as_f32, requantized, shifted, with_bias
 from .sliding_windows import auto_pad, kernel_of, padded, per_dimension, spatial_sizes, windows_of, with_same_sizes
 
 
 @register_onnx("", "Conv")
-def conv(node: Node) -> Outputs:
+def conv(node: OnnxNode) -> Outputs:
     result = _convolve(node, node.tensor(0), node.tensor(1), 0, 1)
     return _with_bias(node, result, 2) if node.has(2) else result
 
 
 @register_onnx("", "ConvInteger")
-def conv_integer(node: Node) -> Outputs:
+def conv_integer(node: OnnxNode) -> Outputs:
     data = shifted(node, 0, 2)
     return _convolve(node, data, _shift_weight(node, 1, 3), 0, 1, out_dtype="i32")
 
 
 @register_onnx("", "QLinearConv")
-def qlinear_conv(node: Node) -> Outputs:
+def qlinear_conv(node: OnnxNode) -> Outputs:
     """Convert QLinearConv.
 
     The inputs are data, scale and zero point; the same for the weight; the result's scale and zero point; a 32-bit
@@ -42,14 +42,14 @@ def qlinear_conv(node: Node) -> Outputs:
     return requantized(node, scaled, 6, 7)
 
 
-def _shift_weight(node: Node, index: int, zero_point: int) -> Value:
+def _shift_weight(node: OnnxNode, index: int, zero_point: int) -> Value:
     """Return the weight minus its zero point, or minus the zero point of each output channel."""
     several = node.has(zero_point) and node.rank(zero_point) > 0
     return shifted(node, index, zero_point, node.rank(index) - 1 if several else 0)
 
 
 def _convolve(
-    node: Node, data: Tensor, weight: Tensor, data_index: int, weight_index: int, out_dtype: str | None = None
+    node: OnnxNode, data: Tensor, weight: Tensor, data_index: int, weight_index: int, out_dtype: str | None = None
 ) -> Value:
     windows = windows_of(node, kernel_of(node, weight_index), data_index)
     # Subtraction of a zero point changes the data's type.
@@ -67,23 +67,23 @@ def _convolve(
     return with_same_sizes(node, result, windows)
 
 
-def _dimensions(node: Node, count: int) -> int:
+def _dimensions(node: OnnxNode, count: int) -> int:
     if count > 3:
         raise node.fail(f"convolutions are over 1, 2 or 3 dimensions, not over {count}")
     return count
 
 
-def _with_bias(node: Node, result: Tensor, bias: int) -> Tensor:
+def _with_bias(node: OnnxNode, result: Tensor, bias: int) -> Tensor:
     return with_bias(node, result, bias, _per_channel(node, node.tensor(bias)))
 
 
-def _per_channel(node: Node, values: Tensor) -> Tensor:
+def _per_channel(node: OnnxNode, values: Tensor) -> Tensor:
     """Reshape a value per channel to broadcast with the data. Channels are the second dimension."""
     return relax.expand_dims(values, axis=list(range(1, node.rank(0) - 1)))
 
 
 @register_onnx("", "ConvTranspose")
-def conv_transpose(node: Node) -> Outputs:
+def conv_transpose(node: OnnxNode) -> Outputs:
     sizes, kernel = spatial_sizes(node), kernel_of(node, 1)
     count = _dimensions(node, len(sizes))
     if len(kernel) != count:
@@ -115,7 +115,7 @@ def conv_transpose(node: Node) -> Outputs:
 
 
 def _transposed_pads(
-    node: Node, sizes: Sequence[Dim], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
+    node: OnnxNode, sizes: Sequence[Dim], kernel: Sequence[int], strides: Sequence[int], dilations: Sequence[int]
 ) -> tuple[list[int], list[int], list[int]]:
     """Return the removed elements before and after along each dimension, and the added elements behind."""
     count = len(kernel)

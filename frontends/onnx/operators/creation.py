@@ -10,12 +10,12 @@ from ...core import sizes
 from ...core.sizes import Size
 from ...core.texts import texts_of
 from ..input_sizes import input_length, input_size, input_sizes, integers
-from ..prelude import Node, Outputs, Value, cast, const, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Value, cast, const, register_onnx, relax
 from ..texts import held_of
 
 
 @register_onnx("", "Constant")
-def constant(node: Node) -> Outputs:
+def constant(node: OnnxNode) -> Outputs:
     import numpy
 
     held = node.tensor_proto("value")
@@ -39,7 +39,7 @@ def constant(node: Node) -> Outputs:
 
 
 @register_onnx("", "ConstantOfShape")
-def constant_of_shape(node: Node) -> Outputs:
+def constant_of_shape(node: OnnxNode) -> Outputs:
     import numpy
 
     value = node.array("value", numpy.zeros(1, "float32"))
@@ -52,7 +52,7 @@ def constant_of_shape(node: Node) -> Outputs:
 
 
 @register_onnx("", "Range")
-def range_(node: Node) -> Outputs:
+def range_(node: OnnxNode) -> Outputs:
     """Convert Range: `start + index * delta`. Narrow floats are computed in f32, unless an attribute disables this."""
     dtype = node.value(0).dtype
     is_narrow = is_float(dtype) and bit_width(dtype) < 32
@@ -73,7 +73,7 @@ def range_(node: Node) -> Outputs:
     return cast(counted, dtype)
 
 
-def _number(node: Node, index: int) -> object:
+def _number(node: OnnxNode, index: int) -> object:
     """Return a known input as a Python number or an expression."""
     return node.scalar(index) if node.sizes(index) is None else input_size(node, index)
 
@@ -82,12 +82,12 @@ def _number(node: Node, index: int) -> object:
 
 
 @register_onnx("", "EyeLike")
-def eye_like(node: Node) -> Outputs:
+def eye_like(node: OnnxNode) -> Outputs:
     return relax.eye_like(node.tensor(0), node.int("k", 0), dtype=node.dtype("dtype", node.value(0).dtype))
 
 
 @register_onnx("", "Trilu")
-def trilu(node: Node) -> Outputs:
+def trilu(node: OnnxNode) -> Outputs:
     is_upper = bool(node.int("upper", 1))
     diagonal = 0 if not node.has(1) else None if node.sizes(1) is None else input_size(node, 1)
     if diagonal is not None:
@@ -102,7 +102,7 @@ def trilu(node: Node) -> Outputs:
 
 
 @register_onnx("", "OneHot")
-def one_hot(node: Node) -> Outputs:
+def one_hot(node: OnnxNode) -> Outputs:
     """Convert OneHot. Negative indices count from the end, and indices out of range give no 1."""
     indices, rank = cast(node.tensor(0), "i64"), node.rank(0) + 1
     axis = node.axis(rank, -1)
@@ -115,7 +115,7 @@ def one_hot(node: Node) -> Outputs:
     return relax.where(relax.equal(at, classes), on, off)
 
 
-def _depth(node: Node) -> Size:
+def _depth(node: OnnxNode) -> Size:
     """Return the number of classes, which may be a float in the model."""
     held = node.scalar(1)
     if held is not None:

@@ -7,7 +7,7 @@ from functools import reduce
 
 from ....dialects.core.infos import is_float
 from ...core.values import Tensor
-from ..prelude import Node, Outputs, along_axis, const, like, register_onnx, register_rows, relax
+from ..prelude import OnnxNode, Outputs, along_axis, const, like, register_onnx, register_rows, relax
 
 _UNARY = {
     "Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh": "asinh", "Atan": "atan",
@@ -27,16 +27,16 @@ _BROADCASTING = {"Add", "And", "Div", "Equal", "Greater", "Less", "Mul", "Or", "
 
 
 @register_onnx("", list(_UNARY))
-def unary(node: Node) -> Outputs:
+def unary(node: OnnxNode) -> Outputs:
     return relax.dialect.ops[_UNARY[node.op]](node.tensor(0))
 
 
 @register_onnx("", list(_BINARY))
-def binary(node: Node) -> Outputs:
+def binary(node: OnnxNode) -> Outputs:
     return relax.dialect.ops[_BINARY[node.op]](node.tensor(0), second_operand(node))
 
 
-def second_operand(node: Node) -> Tensor:
+def second_operand(node: OnnxNode) -> Tensor:
     """Return the second operand, with dimensions appended if a first version of the operator broadcasts it."""
     operand = node.tensor(1)
     if node.op not in _BROADCASTING or node.version >= 7 or not node.int("broadcast", 0):
@@ -46,7 +46,7 @@ def second_operand(node: Node) -> Tensor:
 
 
 @register_onnx("", "Pow")
-def power(node: Node) -> Outputs:
+def power(node: OnnxNode) -> Outputs:
     """Convert Pow. The exponent may have another type; the result has the type of the base."""
     base, exponent = node.tensor(0), second_operand(node)
     dtype, other = node.value(0).dtype, node.value(1).dtype
@@ -70,13 +70,13 @@ register_rows(
 
 
 @register_onnx("", "BitShift")
-def bit_shift(node: Node) -> Outputs:
+def bit_shift(node: OnnxNode) -> Outputs:
     direction = node.choice("direction", "", ("LEFT", "RIGHT"))
     return relax.dialect.ops[f"{direction.lower()}_shift"](*node.tensors(2))
 
 
 @register_onnx("", ["Max", "Min", "Sum", "Mean"])
-def several(node: Node) -> Outputs:
+def several(node: OnnxNode) -> Outputs:
     """Combine any number of tensors, with broadcasting."""
     name = {"Max": "maximum", "Min": "minimum"}.get(node.op, "add")
     result = reduce(relax.dialect.ops[name], node.tensors())
@@ -86,7 +86,7 @@ def several(node: Node) -> Outputs:
 
 
 @register_onnx("", "IsInf")
-def is_infinite(node: Node) -> Outputs:
+def is_infinite(node: OnnxNode) -> Outputs:
     x, dtype = node.tensor(0), node.value(0).dtype
     zero = const(0, dtype)
     found = relax.isinf(x)

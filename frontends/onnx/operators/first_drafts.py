@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from ...core.sizes import minus, plus, sizes_of, sliced
-from ..prelude import Node, Outputs, Tensor, along_axis, const, register_onnx, register_rows, relax
+from ..prelude import OnnxNode, Outputs, Tensor, along_axis, const, register_onnx, register_rows, relax
 
 
-def _scale(node: Node, tensor: Tensor, name: str) -> Tensor:
+def _scale(node: OnnxNode, tensor: Tensor, name: str) -> Tensor:
     """Return the product of a tensor with a float attribute, which is 1 by default."""
     factor = node.float(name, 1.0)
     return tensor if factor == 1.0 else relax.multiply(tensor, const(factor, node.value(0).dtype))
@@ -29,7 +29,7 @@ register_rows(
 
 
 @register_onnx("", "ImageScaler")
-def image_scaler(node: Node) -> Outputs:
+def image_scaler(node: OnnxNode) -> Outputs:
     """Scale an image, then add the bias of each channel."""
     bias = node.floats("bias", [])
     channels = sizes_of(node.value(0))[1]
@@ -40,7 +40,7 @@ def image_scaler(node: Node) -> Outputs:
 
 
 @register_onnx("", "Crop")
-def crop(node: Node) -> Outputs:
+def crop(node: OnnxNode) -> Outputs:
     """Cut borders off an image, or with a scale, cut a window of that size at the corner given by the borders."""
     border, window = node.ints("border", []), node.ints("scale", [])
     if len(border) != 4 or len(window) not in (0, 2) or node.rank(0) != 4:

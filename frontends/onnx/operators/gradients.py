@@ -11,13 +11,13 @@ from ...core.problems import Problems, shown
 from ...core.values import Held, Tensor
 from ..importer import GraphImporter
 from ..order import makers_of, names_used
-from ..prelude import Node, Outputs, Value, register_onnx
+from ..prelude import OnnxNode, Outputs, Value, register_onnx
 from ..problems import WORDS
 from ..tensor_data import NodeProto
 
 
 @register_onnx("ai.onnx.preview.training", "Gradient")
-def gradient(node: Node) -> Outputs:
+def gradient(node: OnnxNode) -> Outputs:
     """Return the derivatives of the sum of y's elements by the xs, at the values of the node's inputs for xs and zs.
 
     The part of the graph from the xs and zs to y is imported again with these values, which may differ from the
@@ -42,7 +42,7 @@ def gradient(node: Node) -> Outputs:
     return [made.get(index) for index in range(node.output_count)]
 
 
-def _check(node: Node, xs: list[str], zs: list[str]) -> None:
+def _check(node: OnnxNode, xs: list[str], zs: list[str]) -> None:
     if not xs:
         raise node.fail("names no tensor to differentiate by", "xs")
     names = [*xs, *zs]
@@ -61,7 +61,7 @@ def _check(node: Node, xs: list[str], zs: list[str]) -> None:
         _float(node, shown(name), node.value(index))
 
 
-def _float(node: Node, name: str, value: Held) -> Value:
+def _float(node: OnnxNode, name: str, value: Held) -> Value:
     if not isinstance(value, Value):
         raise node.fail(f"'{name}' is a sequence or an optional: only tensors have derivatives")
     if not is_float(value.dtype):
@@ -72,7 +72,7 @@ def _float(node: Node, name: str, value: Held) -> Value:
 # ---- import of a part of the graph with other values for some names ----
 
 
-def value_with(node: Node, name: str, values: Mapping[str, Held]) -> Held:
+def value_with(node: OnnxNode, name: str, values: Mapping[str, Held]) -> Held:
     """Return the value of a name in the enclosing graph, with `values` in place of some names' values.
 
     Nodes that do not depend on `values` are not imported again. A later node may define the tensor.
@@ -95,7 +95,7 @@ def value_with(node: Node, name: str, values: Mapping[str, Held]) -> Held:
     return found
 
 
-def _part(node: Node, name: str, values: Mapping[str, Held], makers: Mapping[str, NodeProto]) -> list[NodeProto]:
+def _part(node: OnnxNode, name: str, values: Mapping[str, Held], makers: Mapping[str, NodeProto]) -> list[NodeProto]:
     """Return the nodes between the values and a tensor, and its other nodes that are not imported yet, in order."""
     ordered = list(_dependencies(name, values, makers))
     own = {output for output in node.proto.output if output}

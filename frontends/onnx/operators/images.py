@@ -12,7 +12,7 @@ from ....support.suggest import counted
 from ...core.image_resizing import Along, Real, Settings, as_image, real, resized, scaled_size, smoothed
 from ...core.sizes import Size, as_shape, element, full, is_known, sizes_of
 from ..input_sizes import input_length, input_sizes
-from ..prelude import Node, Outputs, cast, const, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, cast, const, register_onnx, relax
 
 _MODES = {"nearest": "nearest", "linear": "linear", "bilinear": "linear", "trilinear": "linear", "cubic": "cubic"}
 _COORDINATES = (
@@ -24,7 +24,7 @@ _ROUNDINGS = ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
 
 @register_onnx("", "Upsample")
 @register_onnx("", "Resize", since=10)
-def upsample(node: Node) -> Outputs:
+def upsample(node: OnnxNode) -> Outputs:
     scales = None
     if node.version < 7:
         scales = [1.0, 1.0, node.float("height_scale", 1.0), node.float("width_scale", 1.0)]
@@ -33,7 +33,7 @@ def upsample(node: Node) -> Outputs:
     return _first_versions(node, _scales(node, 1, node.rank(0)) if scales is None else scales)
 
 
-def _first_versions(node: Node, scales: Sequence[Real | float]) -> Outputs:
+def _first_versions(node: OnnxNode, scales: Sequence[Real | float]) -> Outputs:
     """Convert the first versions: coordinates are divided by scales.
 
     The nearest element is the one before; if the result is smaller, the one after.
@@ -44,7 +44,7 @@ def _first_versions(node: Node, scales: Sequence[Real | float]) -> Outputs:
 
 
 @register_onnx("", "Resize", since=11)
-def resize(node: Node) -> Outputs:
+def resize(node: OnnxNode) -> Outputs:
     settings = Settings(
         _MODES[node.choice("mode", "nearest", ("nearest", "linear", "cubic"))],
         node.choice("coordinate_transformation_mode", "half_pixel", _COORDINATES),
@@ -67,7 +67,7 @@ def resize(node: Node) -> Outputs:
     return _resize(node, alongs, settings, bool(node.int("antialias", 0)))
 
 
-def _scales(node: Node, index: int, count: int) -> list[Real | float]:
+def _scales(node: OnnxNode, index: int, count: int) -> list[Real | float]:
     """Return the scales as numbers or tensors of one element."""
     scales = _reals(node, index, count)
     numbers = [each for each in scales if isinstance(each, float)]
@@ -76,7 +76,7 @@ def _scales(node: Node, index: int, count: int) -> list[Real | float]:
     return scales
 
 
-def _reals(node: Node, index: int, count: int) -> list[Real | float]:
+def _reals(node: OnnxNode, index: int, count: int) -> list[Real | float]:
     """Return an input's elements. If they are dynamic, there are `count`."""
     known = node.constant(index)
     if known is not None:
@@ -85,14 +85,14 @@ def _reals(node: Node, index: int, count: int) -> list[Real | float]:
     return [Real(element(tensor, place)) for place in range(count)]
 
 
-def _region(node: Node, count: int) -> list[tuple[Real | float, Real | float]]:
+def _region(node: OnnxNode, count: int) -> list[tuple[Real | float, Real | float]]:
     if not node.has(1) or input_length(node, 1) != 2 * count:
         raise node.fail("tf_crop_and_resize needs input 'roi' with a start and an end for each axis")
     numbers = _reals(node, 1, 2 * count)
     return list(zip(numbers[:count], numbers[count:], strict=True))
 
 
-def _by_scales(node: Node, axes: Sequence[int], scales: Sequence[Real | float]) -> list[Along]:
+def _by_scales(node: OnnxNode, axes: Sequence[int], scales: Sequence[Real | float]) -> list[Along]:
     if len(scales) != len(axes):
         raise node.fail(f"there are {counted(len(scales), 'scale')} for {counted(len(axes), 'axis')}")
     sizes = sizes_of(node.value(0))
@@ -102,7 +102,9 @@ def _by_scales(node: Node, axes: Sequence[int], scales: Sequence[Real | float]) 
     ]
 
 
-def _by_sizes(node: Node, axes: Sequence[int], region: list[tuple[Real | float, Real | float]] | None) -> list[Along]:
+def _by_sizes(
+    node: OnnxNode, axes: Sequence[int], region: list[tuple[Real | float, Real | float]] | None
+) -> list[Along]:
     wanted = input_sizes(node, 3)
     if len(wanted) != len(axes):
         raise node.fail(f"there are {counted(len(wanted), 'size')} for {counted(len(axes), 'axis')}")
@@ -139,7 +141,7 @@ def _with_aspect_ratio(axes: Sequence[int], sizes: Sequence[Size], wanted: Seque
     ]
 
 
-def _resize(node: Node, alongs: Sequence[Along], settings: Settings, antialias: bool) -> Outputs:
+def _resize(node: OnnxNode, alongs: Sequence[Along], settings: Settings, antialias: bool) -> Outputs:
     changed = [along for along in alongs if not _is_unchanged(along, settings, node.rank(0))]
     if not changed:
         return node.value(0)
@@ -172,7 +174,7 @@ _SAMPLING = {
 
 
 @register_onnx("", "GridSample")
-def grid_sample(node: Node) -> Outputs:
+def grid_sample(node: OnnxNode) -> Outputs:
     """Convert GridSample. ONNX's grid has the coordinates in the last dimension."""
     rank = node.rank(0)
     if rank not in (4, 5):
@@ -188,7 +190,7 @@ def grid_sample(node: Node) -> Outputs:
 
 
 @register_onnx("", "AffineGrid")
-def affine_grid(node: Node) -> Outputs:
+def affine_grid(node: OnnxNode) -> Outputs:
     """Convert AffineGrid. ONNX's grid has the coordinates in the last dimension."""
     sizes = input_sizes(node, 1)[2:]
     grid = relax.image.affine_grid(node.tensor(0), as_shape(sizes), align_corners=bool(node.int("align_corners", 0)))
@@ -196,5 +198,5 @@ def affine_grid(node: Node) -> Outputs:
 
 
 @register_onnx("", "ImageDecoder")
-def image_decoder(node: Node) -> Outputs:
+def image_decoder(node: OnnxNode) -> Outputs:
     raise node.fail("image files are decoded before a model runs: cut this node off and pass its result, the pixels")

@@ -7,16 +7,16 @@ from ....support.suggest import counted
 from ...core import sizes
 from ...core.sizes import Size
 from ..input_sizes import input_size, integers
-from ..prelude import Node, Outputs, Value, along_axis, register_onnx, register_rows, relax
+from ..prelude import OnnxNode, Outputs, Value, along_axis, register_onnx, register_rows, relax
 
 _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul", "max": "max", "min": "min"}
 
 
-def _reduction(node: Node) -> str:
+def _reduction(node: OnnxNode) -> str:
     return _REDUCTIONS[node.choice("reduction", "none", _REDUCTIONS)]
 
 
-def _scatter_elements(node: Node) -> Outputs:
+def _scatter_elements(node: OnnxNode) -> Outputs:
     return relax.dialect.ops["scatter_elements"](*node.tensors(3), axis=node.int("axis", 0), reduction=_reduction(node))
 
 
@@ -38,7 +38,7 @@ register_rows(
 
 
 @register_onnx("", "TensorScatter")
-def tensor_scatter(node: Node) -> Outputs:
+def tensor_scatter(node: OnnxNode) -> Outputs:
     """Convert TensorScatter: write a sequence into the cache of each batch, from the batch's own index on."""
     rank = node.rank(0)
     axis = node.axis(rank, -2)
@@ -61,7 +61,7 @@ def tensor_scatter(node: Node) -> Outputs:
 
 
 @register_onnx("", "Compress")
-def compress(node: Node) -> Outputs:
+def compress(node: OnnxNode) -> Outputs:
     """Convert Compress: take slices along an axis, or elements, by a condition. The condition may be shorter."""
     chosen = relax.squeeze(relax.nonzero(node.tensor(1)), axis=0)
     if node.has_attribute("axis"):
@@ -70,7 +70,7 @@ def compress(node: Node) -> Outputs:
 
 
 @register_onnx("", "Unique")
-def unique(node: Node) -> Outputs:
+def unique(node: OnnxNode) -> Outputs:
     names = [*node.proto.output, "", "", ""]
     asked = [bool(name) for name in names[1:4]]
     axis = {"axis": node.int("axis")} if node.has_attribute("axis") else {}
@@ -87,7 +87,7 @@ register_rows("", {"TopK": lambda node: _top_k(node, node.int("k", 0))})
 register_rows("", {"TopK": lambda node: _top_k(node, input_size(node, 1))}, since=10)
 
 
-def _top_k(node: Node, k: Size) -> Outputs:
+def _top_k(node: OnnxNode, k: Size) -> Outputs:
     """Convert TopK. The results are always sorted, whether or not an attribute requests this."""
     axis = node.axis(node.rank(0), -1)
     order = {"axis": axis, "largest": bool(node.int("largest", 1)), "dtype": "i64"}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...core.values import Output, Tensor, as_values
-from ..prelude import Node, Outputs, Value, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Value, register_onnx, relax
 from ..registry import find_converter
 from .norms import layer_norm, rms_norm
 
@@ -15,9 +15,9 @@ _DOMAIN = "com.microsoft"
 _VERSION = 21
 
 
-def as_onnx(node: Node, name: str, *inputs: Output, version: int = _VERSION) -> Any:
+def as_onnx(node: OnnxNode, name: str, *inputs: Output, version: int = _VERSION) -> Any:
     """Convert a node as an ONNX operator with other inputs, and return the first output. None is an absent input."""
-    own = Node(node.proto, as_values(inputs), version, node.graph)
+    own = OnnxNode(node.proto, as_values(inputs), version, node.graph)
     own.op, own.domain = name, ""
     converter = find_converter("", name, version)
     if converter is None:
@@ -26,17 +26,17 @@ def as_onnx(node: Node, name: str, *inputs: Output, version: int = _VERSION) -> 
     return first.ssa if isinstance(first, Value) else first
 
 
-def channels_first(node: Node, tensor: Tensor) -> Tensor:
+def channels_first(node: OnnxNode, tensor: Tensor) -> Tensor:
     """Move the channels from the last dimension to the second. The tensor has the rank of the node's first input."""
     rank = node.rank(0)
     return relax.permute_dims(tensor, axes=[0, rank - 1, *range(1, rank - 1)])
 
 
-def channels_last(node: Node, tensor: Tensor) -> Tensor:
+def channels_last(node: OnnxNode, tensor: Tensor) -> Tensor:
     return relax.permute_dims(tensor, axes=[0, *range(2, node.rank(0)), 1])
 
 
-def as_onnx_of_images(node: Node, name: str, data: Any, *others: Output, are_last: bool) -> Tensor:
+def as_onnx_of_images(node: OnnxNode, name: str, data: Any, *others: Output, are_last: bool) -> Tensor:
     """Convert as an ONNX operator on images, with the channels last in data and result if `are_last`."""
     if not are_last:
         return as_onnx(node, name, data, *others)
@@ -49,12 +49,12 @@ register_onnx(_DOMAIN, "SimplifiedLayerNormalization")(rms_norm)
 
 
 @register_onnx(_DOMAIN, ["DequantizeLinear", "GatherND", "GridSample", "Pad", "QuantizeLinear", "Range", "Trilu"])
-def as_it_is(node: Node) -> Outputs:
+def as_it_is(node: OnnxNode) -> Outputs:
     return as_onnx(node, node.op, *node.inputs)
 
 
 @register_onnx(_DOMAIN, "ExpandDims")
-def expand_dims(node: Node) -> Outputs:
+def expand_dims(node: OnnxNode) -> Outputs:
     axis = node.number(1)
     if axis is None:
         raise node.fail("the axis must be one number that is known before the model runs")
@@ -62,12 +62,12 @@ def expand_dims(node: Node) -> Outputs:
 
 
 @register_onnx(_DOMAIN, "MatMulInteger16")
-def matmul_integer(node: Node) -> Outputs:
+def matmul_integer(node: OnnxNode) -> Outputs:
     return relax.matmul(node.tensor(0), node.tensor(1), out_dtype="i32" if node.value(0).dtype == "i16" else "ui32")
 
 
 @register_onnx(_DOMAIN, "ReduceSumInteger")
-def sum_of_integers(node: Node) -> Outputs:
+def sum_of_integers(node: OnnxNode) -> Outputs:
     dtype = "i32" if node.value(0).dtype == "i8" else "ui32"
     wide = relax.astype(node.tensor(0), dtype=dtype)
     return relax.sum(wide, axis=node.ints("axes", []), keepdims=bool(node.int("keepdims", 1)))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from ....dialects.core.symbols import equal
 from ...core.control.scf_regions import scalar_of
 from ...core.sizes import as_tensor, size_of, zeros
-from ..prelude import Node, Outputs, Tensor, Value, const, part, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, const, part, register_onnx, relax
 from .attention import (
     Visible,
     attend,
@@ -29,19 +29,19 @@ _PRECISION = {"f16": "f32", "bf16": "f32"}
 _DOMAIN = "com.microsoft"
 
 
-def _refuse_inputs(node: Node, **places: int) -> None:
+def _refuse_inputs(node: OnnxNode, **places: int) -> None:
     for name, place in places.items():
         if node.has(place):
             raise node.fail(f"input '{name}' is not supported")
 
 
-def _refuse_attributes(node: Node, *names: str) -> None:
+def _refuse_attributes(node: OnnxNode, *names: str) -> None:
     for name in names:
         if node.int(name, 0) > 0:
             raise node.fail("is not supported", name)
 
 
-def _heads(node: Node, name: str = "num_heads") -> int:
+def _heads(node: OnnxNode, name: str = "num_heads") -> int:
     heads = int(node.int(name, 0))
     if heads < 1:
         raise node.fail("must be positive", name)
@@ -52,7 +52,7 @@ def _heads(node: Node, name: str = "num_heads") -> int:
 
 
 @register_onnx(_DOMAIN, "RotaryEmbedding")
-def rotary_embedding(node: Node) -> Outputs:
+def rotary_embedding(node: OnnxNode) -> Outputs:
     _refuse_attributes(node, "is_packed_batching")
     data, cos = node.tensor(0), node.tensor(2)
     is_flat = node.rank(0) == 3
@@ -71,7 +71,9 @@ def rotary_embedding(node: Node) -> Outputs:
     return join_heads(turned) if is_flat else turned
 
 
-def _rotate_by_caches(node: Node, data: Tensor, places: Tensor, width: int, caches: tuple[int, int] = (2, 3)) -> Tensor:
+def _rotate_by_caches(
+    node: OnnxNode, data: Tensor, places: Tensor, width: int, caches: tuple[int, int] = (2, 3)
+) -> Tensor:
     """Rotate heads by the angles in the caches at the positions [batch, length]."""
     cos, sin = (relax.expand_dims(relax.take(node.tensor(each), places, axis=0), axis=[1]) for each in caches)
     interleaved = bool(node.int("interleaved", 0) or node.int("rotary_interleaved", 0))
@@ -82,7 +84,7 @@ def _rotate_by_caches(node: Node, data: Tensor, places: Tensor, width: int, cach
 
 
 @register_onnx(_DOMAIN, "MultiHeadAttention")
-def multi_head_attention(node: Node) -> Outputs:
+def multi_head_attention(node: OnnxNode) -> Outputs:
     _refuse_inputs(node, past_sequence_length=8, cache_indirection=9)
     if node.output_count > 3:
         raise node.fail("the output of scores is not supported")
@@ -93,7 +95,7 @@ def multi_head_attention(node: Node) -> Outputs:
     return _attention(node, (query, key, value), mask, bias, past)
 
 
-def _inputs_of_heads(node: Node) -> list[Tensor]:
+def _inputs_of_heads(node: OnnxNode) -> list[Tensor]:
     heads = _heads(node)
     if node.rank(0) == 5 or (node.has(1) and node.rank(1) == 5):
         raise node.fail("packed queries, keys and values are not supported: give them as 3-D tensors")
@@ -113,7 +115,7 @@ def _inputs_of_heads(node: Node) -> list[Tensor]:
 
 
 def _attention(
-    node: Node, heads: Sequence[Tensor], mask: Value | None, bias: Tensor | None, past: Sequence[Tensor] | None
+    node: OnnxNode, heads: Sequence[Tensor], mask: Value | None, bias: Tensor | None, past: Sequence[Tensor] | None
 ) -> list[Tensor]:
     """Return the result, and keys and values including the past."""
     query, key, value = heads
@@ -138,7 +140,7 @@ def _attention(
     return [join_heads(made.result), key, value]
 
 
-def _shown_keys(node: Node, mask: Value, query: Tensor, key: Tensor) -> Tensor:
+def _shown_keys(node: OnnxNode, mask: Value, query: Tensor, key: Tensor) -> Tensor:
     """Return the keys that an integer mask shows: one row per batch or per query, or the number of keys."""
     zero = const(0, mask.dtype)
     if mask.rank == 2:
@@ -155,7 +157,7 @@ def _shown_keys(node: Node, mask: Value, query: Tensor, key: Tensor) -> Tensor:
 
 
 @register_onnx(_DOMAIN, "Attention")
-def attention(node: Node) -> Outputs:
+def attention(node: OnnxNode) -> Outputs:
     """Convert Attention, in which queries, keys and values are products of one input."""
     _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
     _refuse_inputs(node, past_sequence_length=6)
@@ -166,7 +168,7 @@ def attention(node: Node) -> Outputs:
 
 
 @register_onnx(_DOMAIN, "QAttention")
-def quantized_attention(node: Node) -> Outputs:
+def quantized_attention(node: OnnxNode) -> Outputs:
     """Convert QAttention: Attention with quantized input and weights."""
     _refuse_attributes(node, "do_rotary", "past_present_share_buffer")
     sums = relax.matmul(shifted(node, 0, 6), shifted(node, 1, 7), out_dtype="i32")
@@ -175,7 +177,7 @@ def quantized_attention(node: Node) -> Outputs:
     return _attention_of(node, relax.add(projected, node.tensor(2)), mask=5, past=8, bias=9)
 
 
-def _attention_of(node: Node, projected: Tensor, mask: int, past: int, bias: int) -> Outputs:
+def _attention_of(node: OnnxNode, projected: Tensor, mask: int, past: int, bias: int) -> Outputs:
     """Return attention of joined queries, keys and values. The other arguments are indices of inputs."""
     width = sizes(projected)[2]
     if not isinstance(width, int):
@@ -195,7 +197,7 @@ def _attention_of(node: Node, projected: Tensor, mask: int, past: int, bias: int
 
 
 @register_onnx(_DOMAIN, "GroupQueryAttention")
-def group_query_attention(node: Node) -> Outputs:
+def group_query_attention(node: OnnxNode) -> Outputs:
     """Convert GroupQueryAttention: causal attention over a cache, which each sequence fills to its own length."""
     _refuse_attributes(node, "kv_cache_bit_width", "qk_output")
     _refuse_inputs(node, k_scale=12, v_scale=13)
@@ -229,14 +231,14 @@ def group_query_attention(node: Node) -> Outputs:
     return [join_heads(made.result), key, value][: node.output_count]
 
 
-def _sink(node: Node) -> Tensor | None:
+def _sink(node: OnnxNode) -> Tensor | None:
     """Return the score of each head to which no value belongs: an input, or zeros with a smooth softmax."""
     if node.has(11):
         return node.tensor(11)
     return zeros([_heads(node)], "f32") if node.int("smooth_softmax", 0) > 0 else None
 
 
-def _grouped_heads(node: Node) -> list[Tensor]:
+def _grouped_heads(node: OnnxNode) -> list[Tensor]:
     heads, shared = _heads(node), _heads(node, "kv_num_heads")
     if node.has(1):
         tensors = [node.tensor(place) for place in range(3)]

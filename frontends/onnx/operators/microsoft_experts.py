@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ...core.grouped_products import grouped_product
 from ...core.sizes import product, reshaped, sizes_of, times
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, like, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, cast, const, like, register_onnx, relax
 
 _DOMAIN = "com.microsoft"
 _ACTIVATIONS = {
@@ -29,7 +29,7 @@ class _Routes(NamedTuple):
 
 
 @register_onnx(_DOMAIN, "MoE")
-def mixture_of_experts(node: Node) -> Outputs:
+def mixture_of_experts(node: OnnxNode) -> Outputs:
     """Two layers for each expert, and the sum of a token's experts by their shares."""
     if node.has(6):
         raise node.fail("a third layer (fc3_experts_weights) is not supported")
@@ -46,7 +46,7 @@ def mixture_of_experts(node: Node) -> Outputs:
     return reshaped(relax.sum(weighted, axis=[1]), own)
 
 
-def _routes(node: Node, tokens: Tensor, experts: int) -> _Routes:
+def _routes(node: OnnxNode, tokens: Tensor, experts: int) -> _Routes:
     count, logits = node.int("k", 1), node.tensor(1)
     if not 1 <= count <= experts:
         raise node.fail(f"must be between 1 and the number of experts, {experts}, got {count}", "k")
@@ -66,20 +66,20 @@ def _routes(node: Node, tokens: Tensor, experts: int) -> _Routes:
     return _Routes(rows, sorted_experts, ends, back, shares)
 
 
-def _layer(node: Node, rows: Tensor, weight: int, bias: int, routes: _Routes, experts: int) -> Tensor:
+def _layer(node: OnnxNode, rows: Tensor, weight: int, bias: int, routes: _Routes, experts: int) -> Tensor:
     """Multiply the rows of each expert by the transpose of the expert's matrix, and add the expert's bias."""
     matrices = relax.permute_dims(node.tensor(weight), axes=[0, 2, 1])
     made = grouped_product(Value(ssa=rows), matrices, routes.ends, experts)
     return relax.add(made, relax.take(node.tensor(bias), routes.experts, axis=0)) if node.has(bias) else made
 
 
-def _activate(node: Node, x: Tensor) -> Tensor:
+def _activate(node: OnnxNode, x: Tensor) -> Tensor:
     name = node.choice("activation_type", "relu", _ACTIVATIONS)
     function = _ACTIVATIONS[name]
     return _apply_gates(node, x) if function is None else function(x)
 
 
-def _apply_gates(node: Node, x: Tensor) -> Tensor:
+def _apply_gates(node: OnnxNode, x: Tensor) -> Tensor:
     """Multiply a half of the columns by the gates of the other half, both within the limit."""
     layout, limit = node.int("swiglu_fusion", 0), node.float("swiglu_limit")
     if layout not in (1, 2):

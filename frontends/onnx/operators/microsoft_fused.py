@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core.sizes import size_of, zeros
-from ..prelude import Node, Outputs, Tensor, cast, const, info_of, register_onnx, register_rows, relax
+from ..prelude import OnnxNode, Outputs, Tensor, cast, const, info_of, register_onnx, register_rows, relax
 from .activations import activated, scaled_silu
 from .attention import positions
 from .microsoft_as_onnx import as_onnx, as_onnx_of_images, channels_first, channels_last
@@ -19,7 +19,7 @@ _DOMAIN = "com.microsoft"
 
 
 @register_onnx(_DOMAIN, ["FusedConv", "NhwcConv", "NhwcFusedConv"])
-def fused_conv(node: Node) -> Outputs:
+def fused_conv(node: OnnxNode) -> Outputs:
     """Convert a convolution with a summand and an activation. Only data may have channels last, not weights."""
     are_last = node.op.startswith("Nhwc")
     result = as_onnx_of_images(node, "Conv", *node.inputs[:3], are_last=are_last)
@@ -30,20 +30,20 @@ def fused_conv(node: Node) -> Outputs:
 
 
 @register_onnx(_DOMAIN, "FusedGemm")
-def fused_gemm(node: Node) -> Outputs:
+def fused_gemm(node: OnnxNode) -> Outputs:
     names = ("activation_alpha", "activation_beta")
     parameters = [node.float(name) for name in names if node.has_attribute(name)]
     return activated(node, as_onnx(node, "Gemm", *node.inputs), parameters)
 
 
 @register_onnx(_DOMAIN, ["FusedMatMul", "TransposeMatMul"])
-def fused_matmul(node: Node) -> Outputs:
+def fused_matmul(node: OnnxNode) -> Outputs:
     left, right = (_transpose(node, index, letter) for index, letter in enumerate("AB"))
     result, alpha = relax.matmul(left, right), node.float("alpha", 1.0)
     return result if alpha == 1.0 else relax.multiply(result, const(alpha, node.value(0).dtype))
 
 
-def _transpose(node: Node, index: int, letter: str) -> Tensor:
+def _transpose(node: OnnxNode, index: int, letter: str) -> Tensor:
     """Return a transposed operand.
 
     The first batch dimension may come before the last; then the last two may be swapped.
@@ -61,12 +61,12 @@ def _transpose(node: Node, index: int, letter: str) -> Tensor:
 # ---- sums and activations ----
 
 
-def _plus(node: Node, left: Tensor, index: int) -> Tensor:
+def _plus(node: OnnxNode, left: Tensor, index: int) -> Tensor:
     """Add an optional input."""
     return relax.add(left, node.tensor(index)) if node.has(index) else left
 
 
-def _with_bias(node: Node) -> Tensor:
+def _with_bias(node: OnnxNode) -> Tensor:
     return _plus(node, node.tensor(0), 1)
 
 
@@ -85,7 +85,7 @@ register_rows(
 
 
 @register_onnx(_DOMAIN, "BiasSplitGelu")
-def bias_split_gelu(node: Node) -> Outputs:
+def bias_split_gelu(node: OnnxNode) -> Outputs:
     """Multiply the first half of the last dimension by the gelu of the second half."""
     total = relax.add(node.tensor(0), node.tensor(1))
     left, right = relax.split(total, indices_or_sections=2, axis=node.rank(0) - 1)
@@ -93,7 +93,7 @@ def bias_split_gelu(node: Node) -> Outputs:
 
 
 @register_onnx(_DOMAIN, ["GroupNorm", "SkipGroupNorm"])
-def group_norm(node: Node) -> Outputs:
+def group_norm(node: OnnxNode) -> Outputs:
     """Normalize groups of a sum with a skipped layer and a bias. The activation is silu or none."""
     total = node.tensor(0)
     for index in (3, 4):
@@ -114,7 +114,7 @@ def group_norm(node: Node) -> Outputs:
 
 
 @register_onnx(_DOMAIN, "EmbedLayerNormalization")
-def embed_layer_norm(node: Node) -> Outputs:
+def embed_layer_norm(node: OnnxNode) -> Outputs:
     """Normalize the sum of word, position and segment embeddings.
 
     Also return the number of words that the mask shows.
@@ -129,7 +129,7 @@ def embed_layer_norm(node: Node) -> Outputs:
     return [result, counts, total][: node.output_count]
 
 
-def _shown_words(node: Node) -> Tensor:
+def _shown_words(node: OnnxNode) -> Tensor:
     if node.has(7):
         shown = relax.equal(node.tensor(7), const(1, node.value(7).dtype))
         return relax.sum(relax.astype(shown, dtype="i32"), axis=[1])
@@ -138,7 +138,7 @@ def _shown_words(node: Node) -> Tensor:
 
 # ---- normalizations of a sum ----
 @register_onnx(_DOMAIN, ["SkipLayerNormalization", "SkipSimplifiedLayerNormalization"])
-def skip_norm(node: Node) -> Outputs:
+def skip_norm(node: OnnxNode) -> Outputs:
     """Normalize the sum of the input, a skipped layer and a bias. The fourth output is the sum."""
     epsilon, is_simplified = node.float("epsilon", 1e-12), "Simplified" in node.op
     total = _plus(node, relax.add(*node.tensors(2)), 3 if is_simplified else 4)

@@ -7,7 +7,7 @@ import math
 
 from ...core.control.recurrent_loops import run_steps
 from ...core.sizes import Size, minus, plus, reshaped, sizes_of, sliced, zeros
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, like, part, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, cast, const, joined, like, part, register_onnx, relax
 
 _DOMAIN = "com.microsoft"
 #: The rules of an update: whether the state decays, and whether the state's own answer is subtracted.
@@ -15,7 +15,7 @@ _RULES = {"linear": (False, False), "gated": (True, False), "delta": (False, Tru
 
 
 @register_onnx(_DOMAIN, "LinearAttention")
-def linear_attention(node: Node) -> Outputs:
+def linear_attention(node: OnnxNode) -> Outputs:
     """Return the answers [batch, steps, heads * size], and the state [batch, heads, keys' size, values' size]."""
     decays, is_delta = _RULES[node.choice("update_rule", "gated_delta", _RULES)]
     if node.int("state_window", 0):
@@ -62,7 +62,7 @@ def linear_attention(node: Node) -> Outputs:
     return [cast(whole, node.value(0).dtype), cast(state, state_type)][: node.output_count]
 
 
-def _per_head(node: Node, index: int, heads: int) -> int:
+def _per_head(node: OnnxNode, index: int, heads: int) -> int:
     size = sizes_of(node.value(index))[-1]
     if not isinstance(size, int) or size % heads:
         raise node.fail(f"input #{index} has {size} columns for {heads} heads")
@@ -75,7 +75,7 @@ def _heads(tensor: Tensor, heads: int, size: int) -> Tensor:
     return cast(reshaped(tensor, [*own[:2], heads, size]), "f32")
 
 
-def _gate(node: Node, index: int, heads: int) -> tuple[Tensor, int]:
+def _gate(node: OnnxNode, index: int, heads: int) -> tuple[Tensor, int]:
     """Return a gate [batch, steps, heads, size], and the size, 1 or that of a key. A gate for all heads is repeated."""
     if not node.has(index):
         raise node.fail(f"input #{index} is missing, which the update rule reads", "update_rule")
@@ -86,7 +86,7 @@ def _gate(node: Node, index: int, heads: int) -> tuple[Tensor, int]:
 
 
 @register_onnx(_DOMAIN, "LinearAttentionGate")
-def linear_attention_gate(node: Node) -> Outputs:
+def linear_attention_gate(node: OnnxNode) -> Outputs:
     """Return the scaled softplus of the decay's projection and the sigmoid of the update rate's, both from f32."""
     total = relax.add(cast(node.tensor(0), "f32"), node.tensor(1))
     decay = cast(relax.multiply(relax.nn.softplus(total), node.tensor(2)), node.value(0).dtype)
@@ -95,7 +95,7 @@ def linear_attention_gate(node: Node) -> Outputs:
 
 
 @register_onnx(_DOMAIN, "GatedRMSNorm")
-def gated_norm(node: Node) -> Outputs:
+def gated_norm(node: OnnxNode) -> Outputs:
     """Normalize groups of columns by their mean square in f32, then multiply by the activated gate."""
     activation = node.choice("activation", "silu", ("silu", "swish", "sigmoid"))
     own, dtype = sizes_of(node.value(0)), node.value(0).dtype
@@ -112,7 +112,7 @@ def gated_norm(node: Node) -> Outputs:
 
 
 @register_onnx(_DOMAIN, "CausalConvWithState")
-def causal_convolution(node: Node) -> Outputs:
+def causal_convolution(node: OnnxNode) -> Outputs:
     """Convolve each channel with its own taps over the past, and return the steps that the next call needs."""
     activation = node.choice("activation", "none", ("none", "silu", "swish"))
     for name, usual in _USUAL.items():

@@ -11,21 +11,21 @@ import math
 from ....dialects.core.infos import is_float
 from ....support.suggest import counted
 from ...core.sizes import sizes_of, stated
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, cast, const, register_onnx, relax
 
 _DOMAIN = "com.microsoft"
 _WIDTHS = (2, 4, 8)
 _SMALLEST_BLOCK = 16
 
 
-def _bits(node: Node) -> int:
+def _bits(node: OnnxNode) -> int:
     bits = int(node.int("bits", 4))
     if bits not in _WIDTHS:
         raise node.fail(f"must be one of {', '.join(map(str, _WIDTHS))}, got {bits}", "bits")
     return bits
 
 
-def _block_size(node: Node, default: int) -> int:
+def _block_size(node: OnnxNode, default: int) -> int:
     size = int(node.int("block_size", default))
     if size < _SMALLEST_BLOCK or size & (size - 1):
         raise node.fail(f"must be a power of two from {_SMALLEST_BLOCK} on, got {size}", "block_size")
@@ -60,7 +60,7 @@ def _first(tensor: Tensor, size: int, axis: int) -> Tensor:
 
 
 @register_onnx(_DOMAIN, "MatMulNBits")
-def matmul_of_blocks(node: Node) -> Outputs:
+def matmul_of_blocks(node: OnnxNode) -> Outputs:
     """Multiply a matrix by a matrix of codes, with one row per column of the result.
 
     `accuracy_level` only permits less accuracy.
@@ -84,7 +84,7 @@ def matmul_of_blocks(node: Node) -> Outputs:
     return result if bias is None else relax.add(result, bias)
 
 
-def _of_groups(node: Node, packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int, depth: int) -> Tensor:
+def _of_groups(node: OnnxNode, packed: Tensor, scale: Tensor, zero_point: Tensor, bits: int, depth: int) -> Tensor:
     """Dequantize weights. 'g_idx' gives the block with each column's scale and zero point."""
     rows, blocks, width = Value(ssa=packed).shape or ()
     codes = relax.reshape(_unpack(packed, bits), (rows, blocks * width * 8 // bits))
@@ -96,14 +96,14 @@ def _of_groups(node: Node, packed: Tensor, scale: Tensor, zero_point: Tensor, bi
     return relax.multiply(relax.subtract(numbers, offset), factor)
 
 
-def _positive(node: Node, name: str) -> int:
+def _positive(node: OnnxNode, name: str) -> int:
     number = int(node.int(name, 0))
     if number < 1:
         raise node.fail("must be 1 or more", name)
     return number
 
 
-def _reshape_input(node: Node, index: int, shape: tuple[int, ...]) -> Tensor:
+def _reshape_input(node: OnnxNode, index: int, shape: tuple[int, ...]) -> Tensor:
     """Return an input reshaped to this shape. It may have fewer dimensions."""
     own = node.value(index).shape or ()
     if own == shape:
@@ -114,7 +114,7 @@ def _reshape_input(node: Node, index: int, shape: tuple[int, ...]) -> Tensor:
     return relax.reshape(node.tensor(index), shape)
 
 
-def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Tensor | None:
+def _zero_points(node: OnnxNode, bits: int, shape: tuple[int, int]) -> Tensor | None:
     """Return the zero points: packed like the codes, one per byte, or floats."""
     if not node.has(3):
         return None
@@ -128,7 +128,7 @@ def _zero_points(node: Node, bits: int, shape: tuple[int, int]) -> Tensor | None
 
 
 @register_onnx(_DOMAIN, "GatherBlockQuantized")
-def gather_blocks(node: Node) -> Outputs:
+def gather_blocks(node: OnnxNode) -> Outputs:
     """Gather codes, scales and zero points, and dequantize only the gathered ones."""
     rank = node.rank(0)
     along, blocked = (node.axis(rank, default, name) for name, default in (("gather_axis", 0), ("quantize_axis", 1)))
@@ -173,7 +173,7 @@ _NF4 = (
 
 
 @register_onnx(_DOMAIN, "MatMulBnb4")
-def matmul_of_bnb4(node: Node) -> Outputs:
+def matmul_of_bnb4(node: OnnxNode) -> Outputs:
     """Multiply by the transpose of a matrix [N, K] of 4-bit codes. Blocks continue from row to row."""
     if not node.int("transB", 1):
         raise node.fail("weights that are not transposed are for training: export with 1", "transB")

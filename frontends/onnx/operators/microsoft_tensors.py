@@ -25,7 +25,7 @@ from ...core.sizes import (
     times,
 )
 from ..input_sizes import integers
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, info_of, like, part, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, cast, const, info_of, like, part, register_onnx, relax
 
 _DOMAIN = "com.microsoft"
 
@@ -34,7 +34,7 @@ _DOMAIN = "com.microsoft"
 
 
 @register_onnx(_DOMAIN, "CDist")
-def distances(node: Node) -> Outputs:
+def distances(node: OnnxNode) -> Outputs:
     """Return the distance of each row of one matrix to each row of another."""
     metric = node.choice("metric", "sqeuclidean", ("sqeuclidean", "euclidean"))
     rows, columns = relax.expand_dims(node.tensor(0), axis=[1]), relax.expand_dims(node.tensor(1), axis=[0])
@@ -44,7 +44,7 @@ def distances(node: Node) -> Outputs:
 
 
 @register_onnx(_DOMAIN, "Inverse")
-def inverse(node: Node) -> Outputs:
+def inverse(node: OnnxNode) -> Outputs:
     """Return the inverse of each matrix. The elements of a singular matrix's inverse are not finite."""
     dtype = node.value(0).dtype
     wide = cast(node.tensor(0), "f64" if dtype == "f64" else "f32")
@@ -58,13 +58,13 @@ def inverse(node: Node) -> Outputs:
 
 
 @register_onnx(_DOMAIN, "Unique")
-def unique(node: Node) -> Outputs:
+def unique(node: OnnxNode) -> Outputs:
     """Return the distinct elements in the order of their first occurrence, with inverse indices and counts."""
     return list(relax.unique(node.tensor(0), False, False, True, True))
 
 
 @register_onnx(_DOMAIN, "UnfoldTensor")
-def unfold(node: Node) -> Outputs:
+def unfold(node: OnnxNode) -> Outputs:
     """Gather the windows along a dimension; the elements of a window become a last dimension."""
     rank = node.rank(0)
     axis, size, step = node.axis(rank, -1, "dim"), node.int("size", 0), node.int("step", 1)
@@ -82,7 +82,7 @@ def unfold(node: Node) -> Outputs:
 
 
 @register_onnx(_DOMAIN, "MurmurHash3")
-def murmur_hash(node: Node) -> Outputs:
+def murmur_hash(node: OnnxNode) -> Outputs:
     """Return the hash MurmurHash3_x86_32 of each element's bytes."""
     wide = node.value(0).dtype in _WIDE
     bits = relax.bitcast(node.tensor(0), dtype="ui64" if wide else "ui32")
@@ -116,7 +116,7 @@ def _rotate(x: Tensor, count: int) -> Tensor:
 
 
 @register_onnx(_DOMAIN, "CropAndResize")
-def crop_and_resize(node: Node) -> Outputs:
+def crop_and_resize(node: OnnxNode) -> Outputs:
     """Sample a grid of points in each box of an image. A point outside of the image gives the extrapolation value.
 
     The corners of the grid are the corners of the box; along an axis of one point, the point is the middle.
@@ -162,7 +162,7 @@ class _Points(NamedTuple):
     is_inside: Tensor
 
 
-def _points(node: Node, place: int, count: Size, length: Size) -> _Points:
+def _points(node: OnnxNode, place: int, count: Size, length: Size) -> _Points:
     """Return the points of the grids along the height (place 0) or the width (1) of the boxes."""
     dtype = node.value(1).dtype
     start, end = (part(node.tensor(1), 1, each, each + 1) for each in (place, place + 2))
@@ -187,7 +187,7 @@ def _between(one: Tensor, other: Tensor, share: Tensor) -> Tensor:
 
 
 @register_onnx(_DOMAIN, "NGramRepeatBlock")
-def block_repeated_ngrams(node: Node) -> Outputs:
+def block_repeated_ngrams(node: OnnxNode) -> Outputs:
     """Give -inf to each token that would repeat an n-gram of the sequence if the token came next."""
     size = node.int("ngram_size", 0)
     if size < 1:

@@ -12,7 +12,7 @@ from ...core.control.run_time_items import require
 from ...core.texts import looked_up, numbered
 from ...core.values import Array, Texts
 from ..input_sizes import integers
-from ..prelude import Node, Outputs, Tensor, Value, const, info_of, joined, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, const, info_of, joined, register_onnx, relax
 from ..tensor_data import TensorProto
 from ..texts import held_of
 from . import key_tables
@@ -24,7 +24,7 @@ Listed: TypeAlias = "Array | list[str]"
 
 
 @register_onnx(_ML, "ArrayFeatureExtractor")
-def array_feature_extractor(node: Node) -> Outputs:
+def array_feature_extractor(node: OnnxNode) -> Outputs:
     """Return elements along the last axis. A vector is a matrix with one row."""
     chosen = integers(node, 1)
     taken = relax.take(node.tensor(0), chosen, axis=node.rank(0) - 1)
@@ -32,7 +32,7 @@ def array_feature_extractor(node: Node) -> Outputs:
 
 
 @register_onnx(_ML, "Binarizer")
-def binarizer(node: Node) -> Outputs:
+def binarizer(node: OnnxNode) -> Outputs:
     dtype, threshold = node.value(0).dtype, node.float("threshold", 0.0)
     limit = threshold if is_float(dtype) else math.floor(threshold)
     is_above = relax.greater(node.tensor(0), const(limit, dtype))
@@ -40,18 +40,18 @@ def binarizer(node: Node) -> Outputs:
 
 
 @register_onnx(_ML, "Scaler")
-def scaler(node: Node) -> Outputs:
+def scaler(node: OnnxNode) -> Outputs:
     moved = relax.subtract(as_f32(node), _of_features(node, "offset"))
     return relax.multiply(moved, _of_features(node, "scale"))
 
 
-def _of_features(node: Node, name: str) -> Tensor:
+def _of_features(node: OnnxNode, name: str) -> Tensor:
     values = node.floats(name) or []
     _check_features(node, name, len(values))
     return const(values, "f32")
 
 
-def _check_features(node: Node, name: str, count: int) -> None:
+def _check_features(node: OnnxNode, name: str, count: int) -> None:
     features = (node.value(0).shape or (None,))[-1]
     if count != 1 and (count == 0 or (isinstance(features, int) and count != features)):
         raise node.fail(
@@ -60,7 +60,7 @@ def _check_features(node: Node, name: str, count: int) -> None:
 
 
 @register_onnx(_ML, "Normalizer")
-def normalizer(node: Node) -> Outputs:
+def normalizer(node: OnnxNode) -> Outputs:
     """Divide each row by its norm. Rows of norm 0 stay unchanged."""
     norm, x = node.choice("norm", "MAX", ("MAX", "L1", "L2")), as_f32(node)
     if node.rank(0) not in (1, 2):
@@ -76,7 +76,7 @@ def normalizer(node: Node) -> Outputs:
 
 
 @register_onnx(_ML, "Imputer")
-def imputer(node: Node) -> Outputs:
+def imputer(node: OnnxNode) -> Outputs:
     x, dtype = node.tensor(0), node.value(0).dtype
     kind = "float" if is_float(dtype) else "int64"
     name = f"imputed_value_{kind}s"
@@ -88,7 +88,7 @@ def imputer(node: Node) -> Outputs:
 
 
 @register_onnx(_ML, "FeatureVectorizer")
-def feature_vectorizer(node: Node) -> Outputs:
+def feature_vectorizer(node: OnnxNode) -> Outputs:
     """Join all inputs. The attribute states the number of features of each."""
     counts = node.ints("inputdimensions") or []
     if len(counts) != len(node.inputs) or not counts:
@@ -110,7 +110,7 @@ def feature_vectorizer(node: Node) -> Outputs:
 
 
 @register_onnx(_ML, "OneHotEncoder")
-def one_hot_encoder(node: Node) -> Outputs:
+def one_hot_encoder(node: OnnxNode) -> Outputs:
     strings, categories = node.strings("cats_strings"), node.ints("cats_int64s") or []
     texts = node.texts(0)
     if texts is not None:
@@ -128,7 +128,7 @@ def one_hot_encoder(node: Node) -> Outputs:
 
 
 @register_onnx(_ML, "LabelEncoder")
-def classes_of_strings(node: Node) -> Outputs:
+def classes_of_strings(node: OnnxNode) -> Outputs:
     """Return the index of each string in a list, or the string at each index."""
     import numpy
 
@@ -137,14 +137,14 @@ def classes_of_strings(node: Node) -> Outputs:
 
 
 @register_onnx(_ML, "CategoryMapper")
-def category_mapper(node: Node) -> Outputs:
+def category_mapper(node: OnnxNode) -> Outputs:
     """Return the number of each string, or the string of each number."""
     import numpy
 
     return _either_way(node, numpy.array(node.ints("cats_int64s") or [], "int64"), node.strings("cats_strings") or [])
 
 
-def _either_way(node: Node, numbers: Array, strings: list[str]) -> Outputs:
+def _either_way(node: OnnxNode, numbers: Array, strings: list[str]) -> Outputs:
     import numpy
 
     if node.texts(0) is None:
@@ -153,12 +153,12 @@ def _either_way(node: Node, numbers: Array, strings: list[str]) -> Outputs:
 
 
 @register_onnx(_ML, "LabelEncoder", since=2)
-def label_encoder(node: Node) -> Outputs:
+def label_encoder(node: OnnxNode) -> Outputs:
     keys, values = _listed(node, "keys"), _listed(node, "values")
     return _encode(node, keys, values, _default(node, values))
 
 
-def _encode(node: Node, keys: Listed, values: Listed, default: Any) -> Outputs:
+def _encode(node: OnnxNode, keys: Listed, values: Listed, default: Any) -> Outputs:
     """Look up each key's value in a hash table, with a default. Strings are lists."""
     import numpy
 
@@ -171,7 +171,7 @@ def _encode(node: Node, keys: Listed, values: Listed, default: Any) -> Outputs:
     return _encode_as_numbers(node, keys, values, default)
 
 
-def _encode_as_numbers(node: Node, keys: Listed, values: Array, default: Array) -> Value:
+def _encode_as_numbers(node: OnnxNode, keys: Listed, values: Array, default: Array) -> Value:
     import numpy
 
     texts = node.texts(0)
@@ -185,7 +185,7 @@ def _encode_as_numbers(node: Node, keys: Listed, values: Array, default: Array) 
     return Value(ssa=_by_numbers(node, keys, values, default))
 
 
-def _by_numbers(node: Node, keys: Array, values: Array, default: Array) -> Tensor:
+def _by_numbers(node: OnnxNode, keys: Array, values: Array, default: Array) -> Tensor:
     import numpy
 
     expected = {"float32": "f32", "float64": "f64"}.get(keys.dtype.name, f"i{8 * keys.dtype.itemsize}")
@@ -205,7 +205,7 @@ def _by_numbers(node: Node, keys: Array, values: Array, default: Array) -> Tenso
     return result
 
 
-def _listed(node: Node, kind: str) -> Listed:
+def _listed(node: OnnxNode, kind: str) -> Listed:
     """Return keys or values from whichever attribute contains them."""
     import numpy
 
@@ -220,14 +220,14 @@ def _listed(node: Node, kind: str) -> Listed:
     return numpy.array(node.ints(f"{kind}_int64s") or [], "int64")
 
 
-def _of_tensor(node: Node, proto: TensorProto) -> Listed:
+def _of_tensor(node: OnnxNode, proto: TensorProto) -> Listed:
     held = held_of(proto, node.graph.model.data)
     array = held.array if isinstance(held, Value) else held.places.array
     assert array is not None
     return array.ravel() if isinstance(held, Value) else [held.words[place] for place in array.ravel()]
 
 
-def _default(node: Node, values: Listed) -> Any:
+def _default(node: OnnxNode, values: Listed) -> Any:
     import numpy
 
     proto = node.tensor_proto("default_tensor")
@@ -246,7 +246,7 @@ def _default(node: Node, values: Listed) -> Any:
 
 
 @register_onnx(_ML, "ZipMap")
-def zip_map(node: Node) -> Outputs:
+def zip_map(node: OnnxNode) -> Outputs:
     """Return the scores unchanged, one column per class. Callers can build a dictionary for each row."""
     labels = node.strings("classlabels_strings") or node.ints("classlabels_int64s") or []
     columns = (node.value(0).shape or (None,))[-1]
@@ -259,5 +259,5 @@ _WITHOUT_TENSORS = ("DictVectorizer", "CastMap")
 
 
 @register_onnx(_ML, _WITHOUT_TENSORS)
-def without_tensors(node: Node) -> Outputs:
+def without_tensors(node: OnnxNode) -> Outputs:
     raise node.fail("takes dictionaries, but only tensors can be passed")

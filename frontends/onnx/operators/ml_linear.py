@@ -13,7 +13,7 @@ from ....emit import loops
 from ....emit.numbers import Number, constant, select
 from ...core.control.scf_regions import truth
 from ...core.values import Array
-from ..prelude import Node, Outputs, Tensor, const, info_of, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, const, info_of, register_onnx, relax
 from .ml_scores import above, class_labels, largest, post_transform, transformed, two_classes
 from .products import as_f32
 
@@ -21,12 +21,12 @@ _ML = "ai.onnx.ml"
 
 
 @register_onnx(_ML, "LinearRegressor")
-def linear_regressor(node: Node) -> Outputs:
+def linear_regressor(node: OnnxNode) -> Outputs:
     return transformed(_products(node, node.int("targets", 1)), post_transform(node))
 
 
 @register_onnx(_ML, "LinearClassifier")
-def linear_classifier(node: Node) -> Outputs:
+def linear_classifier(node: OnnxNode) -> Outputs:
     """Convert LinearClassifier. A single row of coefficients for two classes belongs to the second class."""
     labels, name = class_labels(node, "classlabels_ints"), post_transform(node)
     rows = len(node.floats("intercepts") or labels)
@@ -38,7 +38,7 @@ def linear_classifier(node: Node) -> Outputs:
     return [above(scores, 0.0, labels), two_classes(scores, name, is_share=True)]
 
 
-def _products(node: Node, rows: int) -> Tensor:
+def _products(node: OnnxNode, rows: int) -> Tensor:
     """Return the data times each row of coefficients, plus its intercept: [data, rows]."""
     import numpy
 
@@ -59,7 +59,7 @@ def _products(node: Node, rows: int) -> Tensor:
 
 
 @register_onnx(_ML, "SVMRegressor")
-def svm_regressor(node: Node) -> Outputs:
+def svm_regressor(node: OnnxNode) -> Outputs:
     """Convert SVMRegressor: a weighted sum of kernels with each support vector, or a linear model without vectors."""
     import numpy
 
@@ -78,7 +78,7 @@ def svm_regressor(node: Node) -> Outputs:
     return transformed(score, post_transform(node))
 
 
-def _kernel(node: Node, x: Tensor, vectors: Array) -> Tensor:
+def _kernel(node: OnnxNode, x: Tensor, vectors: Array) -> Tensor:
     """Return the kernel between each row and each vector: [rows, vectors]."""
     import numpy
 
@@ -102,7 +102,7 @@ def _kernel(node: Node, x: Tensor, vectors: Array) -> Tensor:
 
 
 @register_onnx(_ML, "SVMClassifier")
-def svm_classifier(node: Node) -> Outputs:
+def svm_classifier(node: OnnxNode) -> Outputs:
     """Convert SVMClassifier. Each pair of classes has a score, positive for its first class.
 
     The label is the class with the most votes.
@@ -177,7 +177,7 @@ _PRECISION = 0.005
 _LEAST_SHARE = 1e-7
 
 
-def class_shares(node: Node, scores: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Tensor:
+def class_shares(node: OnnxNode, scores: Tensor, pairs: Sequence[tuple[int, int]], classes: int) -> Tensor:
     """Return the probabilities [rows, classes] of scores [rows, pairs], by a sigmoid for each pair."""
     slopes, offsets = (node.floats(name) or [] for name in ("prob_a", "prob_b"))
     if len(slopes) != len(pairs) or len(offsets) != len(pairs):

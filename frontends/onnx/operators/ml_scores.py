@@ -8,10 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from ...core.values import Texts
-from ..prelude import Node, Tensor, Value, const, like, relax
+from ..prelude import OnnxNode, Tensor, Value, const, like, relax
 
 
-def post_transform(node: Node) -> str:
+def post_transform(node: OnnxNode) -> str:
     """Return the attribute that names the transform of scores."""
     return node.choice("post_transform", "NONE", _TRANSFORMS)
 
@@ -58,7 +58,7 @@ _TRANSFORMS: dict[str, Callable[[Tensor], Tensor]] = {
 Labels: TypeAlias = Sequence[int] | Sequence[str]
 
 
-def class_labels(node: Node, ints: str) -> Labels:
+def class_labels(node: OnnxNode, ints: str) -> Labels:
     """Return the labels of the classes, strings if there are any."""
     labels: Labels = node.strings("classlabels_strings") or node.ints(ints) or []
     if not labels:

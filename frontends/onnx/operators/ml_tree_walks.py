@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ....dialects.core.infos import TensorInfo
 from ....emit import loops
 from ....emit.numbers import Number, as_index, constant, minimum
-from ..prelude import Node, Tensor, const, info_of
+from ..prelude import OnnxNode, Tensor, const, info_of
 from .ml_forest import Forest
 
 #: Number of concurrent descents: several rows through one tree, or a remaining row through several trees.
@@ -121,7 +121,7 @@ def _owners(forest: Forest, order: Sequence[int], starts: Sequence[int]) -> list
     return [owners.get(tree, 0) for tree in range(len(starts))]
 
 
-def walked(node: Node, layout: ForestLayout, x: Tensor, targets: int, dtype: str) -> Tensor:
+def walked(node: OnnxNode, layout: ForestLayout, x: Tensor, targets: int, dtype: str) -> Tensor:
     """Return the sums of the votes [rows, targets] for rows of features."""
     shape = info_of(x).shape
     assert shape is not None

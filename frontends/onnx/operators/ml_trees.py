@@ -9,7 +9,7 @@ from typing import Any
 
 from ....support.suggest import counted
 from ...core.values import Texts
-from ..prelude import Node, Outputs, Tensor, cast, const, info_of, part, register_onnx, relax, wide_float
+from ..prelude import OnnxNode, Outputs, Tensor, cast, const, info_of, part, register_onnx, relax, wide_float
 from .ml_forest import MODES, Decision, Forest
 from .ml_scores import Labels, above, class_labels, largest, post_transform, transformed, two_classes
 from .ml_tree_walks import layout_of, walked
@@ -19,7 +19,7 @@ _AGGREGATES = ("AVERAGE", "SUM", "MIN", "MAX")
 _TRANSFORMS = ("NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT")
 
 
-def _data(node: Node) -> tuple[Tensor, str]:
+def _data(node: OnnxNode) -> tuple[Tensor, str]:
     """Return the data [rows, features] as floats, and the float type."""
     x, wide = node.tensor(0), wide_float(node.value(0).dtype)
     if node.rank(0) not in (1, 2):
@@ -27,7 +27,7 @@ def _data(node: Node) -> tuple[Tensor, str]:
     return cast(x if node.rank(0) == 2 else relax.expand_dims(x, axis=[0]), wide), wide
 
 
-def _checked(node: Node, forest: Forest) -> Forest:
+def _checked(node: OnnxNode, forest: Forest) -> Forest:
     problem = forest.problem()
     features = (node.value(0).shape or (None,))[-1]
     most = max((each.feature for each in forest.nodes), default=0)
@@ -40,7 +40,7 @@ def _checked(node: Node, forest: Forest) -> Forest:
     return forest
 
 
-def _check_lengths(node: Node, **lists: Sequence[object]) -> None:
+def _check_lengths(node: OnnxNode, **lists: Sequence[object]) -> None:
     """Check that attributes about the same nodes or votes are as long as the first of them."""
     first, *others = lists
     for name in others:
@@ -49,7 +49,7 @@ def _check_lengths(node: Node, **lists: Sequence[object]) -> None:
             raise node.fail(problem, name)
 
 
-def _reals(node: Node, name: str) -> list[float]:
+def _reals(node: OnnxNode, name: str) -> list[float]:
     """Return a list of floats from an attribute, or from a tensor attribute of doubles."""
     tensor = node.array(f"{name}_as_tensor")
     return list(node.floats(name) or []) if tensor is None else [float(each) for each in tensor.ravel()]
@@ -58,7 +58,7 @@ def _reals(node: Node, name: str) -> list[float]:
 # ---- operators before version 5 ----
 
 
-def _forest(node: Node, kind: str, targets: int) -> Forest:
+def _forest(node: OnnxNode, kind: str, targets: int) -> Forest:
     """Return the forest. `kind` is the prefix of the vote attributes: target or class."""
     trees, ids = node.ints("nodes_treeids", []), node.ints("nodes_nodeids", [])
     modes = node.strings("nodes_modes") or []
@@ -97,13 +97,13 @@ def _forest(node: Node, kind: str, targets: int) -> Forest:
     return _checked(node, Forest(decisions, len(leaves), list(firsts.values()), targets, cast))
 
 
-def _with_base(node: Node, scores: Tensor, dtype: str) -> Tensor:
+def _with_base(node: OnnxNode, scores: Tensor, dtype: str) -> Tensor:
     base = _reals(node, "base_values")
     return relax.add(scores, const(base, dtype)) if base else scores
 
 
 @register_onnx(_ML, "TreeEnsembleRegressor")
-def tree_ensemble_regressor(node: Node) -> Outputs:
+def tree_ensemble_regressor(node: OnnxNode) -> Outputs:
     aggregate = node.choice("aggregate_function", "SUM", _AGGREGATES)
     x, dtype = _data(node)
     forest = _forest(node, "target", node.int("n_targets", 1))
@@ -112,7 +112,7 @@ def tree_ensemble_regressor(node: Node) -> Outputs:
 
 
 @register_onnx(_ML, "TreeEnsembleClassifier")
-def tree_ensemble_classifier(node: Node) -> Outputs:
+def tree_ensemble_classifier(node: OnnxNode) -> Outputs:
     labels, name = class_labels(node, "classlabels_int64s"), post_transform(node)
     x, dtype = _data(node)
     forest = _forest(node, "class", len(labels))
@@ -127,7 +127,7 @@ def tree_ensemble_classifier(node: Node) -> Outputs:
 
 
 def _of_one_class(
-    node: Node, scores: Tensor, dtype: str, forest: Forest, labels: Labels, voted: int
+    node: OnnxNode, scores: Tensor, dtype: str, forest: Forest, labels: Labels, voted: int
 ) -> tuple[Tensor | Texts, Tensor]:
     """Return the label and scores if all votes are for one of two classes.
 
@@ -148,7 +148,7 @@ def _of_one_class(
 
 
 @register_onnx(_ML, "TreeEnsemble", since=5)
-def tree_ensemble(node: Node) -> Outputs:
+def tree_ensemble(node: OnnxNode) -> Outputs:
     aggregate, name = node.int("aggregate_function", 1), node.int("post_transform", 0)
     if not 0 <= aggregate < len(_AGGREGATES) or not 0 <= name < len(_TRANSFORMS):
         raise node.fail(f"there is no aggregate function {aggregate} or no transform {name}")
@@ -158,7 +158,7 @@ def tree_ensemble(node: Node) -> Outputs:
     return cast(transformed(scores, _TRANSFORMS[name]), node.value(0).dtype)
 
 
-def _read_numbered_forest(node: Node) -> Forest:
+def _read_numbered_forest(node: OnnxNode) -> Forest:
     """Return the forest. The model numbers nodes and leaves separately; here, leaves come after the nodes."""
     features, modes = node.ints("nodes_featureids", []), [int(each) for each in _elements(node, "nodes_modes")]
     splits = _elements(node, "nodes_splits")
@@ -186,7 +186,7 @@ def _read_numbered_forest(node: Node) -> Forest:
     return _checked(node, forest)
 
 
-def _elements(node: Node, name: str) -> Sequence[float]:
+def _elements(node: OnnxNode, name: str) -> Sequence[float]:
     tensor = node.array(name)
     if tensor is None:
         raise node.fail(f"has no attribute '{name}'", name)
@@ -194,14 +194,14 @@ def _elements(node: Node, name: str) -> Sequence[float]:
     return elements
 
 
-def _children(node: Node, way: str, count: int) -> list[int]:
+def _children(node: OnnxNode, way: str, count: int) -> list[int]:
     columns = {f"nodes_{way}{each}": node.ints(f"nodes_{way}{each}", []) for each in ("leafs", "nodeids")}
     _check_lengths(node, nodes_featureids=range(count), **columns)
     are_leaves, places = columns.values()
     return [count + place if is_leaf else place for is_leaf, place in zip(are_leaves, places, strict=True)]
 
 
-def _sets(node: Node, modes: Sequence[int]) -> Iterator[tuple[float, ...]]:
+def _sets(node: OnnxNode, modes: Sequence[int]) -> Iterator[tuple[float, ...]]:
     """Return the sets of the membership nodes in order. Each set ends with NaN."""
     tensor = node.array("membership_values")
     values = [] if tensor is None else tensor.ravel().tolist()
@@ -288,7 +288,7 @@ def _decide(forest: Forest, table: _Table, place: Tensor, value: Tensor, dtype: 
     return decided
 
 
-def votes(node: Node, forest: Forest, x: Tensor, aggregate: str, dtype: str) -> Tensor:
+def votes(node: OnnxNode, forest: Forest, x: Tensor, aggregate: str, dtype: str) -> Tensor:
     """Return the votes of the leaves that rows [rows, features] reach, aggregated over the trees: [rows, targets]."""
     import numpy
 

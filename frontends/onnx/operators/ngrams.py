@@ -11,7 +11,7 @@ from ....dialects.core.infos import is_int
 from ....dialects.core.symbols import Dim
 from ...core import sizes
 from ...core.texts import numbered
-from ..prelude import Node, Outputs, Tensor, Value, const, joined, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, const, joined, register_onnx, relax
 from . import key_tables
 
 # More skipped tokens would make the graph too large to compile in a reasonable time.
@@ -48,7 +48,7 @@ class _Pool:
 
 
 @register_onnx("", "TfIdfVectorizer")
-def tf_idf_vectorizer(node: Node) -> Outputs:
+def tf_idf_vectorizer(node: OnnxNode) -> Outputs:
     """Convert TfIdfVectorizer. Each token is looked up once.
 
     Then, for each gap, prefixes grow token by token, and each prefix is looked up by its key.
@@ -69,7 +69,7 @@ def tf_idf_vectorizer(node: Node) -> Outputs:
     return _apply_weights(node, counts, mode, width)
 
 
-def _tokens(node: Node) -> Value:
+def _tokens(node: OnnxNode) -> Value:
     """Return the tokens as integers. Strings become their numbers in the pool."""
     texts = node.texts(0)
     if texts is not None and node.has_attribute("pool_strings"):
@@ -84,12 +84,12 @@ def _tokens(node: Node) -> Value:
     return node.value(0)
 
 
-def _words(node: Node) -> list[str]:
+def _words(node: OnnxNode) -> list[str]:
     """Return the strings of the pool in the order of their numbers."""
     return list(dict.fromkeys(node.strings("pool_strings") or []))
 
 
-def _apply_weights(node: Node, counts: Tensor, mode: str, width: int) -> Tensor:
+def _apply_weights(node: OnnxNode, counts: Tensor, mode: str, width: int) -> Tensor:
     """Apply the weights. The attribute has one weight per n-gram, in the order of the n-grams."""
     weights, indexes = node.floats("weights"), node.ints("ngram_indexes")
     if mode == "IDF":
@@ -104,7 +104,7 @@ def _apply_weights(node: Node, counts: Tensor, mode: str, width: int) -> Tensor:
     return relax.multiply(counts, const([by_column.get(column, 0.0) for column in range(width)], "f32"))
 
 
-def _counts(node: Node, x: Tensor, shape: Sequence[Dim], width: int) -> Tensor:
+def _counts(node: OnnxNode, x: Tensor, shape: Sequence[Dim], width: int) -> Tensor:
     """Count each n-gram in each row: [rows, width]."""
     rows = shape[0] if len(shape) == 2 else 1
     found = list(_columns(node, x, shape[-1], width))
@@ -117,7 +117,7 @@ def _counts(node: Node, x: Tensor, shape: Sequence[Dim], width: int) -> Tensor:
     return relax.strided_slice(counted, axes=[1], begin=[0], end=[width])
 
 
-def _columns(node: Node, x: Tensor, length: Dim, width: int) -> Iterator[Tensor]:
+def _columns(node: OnnxNode, x: Tensor, length: Dim, width: int) -> Iterator[Tensor]:
     """Yield the columns of the n-grams that start at each token, for each gap and length of n-grams."""
     shortest, longest = node.int("min_gram_length", 1), node.int("max_gram_length", 1)
     skips = node.int("max_skip_count", 0)
@@ -138,7 +138,7 @@ def _columns(node: Node, x: Tensor, length: Dim, width: int) -> Iterator[Tensor]
                 yield _column(place, level)
 
 
-def _grams(node: Node, shortest: int, longest: int) -> dict[tuple[int, ...], int]:
+def _grams(node: OnnxNode, shortest: int, longest: int) -> dict[tuple[int, ...], int]:
     """Return the n-grams of the requested lengths, and the result's column for each."""
     words = {word: number for number, word in enumerate(_words(node))}
     pool = [words[each] for each in node.strings("pool_strings") or []] or node.ints("pool_int64s") or []

@@ -8,12 +8,12 @@ from typing import Any
 from ....dialects.core.symbols import Dim, equal
 from ....support.errors import ModelError
 from ...core import sizes
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, register_rows, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, cast, const, register_onnx, register_rows, relax
 
 _WIDTH = {"f64": 3, "f32": 2, "f16": 1, "bf16": 1}
 
 
-def common_dtype(node: Node, *indices: int) -> str:
+def common_dtype(node: OnnxNode, *indices: int) -> str:
     """Return a type that represents the numbers of several inputs: their own, or f32 for two narrow types."""
     found = {node.value(index).dtype for index in indices if node.has(index)}
     if len(found) == 1:
@@ -23,7 +23,7 @@ def common_dtype(node: Node, *indices: int) -> str:
 
 # ---- over batches ----
 @register_onnx("", "BatchNormalization")
-def old_batch_norm(node: Node) -> Outputs:
+def old_batch_norm(node: OnnxNode) -> Outputs:
     """Convert BatchNormalization of the first versions.
 
     Nodes with more than one output are in training, unless an attribute of the first versions says otherwise. Further
@@ -39,7 +39,7 @@ def old_batch_norm(node: Node) -> Outputs:
     return [*outputs, relax.mean(x, axis=others), relax.variance(x, axis=others)][: node.output_count]
 
 
-def _norm_of_places(node: Node, is_training: bool) -> Tensor:
+def _norm_of_places(node: OnnxNode, is_training: bool) -> Tensor:
     """Normalize with a mean and variance for each position of a sample."""
     if is_training:
         raise node.fail("training with spatial=0 is not supported: export the model for inference", "spatial")
@@ -50,11 +50,11 @@ def _norm_of_places(node: Node, is_training: bool) -> Tensor:
 
 
 @register_onnx("", "BatchNormalization", since=14)
-def batch_norm(node: Node) -> Outputs:
+def batch_norm(node: OnnxNode) -> Outputs:
     return _batch_norm(node, bool(node.int("training_mode", 0)))[: node.output_count]
 
 
-def _batch_norm(node: Node, is_training: bool) -> list[Tensor]:
+def _batch_norm(node: OnnxNode, is_training: bool) -> list[Tensor]:
     """Return the result and the updated mean and variance. ONNX's momentum is the weight of the old values."""
     wide = common_dtype(node, 0, 1, 2, 3, 4)
     data, *parameters = (cast(node.tensor(index), wide) for index in range(5))
@@ -73,18 +73,18 @@ def _batch_norm(node: Node, is_training: bool) -> list[Tensor]:
 
 
 # ---- per sample ----
-def per_channel(node: Node) -> dict[str, Any]:
+def per_channel(node: OnnxNode) -> dict[str, Any]:
     """Return the common arguments of norms per sample: channels are the second dimension."""
     return {"channel_axis": 1, "axes": list(range(2, node.rank(0))), "epsilon": node.float("epsilon", 1e-5)}
 
 
 @register_onnx("", "InstanceNormalization")
-def instance_norm(node: Node) -> Outputs:
+def instance_norm(node: OnnxNode) -> Outputs:
     return relax.dialect.ops["nn.instance_norm"](*node.tensors(3), **per_channel(node))
 
 
 @register_onnx("", "GroupNormalization", since=18)
-def group_norm_by_group(node: Node) -> Outputs:
+def group_norm_by_group(node: OnnxNode) -> Outputs:
     """Convert GroupNormalization of the first version, which has scales and biases per group."""
     groups = _groups(node)
     channels = sizes.sizes_of(node.value(0))[1] if node.rank(0) > 1 else groups
@@ -99,24 +99,24 @@ def group_norm_by_group(node: Node) -> Outputs:
 register_rows("", {"GroupNormalization": lambda node: _group_norm(node, node.tensor(1), node.tensor(2))}, since=21)
 
 
-def _groups(node: Node) -> int:
+def _groups(node: OnnxNode) -> int:
     groups: int = node.int("num_groups", 0)
     if groups < 1:
         raise node.fail(f"attribute 'num_groups' must be 1 or more, got {groups}", "num_groups")
     return groups
 
 
-def _group_norm(node: Node, scale: Tensor, bias: Tensor) -> Tensor:
+def _group_norm(node: OnnxNode, scale: Tensor, bias: Tensor) -> Tensor:
     return relax.nn.group_norm(node.tensor(0), scale, bias, num_groups=_groups(node), **per_channel(node))
 
 
 @register_onnx("", "LayerNormalization")
-def layer_norm(node: Node) -> Outputs:
+def layer_norm(node: OnnxNode) -> Outputs:
     axis, epsilon = node.int("axis", -1), node.float("epsilon", 1e-5)
     return normalized_layers(node, node.tensor(0), 1, 2, axis, epsilon)[: node.output_count]
 
 
-def normalized_layers(node: Node, x: Tensor, scale: int, bias: int, axis: int, epsilon: float) -> list[Tensor]:
+def normalized_layers(node: OnnxNode, x: Tensor, scale: int, bias: int, axis: int, epsilon: float) -> list[Tensor]:
     """Normalize x over the dimensions from an axis on. Return mean and inverse deviation if they are used.
 
     The result has the type of the scale. Mean and inverse deviation have the type of 'stash_type'.
@@ -136,11 +136,11 @@ def normalized_layers(node: Node, x: Tensor, scale: int, bias: int, axis: int, e
     return outputs
 
 
-def wanted(node: Node, output: int) -> bool:
+def wanted(node: OnnxNode, output: int) -> bool:
     return output < node.output_count and bool(node.proto.output[output])
 
 
-def _axes_from(node: Node, x: Tensor, axis: int) -> list[int]:
+def _axes_from(node: OnnxNode, x: Tensor, axis: int) -> list[int]:
     rank = Value(ssa=x).rank
     if rank is None:
         raise ModelError("the rank of the normalized tensor is not known")
@@ -164,12 +164,14 @@ def _is_broadcast(size: Dim, wanted: Dim) -> bool:
 
 
 @register_onnx("", ["RMSNormalization", "SimplifiedLayerNormalization"])
-def rms_norm(node: Node) -> Outputs:
+def rms_norm(node: OnnxNode) -> Outputs:
     axis, epsilon = node.int("axis", -1), node.float("epsilon", 1e-5)
     return normalized_by_squares(node, node.tensor(0), 1, axis, epsilon, inverse=1)
 
 
-def normalized_by_squares(node: Node, x: Tensor, scale: int, axis: int, epsilon: float, inverse: int) -> list[Tensor]:
+def normalized_by_squares(
+    node: OnnxNode, x: Tensor, scale: int, axis: int, epsilon: float, inverse: int
+) -> list[Tensor]:
     """Divide x by the root of its mean square. If output `inverse` is used, also return the root's reciprocal.
 
     The result has the type of the scale.
@@ -188,7 +190,7 @@ def normalized_by_squares(node: Node, x: Tensor, scale: int, axis: int, epsilon:
 
 # ---- others ----
 @register_onnx("", "LpNormalization")
-def lp_norm(node: Node) -> Outputs:
+def lp_norm(node: OnnxNode) -> Outputs:
     """Divide by the L1 or L2 norm. Vectors of norm 0 stay unchanged."""
     x, axis, p, dtype = node.tensor(0), node.int("axis", -1), node.int("p", 2), node.value(0).dtype
     if p not in (1, 2):
@@ -200,7 +202,7 @@ def lp_norm(node: Node) -> Outputs:
 
 
 @register_onnx("", "MeanVarianceNormalization")
-def mean_variance_norm(node: Node) -> Outputs:
+def mean_variance_norm(node: OnnxNode) -> Outputs:
     x, axes = node.tensor(0), node.ints("axes", [0, 2, 3])
     centered = relax.subtract(x, relax.mean(x, axis=axes, keepdims=True))
     deviation = relax.std(x, axis=axes, keepdims=True)
@@ -208,7 +210,7 @@ def mean_variance_norm(node: Node) -> Outputs:
 
 
 @register_onnx("", "LRN")
-def local_response_norm(node: Node) -> Outputs:
+def local_response_norm(node: OnnxNode) -> Outputs:
     """Divide by a power of the mean square over adjacent channels, computed by pooling over channels."""
     size, dtype, rank = node.int("size", 1), node.value(0).dtype, node.rank(0)
     x = node.tensor(0)

@@ -11,11 +11,11 @@ from ....emit.axis_reduction import lowest
 from ....support.suggest import counted
 from ...core import sizes
 from ...core.pool_windows import Windows, covering, maxima_and_places
-from ..prelude import Node, Outputs, Tensor, Value, const, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, const, register_onnx, relax
 from .sliding_windows import padded, per_dimension, spatial_sizes, windows_of, with_same_sizes
 
 
-def _pool_windows(node: Node) -> Windows:
+def _pool_windows(node: OnnxNode) -> Windows:
     kernel = node.ints("kernel_shape")
     if not kernel:
         raise node.fail("attribute 'kernel_shape' is missing", "kernel_shape")
@@ -24,7 +24,7 @@ def _pool_windows(node: Node) -> Windows:
     return windows_of(node, kernel)
 
 
-def _pooled(node: Node, name: str, data: Tensor, windows: Windows, pads: Sequence[int], **settings: bool) -> Tensor:
+def _pooled(node: OnnxNode, name: str, data: Tensor, windows: Windows, pads: Sequence[int], **settings: bool) -> Tensor:
     settings.setdefault("ceil_mode", bool(node.int("ceil_mode", 0)))
     result = relax.dialect.ops[f"nn.{name}_pool{len(windows.kernel)}d"](
         data,
@@ -38,7 +38,7 @@ def _pooled(node: Node, name: str, data: Tensor, windows: Windows, pads: Sequenc
 
 
 @register_onnx("", "MaxPool")
-def max_pool(node: Node) -> Outputs:
+def max_pool(node: OnnxNode) -> Outputs:
     windows, dtype = _pool_windows(node), node.value(0).dtype
     data, pads = padded(node.tensor(0), windows, lowest(dtype), dtype)
     result = _pooled(node, "max", data, windows, pads)
@@ -48,7 +48,7 @@ def max_pool(node: Node) -> Outputs:
     return maxima_and_places(node.tensor(0), _places(node, sizes.sizes_of(node.value(0))), windows, counts)
 
 
-def _places(node: Node, shape: Sequence[sizes.Size]) -> Tensor:
+def _places(node: OnnxNode, shape: Sequence[sizes.Size]) -> Tensor:
     """Return the flat index of each element. With storage_order 1, the spatial dimensions are in column-major order."""
     places = sizes.count_up(sizes.product(shape))
     if not node.int("storage_order", 0):
@@ -58,7 +58,7 @@ def _places(node: Node, shape: Sequence[sizes.Size]) -> Tensor:
 
 
 @register_onnx("", "AveragePool")
-def average_pool(node: Node) -> Outputs:
+def average_pool(node: OnnxNode) -> Outputs:
     windows, dtype = _pool_windows(node), node.value(0).dtype
     counts_padding = bool(node.int("count_include_pad", 0))
     data, pads = padded(node.tensor(0), windows, 0, dtype)
@@ -71,7 +71,7 @@ def average_pool(node: Node) -> Outputs:
 
 
 @register_onnx("", "LpPool")
-def lp_pool(node: Node) -> Outputs:
+def lp_pool(node: OnnxNode) -> Outputs:
     """Convert LpPool: the p-norm of a window from the mean of powers times the window's size.
 
     Padding with 0 adds nothing.
@@ -84,7 +84,7 @@ def lp_pool(node: Node) -> Outputs:
     return _root(relax.multiply(means, const(math.prod(windows.kernel), dtype)), power, dtype)
 
 
-def _power(node: Node) -> float:
+def _power(node: OnnxNode) -> float:
     power = float(node.float("p", 2.0) if node.version < 2 else node.int("p", 2))
     if not power:
         raise node.fail("attribute 'p' must not be 0", "p")
@@ -105,7 +105,7 @@ def _root(sums: Tensor, power: float, dtype: str) -> Tensor:
 
 
 @register_onnx("", ["GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool"])
-def global_pool(node: Node) -> Outputs:
+def global_pool(node: OnnxNode) -> Outputs:
     axes, dtype = list(range(2, node.rank(0))), node.value(0).dtype
     if node.op != "GlobalLpPool":
         return relax.dialect.ops["max" if node.op == "GlobalMaxPool" else "mean"](
@@ -116,7 +116,7 @@ def global_pool(node: Node) -> Outputs:
 
 
 @register_onnx("", "MaxUnpool")
-def max_unpool(node: Node) -> Outputs:
+def max_unpool(node: OnnxNode) -> Outputs:
     """Convert MaxUnpool: place each maximum in the result. Indices refer to the shape without 'output_shape'."""
     shape, own = node.value(0).shape, spatial_sizes(node)
     kernel = node.ints("kernel_shape")

@@ -9,11 +9,11 @@ from ....dialects.core.infos import is_float
 from ....support.errors import RelaxError
 from ....support.suggest import counted
 from ...core.node import described
-from ..prelude import Node, Outputs, Tensor, cast, const, info_of, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, cast, const, info_of, register_onnx, relax
 
 
 @register_onnx("", "MatMul")
-def matmul(node: Node) -> Outputs:
+def matmul(node: OnnxNode) -> Outputs:
     left, right = node.tensor(0), node.tensor(1)
     source = _matrix_before_transposition(right)
     if source is None or not 1 <= (node.value(0).rank or 0) <= len(_LETTERS):
@@ -33,7 +33,7 @@ def _matrix_before_transposition(value: Value) -> Tensor | None:
 
 
 @register_onnx("", "Gemm")
-def gemm(node: Node) -> Outputs:
+def gemm(node: OnnxNode) -> Outputs:
     """Convert Gemm: alpha * A @ B + beta * C. A and B may be transposed, and C is optional."""
     dtype = node.value(0).dtype
     for index in (0, 1):
@@ -46,7 +46,7 @@ def gemm(node: Node) -> Outputs:
     return with_bias(node, result, 2, _scale(node, node.tensor(2), "beta", dtype))
 
 
-def with_bias(node: Node, result: Tensor, index: int, bias: Tensor) -> Tensor:
+def with_bias(node: OnnxNode, result: Tensor, index: int, bias: Tensor) -> Tensor:
     """Add a bias, which comes from an input."""
     try:
         return relax.add(result, bias)
@@ -63,7 +63,7 @@ def _product(left: Tensor, right: Tensor, is_transposed: bool) -> Tensor:
     return relax.einsum([left, right], subscripts=f"{rows}y,xy->{rows}x")
 
 
-def _scale(node: Node, tensor: Tensor, name: str, dtype: str) -> Value:
+def _scale(node: OnnxNode, tensor: Tensor, name: str, dtype: str) -> Value:
     factor = node.float(name, 1.0)
     if factor == 1.0:
         return tensor
@@ -73,19 +73,19 @@ def _scale(node: Node, tensor: Tensor, name: str, dtype: str) -> Value:
 
 
 @register_onnx("", "Einsum")
-def einsum(node: Node) -> Outputs:
+def einsum(node: OnnxNode) -> Outputs:
     subscripts = node.string("equation", "").replace(" ", "")
     return relax.einsum(*[node.tensor(index) for index in range(len(node.inputs))], subscripts=subscripts)
 
 
 @register_onnx("", "MatMulInteger")
-def matmul_integer(node: Node) -> Outputs:
+def matmul_integer(node: OnnxNode) -> Outputs:
     left, right = (shifted(node, index, index + 2, _columns_behind(node, index + 2, index)) for index in (0, 1))
     return relax.matmul(left, right, out_dtype="i32")
 
 
 @register_onnx("", "QLinearMatMul")
-def qlinear_matmul(node: Node) -> Outputs:
+def qlinear_matmul(node: OnnxNode) -> Outputs:
     left = shifted(node, 0, 2, _columns_behind(node, 2, 0))
     right = shifted(node, 3, 5, _columns_behind(node, 5, 1))
     product = relax.astype(relax.matmul(left, right, out_dtype="i32"), dtype="f32")
@@ -98,16 +98,16 @@ def qlinear_matmul(node: Node) -> Outputs:
     return requantized(node, product, 6, 7)
 
 
-def _is_rows(node: Node, index: int, side: int) -> bool:
+def _is_rows(node: OnnxNode, index: int, side: int) -> bool:
     return side == 0 and node.rank(index) == 1 and node.value(index).shape != (1,)
 
 
-def _columns_behind(node: Node, index: int, side: int) -> int:
+def _columns_behind(node: OnnxNode, index: int, side: int) -> int:
     """Return the number of dimensions behind a zero point's dimension: 1 if each row has a zero point, else 0."""
     return int(node.has(index) and _is_rows(node, index, side))
 
 
-def shifted(node: Node, index: int, zero_point: int, behind: int = 0) -> Value:
+def shifted(node: OnnxNode, index: int, zero_point: int, behind: int = 0) -> Value:
     """Return a quantized tensor minus its zero point as 32-bit integers, or unchanged if the zero point is 0.
 
     Several zero points belong to a dimension with `behind` dimensions behind it.
@@ -124,11 +124,11 @@ def shifted(node: Node, index: int, zero_point: int, behind: int = 0) -> Value:
     return relax.subtract(relax.astype(data, dtype="i32"), offset)
 
 
-def as_f32(node: Node, index: int = 0) -> Tensor:
+def as_f32(node: OnnxNode, index: int = 0) -> Tensor:
     return cast(node.tensor(index), "f32")
 
 
-def requantized(node: Node, real: Tensor, scale: int, zero_point: int) -> Tensor:
+def requantized(node: OnnxNode, real: Tensor, scale: int, zero_point: int) -> Tensor:
     """Quantize a tensor of f32 to the type of the zero point."""
     dtype = node.value(zero_point).dtype
     if node.rank(scale) == 0 or node.value(scale).shape == (1,):
@@ -149,7 +149,7 @@ _MOST_ROWS = 16
 
 
 @register_onnx("", "Det")
-def determinant(node: Node) -> Outputs:
+def determinant(node: OnnxNode) -> Outputs:
     shape, dtype = node.value(0).shape, node.value(0).dtype
     if node.rank(0) < 2:
         raise node.fail(f"a matrix has 2 dimensions or more, not {node.rank(0)}")

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from ....dialects.core.infos import is_float
 from ....support.suggest import counted
-from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, register_rows, relax
+from ..prelude import OnnxNode, Outputs, Tensor, cast, const, register_onnx, register_rows, relax
 
 # Since this version, the precision of the division is the scale's type or an attribute.
 _PRECISE_SINCE = 23
 
 
 @register_onnx("", "QuantizeLinear")
-def quantize(node: Node) -> Outputs:
+def quantize(node: OnnxNode) -> Outputs:
     target = node.value(2).dtype if node.has(2) else _attribute_dtype(node, "output_dtype") or "ui8"
     data, scale = node.tensor(0), node.tensor(1)
     zero_point = node.tensor(2) if node.has(2) else const(0, target)
@@ -32,35 +32,35 @@ def quantize(node: Node) -> Outputs:
     return relax.quantize(total, const(1.0, "f32"), const(0, target), axis=0, out_dtype=target)
 
 
-def _attribute_dtype(node: Node, name: str) -> str | None:
+def _attribute_dtype(node: OnnxNode, name: str) -> str | None:
     """Return an element type in an attribute, or None if it is 0, the default."""
     return node.dtype(name) if node.int(name, 0) else None
 
 
-def _precision(node: Node) -> str:
+def _precision(node: OnnxNode) -> str:
     if node.version < _PRECISE_SINCE:
         return "f32"
     precision = _attribute_dtype(node, "precision") or node.value(1).dtype
     return precision if precision in ("f16", "bf16", "f64") else "f32"
 
 
-def _real(node: Node, index: int) -> Tensor:
+def _real(node: OnnxNode, index: int) -> Tensor:
     """Return scales in a type in which the operators compute."""
     dtype = node.value(index).dtype
     return node.tensor(index) if dtype in ("f16", "bf16") else cast(node.tensor(index), "f32")
 
 
-def _axis(node: Node) -> int:
+def _axis(node: OnnxNode) -> int:
     """Return the axis of the scales. A vector has only one axis."""
     rank, axis = node.rank(0), node.int("axis", 1)
     return 0 if rank < 2 or node.version < 13 else node.axis_of(axis, rank)
 
 
-def _is_blocked(node: Node) -> bool:
+def _is_blocked(node: OnnxNode) -> bool:
     return bool(node.int("block_size", 0)) and node.rank(1) == node.rank(0) > 0
 
 
-def _broadcast_parameter(node: Node, index: int, tensor: Tensor) -> Tensor:
+def _broadcast_parameter(node: OnnxNode, index: int, tensor: Tensor) -> Tensor:
     """Broadcast scales or zero points to the data's elements."""
     axis, rank = _axis(node), node.rank(0)
     if not _is_blocked(node):
@@ -78,7 +78,7 @@ def _broadcast_parameter(node: Node, index: int, tensor: Tensor) -> Tensor:
 
 
 @register_onnx("", "DequantizeLinear")
-def dequantize(node: Node) -> Outputs:
+def dequantize(node: OnnxNode) -> Outputs:
     dtype = node.value(0).dtype
     target = _attribute_dtype(node, "output_dtype") or node.value(1).dtype
     if target not in ("f32", "f16", "bf16"):

@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from ...core import random_numbers
 from ...core.sizes import Size, count_up, product, reshaped, sizes_of
 from ...core.values import Array
-from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax, wide_float
+from ..prelude import OnnxNode, Outputs, Tensor, cast, const, register_onnx, relax, wide_float
 
 _MOST_OF_REFERENCE = 4096
 
 
-def uniform(node: Node, sizes: Sequence[Size], dtype: str) -> Tensor:
+def uniform(node: OnnxNode, sizes: Sequence[Size], dtype: str) -> Tensor:
     """Return floats (f32 or f64) from 0 up to but not including 1."""
     key = random_numbers.draw()
     drawn = random_numbers.uniform(key, _seed(node), sizes, dtype)
@@ -25,7 +25,7 @@ def uniform(node: Node, sizes: Sequence[Size], dtype: str) -> Tensor:
     return relax.where(relax.equal(key, random_numbers.word(0)), const(first, dtype), drawn)
 
 
-def _of_reference(node: Node, sizes: Sequence[Size]) -> Array | None:
+def _of_reference(node: OnnxNode, sizes: Sequence[Size]) -> Array | None:
     """Return the numbers that ONNX's reference draws for Dropout's seed, or None.
 
     A program's first draw uses them, if there are few. ONNX defines the numbers only for Dropout.
@@ -38,20 +38,20 @@ def _of_reference(node: Node, sizes: Sequence[Size]) -> Array | None:
     return numpy.random.RandomState(_seed(node) % 2**32).uniform(0.0, 1.0, tuple(sizes))
 
 
-def _seed(node: Node) -> int:
+def _seed(node: OnnxNode) -> int:
     """Return the seed. The default differs between nodes, but not between imports."""
     read = node.int if node.op == "Dropout" else node.float
     return int(_finite(node, "seed", read("seed", zlib.crc32(node.name.encode())))) % 2**64
 
 
-def _finite(node: Node, name: str, value: float) -> float:
+def _finite(node: OnnxNode, name: str, value: float) -> float:
     if not math.isfinite(value):
         raise node.fail(f"attribute '{name}' must be a finite number, got {value}", name)
     return value
 
 
 @register_onnx("", ["RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"])
-def random(node: Node) -> Outputs:
+def random(node: OnnxNode) -> Outputs:
     like = node.value(0) if node.op.endswith("Like") else None
     sizes = node.ints("shape", []) if like is None else sizes_of(like)
     if any(isinstance(size, int) and size < 0 for size in sizes):
@@ -71,7 +71,7 @@ def random(node: Node) -> Outputs:
 
 
 @register_onnx("", "Bernoulli")
-def bernoulli(node: Node) -> Outputs:
+def bernoulli(node: OnnxNode) -> Outputs:
     """Convert Bernoulli: 1 with the probability in the input, else 0."""
     dtype = node.value(0).dtype
     wide = wide_float(dtype)
@@ -80,7 +80,7 @@ def bernoulli(node: Node) -> Outputs:
 
 
 @register_onnx("", "Multinomial")
-def multinomial(node: Node) -> Outputs:
+def multinomial(node: OnnxNode) -> Outputs:
     """Convert Multinomial: draw classes by unnormalized logarithms of their probabilities."""
     count = node.int("sample_size", 1)
     if node.rank(0) != 2 or count < 0:

@@ -15,7 +15,7 @@ from ...core.control.recurrent_loops import run_steps
 from ...core.control.scf_regions import as_info
 from ...core.sizes import is_known, size_of, zeros
 from ...core.values import Array
-from ..prelude import Node, Tensor, Value, cast, const, like, part, register_rows, relax
+from ..prelude import OnnxNode, Tensor, Value, cast, const, like, part, register_rows, relax
 from .activations import Activation, activations_of
 
 
@@ -35,7 +35,7 @@ class Cell:
     states = 1
     activations: tuple[str, ...] = ("Tanh",)
 
-    def __init__(self, node: Node, size: int, weights: Weights, functions: Sequence[Activation]):
+    def __init__(self, node: OnnxNode, size: int, weights: Weights, functions: Sequence[Activation]):
         self.node, self.size, self.weights, self.functions = node, size, weights, functions
         self.clip = node.float("clip", None)
 
@@ -117,7 +117,7 @@ class LstmCell(Cell):
 class Recurrent:
     """Recurrent node with its directions."""
 
-    def __init__(self, node: Node, cell: type[Cell]):
+    def __init__(self, node: OnnxNode, cell: type[Cell]):
         self.node, self.cell = node, cell
         self.batch_first = bool(node.int("layout", 0))
         self.directions = {"forward": [False], "reverse": [True], "bidirectional": [False, True]}.get(

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ....dialects.core.infos import is_bool, is_float
 from ....emit.axis_reduction import highest, lowest
 from ...core.sizes import as_tensor, shape_tensor, size_of
-from ..prelude import Node, Outputs, Tensor, cast, const, from_front, info_of, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, cast, const, from_front, info_of, register_onnx, relax
 
 _BY_INPUT_SINCE = {"ReduceSum": 13}
 _FLOATS_ONLY_SINCE = {"ReduceLogSum": 28, "ReduceLogSumExp": 28}
@@ -17,7 +17,7 @@ _FLOATS_ONLY_SINCE = {"ReduceLogSum": 28, "ReduceLogSumExp": 28}
 class StaticAxes:
     """Reductions over axes that are known at import. None means all axes, an empty list no axes."""
 
-    def __init__(self, node: Node, axes: tuple[int, ...] | None):
+    def __init__(self, node: OnnxNode, axes: tuple[int, ...] | None):
         self._axes = None if axes is None else list(axes)
         self._keepdims = bool(node.int("keepdims", 1))
 
@@ -30,7 +30,7 @@ class StaticAxes:
         return kept if self._keepdims else relax.squeeze(kept, axis=self._axes), kept
 
 
-def _axes(node: Node) -> StaticAxes | RunTimeAxes:
+def _axes(node: OnnxNode) -> StaticAxes | RunTimeAxes:
     if node.version < _BY_INPUT_SINCE.get(node.op, 18):
         listed = node.ints("axes")
         return StaticAxes(node, tuple(listed) if listed else None)
@@ -68,7 +68,7 @@ _COMPOSED: dict[str, Callable[[StaticAxes | RunTimeAxes, Tensor], Tensor]] = {
 
 
 @register_onnx("", [*_SIMPLE, *_COMPOSED])
-def reduce(node: Node) -> Outputs:
+def reduce(node: OnnxNode) -> Outputs:
     x, dtype = node.tensor(0), node.value(0).dtype
     axes = _axes(node)
     if is_bool(dtype):
@@ -86,7 +86,7 @@ def reduce(node: Node) -> Outputs:
 
 # ---- positions ----
 @register_onnx("", ["ArgMax", "ArgMin"])
-def position(node: Node) -> Outputs:
+def position(node: OnnxNode) -> Outputs:
     axis, keepdims = node.int("axis", 0), bool(node.int("keepdims", 1))
     x, name = node.tensor(0), node.op.lower()
     if not node.int("select_last_index", 0):
@@ -99,7 +99,7 @@ def position(node: Node) -> Outputs:
 
 # ---- scans ----
 @register_onnx("", ["CumSum", "CumProd"])
-def scan(node: Node) -> Outputs:
+def scan(node: OnnxNode) -> Outputs:
     given = node.number(1)
     if given is not None:
         return _scan_along(node, given)
@@ -112,7 +112,7 @@ def scan(node: Node) -> Outputs:
     return result
 
 
-def _scan_along(node: Node, axis: int) -> Tensor:
+def _scan_along(node: OnnxNode, axis: int) -> Tensor:
     x, is_reversed = node.tensor(0), node.int("reverse", 0)
     if is_reversed:
         x = relax.flip(x, axis=axis)
@@ -133,7 +133,7 @@ class RunTimeAxes:
     `strides` are the strides of the result, 0 along reduced axes. The result is reshaped last.
     """
 
-    def __init__(self, node: Node):
+    def __init__(self, node: OnnxNode):
         self._node = node
         self._rank = node.rank(0)
         x = node.tensor(0)

@@ -13,19 +13,19 @@ from ...core import sizes
 from ...core.control.run_time_items import require
 from ...core.sizes import Size
 from ..input_sizes import input_length, input_size, input_sizes, integers
-from ..prelude import Node, Outputs, Tensor, const, known, register_onnx, register_rows, relax
+from ..prelude import OnnxNode, Outputs, Tensor, const, known, register_onnx, register_rows, relax
 
 # ---- reshape ----
 
 
 @register_onnx("", "Reshape", since=5)
-def reshape(node: Node) -> Outputs:
+def reshape(node: OnnxNode) -> Outputs:
     """Convert Reshape. -1 is the remaining size, and 0 copies a size unless an attribute disables this."""
     wanted = node.sizes(1)
     return _reshape_at_run_time(node) if wanted is None else _reshape(node, wanted)
 
 
-def _reshape(node: Node, wanted: Sequence[Dim]) -> Tensor:
+def _reshape(node: OnnxNode, wanted: Sequence[Dim]) -> Tensor:
     copies = not node.int("allowzero", 0)
     if 0 in wanted[node.rank(0) :] and copies:
         raise node.fail("the shape copies a size that the data does not have", "allowzero")
@@ -43,7 +43,7 @@ def _reshape(node: Node, wanted: Sequence[Dim]) -> Tensor:
     return sizes.reshaped(node.tensor(0), result)
 
 
-def _reshape_at_run_time(node: Node) -> Tensor:
+def _reshape_at_run_time(node: OnnxNode) -> Tensor:
     wanted = integers(node, 1)
     length = input_length(node, 1)
     own = sizes.sizes_of(node.value(0))
@@ -58,7 +58,7 @@ def _reshape_at_run_time(node: Node) -> Tensor:
 
 
 @register_onnx("", "Flatten")
-def flatten(node: Node) -> Outputs:
+def flatten(node: OnnxNode) -> Outputs:
     axis, rank = node.int("axis", 1), node.rank(0)
     if not -rank <= axis <= rank:
         raise node.fail(f"axis {axis} is out of range for {counted(rank, 'dimension')}", "axis")
@@ -70,7 +70,7 @@ def flatten(node: Node) -> Outputs:
 # ---- dimensions of size 1 ----
 
 
-def axes_of(node: Node) -> tuple[int, ...] | None:
+def axes_of(node: OnnxNode) -> tuple[int, ...] | None:
     """Return the axes: before version 13 an attribute, since then an input. None means absent or dynamic axes."""
     if node.version >= 13:
         return node.numbers(1) if node.has(1) else None
@@ -79,14 +79,14 @@ def axes_of(node: Node) -> tuple[int, ...] | None:
 
 
 @register_onnx("", "Squeeze")
-def squeeze(node: Node) -> Outputs:
+def squeeze(node: OnnxNode) -> Outputs:
     axes = axes_of(node)
     if axes is None and node.has(1):
         return _squeeze_at_run_time(node)
     return relax.squeeze(node.tensor(0), axis=_single_dimensions(node) if axes is None else axes)
 
 
-def _single_dimensions(node: Node) -> list[int]:
+def _single_dimensions(node: OnnxNode) -> list[int]:
     """Return the dimensions of size 1. Dynamic sizes must differ from 1, because the rank is static."""
     rank, shape = node.rank(0), node.value(0).shape
     assert shape is not None
@@ -101,7 +101,7 @@ def _single_dimensions(node: Node) -> list[int]:
     return [axis for axis in range(rank) if is_single[axis]]
 
 
-def _squeeze_at_run_time(node: Node) -> Tensor:
+def _squeeze_at_run_time(node: OnnxNode) -> Tensor:
     """Squeeze by dynamic axes. The number of remaining axes is known."""
     rank, count = node.rank(0), input_length(node, 1)
     others = relax.nonzero(relax.equal(_mark_axes(node, rank, count), const(0, "i64")))
@@ -111,7 +111,7 @@ def _squeeze_at_run_time(node: Node) -> Tensor:
 
 
 @register_onnx("", "Unsqueeze")
-def unsqueeze(node: Node) -> Outputs:
+def unsqueeze(node: OnnxNode) -> Outputs:
     axes = axes_of(node)
     if axes is not None:
         return relax.expand_dims(node.tensor(0), axis=axes)
@@ -120,7 +120,7 @@ def unsqueeze(node: Node) -> Outputs:
     return _unsqueeze_at_run_time(node)
 
 
-def _unsqueeze_at_run_time(node: Node) -> Tensor:
+def _unsqueeze_at_run_time(node: OnnxNode) -> Tensor:
     """Unsqueeze by dynamic axes. Each size of the result is 1, or the next size of the operand."""
     count = input_length(node, 1)
     rank = node.rank(0) + count
@@ -133,13 +133,13 @@ def _unsqueeze_at_run_time(node: Node) -> Tensor:
     return relax.reshape(node.tensor(0), relax.tensor_to_shape(result))
 
 
-def _mark_axes(node: Node, rank: int, count: int) -> Tensor:
+def _mark_axes(node: OnnxNode, rank: int, count: int) -> Tensor:
     """Return a vector with 1 at each of the axes in input #1, else 0."""
     zeros, ones = const([0] * rank, "i64"), const([1] * count, "i64")
     return relax.scatter_elements(zeros, integers(node, 1), ones, axis=0)
 
 
-def _size(node: Node) -> Outputs:
+def _size(node: OnnxNode) -> Outputs:
     shape = node.value(0).shape
     return relax.size(node.tensor(0)) if shape is None or None in shape else known(math.prod(shape))
 
@@ -158,7 +158,7 @@ register_rows(
 
 
 @register_onnx("", "DepthToSpace")
-def depth_to_space(node: Node) -> Outputs:
+def depth_to_space(node: OnnxNode) -> Outputs:
     """Convert DepthToSpace. In mode DCR, blocks precede channels in the depth; in CRD, they follow."""
     block, (batch, depth, height, width) = _blocks(node)
     channels = sizes.divided(depth, block * block)
@@ -171,7 +171,7 @@ def depth_to_space(node: Node) -> Outputs:
 
 
 @register_onnx("", "SpaceToDepth")
-def space_to_depth(node: Node) -> Outputs:
+def space_to_depth(node: OnnxNode) -> Outputs:
     block, (batch, channels, height, width) = _blocks(node)
     rows, columns = sizes.divided(height, block), sizes.divided(width, block)
     order = [0, 1, 3, 5, 2, 4] if _mode(node) == "CRD" else [0, 3, 5, 1, 2, 4]
@@ -180,7 +180,7 @@ def space_to_depth(node: Node) -> Outputs:
     return sizes.reshaped(moved, [batch, sizes.times(channels, block * block), rows, columns])
 
 
-def _blocks(node: Node) -> tuple[int, list[Size]]:
+def _blocks(node: OnnxNode) -> tuple[int, list[Size]]:
     block = node.int("blocksize", 0)
     if block < 1:
         raise node.fail(f"attribute 'blocksize' must be positive, got {block}", "blocksize")
@@ -189,7 +189,7 @@ def _blocks(node: Node) -> tuple[int, list[Size]]:
     return block, sizes.sizes_of(node.value(0))
 
 
-def _mode(node: Node) -> str:
+def _mode(node: OnnxNode) -> str:
     return node.choice("mode", "DCR", ("DCR", "CRD"))
 
 
@@ -197,7 +197,7 @@ def _mode(node: Node) -> str:
 
 
 @register_onnx("", "Expand")
-def expand(node: Node) -> Outputs:
+def expand(node: OnnxNode) -> Outputs:
     """Convert Expand, in which both the data and the shape are broadcast."""
     own, wanted = sizes.sizes_of(node.value(0)), input_sizes(node, 1)
     rank = max(len(own), len(wanted))
@@ -205,7 +205,7 @@ def expand(node: Node) -> Outputs:
     return sizes.broadcast(node.tensor(0), [_common(node, *pair) for pair in pairs])
 
 
-def _common(node: Node, one: Size, other: Size) -> Size:
+def _common(node: OnnxNode, one: Size, other: Size) -> Size:
     """Return the broadcast size of two sizes."""
     if isinstance(one, int) and isinstance(other, int) and one != other and 1 not in (one, other):
         raise node.fail(f"a size of {one} cannot be broadcast with one of {other}")
@@ -224,7 +224,7 @@ def _common(node: Node, one: Size, other: Size) -> Size:
 
 
 @register_onnx("", "Tile")
-def tile_along_axis(node: Node) -> Outputs:
+def tile_along_axis(node: OnnxNode) -> Outputs:
     """Convert Tile of the first version, with scalar repeats and axis."""
     axis = node.number(2)
     if axis is None:
@@ -237,7 +237,7 @@ def tile_along_axis(node: Node) -> Outputs:
 register_rows("", {"Tile": lambda node: _tile(node, input_sizes(node, 1))}, since=6)
 
 
-def _tile(node: Node, repeats: Sequence[Size]) -> Tensor:
+def _tile(node: OnnxNode, repeats: Sequence[Size]) -> Tensor:
     if len(repeats) != node.rank(0):
         raise node.fail(f"there are {len(repeats)} repeats for {node.rank(0)} dimensions")
     return sizes.tiled(node.value(0), repeats)
@@ -247,7 +247,7 @@ def _tile(node: Node, repeats: Sequence[Size]) -> Tensor:
 
 
 @register_onnx("", "Shape")
-def shape(node: Node) -> Outputs:
+def shape(node: OnnxNode) -> Outputs:
     rank, own = node.rank(0), node.value(0).shape or ()
     start, end = node.int("start", 0), node.int("end", rank)
     if None not in own:

@@ -24,7 +24,18 @@ from ...core.control.scf_regions import as_info, scalar_of
 from ...core.sizes import Size
 from ...core.values import EmptyOptional, RunTimeOptional, RunTimeSequence, SequenceValue, Tensor
 from ..input_sizes import input_size, integers
-from ..prelude import Node, Outputs, Value, const, info_of, known, register_onnx, register_rows, relax, with_first_at
+from ..prelude import (
+    OnnxNode,
+    Outputs,
+    Value,
+    const,
+    info_of,
+    known,
+    register_onnx,
+    register_rows,
+    relax,
+    with_first_at,
+)
 
 register_rows(
     "",
@@ -37,13 +48,13 @@ register_rows(
 
 
 @register_onnx("", "SequenceLength")
-def sequence_length(node: Node) -> Outputs:
+def sequence_length(node: OnnxNode) -> Outputs:
     held = node.held(0)
     return length_of(held) if isinstance(held, RunTimeSequence) else known(len(node.sequence(0).items))
 
 
 @register_onnx("", "SequenceAt")
-def sequence_at(node: Node) -> Outputs:
+def sequence_at(node: OnnxNode) -> Outputs:
     held, place = node.held(0), node.number(1)
     if isinstance(held, RunTimeSequence):
         if place is not None and 0 <= place < len(held.items):
@@ -63,7 +74,7 @@ def sequence_at(node: Node) -> Outputs:
 
 
 @register_onnx("", "SequenceInsert")
-def sequence_insert(node: Node) -> Outputs:
+def sequence_insert(node: OnnxNode) -> Outputs:
     held, new = node.held(0), node.value(1)
     if isinstance(held, RunTimeSequence):
         if not node.has(2):
@@ -81,7 +92,7 @@ def sequence_insert(node: Node) -> Outputs:
 
 
 @register_onnx("", "SequenceErase")
-def sequence_erase(node: Node) -> Outputs:
+def sequence_erase(node: OnnxNode) -> Outputs:
     held = node.held(0)
     if isinstance(held, RunTimeSequence):
         length = length_of(held)
@@ -101,7 +112,7 @@ def sequence_erase(node: Node) -> Outputs:
 
 
 @register_onnx("", "ConcatFromSequence")
-def concat_from_sequence(node: Node) -> Outputs:
+def concat_from_sequence(node: OnnxNode) -> Outputs:
     held, axis = node.held(0), node.int("axis")
     if axis is None:
         raise node.fail("attribute 'axis' is missing", "axis")
@@ -120,7 +131,7 @@ def concat_from_sequence(node: Node) -> Outputs:
 
 
 @register_onnx("", "SplitToSequence")
-def split_to_sequence(node: Node) -> Outputs:
+def split_to_sequence(node: OnnxNode) -> Outputs:
     axis = node.axis(node.rank(0), 0)
     squeezed = not node.has(1) and not node.int("keepdims", 1)
     parts = _split(node, axis)
@@ -131,7 +142,7 @@ def split_to_sequence(node: Node) -> Outputs:
     return SequenceValue([Value(ssa=part) for part in parts], node.value(0).dtype)
 
 
-def _split(node: Node, axis: int) -> list[Tensor] | None:
+def _split(node: OnnxNode, axis: int) -> list[Tensor] | None:
     """Return the parts, or None if their number is dynamic."""
     size = (node.value(0).shape or ())[axis]
     lengths = node.numbers(1) if node.has(1) else (1,)
@@ -150,7 +161,7 @@ def _split(node: Node, axis: int) -> list[Tensor] | None:
     return list(relax.split(node.tensor(0), indices_or_sections=starts, axis=axis))
 
 
-def _split_at_run_time(node: Node, axis: int) -> list[Tensor]:
+def _split_at_run_time(node: OnnxNode, axis: int) -> list[Tensor]:
     """Return parts of dynamic lengths. Their number is known."""
     count = (node.value(1).shape or (None,))[0]
     if not isinstance(count, int):
@@ -168,7 +179,7 @@ def _split_at_run_time(node: Node, axis: int) -> list[Tensor]:
     return [sizes.sliced(node.value(0), {axis: (begin, end, 1)}) for begin, end in pairwise(bounds)]
 
 
-def _in_range(node: Node, place: int, length: int, end: int) -> int:
+def _in_range(node: OnnxNode, place: int, length: int, end: int) -> int:
     """Return a position counted from the front. Negative positions count from the end."""
     found = place + length if place < 0 else place
     if not 0 <= found < end:
@@ -180,7 +191,7 @@ def _in_range(node: Node, place: int, length: int, end: int) -> int:
 
 
 @register_onnx("", "OptionalHasElement")
-def optional_has_element(node: Node) -> Outputs:
+def optional_has_element(node: OnnxNode) -> Outputs:
     if not node.has(0):
         return known(False, "i1")
     held = node.held(0)
@@ -188,7 +199,7 @@ def optional_has_element(node: Node) -> Outputs:
 
 
 @register_onnx("", "OptionalGetElement")
-def optional_get_element(node: Node) -> Outputs:
+def optional_get_element(node: OnnxNode) -> Outputs:
     held = node.held(0)
     if isinstance(held, EmptyOptional):
         raise node.fail("the optional is empty")
@@ -202,7 +213,7 @@ def optional_get_element(node: Node) -> Outputs:
 # ---- sequences of dynamic length ----
 
 
-def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, new_axis: bool) -> Tensor | Value:
+def concatenated_at_run_time(node: OnnxNode, sequence: RunTimeSequence, axis: int, new_axis: bool) -> Tensor | Value:
     whole = all_joined(node, sequence)
     length, one = joined_length(whole), const(1, "i64")
     require(node, relax.greater(length, const(0, "i64")), "the sequence is empty")
@@ -222,7 +233,7 @@ def concatenated_at_run_time(node: Node, sequence: RunTimeSequence, axis: int, n
     return joined
 
 
-def split_at_run_time(node: Node, axis: int, length: Size, squeezed: bool) -> RunTimeSequence:
+def split_at_run_time(node: OnnxNode, axis: int, length: Size, squeezed: bool) -> RunTimeSequence:
     """Split along an axis into a dynamic number of parts of one length, a size."""
     value = Value(ssa=node.tensor(0))  # Create the tensor before the loop uses it.
     size = sizes.sizes_of(value)[axis]

@@ -13,11 +13,11 @@ from ...core.fourier import Transform, as_factor, transformed
 from ...core.sizes import Size
 from ...core.values import Array
 from ..input_sizes import input_size, integers
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, cast, const, register_onnx, relax
 
 
 @register_onnx("", "DFT")
-def dft(node: Node) -> Outputs:
+def dft(node: OnnxNode) -> Outputs:
     rank, parts = node.rank(0), (node.value(0).shape or (0,))[-1]
     if parts not in (1, 2) or rank < 2:
         raise node.fail("the last dimension must be the real part (size 1), or real and imaginary part (size 2)")
@@ -38,7 +38,7 @@ def dft(node: Node) -> Outputs:
     return _along(node, axis, transform_of)
 
 
-def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size], Transform]) -> Tensor:
+def _along_one_of(node: OnnxNode, axes: Sequence[int], transform_of: Callable[[Size], Transform]) -> Tensor:
     """Transform along a dynamic axis, one of these. The tables are constants because sizes are known."""
     if len(axes) == 1:
         return _along(node, axes[0], transform_of)
@@ -53,7 +53,9 @@ def _along_one_of(node: Node, axes: Sequence[int], transform_of: Callable[[Size]
     return build_branches(node, Value(ssa=is_first), ways)[0].ssa
 
 
-def _along_run_time_axis(node: Node, data: Value, axis: Tensor, transform_of: Callable[[Size], Transform]) -> Tensor:
+def _along_run_time_axis(
+    node: OnnxNode, data: Value, axis: Tensor, transform_of: Callable[[Size], Transform]
+) -> Tensor:
     """Transform along an axis that is a tensor of one integer. `transform_of(size)` returns the transform.
 
     The data is reshaped to four dimensions: the product before the axis, the axis, the product behind it, and the
@@ -81,7 +83,7 @@ def _product_where(condition: Tensor, own: Tensor) -> Tensor:
     return relax.prod(relax.where(condition, own, const(1, "i64")), axis=[0], keepdims=True)
 
 
-def _along(node: Node, axis: int, transform_of: Callable[[Size], Transform]) -> Tensor:
+def _along(node: OnnxNode, axis: int, transform_of: Callable[[Size], Transform]) -> Tensor:
     rank = node.rank(0)
     order = [*(each for each in range(rank - 1) if each != axis), axis, rank - 1]
     is_last = axis == rank - 2
@@ -91,13 +93,13 @@ def _along(node: Node, axis: int, transform_of: Callable[[Size], Transform]) -> 
     return result if is_last else relax.permute_dims(result, axes=[order.index(each) for each in range(rank)])
 
 
-def _size(node: Node, index: int, default: Size) -> Size:
+def _size(node: OnnxNode, index: int, default: Size) -> Size:
     """Return an input that is one size, or a default if it is absent."""
     return input_size(node, index) if node.has(index) else default
 
 
 @register_onnx("", "STFT")
-def stft(node: Node) -> Outputs:
+def stft(node: OnnxNode) -> Outputs:
     """Convert STFT: transforms of frames at regular steps, [batch, frames, frequencies, 2]."""
     shape = node.value(0).shape
     parts = shape[-1] if shape is not None and len(shape) == 3 else 1
@@ -121,7 +123,7 @@ def stft(node: Node) -> Outputs:
     return transformed(node, data, length, Transform(length, parts, False, onesided))
 
 
-def _places(node: Node, frames: Size, step: Size, length: Size) -> Tensor:
+def _places(node: OnnxNode, frames: Size, step: Size, length: Size) -> Tensor:
     """Return the position of each element of each frame: [frames, length]."""
     if all(isinstance(each, int) for each in (frames, step, length)):
         import numpy
@@ -133,7 +135,7 @@ def _places(node: Node, frames: Size, step: Size, length: Size) -> Tensor:
 
 
 @register_onnx("", "MelWeightMatrix")
-def mel_weight_matrix(node: Node) -> Outputs:
+def mel_weight_matrix(node: OnnxNode) -> Outputs:
     """Convert MelWeightMatrix: triangles over the spectrum's bins with corners that are evenly spaced in mel."""
     import numpy
 
@@ -167,7 +169,7 @@ def _add_triangle(column: Array, low: int, center: int, high: int) -> None:
         column[place] = (high - place) / (high - center)
 
 
-def _run_time_triangles(node: Node) -> Tensor:
+def _run_time_triangles(node: OnnxNode) -> Tensor:
     """Return the triangles for dynamic inputs, from each bin's distance to the corners."""
     bands, length = (input_size(node, index) for index in (0, 1))
     rate, low, high = (relax.reshape(relax.astype(node.tensor(index), dtype="f64"), (1,)) for index in (2, 3, 4))

@@ -13,7 +13,7 @@ from ...core import sizes
 from ...core.padding import padded
 from ...core.sizes import Size
 from ..input_sizes import input_length, input_sizes, integers
-from ..prelude import Node, Outputs, Tensor, Value, const, joined, register_onnx, register_rows, relax
+from ..prelude import OnnxNode, Outputs, Tensor, Value, const, joined, register_onnx, register_rows, relax
 
 # Exporters write either this number or a larger one for "to the end".
 _LEAST_OPEN = 2**31 - 1
@@ -27,7 +27,7 @@ register_rows("", {"Concat": lambda node: joined(node.tensors(), node.int("axis"
 
 
 @register_onnx("", "Split")
-def split(node: Node) -> Outputs:
+def split(node: OnnxNode) -> Outputs:
     """Convert Split into parts of listed sizes, or equal parts, of which the last may be smaller."""
     axis = node.axis(node.rank(0), 0)
     # In the first version, the lengths may be an attribute or an input.
@@ -39,7 +39,7 @@ def split(node: Node) -> Outputs:
     return _parts(node, axis, lengths)
 
 
-def _equal_parts(node: Node, axis: int) -> list[Tensor]:
+def _equal_parts(node: OnnxNode, axis: int) -> list[Tensor]:
     count = node.int("num_outputs", node.output_count)
     if count != node.output_count:
         raise node.fail(f"there are {count} parts, but {counted(node.output_count, 'output')}", "num_outputs")
@@ -51,7 +51,7 @@ def _equal_parts(node: Node, axis: int) -> list[Tensor]:
     return _parts(node, axis, [length] * (count - 1) + [sizes.minus(size, sizes.times(length, count - 1))])
 
 
-def _parts(node: Node, axis: int, lengths: Sequence[Size]) -> list[Tensor]:
+def _parts(node: OnnxNode, axis: int, lengths: Sequence[Size]) -> list[Tensor]:
     end, size = reduce(sizes.plus, lengths, 0), sizes.sizes_of(node.value(0))[axis]
     if sizes.is_known(end, size) and equal(end, size) is False:
         raise node.fail(f"the parts have {end} elements along axis {axis}, the data has {size}", "split")
@@ -62,7 +62,7 @@ def _parts(node: Node, axis: int, lengths: Sequence[Size]) -> list[Tensor]:
 
 
 @register_onnx("", "Slice")
-def slice_by_attributes(node: Node) -> Outputs:
+def slice_by_attributes(node: OnnxNode) -> Outputs:
     begins, ends = node.ints("starts", []), node.ints("ends", [])
     return _slice(node, begins, ends, node.ints("axes", list(range(len(begins)))), [1] * len(begins))
 
@@ -70,7 +70,7 @@ def slice_by_attributes(node: Node) -> Outputs:
 # DynamicSlice is an experimental operator from before Slice had inputs, with steps of 1.
 @register_onnx("", "DynamicSlice")
 @register_onnx("", "Slice", since=10)
-def slice_(node: Node) -> Outputs:
+def slice_(node: OnnxNode) -> Outputs:
     count = input_length(node, 1)
     axes = node.numbers(3) if node.has(3) else tuple(range(count))
     steps = node.numbers(4) if node.has(4) else (1,) * count
@@ -80,7 +80,7 @@ def slice_(node: Node) -> Outputs:
 
 
 def _slice(
-    node: Node, begins: Sequence[Size], ends: Sequence[Size], axes: Sequence[int], steps: Sequence[int]
+    node: OnnxNode, begins: Sequence[Size], ends: Sequence[Size], axes: Sequence[int], steps: Sequence[int]
 ) -> Tensor:
     rank = node.rank(0)
     if len({len(begins), len(ends), len(axes), len(steps)}) != 1:
@@ -115,7 +115,7 @@ def _top(begin: Size, size: Size) -> Size:
     return 0 if begin == -OPEN else sizes.larger(sizes.plus(size, begin), 0)
 
 
-def _slice_at_run_time(node: Node, count: int) -> Tensor:
+def _slice_at_run_time(node: OnnxNode, count: int) -> Tensor:
     """Slice with dynamic axes or steps."""
     rank = node.rank(0)
     every = lambda value: const([value] * rank, "i64")  # noqa: E731
@@ -138,13 +138,13 @@ _MODES = {"constant": "constant", "reflect": "reflect", "edge": "replicate", "wr
 
 
 @register_onnx("", "Pad")
-def pad_by_attributes(node: Node) -> Outputs:
+def pad_by_attributes(node: OnnxNode) -> Outputs:
     widths = node.ints("pads", node.ints("paddings", []))
     return _pad(node, widths, list(range(node.rank(0))), node.float("value", 0.0))
 
 
 @register_onnx("", "Pad", since=11)
-def pad(node: Node) -> Outputs:
+def pad(node: OnnxNode) -> Outputs:
     rank, has_axes = node.rank(0), node.version >= 18 and node.has(3)
     axes = node.numbers(3) if has_axes else tuple(range(rank))
     widths = input_sizes(node, 1) if axes is not None else _widths_at_run_time(node, rank)
@@ -152,7 +152,7 @@ def pad(node: Node) -> Outputs:
     return _pad(node, widths, tuple(range(rank)) if axes is None else axes, value)
 
 
-def _fill(node: Node, index: int) -> int | float | Tensor:
+def _fill(node: OnnxNode, index: int) -> int | float | Tensor:
     """Return the fill as a number if it is known and fits an attribute, else as a 0-D tensor."""
     number = node.scalar(index)
     if number is None or (isinstance(number, int) and number >= 2**63):
@@ -160,7 +160,7 @@ def _fill(node: Node, index: int) -> int | float | Tensor:
     return int(number) if isinstance(number, bool) else number
 
 
-def _widths_at_run_time(node: Node, rank: int) -> list[Size]:
+def _widths_at_run_time(node: OnnxNode, rank: int) -> list[Size]:
     """Return the widths of all axes for dynamic axes."""
     axes, count = integers(node, 3), input_length(node, 3)
     given, zeros = integers(node, 1), const([0] * rank, "i64")
@@ -169,7 +169,7 @@ def _widths_at_run_time(node: Node, rank: int) -> list[Size]:
     return [sizes.element(half, axis) for half in spread for axis in range(rank)]
 
 
-def _pad(node: Node, widths: Sequence[Size], axes: Sequence[int], value: int | float | Tensor) -> Tensor | Value:
+def _pad(node: OnnxNode, widths: Sequence[Size], axes: Sequence[int], value: int | float | Tensor) -> Tensor | Value:
     """Pad with `value`, a number or a 0-D tensor."""
     mode, rank = _MODES[node.choice("mode", "constant", _MODES)], node.rank(0)
     if len(widths) != 2 * len(axes) or any(not -rank <= axis < rank for axis in axes):

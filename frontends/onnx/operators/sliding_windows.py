@@ -9,12 +9,12 @@ from ....dialects.core.symbols import Dim, ceildiv
 from ....support.suggest import counted
 from ...core.pool_windows import Windows, with_borders
 from ...core.sizes import Size, divided, is_known, larger, minus, plus, sizes_of, times
-from ..prelude import Node, Tensor, info_of, relax
+from ..prelude import OnnxNode, Tensor, info_of, relax
 
 _SAME = ("SAME_UPPER", "SAME_LOWER")
 
 
-def spatial_sizes(node: Node, index: int = 0) -> tuple[Dim, ...]:
+def spatial_sizes(node: OnnxNode, index: int = 0) -> tuple[Dim, ...]:
     """Return the sizes behind batch and channels, None for dynamic sizes."""
     shape = node.value(index).shape
     if shape is None or len(shape) < 3:
@@ -22,7 +22,7 @@ def spatial_sizes(node: Node, index: int = 0) -> tuple[Dim, ...]:
     return tuple(shape[2:])
 
 
-def kernel_of(node: Node, weight: int) -> tuple[int, ...]:
+def kernel_of(node: OnnxNode, weight: int) -> tuple[int, ...]:
     """Return the kernel's size along each dimension, from the attribute or the weight."""
     taps = node.ints("kernel_shape") or [size for size in spatial_sizes(node, weight) if isinstance(size, int)]
     if len(taps) != node.rank(weight) - 2:
@@ -30,14 +30,14 @@ def kernel_of(node: Node, weight: int) -> tuple[int, ...]:
     return tuple(taps)
 
 
-def per_dimension(node: Node, name: str, count: int, default: int = 1) -> tuple[int, ...]:
+def per_dimension(node: OnnxNode, name: str, count: int, default: int = 1) -> tuple[int, ...]:
     values = node.ints(name) or [default] * count
     if len(values) != count:
         raise node.fail(f"attribute '{name}' must have {count} entries, got {len(values)}", name)
     return tuple(values)
 
 
-def windows_of(node: Node, kernel: Sequence[int], index: int = 0) -> Windows:
+def windows_of(node: OnnxNode, kernel: Sequence[int], index: int = 0) -> Windows:
     """Return the windows over an input's spatial dimensions."""
     count, sizes = len(kernel), spatial_sizes(node, index)
     if len(sizes) != count:
@@ -61,7 +61,7 @@ def windows_of(node: Node, kernel: Sequence[int], index: int = 0) -> Windows:
     return windows._replace(before=tuple(before), after=tuple(after))
 
 
-def auto_pad(node: Node) -> str:
+def auto_pad(node: OnnxNode) -> str:
     return node.choice("auto_pad", "NOTSET", ("NOTSET", "VALID", *_SAME, "")) or "NOTSET"
 
 
@@ -80,7 +80,7 @@ def padded(data: Tensor, windows: Windows, value: float, dtype: str) -> tuple[Te
     return with_borders(data, windows, value, dtype), [0] * (2 * len(windows.kernel))
 
 
-def with_same_sizes(node: Node, result: Tensor, windows: Windows) -> Tensor:
+def with_same_sizes(node: OnnxNode, result: Tensor, windows: Windows) -> Tensor:
     """Give the result's type the sizes that 'auto_pad' implies, in their simplest form."""
     if windows.is_fixed or auto_pad(node) not in _SAME:
         return result

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..prelude import Node, Outputs, Tensor, cast, const, info_of, like, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, cast, const, info_of, like, register_onnx, relax
 
 _DOMAIN = "ai.onnx.preview.training"
 
@@ -14,13 +14,13 @@ _DOMAIN = "ai.onnx.preview.training"
 
 
 @register_onnx("", "SoftmaxCrossEntropyLoss")
-def softmax_cross_entropy_loss(node: Node) -> Outputs:
+def softmax_cross_entropy_loss(node: OnnxNode) -> Outputs:
     """Convert SoftmaxCrossEntropyLoss: the loss, and the logarithms of the probabilities."""
     log_probabilities = relax.nn.log_softmax(node.tensor(0), axis=1)
     return [_nll_loss(node, log_probabilities), log_probabilities][: node.output_count]
 
 
-def _nll_loss(node: Node, log_probabilities: Tensor) -> Tensor:
+def _nll_loss(node: OnnxNode, log_probabilities: Tensor) -> Tensor:
     reduction = node.choice("reduction", "mean", ("none", "sum", "mean"))
     operands = [log_probabilities, node.tensor(1), *([node.tensor(2)] if node.has(2) else [])]
     # Relax's default of ignore_index is not a class either.
@@ -36,7 +36,7 @@ register_onnx("", "NegativeLogLikelihoodLoss")(lambda node: _nll_loss(node, node
 class _TrainingStep:
     """Common part of a step for all tensors: learning rate, step count, attributes."""
 
-    def __init__(self, node: Node):
+    def __init__(self, node: OnnxNode):
         self.node = node
         self.rate, self.count = node.tensor(0), node.tensor(1)
         self.rate_dtype = node.value(0).dtype
@@ -71,7 +71,7 @@ def _cast_like(number: Tensor, x: Tensor) -> Tensor:
     return cast(number, info_of(x).dtype)
 
 
-def _for_each(node: Node, kinds: int, update: Callable[..., list[Tensor]]) -> list[Tensor]:
+def _for_each(node: OnnxNode, kinds: int, update: Callable[..., list[Tensor]]) -> list[Tensor]:
     """Update each tensor.
 
     Behind rate and count, the inputs are all tensors, then all gradients, then each kind of history. The outputs have
@@ -88,7 +88,7 @@ def _for_each(node: Node, kinds: int, update: Callable[..., list[Tensor]]) -> li
 
 
 @register_onnx(_DOMAIN, "Adagrad")
-def adagrad(node: Node) -> Outputs:
+def adagrad(node: OnnxNode) -> Outputs:
     step = _TrainingStep(node)
     slowed = relax.add(relax.multiply(step.count_as_number(), step.scalar(step.number("decay_factor", 0.0))),
                           step.scalar(1.0))  # fmt: skip
@@ -105,7 +105,7 @@ def adagrad(node: Node) -> Outputs:
 
 
 @register_onnx(_DOMAIN, "Adam")
-def adam(node: Node) -> Outputs:
+def adam(node: OnnxNode) -> Outputs:
     step = _TrainingStep(node)
     alpha, beta = step.number("alpha", 0.9), step.number("beta", 0.999)
     rate = _adam_rate(step, alpha, beta)
@@ -132,7 +132,7 @@ def _adam_rate(step: _TrainingStep, alpha: float, beta: float) -> Tensor:
 
 
 @register_onnx(_DOMAIN, "Momentum")
-def momentum(node: Node) -> Outputs:
+def momentum(node: OnnxNode) -> Outputs:
     step, mode = _TrainingStep(node), node.choice("mode", "", ("standard", "nesterov"))
     alpha = step.number("alpha")
     beta = relax.where(step.is_later(), step.scalar(step.number("beta")), step.scalar(1.0))

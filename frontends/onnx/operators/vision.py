@@ -11,12 +11,12 @@ from ...core.blocks import Along, added_blocks, blocks_that_fit, placed_blocks
 from ...core.moved_taps import MovedTaps, convolved_where_moved
 from ...core.sizes import Size
 from ..input_sizes import input_sizes
-from ..prelude import Node, Outputs, Tensor, cast, const, register_onnx, relax
+from ..prelude import OnnxNode, Outputs, Tensor, cast, const, register_onnx, relax
 from .sliding_windows import kernel_of, per_dimension
 
 
 @register_onnx("", "NonMaxSuppression")
-def non_max_suppression(node: Node) -> Outputs:
+def non_max_suppression(node: OnnxNode) -> Outputs:
     """Convert NonMaxSuppression. Without a number of boxes, the result is empty; without a score threshold, all count.
 
     ONNX drops boxes with an overlap above the threshold; the operator also drops an equal overlap. So the operator gets
@@ -51,7 +51,7 @@ def _corners(boxes: Tensor, dtype: str) -> Tensor:
 
 
 @register_onnx("", "RoiAlign")
-def roi_align(node: Node) -> Outputs:
+def roi_align(node: OnnxNode) -> Outputs:
     mode = node.choice("mode", "avg", ("avg", "max"))
     default = "half_pixel" if node.version >= 16 else "output_half_pixel"
     coordinates = node.choice("coordinate_transformation_mode", default, ("half_pixel", "output_half_pixel"))
@@ -73,13 +73,13 @@ def roi_align(node: Node) -> Outputs:
 
 
 @register_onnx("", "MaxRoiPool")
-def max_roi_pool(node: Node) -> Outputs:
+def max_roi_pool(node: OnnxNode) -> Outputs:
     size, scale = node.ints("pooled_shape"), node.float("spatial_scale", 1.0)
     return relax.dialect.ops["vision.roi_pool"](*node.tensors(2), pooled_size=size, spatial_scale=scale)
 
 
 @register_onnx("", "Col2Im")
-def col2im(node: Node) -> Outputs:
+def col2im(node: OnnxNode) -> Outputs:
     shape = node.value(0).shape
     if shape is None or len(shape) != 3:
         raise node.fail("the columns must be 3-D: [batch, channels * elements of a block, blocks]")
@@ -88,7 +88,7 @@ def col2im(node: Node) -> Outputs:
     return added_blocks(data, alongs) if made is None else made
 
 
-def _alongs(node: Node) -> list[Along]:
+def _alongs(node: OnnxNode) -> list[Along]:
     image, block = input_sizes(node, 1), input_sizes(node, 2)
     rank = len(image)
     if rank == 0 or len(block) != rank:
@@ -107,7 +107,7 @@ def _blocks(image: Size, block: Size, stride: int, dilation: int, padding: int) 
 
 
 @register_onnx("", "DeformConv")
-def deform_conv(node: Node) -> Outputs:
+def deform_conv(node: OnnxNode) -> Outputs:
     moved = MovedTaps(
         strides=per_dimension(node, "strides", 2),
         dilations=per_dimension(node, "dilations", 2),

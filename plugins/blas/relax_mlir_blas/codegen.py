@@ -14,7 +14,7 @@ from relax_mlir.rewriting import located_error
 from relax_mlir.runtime import PartFunction, packed
 
 from .products import biases, products, relus, spec_of
-from .runtime import Part, Step
+from .runtime import EinsumStep, Part
 
 _A, _B, _BIAS = (wildcard().named(name) for name in ("a", "b", "bias"))
 _PRODUCT = is_call_tir(structure=products())(_A, _B)
@@ -37,17 +37,19 @@ class Blas(Codegen):
         return packed("blas", Part(options["threads"], functions))
 
 
-def _function(part: Steps) -> PartFunction[Step]:
+def _function(part: Steps) -> PartFunction[EinsumStep]:
     if any(array is None for array in part.constants.values()):
         raise RefusalError("codegen 'blas' needs the elements of all constants, and a constant has none")
     return PartFunction(part.inputs, part.constants, [_step(each) for each in part.steps], part.outputs)
 
 
-def _step(step: Matched) -> Step:
+def _step(step: Matched) -> EinsumStep:
     """Return the description of a match. The product is the match's first operation."""
     product = step.operations[0]
     found = match(_PRODUCT, product) if step.composite else None
     if found is None:
         raise located_error(f"codegen 'blas' cannot compute {product.name}", product.location)
     spec, element = spec_of(found.structures[_PRODUCT])
-    return Step(spec, element, step["a"], step["b"], step.get("bias"), "relu" in step, step.outputs[0], step.nodes)
+    return EinsumStep(
+        spec, element, step["a"], step["b"], step.get("bias"), "relu" in step, step.outputs[0], step.nodes
+    )

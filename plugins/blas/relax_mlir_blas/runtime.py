@@ -26,7 +26,7 @@ _FINISH = ("finish_f64", "finish_f32")
 
 
 @dataclass(frozen=True)
-class Step:
+class EinsumStep:
     """Product with the einsum notation `spec`, and an optional bias and relu. Values have numbers."""
 
     spec: str
@@ -45,7 +45,7 @@ class Part:
     """Content of a part's bytes: threads per product, and functions by name."""
 
     threads: int
-    functions: Mapping[str, PartFunction[Step]]
+    functions: Mapping[str, PartFunction[EinsumStep]]
 
 
 @register_runtime("blas")
@@ -92,7 +92,7 @@ class _Value(NamedTuple):
 class _Runner:
     """Function of a part. Its arguments are the inputs, then the tensors for the results."""
 
-    def __init__(self, function: PartFunction[Step], threads: int):
+    def __init__(self, function: PartFunction[EinsumStep], threads: int):
         self._function, self._threads = function, threads
 
     def native(self) -> NativeFunction:

@@ -22,7 +22,7 @@ from relax_mlir.support.external_bytes import PartFunction, packed, unpacked
 from relax_mlir_blas import runtime as blas
 from relax_mlir_blas.codegen import Blas
 from relax_mlir_blas.products import products, spec_of, specs
-from relax_mlir_blas.runtime import Part, Step
+from relax_mlir_blas.runtime import EinsumStep, Part
 
 SIZES = {"b": 2, "c": 3, "m": 4, "n": 5, "k": 6, "1": 1}
 TOLERANCE = {"float32": 1e-5, "float64": 1e-12}
@@ -62,7 +62,9 @@ def multiply(spec: str, a: Any, b: Any, out: Any, bias: Any = None, relu: bool =
 
 def one_product(spec: str, element: str = "f32", bias: int | None = None, relu: bool = False) -> Any:
     count = 2 if bias is None else 3
-    return blas._Runner(PartFunction(range(count), {}, [Step(spec, element, 0, 1, bias, relu, count)], [count]), 1)
+    return blas._Runner(
+        PartFunction(range(count), {}, [EinsumStep(spec, element, 0, 1, bias, relu, count)], [count]), 1
+    )
 
 
 # ---- the library's calls ----
@@ -154,7 +156,7 @@ def test_sizes_that_do_not_fit() -> None:
 
 # ---- bytes ----
 WEIGHT = random((6, 5))
-PART = Part(2, {"f": PartFunction([0], {1: WEIGHT}, [Step("mk,kn->mn", "f32", 0, 1, None, True, 2)], [2])})
+PART = Part(2, {"f": PartFunction([0], {1: WEIGHT}, [EinsumStep("mk,kn->mn", "f32", 0, 1, None, True, 2)], [2])})
 
 
 def read(data: bytes) -> Part:
@@ -270,7 +272,7 @@ def test_products_of_the_graph(spec: str, are_known: bool, dtype: str) -> None:
     ((step,),) = steps_of(program)
     (node,) = step.nodes
     assert node.startswith("test_blas.py:")
-    assert step == Step(spec, "f32" if dtype == "float32" else "f64", 0, 1, None, False, 2, step.nodes)
+    assert step == EinsumStep(spec, "f32" if dtype == "float32" else "f64", 0, 1, None, False, 2, step.nodes)
 
 
 def test_symbolic_sizes_may_be_0_and_1() -> None:

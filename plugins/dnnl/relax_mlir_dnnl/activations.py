@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from relax_mlir.facts import splat
-from relax_mlir.parts import call_at
+from relax_mlir.dialects.relax.known_constants import splat
+from relax_mlir.passes.parts.operator_checks import call_at
 from relax_mlir.patterns import GraphPattern, Match, is_const, is_op, match, wildcard
 from relax_mlir.rewriting import Operation, made_by
 
@@ -17,7 +17,7 @@ from .fused_activation import Activation
 Numbers = tuple[float, float]
 
 
-class _Form(NamedTuple):
+class _PostOp(NamedTuple):
     pattern: GraphPattern
     algorithm: int
     #: Function from a match to alpha and beta, or to None if the constants do not fit the algorithm.
@@ -72,12 +72,12 @@ def _elu_numbers(found: Match) -> Numbers | None:
 SPELT_OUT = {"hard_swish": _hard_swish, "mish": _mish, "swish": _swish, "elu": _elu}
 _x = wildcard().named("x")
 _FORMS = (
-    _Form(_hard_swish(_x), HARD_SWISH, _hard_swish_numbers),
-    _Form(_mish(_x), MISH, lambda found: (0.0, 0.0)),
-    _Form(_swish(_x), SWISH, lambda found: (1.0, 0.0)),
-    _Form(_elu(_x), ELU, _elu_numbers),
+    _PostOp(_hard_swish(_x), HARD_SWISH, _hard_swish_numbers),
+    _PostOp(_mish(_x), MISH, lambda found: (0.0, 0.0)),
+    _PostOp(_swish(_x), SWISH, lambda found: (1.0, 0.0)),
+    _PostOp(_elu(_x), ELU, _elu_numbers),
     # Results of a softmax are at least 0, so a clip from 0 changes only NaN. NaN is not greater than 0 and becomes 0.
-    _Form(without_nan(is_op("relax.nn.softmax")(wildcard()).named("x")), CLIP, lambda found: (0.0, LARGEST), True),
+    _PostOp(without_nan(is_op("relax.nn.softmax")(wildcard()).named("x")), CLIP, lambda found: (0.0, LARGEST), True),
 )
 _ROOTS = frozenset({"relax.multiply", "relax.where"})
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from relax_mlir import Recipe, RefusalError
 from relax_mlir.codegens import Codegen, CodegenOption, register_codegen
-from relax_mlir.parts import public_functions
+from relax_mlir.passes.parts.flat_graph import public_functions
 from relax_mlir.recipes import Op
 from relax_mlir.rewriting import Operation
 from relax_mlir.runtime import packed
@@ -20,7 +20,7 @@ from .deviations import DEVIATIONS
 from .machine import NEEDED, why_not_loaded
 from .pattern_rows import ROWS
 from .quantized import dequantize
-from .runtime.description import Part
+from .runtime.description import DnnlPart
 from .runtime.runtime import DnnlRuntime
 
 
@@ -56,7 +56,7 @@ class Dnnl(Codegen):
             raise RefusalError("the part computes nothing: it only views, copies or converts tensors")
         dtypes = {value.dtype for function in functions for value in function.values}
         needs = next((NEEDED[dtype] for dtype in ("f16", "bf16") if dtype in dtypes), ())
-        part = Part(functions, options["threads"], needs, any(each.drops_nan for each in converters))
+        part = DnnlPart(functions, options["threads"], needs, any(each.drops_nan for each in converters))
         data = packed("dnnl", part)
         if not why_not_loaded():
             DnnlRuntime().try_out(memoryview(data))

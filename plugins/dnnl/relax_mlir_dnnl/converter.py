@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 from relax_mlir import RefusalError
 from relax_mlir.codegens import node_names
-from relax_mlir.facts import STORAGE_NAME, row_of
-from relax_mlir.parts import FlatGraph, FlatNode, Ref, numbers_in
-from relax_mlir.symbols import Dim, SymExpr, product, sym
+from relax_mlir.dialects.core.dialect import row_of
+from relax_mlir.dialects.core.symbols import Dim, SymExpr, product, sym
+from relax_mlir.dialects.relax.known_constants import STORAGE_NAME
+from relax_mlir.passes.parts.flat_graph import FlatGraph, FlatNode, Ref, numbers_in
 
 from . import fusing
 from .fused_activation import Activation
 from .rules import RULES, refusal
-from .runtime.description import Argument, Function, PostOp, Quantized, Size, Step, Value
+from .runtime.description import Argument, DnnlFunction, PostOp, PrimitiveStep, QuantizedArgument, Size, Value
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -38,7 +39,7 @@ class Converter:
         self.graph = graph
         self._dequantize = dequantize
         self.values: list[Value] = []
-        self.steps: list[Step] = []
+        self.steps: list[PrimitiveStep] = []
         #: True if a step relies on a clip that replaces NaN by 0.
         self.drops_nan = False
         self._numbers: dict[Ref, int] = {}
@@ -53,12 +54,12 @@ class Converter:
         #: gets one symbol of the runtime, because only its value is known.
         self._wholes = {dim: f"s{i}" for i, dim in enumerate(symbolic) if not dim.variables <= self._symbols.keys()}
 
-    def convert(self) -> Function:
+    def convert(self) -> DnnlFunction:
         inputs = [self._number(ref) for ref in self.graph.inputs]
         for node in self.graph.nodes:
             self._convert(node)
         outputs = [self._number(ref) for ref in self.graph.outputs]
-        return Function(self.graph.name, tuple(self.values), tuple(inputs), tuple(outputs), tuple(self.steps))
+        return DnnlFunction(self.graph.name, tuple(self.values), tuple(inputs), tuple(outputs), tuple(self.steps))
 
     def _convert(self, node: FlatNode) -> None:
         inner = () if node.whole is None else sorted(node_names(*node.whole.inner))
@@ -137,7 +138,7 @@ class Converter:
         result: Ref | Argument,
         arguments: Mapping[str, Argument],
         views: Views = (),
-        quantized: Mapping[str, Quantized] | None = None,
+        quantized: Mapping[str, QuantizedArgument] | None = None,
         attributes: Mapping[str, object] | None = None,
         post_ops: Sequence[PostOp] = (),
     ) -> None:
@@ -145,7 +146,7 @@ class Converter:
         frozen = tuple((name, tuple(parameters)) for name, parameters in views)
         target = Argument(self._number(result), frozen) if isinstance(result, Ref) else result
         details = dict(attributes or {}), tuple(post_ops), dict(quantized or {})
-        self.steps.append(Step(kind, dict(arguments), target, *details, self._nodes))
+        self.steps.append(PrimitiveStep(kind, dict(arguments), target, *details, self._nodes))
 
     def eltwise(self, source: Ref | Argument, result: Ref, algorithm: int, alpha: float, beta: float) -> None:
         """Add an elementwise function, as a post-op of its operand's step if that step allows it."""
@@ -180,7 +181,7 @@ class Converter:
         self._replace_by_fused(producer, result, replace(producer, post_ops=(*producer.post_ops, post_op)))
         return True
 
-    def _fusible_producer(self, source: Ref, result: Ref) -> Step | None:
+    def _fusible_producer(self, source: Ref, result: Ref) -> PrimitiveStep | None:
         """Return the step that computes a value, or None if it cannot take a post-op or the value has other users."""
         if self.graph.uses[source] != 1 or source not in self._numbers or source.info != result.info:
             return None
@@ -198,7 +199,7 @@ class Converter:
         step = self._fusible_producer(ref, result)
         return (False, -1) if step is None else (step.kind in fusing.PRODUCTS, self.steps.index(step))
 
-    def _replace_by_fused(self, producer: Step, result: Ref, whole: Step) -> None:
+    def _replace_by_fused(self, producer: PrimitiveStep, result: Ref, whole: PrimitiveStep) -> None:
         """Replace a step by its fused form, at the end of the list.
 
         All operands of the post-op are computed before that position.
@@ -222,13 +223,13 @@ class Converter:
         self._replace_by_fused(producer, result, producer)
         return True
 
-    def producer(self, ref: Ref) -> Step | None:
+    def producer(self, ref: Ref) -> PrimitiveStep | None:
         """Return the step that computes a value with one user, or None."""
         number = self._numbers.get(ref)
         found = next((each for each in reversed(self.steps) if each.result.value == number), None)
         return found if self.graph.uses[ref] == 1 else None
 
-    def replace(self, step: Step, other: Step) -> None:
+    def replace(self, step: PrimitiveStep, other: PrimitiveStep) -> None:
         self.steps.remove(step)
         self.steps.append(other)
 
@@ -237,7 +238,7 @@ def _constant_bytes(ref: Ref) -> memoryview:
     array = numbers_in(ref)
     dtype = ref.info.dtype
     if array is None and dtype == "bf16":
-        from relax_mlir.facts import floats_of
+        from relax_mlir.dialects.relax.known_constants import floats_of
 
         floats = floats_of(ref.value)
         array = None if floats is None else (floats.view("uint32") >> 16).astype(STORAGE_NAME["bf16"])

@@ -6,10 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from relax_mlir.facts import Call, Layout, each_dimension, layouts_of, shape_of, windows_of
-from relax_mlir.parts import FlatNode, is_static, order_of
+from relax_mlir.dialects.core.opdef import Call
+from relax_mlir.dialects.core.symbols import Dim
+from relax_mlir.dialects.relax.infer.layouts import Layout, layouts_of
+from relax_mlir.dialects.relax.infer.windows import each_dimension, windows_of
+from relax_mlir.dialects.relax.values import shape_of
+from relax_mlir.passes.parts.flat_graph import FlatNode
+from relax_mlir.passes.parts.operator_checks import is_static, order_of
 from relax_mlir.rewriting import Operation
-from relax_mlir.symbols import Dim
 
 from .converter import Converter
 from .quantized import quantized_product

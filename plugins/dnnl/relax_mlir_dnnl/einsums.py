@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from relax_mlir.facts import Call, parse_subscripts
-from relax_mlir.parts import FlatNode, Ref
+from relax_mlir.dialects.core.opdef import Call
+from relax_mlir.dialects.core.symbols import Dim, equal
+from relax_mlir.dialects.relax.infer.einsum import parse_subscripts
+from relax_mlir.passes.parts.flat_graph import FlatNode, Ref
 from relax_mlir.rewriting import Operation
-from relax_mlir.symbols import Dim, equal
 
 from .converter import Converter
 from .quantized import is_dequantized, quantized_product

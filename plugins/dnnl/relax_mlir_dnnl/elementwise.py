@@ -7,17 +7,19 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from relax_mlir.facts import Call, floats_of, normal_axis, splat
-from relax_mlir.parts import same
+from relax_mlir.dialects.core.opdef import Call
+from relax_mlir.dialects.core.symbols import Dim, equal
+from relax_mlir.dialects.relax.known_constants import floats_of, splat
+from relax_mlir.dialects.relax.values import normal_axis
+from relax_mlir.passes.parts.operator_checks import same
 from relax_mlir.rewriting import Operation
-from relax_mlir.symbols import Dim, equal
 
 from .converter import Converter
 from .rules import CHECKS, converts
 from .runtime.description import Argument
 
 if TYPE_CHECKING:
-    from relax_mlir.parts import FlatNode, Ref
+    from relax_mlir.passes.parts.flat_graph import FlatNode, Ref
 
 
 RELU, TANH, ELU, SQUARE, ABS, SQRT, LINEAR, SOFT_RELU = 32, 33, 34, 35, 36, 37, 38, 39

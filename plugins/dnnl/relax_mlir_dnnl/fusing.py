@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.symbols import Dim, equal
+from relax_mlir.dialects.core.symbols import Dim, equal
 
-from .runtime.description import Argument, Size, Step, Value
+from .runtime.description import Argument, PrimitiveStep, Size, Value
 
 ADD = 131056
 #: Kinds of steps with primitives that support post-ops.
@@ -43,7 +43,7 @@ def view_operand(
     return other
 
 
-def bias_of(step: Step, other: Argument, values: Sequence[Value]) -> Argument | None:
+def bias_of(step: PrimitiveStep, other: Argument, values: Sequence[Value]) -> Argument | None:
     """Return an added operand as the bias of a step, or None if it is not one f32 number per channel."""
     if step.kind not in PRODUCTS or step.post_ops or "bias" in step.arguments:
         return None
@@ -60,7 +60,7 @@ def bias_of(step: Step, other: Argument, values: Sequence[Value]) -> Argument | 
     return Argument(other.value, (*other.views, ("reshape", (count,))))
 
 
-def channels_of(step: Step, values: Sequence[Value]) -> Size | None:
+def channels_of(step: PrimitiveStep, values: Sequence[Value]) -> Size | None:
     """Return the number of channels of a step's result, or None for a scalar result."""
     sizes = _viewed_sizes(step.result, values)
     return sizes[1 if "convolution" in step.kind else len(sizes) - 1] if sizes else None

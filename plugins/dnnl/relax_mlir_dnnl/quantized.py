@@ -10,13 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from relax_mlir.facts import Call, elements_of, normal_axis
-from relax_mlir.parts import FlatNode, Ref, numbers_in
+from relax_mlir.dialects.core.opdef import Call
+from relax_mlir.dialects.relax.known_constants import elements_of
+from relax_mlir.dialects.relax.values import normal_axis
+from relax_mlir.passes.parts.flat_graph import FlatNode, Ref, numbers_in
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter
 from .rules import converts
-from .runtime.description import Argument, Quantized
+from .runtime.description import Argument, QuantizedArgument
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -33,7 +35,7 @@ class ProductSource:
 
     data: Ref
     weight: Ref
-    quantized: Mapping[str, Quantized] = field(default_factory=dict)
+    quantized: Mapping[str, QuantizedArgument] = field(default_factory=dict)
     attributes: Mapping[str, object] = field(default_factory=dict)
 
 
@@ -63,8 +65,8 @@ def quantized_product(converter: Converter, data: Ref, weight: Ref, axis: int, m
         return ProductSource(data, weight)
     zero = _zero_point(converter, producer)
     quantized = {
-        "src": Quantized(converter.constant(scale.reshape(1)), zero),
-        "weights": Quantized(converter.constant(scales.reshape(-1)), None, mask if scales.size > 1 else 0),
+        "src": QuantizedArgument(converter.constant(scale.reshape(1)), zero),
+        "weights": QuantizedArgument(converter.constant(scales.reshape(-1)), None, mask if scales.size > 1 else 0),
     }
     is_narrow = (
         producer.operands[0].info.dtype == "ui8" and -_MOST_NARROW <= elements.min() <= elements.max() <= _MOST_NARROW
@@ -120,9 +122,9 @@ def quantize(converter: Converter, node: FlatNode) -> None:
     converter.step("reorder", node.result, {"src": converter.argument(node.operands[0])}, quantized={"dst": quantized})
 
 
-def _quantization(converter: Converter, node: FlatNode) -> Quantized:
+def _quantization(converter: Converter, node: FlatNode) -> QuantizedArgument:
     scales = _scales(node)
     assert scales is not None  # see _refuse
     axis = normal_axis(node.call.axis, len(node.operands[0].dims))
     scale, zero = converter.constant(scales.reshape(-1)), _zero_point(converter, node)
-    return Quantized(scale, zero, 1 << axis if scales.size > 1 else 0)
+    return QuantizedArgument(scale, zero, 1 << axis if scales.size > 1 else 0)

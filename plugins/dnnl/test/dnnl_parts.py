@@ -14,7 +14,7 @@ from relax_mlir.bindings.navigation import last_of, operations_of
 from relax_mlir.passes.partition.options import option_values
 from relax_mlir.support.external_bytes import unpacked
 from relax_mlir_dnnl.codegen import Dnnl
-from relax_mlir_dnnl.runtime.description import Function, Part
+from relax_mlir_dnnl.runtime.description import DnnlFunction, DnnlPart
 from relax_mlir_dnnl.runtime.runtime import DnnlRuntime
 
 __all__ = ["build_part", "built", "call_part", "compare_steps"]
@@ -25,7 +25,7 @@ PASSES = "relax-fuse-ops-by-pattern{codegen=dnnl},relax-merge-composite-function
 class OnePart(NamedTuple):
     """Part that contains all operators of `main`."""
 
-    function: Function
+    function: DnnlFunction
     data: bytes
     #: Positions of the part's inputs in main's inputs, and of main's results in the part's outputs.
     inputs: list[int]
@@ -40,7 +40,7 @@ def build_part(module: rx.Module, **options: str) -> OnePart:
     inputs = [list(main.arguments).index(each) for each in call.operands]
     results = [list(call.results).index(each) for each in last_of(main).operands]
     data = Dnnl().compile(apart, option_values("dnnl", Dnnl.options, options.items()))
-    part = unpacked("dnnl", memoryview(data), Part)
+    part = unpacked("dnnl", memoryview(data), DnnlPart)
     (function,) = part.functions
     return OnePart(function, data, inputs, results)
 
@@ -70,7 +70,7 @@ def compare_steps(
     return steps_of(part.function)
 
 
-def steps_of(function: Function) -> list[str]:
+def steps_of(function: DnnlFunction) -> list[str]:
     """Return the kind of each step, such as `convolution+bias+eltwise+binary`."""
     kinds = []
     for step in function.steps:

@@ -130,8 +130,8 @@ def test_chain_split_at_limit_of_kernel(most: int, monkeypatch: pytest.MonkeyPat
 
 def test_reference_implementations(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, is_slow in (("ref:any", True), ("gemm:ref", True), ("jit:avx2", False), ("brgemm:avx2", False)):
-        monkeypatch.setattr(objects.Description, "implementation", name)
-        assert object.__new__(objects.Description).is_reference == is_slow
+        monkeypatch.setattr(objects.PrimitiveDescription, "implementation", name)
+        assert object.__new__(objects.PrimitiveDescription).is_reference == is_slow
 
 
 def test_many_threads_at_once() -> None:

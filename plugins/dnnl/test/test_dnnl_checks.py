@@ -20,7 +20,7 @@ from relax_mlir_dnnl import machine
 from relax_mlir_dnnl.codegen import Dnnl
 from relax_mlir_dnnl.rules import RULES, refusal
 from relax_mlir_dnnl.runtime import library as libraries
-from relax_mlir_dnnl.runtime.description import Part
+from relax_mlir_dnnl.runtime.description import DnnlPart
 from relax_mlir_dnnl.runtime.runtime import DnnlRuntime
 
 const = relax.const
@@ -194,7 +194,7 @@ def some_bytes() -> bytes:
 
 def test_content_of_bytes() -> None:
     data = numpy.frombuffer(some_bytes(), "uint8")
-    part = unpacked("dnnl", memoryview(data), Part)
+    part = unpacked("dnnl", memoryview(data), DnnlPart)
     (function,) = part.functions
     (weight,) = [numpy.frombuffer(value.data, "float32") for value in function.values if value.data is not None]
     assert part.threads == 2 and (weight.ctypes.data - data.ctypes.data) % 64 == 0 == len(data) % 64
@@ -224,7 +224,7 @@ def test_damaged_bytes() -> None:
 
 
 def test_another_instruction_set() -> None:
-    part = Part((), needs=("avx1024",))
+    part = DnnlPart((), needs=("avx1024",))
     missing = DnnlRuntime().requires(memoryview(packed("dnnl", part)))
     assert "one of the instruction sets avx1024" in missing
 

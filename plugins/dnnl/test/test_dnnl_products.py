@@ -51,6 +51,17 @@ def test_bias_sum_and_activation_are_post_ops() -> None:
     assert compare_steps(built(body, (1, 8, 10, 10), (1, 16, 10, 10))) == ["convolution+bias+binary+eltwise"]
 
 
+@pytest.mark.parametrize("is_product_first", [True, False])
+def test_a_sum_is_a_post_op_of_the_product(is_product_first: bool) -> None:
+    """Add to the product, not to the other operand's step, in both orders of the operands."""
+
+    def body(x: Any, other: Any) -> Any:
+        operands = conv(x, 16, 8, 3, 3, padding=1), relax.multiply(other, other)
+        return relax.add(*operands if is_product_first else reversed(operands))
+
+    assert compare_steps(built(body, (1, 8, 10, 10), (1, 16, 10, 10))) == ["binary", "convolution+binary"]
+
+
 @pytest.mark.parametrize("shape", [(16, 1, 1), (1, 16, 1, 1)])
 def test_a_bias_by_channels(shape: Any) -> None:
     body = lambda x: relax.add(const(floats(*shape)), conv(x, 16, 8, 3, 3))  # noqa: E731

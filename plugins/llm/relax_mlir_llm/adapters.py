@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy
 from numpy import ndarray
 from relax_mlir import relax
-from relax_mlir.facts import shape_of
+from relax_mlir.dialects.relax.values import shape_of
 from relax_mlir.rewriting import Value
 
 from .lora import Delta, belongs_to_another_model, check_delta, read_adapter

@@ -50,8 +50,12 @@ class Decoder:
 
     @cached_property
     def lengths(self) -> Value:
-        """Return the keys that each token may see."""
-        return relax.add(self.positions, relax.const(1, "int32"))
+        """Return the keys that each token may see: up to its own, or all of its text in an encoder."""
+        ends = relax.add(self.positions, relax.const(1, "int32"))
+        if not self.config.is_encoder:
+            return ends
+        empty = relax.zeros(relax.shape_expr(dims=("sequences",)), dtype="int32")
+        return relax.take(relax.scatter_elements(empty, self.sequences, ends, reduction="max"), self.sequences, axis=0)
 
     @cached_property
     def embedding(self) -> Embedding:
@@ -66,7 +70,7 @@ class Decoder:
 
 
 @dataclass(frozen=True)
-class Layer:
+class DecoderLayer:
     """Layer of a decoder under construction."""
 
     decoder: Decoder
@@ -95,16 +99,27 @@ class Layer:
 
 def embed(decoder: Decoder, tokens: Value) -> Value:
     """Return the embedding [tokens, width] of tokens."""
-    x = decoder.embedding.take(tokens)
-    scale = decoder.config.embedding_scale
-    return x if scale == 1 else _scaled(x, scale)
+    found = scaled(decoder.embedding.take(tokens), decoder.config.embedding_scale)
+    return _encoded(decoder, found) if decoder.config.is_encoder else found
+
+
+def _encoded(decoder: Decoder, x: Value) -> Value:
+    """Return embeddings of an encoder: with the vectors of a first text and of the positions, and normalized."""
+    config, source = decoder.config, decoder.source
+    types, places = "token_types.weight", "position_embd.weight"
+    if (shape := source.shape(types)) is not None:
+        x = relax.add(x, relax.const(source.read(types, (shape[0], config.width)).floats()[0]))
+    if not config.has_rope:
+        most = source.facts.count("context")
+        vectors = relax.const(source.read(places, (most, config.width)).floats())
+        x = relax.add(x, relax.take(vectors, decoder.positions, axis=0))
+    return _normalized(decoder, x, "token_embd_norm")
 
 
 def hidden(decoder: Decoder, x: Value, selected: Value) -> Value:
     """Return the normalized hidden states [selected, width] after the last layer, which the head multiplies."""
-    config = decoder.config
-    weight = decoder.source.read("output_norm.weight", (config.width,)).floats()
-    return _rms_norm(config, relax.take(x, selected, axis=0), weight)
+    rows = relax.take(x, selected, axis=0)
+    return rows if decoder.config.is_encoder else _normalized(decoder, rows, "output_norm")
 
 
 def logits(decoder: Decoder, x: Value, selected: Value) -> Value:
@@ -115,20 +130,32 @@ def logits(decoder: Decoder, x: Value, selected: Value) -> Value:
     if config.is_tied:
         found = decoder.embedding.multiply(x)
     else:
-        found = decoder.products.multiply(x, decoder.source.read("output.weight", shape))
+        bias = decoder.source.read("output.bias", shape[:1]).floats() if config.has_head_bias else None
+        found = decoder.products.multiply(x, decoder.source.read("output.weight", shape), bias)
     if decoder.changes is not None:
         found = decoder.changes.take(selected).add(found, x, "output.weight", shape)
+    found = scaled(found, 1 / config.logit_divisor)
     cap = config.logit_softcap
-    return found if cap is None else _scaled(relax.tanh(_scaled(found, 1 / cap)), cap)
+    return found if cap is None else scaled(relax.tanh(scaled(found, 1 / cap)), cap)
 
 
-def _scaled(x: Value, factor: float) -> Value:
-    return relax.multiply(x, relax.const(factor, "float32"))
+def scaled(x: Value, factor: float) -> Value:
+    """Return x times a factor."""
+    return x if factor == 1 else relax.multiply(x, relax.const(factor, "float32"))
 
 
-def norm(layer: Layer, x: Value, name: str) -> Value:
-    """Return x, normalized by the root of its mean square."""
-    return _rms_norm(layer.config, x, layer.floats(f"{name}.weight", layer.config.width))
+def norm(layer: DecoderLayer, x: Value, name: str) -> Value:
+    """Return x, normalized by the root of its mean square, or by mean and variance."""
+    return _normalized(layer.decoder, x, f"blk.{layer.number}.{name}")
+
+
+def _normalized(decoder: Decoder, x: Value, name: str) -> Value:
+    config, source = decoder.config, decoder.source
+    weight = source.read(f"{name}.weight", (config.width,)).floats()
+    if not config.has_layer_norm:
+        return _rms_norm(config, x, weight)
+    bias = source.read(f"{name}.bias", (config.width,)).floats()
+    return relax.nn.layer_norm(x, relax.const(weight), relax.const(bias), axes=[-1], epsilon=config.epsilon)
 
 
 def _rms_norm(config: Config, x: Value, weight: numpy.ndarray) -> Value:
@@ -136,7 +163,7 @@ def _rms_norm(config: Config, x: Value, weight: numpy.ndarray) -> Value:
     return relax.nn.rms_norm(x, relax.const(shifted), axes=[-1], epsilon=config.epsilon)
 
 
-def attention(layer: Layer, x: Value) -> Value:
+def attention(layer: DecoderLayer, x: Value) -> Value:
     """Return causal attention of grouped heads over the pages of each token's sequence."""
     config, decoder, number = layer.config, layer.decoder, layer.number
     q, k, v = _projections(layer, x)
@@ -151,6 +178,7 @@ def attention(layer: Layer, x: Value) -> Value:
         scale=config.attention_scale,
         window=config.window_of(number),
         softcap=config.attention_softcap,
+        sinks=relax.const(layer.floats("attn_sinks.weight", config.heads)) if config.has_sinks else None,
     )
     width = config.heads * config.head_size
     flat = relax.reshape(mixed, relax.shape_expr(dims=("tokens", width)))
@@ -158,7 +186,7 @@ def attention(layer: Layer, x: Value) -> Value:
     return layer.multiply(flat, "attn_output.weight", (config.width, width), bias)
 
 
-def _projections(layer: Layer, x: Value) -> list[Value]:
+def _projections(layer: DecoderLayer, x: Value) -> list[Value]:
     """Return queries, keys and values [tokens, heads, size]."""
     config, source = layer.config, layer.decoder.source
     heads = (config.heads, config.kv_heads, config.kv_heads)
@@ -180,11 +208,16 @@ def _projections(layer: Layer, x: Value) -> list[Value]:
             biases = biases and [each[order] for each, order in zip(biases, orders, strict=True)]
         # Adapters have their rows in the order of Hugging Face, as the weights now have.
         found = _changed(layer, x, layer.decoder.products.multiply_all(x, weights, biases), shapes)
+    if config.has_wide_qk_norm:
+        for index, name in enumerate(("attn_q_norm.weight", "attn_k_norm.weight")):
+            found[index] = _rms_norm(config, found[index], layer.floats(name, rows[index]))
     dims = (relax.shape_expr(dims=("tokens", each, config.head_size)) for each in heads)
     return [relax.reshape(each, shape) for each, shape in zip(found, dims, strict=True)]
 
 
-def _changed(layer: Layer, x: Value, products: list[Value], shapes: Mapping[str, tuple[int, int]]) -> list[Value]:
+def _changed(
+    layer: DecoderLayer, x: Value, products: list[Value], shapes: Mapping[str, tuple[int, int]]
+) -> list[Value]:
     """Return the products of x and weights, with the changes by each token's adapter."""
     pairs = zip(products, shapes.items(), strict=True)
     return [layer.changed(product, x, name, shape) for product, (name, shape) in pairs]
@@ -201,11 +234,13 @@ def _halves(config: Config, heads: int) -> numpy.ndarray:
     return (starts + numpy.array(order)).reshape(-1)
 
 
-def _positioned(layer: Layer, x: Value, norm_name: str) -> Value:
+def _positioned(layer: DecoderLayer, x: Value, norm_name: str) -> Value:
     """Return queries or keys, normalized if the model does so, and turned by their positions."""
     config = layer.config
     if config.has_qk_norm:
         x = _rms_norm(config, x, layer.floats(f"{norm_name}.weight", config.head_size))
+    if not config.has_rope:
+        return x
     rope = config.rope_of(layer.number)
     cosine, sine = layer.decoder.rotations(rope)
     half = len(rope.frequencies)
@@ -244,10 +279,13 @@ def _taken(angles: numpy.ndarray, rows: Value, magnitude: float) -> tuple[Value,
     return cosine, sine
 
 
-def mlp(layer: Layer, x: Value) -> Value:
-    """Return the gated feed-forward block: down(activation(gate(x)) * up(x))."""
+def mlp(layer: DecoderLayer, x: Value) -> Value:
+    """Return the feed-forward block down(activation(gate(x)) * up(x)), or down(activation(up(x))) without a gate."""
     config = layer.config
     width, inner = config.width, config.inner
+    if not config.has_gate:
+        bias = layer.floats("ffn_up.bias", inner) if config.has_mlp_bias else None
+        return _down(layer, ACTIVATIONS[config.activation](layer.multiply(x, "ffn_up.weight", (inner, width), bias)))
     if layer.decoder.source.shape(f"blk.{layer.number}.ffn_gate.weight") is None:
         # Phi has both matrices in one: first the gate, then the other.
         both = layer.multiply(x, "ffn_up.weight", (2 * inner, width))
@@ -258,9 +296,13 @@ def mlp(layer: Layer, x: Value) -> Value:
         shapes = {f"{name}.weight": (inner, width) for name in names}
         weights = [layer.read(name, *shape) for name, shape in shapes.items()]
         gate, up = _changed(layer, x, layer.decoder.products.multiply_all(x, weights, biases), shapes)
-    bias = layer.floats("ffn_down.bias", width) if config.has_mlp_bias else None
-    mixed = relax.multiply(ACTIVATIONS[config.activation](gate), up)
-    return layer.multiply(mixed, "ffn_down.weight", (width, inner), bias)
+    return _down(layer, relax.multiply(ACTIVATIONS[config.activation](gate), up))
+
+
+def _down(layer: DecoderLayer, mixed: Value) -> Value:
+    config = layer.config
+    bias = layer.floats("ffn_down.bias", config.width) if config.has_mlp_bias else None
+    return layer.multiply(mixed, "ffn_down.weight", (config.width, config.inner), bias)
 
 
 def activation_of(source: Source, default: str) -> str:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 import relax_mlir as rx
@@ -28,6 +29,16 @@ class ChatTemplate:
         """Return True if the template reads the variable `tools`."""
         names = PROCESS.ask(self.text, None)["names"]
         return isinstance(names, list) and "tools" in names
+
+    def check(self, where: str) -> None:
+        """Raise ModelError if the template does not parse. `where` is its place in the model's files."""
+        with suppress(rx.RefusalError):  # a program without an interpreter can use the model without chats
+            try:
+                _ = self.has_tools
+            except rx.ModelError as error:
+                raise rx.ModelError(
+                    f"{where}: {error.message}; correct the template, or load the model's files again from their origin"
+                ) from None
 
     def render(
         self,

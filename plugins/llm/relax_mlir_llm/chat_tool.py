@@ -51,7 +51,7 @@ def run(
             threads=options.threads,
             kv=options.kv,
             activations=options.activations,
-            progress=_Progress(errors),
+            progress=_TerminalProgress(errors),
         )
         return _Chat(model, options, stdin or sys.stdin, out, errors).run()
     except rx.RelaxError as error:
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-class _Progress:
+class _TerminalProgress:
     """Line on a terminal that tells how far a compilation is, or one line in a file."""
 
     def __init__(self, stream: TextIO) -> None:

@@ -25,7 +25,7 @@ from .page_layout import PageLayout
 from .program import ModuleBuilder
 from .safetensors_source import HuggingFaceSource, folder_source
 from .saved import Saved
-from .tokenizer import TOKENIZER_FILE, Marks, Tokenizer, folder_tokenizer, texts_of
+from .tokenizer import SETTINGS_FILE, TOKENIZER_FILE, Marks, Tokenizer, folder_tokenizer, texts_of
 from .weights import Source
 
 _TEMPLATE_FILE = "chat_template.jinja"
@@ -52,14 +52,17 @@ def compile_model(
     is_shared = replace(shortest, context=config.context) == config
     config = config if is_shared else asked
     layout = PageLayout(config.layers, options.places, config.kv_heads, config.head_size, options.kv)
-    pooling = model_pooling(source) if options.embeddings else None
+    if config.is_encoder:
+        _check_encoder(source.path, options)
+    pooling = model_pooling(source, is_encoder=config.is_encoder) if options.embeddings else None
     adapters = Adapters(source, {name: Path(folder) for name, folder in options.adapters})
     builder = ModuleBuilder(source, architecture, config, layout, options.activation_bits)
-    builder.add_logits()
-    if isinstance(source, GgufSource):
-        check_all_read(source)
+    if not config.is_encoder:
+        builder.add_logits()
     if options.embeddings:
         builder.add_hidden()
+    if isinstance(source, GgufSource):
+        check_all_read(source)
     if options.adapters:
         builder.add_adapted(adapters)
     tell("compiling", 0.0)
@@ -83,9 +86,20 @@ def compile_model(
         pages=layout,
         width=config.width,
         pooling=pooling,
+        is_encoder=config.is_encoder,
         adapters=tuple(name for name, _ in options.adapters),
     )
     return Saved(description, program, texts, template)
+
+
+def _check_encoder(path: str, options: LoadOptions) -> None:
+    if options.adapters:
+        raise rx.RefusalError(f"{path}: adapters of an encoder are not supported")
+    if not options.embeddings:
+        raise rx.OptionError(
+            f"{path}: the model is an encoder, which has embeddings only: load it with embeddings=True, or serve it "
+            "with --embeddings"
+        )
 
 
 def _read(
@@ -104,7 +118,8 @@ def _read(
     source = GgufSource(str(model))
     check_metadata(source)
     texts = gguf_tokenizer(source)
-    return source, texts, _template(source.metadata("tokenizer.chat_template"), texts)
+    key = "tokenizer.chat_template"
+    return source, texts, _template(source.metadata(key), texts, f"{model}: '{key}' in the metadata")
 
 
 def _merged(source: HuggingFaceSource, adapter: Path | None) -> Source:
@@ -129,7 +144,7 @@ def _of_module(module: Module, tokenizer: Path | SavesTokenizer | None) -> tuple
     ends = module_ends(module)
     if tokenizer is None:
         texts = Tokenizer(None, Marks(None, None, tuple(ends), False, False))
-        return texts, _template(None, texts)
+        return texts, _template(None, texts, "")
     if isinstance(tokenizer, Path):
         texts, template = _of_folder(tokenizer)
     else:
@@ -149,15 +164,22 @@ def _of_folder(folder: Path) -> tuple[Tokenizer, ChatTemplate]:
     tokenizer, settings = folder_tokenizer(folder)
     file = folder / _TEMPLATE_FILE
     try:
-        text: object = file.read_text(encoding="utf-8") if file.exists() else settings.get("chat_template")
+        has_file = file.exists()
+        text: object = file.read_text(encoding="utf-8") if has_file else settings.get("chat_template")
     except (OSError, UnicodeDecodeError) as error:
         raise rx.ModelError(f"cannot read {file}: {error}") from None
     if isinstance(text, list):  # several templates by name
         named = {each.get("name"): each.get("template") for each in text if isinstance(each, Mapping)}
         text = named.get("default")
-    return tokenizer, _template(text, tokenizer)
+    where = str(file) if has_file else f"{folder / SETTINGS_FILE}: 'chat_template'"
+    return tokenizer, _template(text, tokenizer, where)
 
 
-def _template(text: object, tokenizer: Tokenizer) -> ChatTemplate:
+def _template(text: object, tokenizer: Tokenizer, where: str) -> ChatTemplate:
+    """Return a template. Raise ModelError if it does not parse: a chat would fail only after the compilation."""
     bos, eos = texts_of(tokenizer, (tokenizer.bos, tokenizer.eos))
-    return ChatTemplate(text if isinstance(text, str) else CHATML, bos, eos)
+    if not isinstance(text, str):
+        return ChatTemplate(CHATML, bos, eos)
+    template = ChatTemplate(text, bos, eos)
+    template.check(where)
+    return template

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import relax_mlir as rx
 
@@ -42,18 +42,45 @@ class Config:
     attention_scale: float
     #: Head and embedding share one matrix.
     is_tied: bool
+    #: Tokens see the whole text, and there are no logits.
+    is_encoder: bool = False
+    #: Queries and keys are turned by their positions. Other models have a vector for each position.
+    has_rope: bool = True
     #: Rope of layers with a window, if another one.
     local_rope: Rope | None = None
     activation: str = "silu"
     embedding_scale: float = 1.0
+    #: Factor of the results of attention and feed-forward blocks.
+    residual_scale: float = 1.0
     #: Number that is added to the weights of norms.
     norm_offset: float = 0.0
     attention_softcap: float | None = None
+    logit_divisor: float = 1.0
     logit_softcap: float | None = None
     has_qkv_bias: bool = False
     has_output_bias: bool = False
     has_mlp_bias: bool = False
+    has_head_bias: bool = False
+    #: Feed-forward blocks multiply by a gate.
+    has_gate: bool = True
+    #: Norms subtract the mean, and add a bias.
+    has_layer_norm: bool = False
     has_qk_norm: bool = False
+    #: All heads of queries, and all of keys, have one norm.
+    has_wide_qk_norm: bool = False
+    #: Experts of a layer, experts of a token, and width of an expert's hidden layer. 0: no experts.
+    experts: int = 0
+    used_experts: int = 0
+    expert_inner: int = 0
+    #: The factors of a token's experts have the sum 1.
+    has_normalized_experts: bool = False
+    #: The router and the experts have biases.
+    has_expert_bias: bool = False
+    #: Bound of the experts' gates, which then are gate * sigmoid(steepness * gate) * (up + 1). None: no bound.
+    expert_limit: float | None = None
+    expert_steepness: float = 1.0
+    #: Each head has a further score without a value.
+    has_sinks: bool = False
     #: Rows of queries and keys are in the order of a rope with adjacent pairs, as in GGUF's files of llama.
     is_interleaved: bool = False
 
@@ -66,13 +93,14 @@ class Config:
         return self.local_rope if is_local and self.local_rope is not None else self.rope
 
 
-def read_config(source: Source, context: int | None) -> Config:
+def read_config(source: Source, context: int | None, *, is_encoder: bool = False) -> Config:
     """Return the configuration of a decoder without the variants of its architecture.
 
     context: positions of the longest sequence; None for all that the model was trained for.
     """
     facts = source.facts
-    _check_causal(facts)
+    if not is_encoder:
+        _check_causal(facts)
     heads, width = facts.count("heads"), facts.count("width")
     head_size = facts.count("head_size", width // heads or 1)
     kv_heads = facts.count("kv_heads", heads)
@@ -93,6 +121,24 @@ def read_config(source: Source, context: int | None) -> Config:
         windows=(None,) * layers,
         attention_scale=head_size**-0.5,
         is_tied=facts.flag("tie_word_embeddings", source.shape("output.weight") is None),
+    )
+
+
+def with_experts(config: Config, source: Source, *, is_normalized: bool) -> Config:
+    """Return the configuration of a decoder with experts, or the same one for a file without them."""
+    facts = source.facts
+    experts = int(facts.number("experts", facts.number("num_local_experts", 0)))
+    if not experts:
+        return config
+    used = facts.count("used_experts")
+    if used > experts:
+        raise facts.error("used_experts", f"is {used}, expected at most {experts}, the number of experts")
+    return replace(
+        config,
+        experts=experts,
+        used_experts=used,
+        expert_inner=facts.count("expert_inner", config.inner),
+        has_normalized_experts=is_normalized,
     )
 
 
@@ -157,6 +203,8 @@ def _gguf_scaling(source: Source, context: int) -> Scaling:
     original = facts.count("rope.scaling.original_context_length", most)
     factor = facts.number("rope.scaling.factor", facts.number("rope.scale_linear", most / original))
     values = {name: facts.values[key] for name, key in _DETAILS.items() if key in facts.values}
+    if facts.architecture == "gpt-oss":  # its files do not state this
+        values["truncate"] = False
     magnitude = facts.optional("rope.scaling.attn_factor")
     if magnitude is not None and kind != "yarn":
         values["attention_factor"] = magnitude

@@ -34,6 +34,8 @@ class Description:
     width: int = 0
     #: Pooling of embeddings unless a call names another one. None: the program lacks the function `hidden`.
     pooling: Pooling | None = None
+    #: The program has embeddings only.
+    is_encoder: bool = False
     #: Names of the adapters in the program.
     adapters: tuple[str, ...] = ()
     #: Largest context of the program, which also has the shorter ones. None: the program is for `context` only.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy
 
 from .pooling import Pooling
-from .sequences import Part, build_step
+from .sequences import SequencePart, build_step
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -46,15 +46,15 @@ class EmbeddedText:
         """Add the hidden states f32 [tokens, width] of the next tokens, of which `last` needs the final one only."""
         if not len(states):
             return
-        if self.pooling == "last":
-            self.total = states[-1].astype(numpy.float64)
+        if self.pooling != "mean":
+            self.total = states[-1 if self.pooling == "last" else 0].astype(numpy.float64)
             return
         # One after the other: the sum does not depend on the division of a text among calls.
         for row in states:
             self.total = row.astype(numpy.float64) if self.total is None else self.total + row
 
 
-class _Part(NamedTuple):
+class _TextPart(NamedTuple):
     """Part of a call: the next tokens of a text."""
 
     text: EmbeddedText
@@ -63,14 +63,14 @@ class _Part(NamedTuple):
     @property
     def wanted(self) -> int:
         """Return the number of hidden states that the pooling needs, at the end of the part."""
-        if self.text.pooling == "mean":
+        if self.text.pooling != "last":
             return self.length
         return int(self.text.computed + self.length == len(self.text.tokens))
 
-    def of_call(self) -> Part:
+    def of_call(self) -> SequencePart:
         """Return the part as an argument of `build_step`."""
         start = self.text.computed
-        return Part(list(self.text.tokens[start : start + self.length]), start, self.text.pages, self.wanted)
+        return SequencePart(list(self.text.tokens[start : start + self.length]), start, self.text.pages, self.wanted)
 
 
 class EmbeddingBatches:
@@ -79,8 +79,12 @@ class EmbeddingBatches:
     All calls come from one thread at a time. Texts leave the queue in the order of their arrival.
     """
 
-    def __init__(self, engine: PagedEngine, *, most_tokens: int = 256) -> None:
-        """`most_tokens` is the number of tokens that one call computes at most."""
+    def __init__(self, engine: PagedEngine, *, most_tokens: int = 256, is_encoder: bool = False) -> None:
+        """`most_tokens` is the number of tokens that one call computes at most.
+
+        An encoder computes a text in one call, also a longer one: each token sees all others.
+        """
+        self._is_encoder = is_encoder
         self._engine = engine
         self._most_tokens = most_tokens
         self._texts: deque[EmbeddedText] = deque()
@@ -130,18 +134,20 @@ class EmbeddingBatches:
             self._release(text)
         return finished
 
-    def _parts(self) -> list[_Part]:
+    def _parts(self) -> list[_TextPart]:
         """Return the parts of the next call. Only the last one may be less than the rest of a text."""
-        parts: list[_Part] = []
+        parts: list[_TextPart] = []
         room = self._most_tokens
         for text in self._texts:
-            if room == 0:
+            if room <= 0 or (self._is_encoder and parts and len(text.tokens) > room):
                 break
-            parts.append(_Part(text, min(len(text.tokens) - text.computed, room)))
+            if self._is_encoder:
+                room = max(room, len(text.tokens))
+            parts.append(_TextPart(text, min(len(text.tokens) - text.computed, room)))
             room -= parts[-1].length
         return parts
 
-    def _reserve(self, part: _Part) -> None:
+    def _reserve(self, part: _TextPart) -> None:
         """Give a text pages for the tokens of a part. The engine grows as needed, twofold at least."""
         text, engine = part.text, self._engine
         missing = -(-(text.computed + part.length) // engine.page_size) - len(text.pages)

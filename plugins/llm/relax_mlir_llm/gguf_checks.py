@@ -12,9 +12,23 @@ from .gguf_source import GgufSource
 
 _BLOCK = re.compile(r"blk\.(\d+)\.")
 #: Tokens that the tokenizer or the server uses.
-_TOKENS = ("bos", "eos", "eot", "eom", "unknown")
+_TOKENS = (
+    *("bos", "eos", "eot", "eom", "unknown"),
+    *("fim_pre", "fim_suf", "fim_mid", "prefix", "suffix", "middle", "cls", "seperator", "mask"),
+)
 #: Architectures in which a rope may turn a part of a head.
-_PARTIAL_ROPE = ("phi3",)
+_PARTIAL_ROPE = ("phi2", "phi3")
+_ROUTER = re.compile(r"blk\.\d+\.ffn_gate_inp\.weight")
+#: Architectures that may have experts. Mixtral is a llama.
+_WITH_EXPERTS = ("llama", "qwen3moe", "gpt-oss")
+#: Other settings of experts, with the supported values.
+_USUAL_EXPERTS = {
+    "expert_shared_count": (0,),
+    "expert_weights_scale": (0, 1),
+    "expert_gating_func": (0, 1),
+    "expert_group_count": (0, 1),
+    "interleave_moe_layer_step": (0, 1),
+}
 #: Types of tokens in the metadata: undefined, normal, unknown, control, user-defined, unused and byte.
 _TOKEN_TYPES = range(7)
 #: Tensors that depend on options, or that converters add without a use.
@@ -25,14 +39,28 @@ _OPTIONAL_OF_LAYER = re.compile(r"blk\.\d+\.(rope_freqs|attn_rot_embd|rope_facto
 def check_metadata(source: GgufSource) -> None:
     """Raise ModelError for metadata that the tensors contradict, and RefusalError for experts."""
     facts = source.facts
-    if facts.number("expert_count", 0):
-        raise rx.RefusalError(
-            f"{source.path}: the model has {facts.values['expert_count']} experts, which are not supported: load a "
-            "model whose layers use all of their weights for each token"
-        )
+    if facts.number("experts", 0):
+        _check_experts(source)
     _check_layers(source)
     _check_heads(source)
     _check_vocabulary(source)
+
+
+def _check_experts(source: GgufSource) -> None:
+    """Raise RefusalError for other mixtures of experts than the ones of Mixtral and Qwen 3."""
+    facts = source.facts
+    if facts.architecture not in _WITH_EXPERTS:
+        raise rx.RefusalError(
+            f"{source.path}: the model has {facts.values['expert_count']} experts, which are not supported for the "
+            f"architecture '{facts.architecture}' (supported: {', '.join(_WITH_EXPERTS)})"
+        )
+    if not any(_ROUTER.fullmatch(name) for name in source.names):
+        raise facts.error("experts", f"is {facts.values['expert_count']}, and no layer has a router of experts")
+    gating = {"expert_gating_func": (0, 1, 3)} if facts.architecture == "gpt-oss" else {}  # 3: softmax of the used ones
+    for name, usual in {**_USUAL_EXPERTS, **gating}.items():
+        value = facts.values.get(name, usual[0])
+        if value not in usual:
+            raise rx.RefusalError(f"{source.path}: '{facts.architecture}.{name}' is {value!r}, which is not supported")
 
 
 def _check_layers(source: GgufSource) -> None:

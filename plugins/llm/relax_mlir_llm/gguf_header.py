@@ -32,7 +32,7 @@ class DamageError(ValueError):
     """Contradiction between a header and its file. The message continues "it has N bytes, and"."""
 
 
-class Place(NamedTuple):
+class TensorInFile(NamedTuple):
     """Place of a tensor in a file."""
 
     #: GGUF's name of the type, such as F32 or Q4_K.
@@ -48,7 +48,7 @@ class Header(NamedTuple):
     """Metadata and tensors of a file."""
 
     metadata: dict[str, object]
-    tensors: dict[str, Place]
+    tensors: dict[str, TensorInFile]
     #: First byte of the data of all tensors.
     begin: int
 
@@ -72,7 +72,7 @@ def read_header(path: str, data: ndarray) -> Header:
         if not key or key in metadata:
             raise DamageError(f"its metadata have the key '{key}' twice" if key else "its metadata have an empty key")
         metadata[key] = cursor.value(cursor.number("I"))
-    tensors: dict[str, Place] = {}
+    tensors: dict[str, TensorInFile] = {}
     for _ in range(tensor_count):
         name = cursor.text(_KEY_BYTES)
         if not name or name in tensors:
@@ -137,7 +137,7 @@ class _Cursor:
         return numpy.frombuffer(self.take(count * element.itemsize), element)
 
 
-def _place(path: str, name: str, cursor: _Cursor) -> Place:
+def _place(path: str, name: str, cursor: _Cursor) -> TensorInFile:
     """Return the place of the next tensor in a header."""
     rank = cursor.number("I")
     if not 1 <= rank <= _MOST_DIMENSIONS:
@@ -158,7 +158,7 @@ def _place(path: str, name: str, cursor: _Cursor) -> Place:
         raise DamageError(
             f"its tensor '{name}' of type {kind.name} has the shape {shape}, expected rows of whole blocks of {numbers}"
         )
-    return Place(kind.name, shape, offset, math.prod(shape) // numbers * nbytes)
+    return TensorInFile(kind.name, shape, offset, math.prod(shape) // numbers * nbytes)
 
 
 def _alignment(metadata: dict[str, object]) -> int:
@@ -176,7 +176,7 @@ def _padded(size: int, alignment: int) -> int:
     return -(-size // alignment) * alignment
 
 
-def _check_layout(tensors: dict[str, Place], alignment: int, begin: int, size: int) -> None:
+def _check_layout(tensors: dict[str, TensorInFile], alignment: int, begin: int, size: int) -> None:
     """Raise DamageError unless the tensors fill the file in the order of the header, without gaps, as GGUF demands.
 
     So a changed type, shape or offset of any tensor is found, even where all bytes are inside of the file.

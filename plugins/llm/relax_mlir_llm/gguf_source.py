@@ -13,7 +13,7 @@ import relax_mlir as rx
 
 from .facts import Facts
 from .gguf_header import DamageError, Header, read_header
-from .gguf_parts import part_paths
+from .model_files import part_paths
 from .safetensors_source import file_name
 from .weights import Weight, check_shape, missing
 
@@ -79,14 +79,14 @@ class GgufSource:
         return Weight(name, shape, place.type, data.reshape(*shape[:-1], data.size // math.prod(shape[:-1])))
 
 
-class _Part(NamedTuple):
+class _MappedFile(NamedTuple):
     """Bytes of a file, mapped, and its header."""
 
     data: numpy.ndarray
     header: Header
 
 
-def _open_all(path: str) -> list[_Part]:
+def _open_all(path: str) -> list[_MappedFile]:
     """Return the parts of a file. Most files have one."""
     first = _open(path)
     count, number = (first.header.metadata.get(f"split.{key}", default) for key, default in (("count", 1), ("no", 0)))
@@ -110,7 +110,7 @@ def _open_all(path: str) -> list[_Part]:
     return parts
 
 
-def _open(path: str) -> _Part:
+def _open(path: str) -> _MappedFile:
     """Return the bytes of a file, mapped, and its header."""
     try:
         with open(path, "rb") as file:
@@ -122,7 +122,7 @@ def _open(path: str) -> _Part:
         raise rx.ModelError(f"{path} is no GGUF file: it begins with {magic!r}, expected {_MAGIC!r}")
     data = numpy.asarray(numpy.memmap(path, numpy.uint8, "r"))
     try:
-        return _Part(data, read_header(path, data))
+        return _MappedFile(data, read_header(path, data))
     except DamageError as error:
         raise rx.ModelError(
             f"{path} is damaged or cut: it has {size:,} bytes, and {error}; load the file again from its origin"

@@ -66,19 +66,21 @@ class _Type(IntEnum):
 def gguf_tokenizer(source: GgufSource) -> Tokenizer:
     """Return the tokenizer in a GGUF file."""
     kind = source.metadata("tokenizer.ggml.model")
-    makers = {"gpt2": _byte_level, "llama": _sentencepiece, "t5": _unigram}
+    makers = {"gpt2": _byte_level, "llama": _sentencepiece, "t5": _unigram, "bert": _wordpiece}
     if not isinstance(kind, str) or kind not in makers:
         raise rx.RefusalError(
             f"{source.path}: the tokenizer '{kind}' is not supported (supported: {', '.join(makers)})"
         )
     tokens = _texts(source, "tokens")
-    adds_space = kind != "gpt2" and source.metadata("tokenizer.ggml.add_space_prefix") is not False
+    adds_space = kind in ("llama", "t5") and source.metadata("tokenizer.ggml.add_space_prefix") is not False
     try:
         backend = makers[kind](source, tokens, adds_space)
     except rx.RelaxError:
         raise
     except Exception as error:  # the package tokenizers raises plain exceptions
         raise rx.ModelError(f"{source.path}: the tokenizer in the metadata is damaged: {error}") from None
+    if kind == "bert":
+        return Tokenizer(backend, _encoder_marks(source))
     types = source.metadata("tokenizer.ggml.token_type")
     _add_tokens(backend, tokens, types if isinstance(types, list) else [])
     ids = {name: source.metadata(f"tokenizer.ggml.{name}_token_id") for name in ("bos", "eos", "eot", "eom")}
@@ -91,8 +93,19 @@ def gguf_tokenizer(source: GgufSource) -> Tokenizer:
         kind == "llama" if adds_bos is None else bool(adds_bos),
         adds_space,
         known.get("eos") if source.metadata("tokenizer.ggml.add_eos_token") is True else None,
+        _fill_marks(source),
     )
     return Tokenizer(backend, marks)
+
+
+def _fill_marks(source: GgufSource) -> tuple[int, ...] | None:
+    """Return the tokens around a gap that the metadata name, under newer or older names."""
+    for names in (("fim_pre", "fim_suf", "fim_mid"), ("prefix", "suffix", "middle")):
+        found = [source.metadata(f"tokenizer.ggml.{name}_token_id") for name in names]
+        tokens = tuple(each for each in found if isinstance(each, int))
+        if len(tokens) == len(names):
+            return tokens
+    return None
 
 
 def _texts(source: GgufSource, name: str) -> list[str]:
@@ -147,6 +160,37 @@ def _merges_by_score(tokens: Mapping[str, int], scores: Sequence[float]) -> list
         found += [(scores[number], *pair) for pair in pairs if pair[0] in tokens and pair[1] in tokens]
     found.sort(key=lambda each: (-each[0], len(each[1]), len(each[2]), tokens[each[1]], tokens[each[2]]))
     return [(first, second) for _, first, second in found]
+
+
+def _wordpiece(source: GgufSource, tokens: Sequence[str], adds_space: bool) -> tokenizers.Tokenizer:
+    """Return BERT's tokenizer. In the file, tokens that begin a word have U+2581 in front, and others nothing."""
+    types = source.metadata("tokenizer.ggml.token_type")
+    kinds = types if isinstance(types, list) else [_Type.NORMAL] * len(tokens)
+    special = [text for text, kind in zip(tokens, kinds, strict=True) if kind in (_Type.CONTROL, _Type.UNKNOWN)]
+    apart = set(special)
+    texts = [_word_part(text, text in apart) for text in tokens]
+    unknown = _unknown(source, texts) or "[UNK]"
+    backend = tokenizers.Tokenizer(models.WordPiece(_numbered(texts), unk_token=unknown, max_input_chars_per_word=100))
+    backend.normalizer = normalizers.BertNormalizer(lowercase=True)
+    backend.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    backend.decoder = decoders.WordPiece()
+    backend.add_special_tokens([tokenizers.AddedToken(each, special=True, normalized=False) for each in special])
+    return backend
+
+
+def _word_part(text: str, is_special: bool) -> str:
+    if is_special or (text.startswith("[") and text.endswith("]")):
+        return text
+    return text[1:] if text.startswith(_SPACE) else f"##{text}"
+
+
+def _encoder_marks(source: GgufSource) -> Marks:
+    """Return the tokens around a text of BERT. Older files name the first one as the beginning."""
+    names = ("cls", "bos", "seperator", "eos")
+    first, other, last, end = (source.metadata(f"tokenizer.ggml.{name}_token_id") for name in names)
+    bos = first if isinstance(first, int) else other if isinstance(other, int) else None
+    sep = last if isinstance(last, int) else end if isinstance(end, int) else None
+    return Marks(bos, None, (), True, False, sep)
 
 
 def _unigram(source: GgufSource, tokens: Sequence[str], adds_space: bool) -> tokenizers.Tokenizer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Grammars of answers, by llguidance: JSON schemas, regular expressions and Lark grammars."""
+"""Grammars of answers, by llguidance: JSON schemas, regular expressions, and grammars in Lark or GBNF."""
 
 from __future__ import annotations
 
@@ -13,11 +13,14 @@ import llguidance
 import numpy as np
 from relax_mlir import RelaxError
 
+from .gbnf import lark_of
+
 if TYPE_CHECKING:
     from llguidance._lib import JsonCompileOptions
     from numpy import ndarray
     from tokenizers import Tokenizer
 
+_GBNF = "GBNF grammar"
 #: JSON as Python's json.dumps writes it. Free white space could be repeated for ever, and forces fewer tokens.
 _JSON_STYLE: JsonCompileOptions = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
 _SOURCE_LINE = re.compile(r"\d+ \|")
@@ -139,6 +142,15 @@ class GrammarCompiler:
         """Return a grammar written in llguidance's dialect of Lark. Its rule `start` is the whole answer."""
         self._check_size("Lark grammar", text)
         return self._grammar("Lark grammar", llguidance.LLMatcher.grammar_from_lark(text))
+
+    def gbnf(self, text: str) -> Grammar:
+        """Return a grammar written in GBNF, as of llama.cpp. Its rule `root` is the whole answer."""
+        self._check_size(_GBNF, text)
+        try:
+            found = lark_of(text)
+        except RelaxError as error:
+            raise RelaxError(f"{_GBNF}: {error.message}") from None
+        return self._grammar(_GBNF, llguidance.LLMatcher.grammar_from_lark(found))
 
     def choice(self, texts: Sequence[str]) -> Grammar:
         """Return a grammar of some texts."""

@@ -14,13 +14,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import relax_mlir as rx
-from relax_mlir.tuning import DiskCache, cpu_identity, loaded_compiler
+from relax_mlir.bindings.package_files import loaded_compiler
+from relax_mlir.runtime.cpu import cpu_identity
+from relax_mlir.support.disk_cache import DiskCache
 
-from .gguf_parts import part_paths
-from .installed_models import find_model
 from .load_options import LoadOptions
 from .model import Model
-from .saved import Saved, is_saved, read_saved
+from .model_files import find_model, part_paths
+from .saved import PROGRAM, Saved, is_saved, read_saved
+from .weight_store import remove_unused, share_weights
 
 if TYPE_CHECKING:
     from .module_source import Module, SavesTokenizer
@@ -124,8 +126,10 @@ def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bo
         written = own if most is None else entry
         shutil.rmtree(written, ignore_errors=True)  # what a damaged entry has may be no saved model
         saved.with_context(path, most).write(written)
+        share_weights(written / PROGRAM)
         _seal(written)
         _remove_others(place, entry)
+        remove_unused(folder)
         # Weights of the file are mapped, weights of a compilation take memory.
         return read_saved(written).with_context(path, options.context)
     except rx.ArtifactError:

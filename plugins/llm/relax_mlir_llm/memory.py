@@ -11,7 +11,7 @@ from .radix import PrefixCache
 from .sequences import SequenceState
 
 
-class Memory:
+class PageTables:
     """Page tables of all sequences of an engine."""
 
     def __init__(self, engine: Engine, prefix_cache: bool, window: int | None, chunk: int) -> None:

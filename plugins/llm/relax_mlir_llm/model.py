@@ -15,6 +15,7 @@ import relax_mlir as rx
 
 from .description import HIDDEN
 from .embedding_batches import EmbeddedText, EmbeddingBatches
+from .encoder_engine import no_logits
 from .generated import Generated
 from .one_sequence import OneSequence
 from .paged_engine import PagedEngine
@@ -79,7 +80,13 @@ class Model:
         """Return a new engine with pages of its own, for a scheduler."""
         if page_count < 1:
             raise rx.OptionError(f"page_count={page_count}: expected at least one page")
+        self._check_logits()
         return PagedEngine(self.program, self.description, page_count)
+
+    def _check_logits(self) -> None:
+        """Raise RefusalError for an encoder."""
+        if self.description.is_encoder:
+            raise no_logits(self.description.name)
 
     def logits(self, token_ids: Sequence[int] | numpy.ndarray, *, adapter: str | None = None) -> numpy.ndarray:
         """Return the logits f32 [tokens, vocabulary] behind each token of a sequence."""
@@ -99,8 +106,8 @@ class Model:
         The model must be loaded with `embeddings=True`. Short texts share a call; long texts are divided.
 
         - texts: a text, the tokens of a text, or a list of these.
-        - pooling: "last" for the hidden state of the last token, "mean" for the mean of all; None for the pooling that
-          the model's files state, or "last".
+        - pooling: "last" for the hidden state of the last token, "mean" for the mean of all, "cls" for the first one in
+          an encoder; None for the pooling that the model's files state, or "last", or "mean" in an encoder.
         - normalize: divide each embedding by its length.
         - dimensions: keep the first numbers only, for models that were trained for this.
         """
@@ -122,12 +129,13 @@ class Model:
             raise rx.OptionError(
                 f"{self.description.name} was compiled without embeddings: load the model with embeddings=True"
             )
-        return own if pooling is None else checked_pooling(pooling)
+        return own if pooling is None else checked_pooling(pooling, self.description.is_encoder)
 
     def embedding_batches(self, most_tokens: int = 256) -> EmbeddingBatches:
         """Return a queue of texts to embed, with pages of its own, for a server."""
         self.checked_pooling()
-        return EmbeddingBatches(PagedEngine(self.program, self.description, 1, HIDDEN), most_tokens=most_tokens)
+        engine = PagedEngine(self.program, self.description, 1, HIDDEN)
+        return EmbeddingBatches(engine, most_tokens=most_tokens, is_encoder=self.description.is_encoder)
 
     def generate(
         self,
@@ -150,6 +158,7 @@ class Model:
         - stop: texts that end the text, and are not part of it.
         - adapter: name of one of the `adapters` of `rx.llm.load`.
         """
+        self._check_logits()
         stops = (stop,) if isinstance(stop, str) else tuple(stop)
         parameters = SamplingParameters(max_tokens, temperature, top_p, seed=seed, stop=tuple(filter(None, stops)))
         if parameters.stop:

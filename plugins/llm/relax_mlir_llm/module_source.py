@@ -19,35 +19,35 @@ if TYPE_CHECKING:
 _TYPES = {"torch.float64": "F64", "torch.float32": "F32", "torch.float16": "F16", "torch.bfloat16": "BF16"}
 
 
-class Tensor(Protocol):
+class ReadableTensor(Protocol):
     """Part of `torch.Tensor` that a source reads."""
 
     dtype: object
     shape: tuple[int, ...]
     is_meta: bool
 
-    def detach(self) -> Tensor:
+    def detach(self) -> ReadableTensor:
         """Return the tensor without a gradient."""
 
-    def cpu(self) -> Tensor:
+    def cpu(self) -> ReadableTensor:
         """Return the tensor in the memory of the CPU."""
 
-    def contiguous(self) -> Tensor:
+    def contiguous(self) -> ReadableTensor:
         """Return the tensor in the order of rows."""
 
-    def flatten(self) -> Tensor:
+    def flatten(self) -> ReadableTensor:
         """Return the elements in one dimension."""
 
-    def short(self) -> Tensor:
+    def short(self) -> ReadableTensor:
         """Return the elements as integers of 16 bits."""
 
-    def view(self, dtype: object) -> Tensor:
+    def view(self, dtype: object) -> ReadableTensor:
         """Return the tensor with another type of the same bits."""
 
     def numpy(self) -> ndarray:
         """Return an array of the same memory."""
 
-    def __getitem__(self, index: slice) -> Tensor:
+    def __getitem__(self, index: slice) -> ReadableTensor:
         """Return a part of the tensor."""
 
 
@@ -70,7 +70,7 @@ class Module(Protocol):
 
     config: Settings
 
-    def state_dict(self) -> Mapping[str, Tensor]:
+    def state_dict(self) -> Mapping[str, ReadableTensor]:
         """Return the weights by name."""
 
 
@@ -93,7 +93,7 @@ def module_ends(module: Module) -> frozenset[int]:
     return frozenset(each for each in (found if isinstance(found, list) else [found]) if isinstance(each, int))
 
 
-def _weight(module: str, name: str, tensor: Tensor) -> Weight:
+def _weight(module: str, name: str, tensor: ReadableTensor) -> Weight:
     if str(tensor.dtype) not in _TYPES:
         raise rx.RefusalError(
             f"{module}: the tensor '{name}' has elements of {tensor.dtype}, expected one of {', '.join(_TYPES)}: load "

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy
 
-from .sequences import Part, build_step
+from .sequences import SequencePart, build_step
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -59,7 +59,7 @@ class OneSequence:
     def _step(self, chunk: Sequence[int], first: int, wanted: int) -> Step:
         size = self._engine.page_size
         pages = list(range(-(-(first + len(chunk)) // size)))
-        return build_step([Part(list(chunk), first, pages, wanted, self._adapter)], size)
+        return build_step([SequencePart(list(chunk), first, pages, wanted, self._adapter)], size)
 
     def _reserve(self, length: int) -> None:
         """Make room for tokens. The room doubles, so that tokens are rarely copied."""

@@ -44,8 +44,12 @@ class Pages:
         scale: float,
         window: int | None,
         softcap: float | None,
+        sinks: Value | None = None,
     ) -> Value:
-        """Return attention [tokens, heads, size] of queries to the keys of their sequences."""
+        """Return attention [tokens, heads, size] of queries to the keys of their sequences.
+
+        `sinks` [heads] are further scores without values.
+        """
         k_pages, v_pages = self._values[f"k_pages.{layer}"], self._values[f"v_pages.{layer}"]
         k_scale, v_scale = self._values.get(f"k_scales.{layer}"), self._values.get(f"v_scales.{layer}")
         return relax.paged_attention(
@@ -60,4 +64,5 @@ class Pages:
             scale=scale,
             window_size=window,
             softcap=softcap,
+            sinks=sinks,
         )

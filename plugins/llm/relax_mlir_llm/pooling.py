@@ -10,20 +10,25 @@ import relax_mlir as rx
 if TYPE_CHECKING:
     from numpy import ndarray
 
-#: Hidden state of the last token, or the mean of all hidden states.
-Pooling = Literal["last", "mean"]
-POOLINGS: tuple[Pooling, ...] = ("last", "mean")
+#: Hidden state of the last token, the mean of all hidden states, or the hidden state of the first token.
+Pooling = Literal["last", "mean", "cls"]
+ALL_POOLINGS: tuple[Pooling, ...] = ("last", "mean", "cls")
 
 
-def is_pooling(name: object) -> TypeGuard[Pooling]:
+def poolings(is_encoder: bool) -> tuple[Pooling, ...]:
+    """Return the poolings of a model. The first token sees other tokens in an encoder only."""
+    return ALL_POOLINGS if is_encoder else ALL_POOLINGS[:2]
+
+
+def is_pooling(name: object, is_encoder: bool) -> TypeGuard[Pooling]:
     """Check whether a name is the name of a pooling."""
-    return name in POOLINGS
+    return name in poolings(is_encoder)
 
 
-def checked_pooling(name: object) -> Pooling:
+def checked_pooling(name: object, is_encoder: bool) -> Pooling:
     """Return the name of a pooling. Raise OptionError for another name."""
-    if not is_pooling(name):
-        raise rx.OptionError(f"pooling={name!r}: expected one of {', '.join(POOLINGS)}")
+    if not is_pooling(name, is_encoder):
+        raise rx.OptionError(f"pooling={name!r}: expected one of {', '.join(poolings(is_encoder))}")
     return name
 
 

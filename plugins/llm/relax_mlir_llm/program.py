@@ -8,7 +8,7 @@ from relax_mlir import relax
 
 from .adapters import Adapters, Changes
 from .architectures import Architecture
-from .blocks import Decoder, Layer, embed, hidden, logits
+from .blocks import Decoder, DecoderLayer, embed, hidden, logits
 from .config import Config
 from .description import ADAPTED, HIDDEN, LOGITS
 from .page_layout import PageLayout
@@ -63,7 +63,7 @@ class ModuleBuilder:
             decoder = Decoder(self._config, self._source, self._products, *values, changes)
             x = embed(decoder, tokens)
             for number in range(self._config.layers):
-                x = self._architecture.layer(Layer(decoder, number), x)
+                x = self._architecture.layer(DecoderLayer(decoder, number), x)
             result = hidden if name == HIDDEN else logits
             f.returns(result(decoder, x, selected), *pages.values)
         # The option `donate` of rx.compile is for `main` only.

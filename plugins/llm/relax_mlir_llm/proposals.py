@@ -11,7 +11,7 @@ from relax_mlir import RelaxError
 
 from .engine import Engine
 from .page_pool import PagePool
-from .sequences import Part, SequenceState, build_step
+from .sequences import SequencePart, SequenceState, build_step
 
 
 class Proposer(Protocol):
@@ -117,7 +117,7 @@ class DraftModel:
         for page in reversed(state.pages if state else ()):
             self._pages.release(page)
 
-    def _part(self, sequence: SequenceState, tokens: list[int], count: int, budget: int) -> Part | None:
+    def _part(self, sequence: SequenceState, tokens: list[int], count: int, budget: int) -> SequencePart | None:
         """Return the tokens that the draft model has not seen. Rejected drafts are computed again, at their slots."""
         state = self._states.setdefault(sequence, _DraftState())
         known = state.final
@@ -129,12 +129,12 @@ class DraftModel:
         if end <= known or not self._reserve(sequence, state, len(tokens) + count):
             return None
         state.tokens, state.final = tokens[:end], end
-        return Part(tokens[known:end], known, state.pages, int(end == len(tokens)))
+        return SequencePart(tokens[known:end], known, state.pages, int(end == len(tokens)))
 
-    def _next_part(self, sequence: SequenceState, draft: list[int]) -> Part:
+    def _next_part(self, sequence: SequenceState, draft: list[int]) -> SequencePart:
         state = self._states[sequence]
         state.tokens.append(draft[-1])
-        return Part(draft[-1:], len(state.tokens) - 1, state.pages, 1)
+        return SequencePart(draft[-1:], len(state.tokens) - 1, state.pages, 1)
 
     def _reserve(self, sequence: SequenceState, state: _DraftState, end: int) -> bool:
         """Allocate pages up to a position. Without enough pages the sequence has no draft this time."""
@@ -149,7 +149,7 @@ class DraftModel:
         return True
 
     def _extend(
-        self, parts: Mapping[SequenceState, Part], drafts: dict[SequenceState, list[int]]
+        self, parts: Mapping[SequenceState, SequencePart], drafts: dict[SequenceState, list[int]]
     ) -> list[SequenceState]:
         """Compute parts, and add tokens to the drafts. Return the sequences with a new token."""
         logits = iter(self._engine.step(build_step(parts.values(), self._engine.page_size)))

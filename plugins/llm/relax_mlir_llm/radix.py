@@ -7,16 +7,16 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 
-class Node:
+class CachedPage:
     """Page of the tree. The path from the root has the text that the page's keys and values depend on."""
 
     __slots__ = ("children", "key", "page", "parent")
 
-    def __init__(self, parent: Node | None, key: tuple[int, ...], page: int) -> None:
+    def __init__(self, parent: CachedPage | None, key: tuple[int, ...], page: int) -> None:
         self.parent = parent
         self.key = key
         self.page = page
-        self.children: dict[tuple[int, ...], Node] = {}
+        self.children: dict[tuple[int, ...], CachedPage] = {}
 
 
 class PrefixCache:
@@ -27,8 +27,8 @@ class PrefixCache:
     """
 
     def __init__(self) -> None:
-        self._roots: dict[str | None, Node] = {}
-        self._nodes: dict[int, Node] = {}
+        self._roots: dict[str | None, CachedPage] = {}
+        self._nodes: dict[int, CachedPage] = {}
         self._idle: OrderedDict[int, None] = OrderedDict()
 
     def __contains__(self, page: int) -> bool:
@@ -42,20 +42,20 @@ class PrefixCache:
         """Number of pages without users."""
         return len(self._idle)
 
-    def root(self, adapter: str | None) -> Node:
+    def root(self, adapter: str | None) -> CachedPage:
         """Return the root of all texts of an adapter. Another adapter computes other keys and values."""
-        return self._roots.setdefault(adapter, Node(None, (), -1))
+        return self._roots.setdefault(adapter, CachedPage(None, (), -1))
 
-    def find(self, node: Node, tokens: Sequence[int]) -> Node | None:
+    def find(self, node: CachedPage, tokens: Sequence[int]) -> CachedPage | None:
         """Return the node of a page's tokens below a node, or None."""
         return node.children.get(tuple(tokens))
 
-    def insert(self, node: Node, tokens: Sequence[int], page: int) -> Node:
+    def insert(self, node: CachedPage, tokens: Sequence[int], page: int) -> CachedPage:
         """Return the node of a page's tokens below a node. Without such a node, add one with the caller's page."""
         key = tuple(tokens)
         found = node.children.get(key)
         if found is None:
-            found = node.children[key] = self._nodes[page] = Node(node, key, page)
+            found = node.children[key] = self._nodes[page] = CachedPage(node, key, page)
         return found
 
     def use(self, page: int) -> None:

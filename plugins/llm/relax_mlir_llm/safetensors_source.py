@@ -12,6 +12,8 @@ import numpy
 import relax_mlir as rx
 import safetensors
 
+from .encoder_names import ENCODERS, with_encoder_names
+from .expert_names import WITH_EXPERTS, with_expert_names
 from .facts import Facts
 from .weights import Weight, check_shape, missing
 
@@ -29,21 +31,47 @@ _NAMES = {
     "attn_k_norm": "self_attn.k_norm",
     "attn_norm": "input_layernorm",
     "ffn_norm": "post_attention_layernorm",
+    "ffn_gate_inp": "mlp.gate",
     "ffn_gate": "mlp.gate_proj",
     "ffn_up": "mlp.up_proj",
     "ffn_down": "mlp.down_proj",
 }
-#: The same for models with norms behind attention and feed-forward blocks, and with fused matrices.
+#: The same for models with norms behind attention and feed-forward blocks.
+_POST_NORMS = {
+    "post_attention_norm": "post_attention_layernorm",
+    "ffn_norm": "pre_feedforward_layernorm",
+    "post_ffw_norm": "post_feedforward_layernorm",
+}
+_PHI = {
+    "output_norm": "model.final_layernorm",
+    "attn_output": "self_attn.dense",
+    "ffn_up": "mlp.fc1",
+    "ffn_down": "mlp.fc2",
+}
+_ENCODER = {
+    "token_types": "model.token_type_embeddings",
+    "position_embd": "model.position_embeddings",
+    "token_embd_norm": "model.embedding_norm",
+    "attn_output_norm": "post_attention_layernorm",
+    "layer_output_norm": "post_mlp_layernorm",
+}
+#: Names of other architectures.
 _NAMES_OF = {
-    "gemma": {
-        "post_attention_norm": "post_attention_layernorm",
-        "ffn_norm": "pre_feedforward_layernorm",
-        "post_ffw_norm": "post_feedforward_layernorm",
-    },
+    **dict.fromkeys(ENCODERS, _ENCODER),
+    "gpt_oss": {"post_attention_norm": "post_attention_layernorm", "attn_sinks": "self_attn.sinks"},
+    "gemma2": _POST_NORMS,
+    "gemma3": _POST_NORMS,
+    "gemma3_text": _POST_NORMS,
+    "phi": _PHI,
+    "phi2": _PHI,
+    "starcoder2": {"ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"},
+    "olmo2": _POST_NORMS,
     "phi3": {"ffn_up": "mlp.gate_up_proj"},
 }
-#: Entries that the configuration of a model with several kinds of inputs leaves out.
+#: Entries that configurations leave out.
 _DEFAULTS: dict[str, dict[str, object]] = {
+    "phi": {"partial_rotary_factor": 0.5},
+    "nomic_bert": {"rope_theta": 1000.0},
     "gemma3_text": {
         "num_attention_heads": 8,
         "num_key_value_heads": 4,
@@ -53,14 +81,14 @@ _DEFAULTS: dict[str, dict[str, object]] = {
         "query_pre_attn_scalar": 256,
         "rope_theta": 1e6,
         "sliding_window": 4096,
-    }
+    },
 }
 #: Types of elements in safetensors files -> GGUF's name, and NumPy's type. BF16 is read as bytes.
 _TYPES = {"F64": ("F64", "<f8"), "F32": ("F32", "<f4"), "F16": ("F16", "<f2"), "BF16": ("BF16", "u1")}
 _BF16_BYTES = 2
 
 
-class _Entry(TypedDict):
+class _TensorEntry(TypedDict):
     """Entry of a tensor in the header of a safetensors file, which the package safetensors has checked."""
 
     dtype: str
@@ -82,7 +110,9 @@ class HuggingFaceSource:
         if not isinstance(architecture, str):
             raise rx.ModelError(f"{path}: the configuration lacks 'model_type', the name of the architecture")
         self.facts = Facts(path, architecture, False, config)
-        self._tensors = tensors
+        if architecture in WITH_EXPERTS:
+            tensors = with_expert_names(tensors, architecture)
+        self._tensors = with_encoder_names(tensors) if architecture in ENCODERS else tensors
         embeddings = (name.partition("model.embed_tokens") for name in self._tensors)
         self._prefix = next((before for before, found, _ in embeddings if found), "")
         # Models without a head, as of embeddings, may have the inner model only.
@@ -124,10 +154,10 @@ def file_name(architecture: str, name: str) -> str:
     if head.startswith("blk."):
         _, number, head = head.split(".", 2)
         layer = f"model.layers.{number}."
-    names = dict(_NAMES)
-    for prefix, others in _NAMES_OF.items():
-        if architecture.startswith(prefix):
-            names.update(others)
+    names = {**_NAMES, **_NAMES_OF.get(architecture, {})}
+    part, _, expert = head.partition(".")
+    if expert:
+        return f"{layer}{names[part].replace('mlp.', f'mlp.experts.{expert}.')}.{kind}"
     return f"{layer}{names.get(head, head)}.{kind}"
 
 
@@ -175,7 +205,7 @@ def _tensors_of(path: Path) -> dict[str, Weight]:
     return {name: _weight(path, name, entry, data[start:]) for name, entry in header.items() if name != "__metadata__"}
 
 
-def _weight(path: Path, name: str, entry: _Entry, data: numpy.ndarray) -> Weight:
+def _weight(path: Path, name: str, entry: _TensorEntry, data: numpy.ndarray) -> Weight:
     kind, (first, last), shape = entry["dtype"], entry["data_offsets"], tuple(entry["shape"])
     if kind not in _TYPES:
         raise rx.RefusalError(

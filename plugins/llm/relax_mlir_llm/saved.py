@@ -16,11 +16,12 @@ import relax_mlir as rx
 
 from .chat_template import ChatTemplate
 from .description import Description
+from .weight_store import load_program
 
 if TYPE_CHECKING:
     from .tokenizer import Tokenizer
 
-_PROGRAM, _TEMPLATE, _DESCRIPTION = "program.rxa", "template.json", "model.json"
+PROGRAM, _TEMPLATE, _DESCRIPTION = "program.rxa", "template.json", "model.json"
 #: Bytes of each token in hexadecimal, one token a line, for programs without Python (examples/cpp/chat.cpp).
 _TEXTS = "tokens.hex"
 
@@ -57,7 +58,7 @@ class Saved:
             raise rx.ArtifactError(f"cannot write {folder}: {error.strerror or error}") from None
 
     def _write_files(self, folder: Path) -> None:
-        self.program.save(folder / _PROGRAM)
+        self.program.save(folder / PROGRAM)
         self.tokenizer.save(folder)
         template = {"text": self.template.text, "bos": self.template.bos, "eos": self.template.eos}
         (folder / _TEMPLATE).write_text(json.dumps(template), encoding="utf-8")
@@ -69,7 +70,7 @@ class Saved:
 
 def is_saved(folder: Path) -> bool:
     """Check whether a folder has a saved model."""
-    return (folder / _DESCRIPTION).is_file() and (folder / _PROGRAM).is_file()
+    return (folder / _DESCRIPTION).is_file() and (folder / PROGRAM).is_file()
 
 
 def read_saved(folder: Path) -> Saved:
@@ -77,8 +78,7 @@ def read_saved(folder: Path) -> Saved:
     from .tokenizer import Tokenizer
 
     description = Description.read(folder / _DESCRIPTION)
-    # The weights are most of the file. Checking them for damage would read all of them before the first token.
-    program = rx.runtime.load(folder / _PROGRAM, verify_constants=False)
+    program = load_program(folder / PROGRAM)
     try:
         template = ChatTemplate(**json.loads((folder / _TEMPLATE).read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:

@@ -12,11 +12,11 @@ import numpy as np
 from relax_mlir import RelaxError
 
 from .engine import Engine
-from .memory import Memory
+from .memory import PageTables
 from .proposals import DraftModel, NgramProposer, Proposer
 from .requests import FinishReason, ForcedTokens, Output, Request, Statistics, Token
 from .sampling import with_logprobs
-from .sequences import Part, SequenceState, build_step
+from .sequences import SequencePart, SequenceState, build_step
 
 if TYPE_CHECKING:
     from numpy import ndarray
@@ -74,7 +74,7 @@ class Scheduler:
         self.max_batched_tokens = max_batched_tokens
         self.end_tokens = frozenset(end_tokens)
         self._adapters = {name: number for number, name in enumerate((None, *engine.adapters))}
-        self.memory = Memory(engine, prefix_cache, window, prefill_chunk)
+        self.memory = PageTables(engine, prefix_cache, window, prefill_chunk)
         #: Sequences with pages, and requests without pages, in the order of arrival.
         self.running: list[SequenceState] = []
         self.waiting: deque[SequenceState] = deque()
@@ -294,7 +294,9 @@ class Scheduler:
         for each in work:
             state = each.sequence
             tokens = state.tokens[state.computed : state.computed + each.count] + each.draft
-            parts.append(Part(tokens, state.computed, state.pages, each.results, self._adapters[state.request.adapter]))
+            parts.append(
+                SequencePart(tokens, state.computed, state.pages, each.results, self._adapters[state.request.adapter])
+            )
         logits = self.engine.step(build_step(parts, self.engine.page_size))
         self._sums["steps"] += 1
         outputs, begin = [], 0

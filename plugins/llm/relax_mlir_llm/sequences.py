@@ -15,7 +15,7 @@ from .sampling import Sampler, check_logit, with_logprobs
 if TYPE_CHECKING:
     from numpy import ndarray
 
-    from .radix import Node
+    from .radix import CachedPage
     from .requests import Request
 
 
@@ -36,7 +36,7 @@ class SequenceState:
         #: Pages in the order of positions. Pages behind a sliding window are given back and are -1 here.
         self.pages: list[int] = []
         #: Node of the last page in the prefix cache, and number of pages up to it.
-        self.node: Node | None = None
+        self.node: CachedPage | None = None
         self.cached_pages = 0
         #: Tokens of the prompt that the prefix cache had.
         self.reused = 0
@@ -75,7 +75,7 @@ class SequenceState:
         return len(self.tokens) - len(self.request.prompt)
 
 
-class Part(NamedTuple):
+class SequencePart(NamedTuple):
     """Tokens of one sequence in a call of an engine."""
 
     tokens: list[int]
@@ -89,7 +89,7 @@ class Part(NamedTuple):
     adapter: int = 0
 
 
-def build_step(parts: Iterable[Part], page_size: int) -> Step:
+def build_step(parts: Iterable[SequencePart], page_size: int) -> Step:
     """Return the arrays of a call that computes parts of sequences."""
     parts = list(parts)
     counts = [len(part.tokens) for part in parts]

@@ -14,7 +14,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from functools import lru_cache
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from jinja2.nodes import Node
+    from jinja2.parser import Parser
 
 _MIB = 1 << 20
 
@@ -51,7 +55,8 @@ def _answer(line: bytes) -> dict[str, object]:
         try:
             template, names = _compiled(request["template"])
         except (jinja2.TemplateError, SyntaxError) as error:
-            return {"problem": "invalid", "reason": str(error)}
+            place = f"line {error.lineno}: " if isinstance(error, jinja2.TemplateSyntaxError) else ""
+            return {"problem": "invalid", "reason": f"{place}{error.args[0]}"}
         values = request.get("values")
         if values is None:
             return {"names": names}
@@ -71,11 +76,22 @@ def _answer(line: bytes) -> dict[str, object]:
 @lru_cache(maxsize=8)
 def _compiled(text: str) -> tuple[object, list[str]]:
     """Return a template, and the names of the variables that it reads."""
-    from jinja2.ext import loopcontrols
+    from jinja2.ext import Extension, loopcontrols
     from jinja2.meta import find_undeclared_variables
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-    environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+    class Generation(Extension):
+        """Tag of transformers around the texts of the assistant, which marks them for training."""
+
+        tags = {"generation"}  # noqa: RUF012  # the base class declares an instance variable
+
+        def parse(self, parser: Parser) -> list[Node]:
+            next(parser.stream)
+            return parser.parse_statements(("name:endgeneration",), drop_needle=True)
+
+    environment = ImmutableSandboxedEnvironment(
+        trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols, Generation]
+    )
     environment.globals.update(raise_exception=_raise, strftime_now=_strftime_now)
     environment.filters["tojson"] = _to_json
     names = sorted(find_undeclared_variables(environment.parse(text)))

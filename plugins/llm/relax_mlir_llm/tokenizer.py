@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING
 
 import relax_mlir as rx
 
+from .fill_marks import FillMarks, find_fill_marks
+
 if TYPE_CHECKING:
     import tokenizers
 
 #: Tokens that end an answer in models for chats, besides the tokens that the file names.
 _ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<end_of_turn>", "<|end|>", "<|endoftext|>", "<|end_of_text|>")
 #: Files of a saved tokenizer.
-TOKENIZER_FILE, _MARKS_FILE = "tokenizer.json", "tokens.json"
+TOKENIZER_FILE, SETTINGS_FILE, _MARKS_FILE = "tokenizer.json", "tokenizer_config.json", "tokens.json"
 _SPACE = "\u2581"
+#: Character that no tokenizer joins with others.
+_APART = "\u263a"
 #: Characters from which a text is encoded without the interpreter's lock. Shorter ones take less than a millisecond.
 _LONG_TEXT = 1 << 12
 
@@ -38,6 +42,8 @@ class Marks:
     adds_space: bool
     #: Token that the tokenizer puts behind a text to embed.
     end: int | None = None
+    #: Tokens around a gap that the file names: before the gap, after the gap, and in the gap.
+    fill: tuple[int, ...] | None = None
 
 
 class Tokenizer:
@@ -49,7 +55,7 @@ class Tokenizer:
         known = [] if backend is None else [backend.token_to_id(each) for each in _ENDS]
         named = [each for each in (marks.eos, *known) if each is not None]
         self.bos, self.eos, self.adds_bos, self._adds_space = marks.bos, marks.eos, marks.adds_bos, marks.adds_space
-        self._end = marks.end
+        self._end, self._fill = marks.end, marks.fill
         #: Tokens that end an answer.
         self.ends: frozenset[int] = frozenset((*marks.ends, *named))
 
@@ -76,6 +82,10 @@ class Tokenizer:
                 "module with `tokenizer`"
             )
 
+    def prepare(self) -> None:
+        """Compute the tables of `token_bytes`, which take tenths of a second. Raise RefusalError without texts."""
+        _ = self._is_byte_level, self._byte_of, self._added, self.special
+
     @property
     def size(self) -> int:
         """Return the number of tokens."""
@@ -97,6 +107,22 @@ class Tokenizer:
             found.insert(0, self.bos)
         end = self._end if is_embedded else None
         return found if end is None or found[-1:] == [end] else [*found, end]
+
+    @cached_property
+    def fill_marks(self) -> FillMarks | None:
+        """Return the tokens around a gap that the model fills in, or None."""
+        named = find_fill_marks(self.backend.token_to_id)
+        if self._fill is None:
+            return named
+        before, after, middle = self._fill
+        return FillMarks(before, after, middle, () if named is None else named.ends)
+
+    def encode_rest(self, text: str) -> list[int]:
+        """Return the tokens of a text behind other text: without the space that the tokenizer puts first."""
+        if not self._adds_space:
+            return self.encode(text, add_bos=False)
+        before = self.encode(_APART, add_bos=False)
+        return self.encode(_APART + text, add_bos=False)[len(before) :]
 
     def decode(self, tokens: Iterable[int], *, skip_special: bool = True) -> str:
         """Return the text of tokens. Bytes that are no UTF-8 become U+FFFD."""
@@ -164,7 +190,8 @@ class Tokenizer:
         """Write the tokenizer to two files in a folder."""
         if self.has_texts:
             (folder / TOKENIZER_FILE).write_text(self.backend.to_str(), encoding="utf-8")
-        marks = Marks(self.bos, self.eos, tuple(sorted(self.ends)), self.adds_bos, self._adds_space, self._end)
+        ends = tuple(sorted(self.ends))
+        marks = Marks(self.bos, self.eos, ends, self.adds_bos, self._adds_space, self._end, self._fill)
         (folder / _MARKS_FILE).write_text(json.dumps(asdict(marks)), encoding="utf-8")
 
     @classmethod
@@ -217,11 +244,13 @@ def read_backend(path: Path) -> tokenizers.Tokenizer:
 def folder_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, object]]:
     """Return the tokenizer in a folder of Hugging Face, and tokenizer_config.json."""
     backend = read_backend(folder / TOKENIZER_FILE)
-    settings = _json_or_empty(folder / "tokenizer_config.json")
+    settings = _json_or_empty(folder / SETTINGS_FILE)
     generation = _json_or_empty(folder / "generation_config.json")
     ends = generation.get("eos_token_id", [])
     ends = ends if isinstance(ends, list) else [ends]
-    bos, eos = (_token_of(backend, settings.get(name)) for name in ("bos_token", "eos_token"))
+    # The first token of BERT's texts has another name.
+    first = settings.get("bos_token") or settings.get("cls_token")
+    bos, eos = _token_of(backend, first), _token_of(backend, settings.get("eos_token"))
     adds_bos = settings.get("add_bos_token")
     if not isinstance(adds_bos, bool):
         # Newer files have a post-processor instead.

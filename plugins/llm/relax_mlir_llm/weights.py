@@ -37,6 +37,10 @@ class Weight:
         data = self.data[rows]
         return replace(self, shape=(len(data), *self.shape[1:]), data=data)
 
+    def part(self, number: int) -> Weight:
+        """Return one of several matrices [count, rows, columns]."""
+        return replace(self, name=f"{self.name}[{number}]", shape=self.shape[1:], data=self.data[number])
+
     def floats(self) -> ndarray:
         """Return the elements as f32. Raise ModelError if one is no finite number."""
         found = self._floats()

@@ -31,14 +31,25 @@ class Variant:
     score_cap: float | None = None
     logit_cap: float | None = None
     embedding_scale: float = 1.0
+    residual_scale: float = 1.0
+    logit_divisor: float = 1.0
     norm_offset: float = 0.0
     activation: str = "silu"
+    #: Experts of a token, in layers with a router, and True if their factors have the sum 1.
+    used_experts: int = 0
+    normalizes_experts: bool = True
+    #: Bound of the experts' gates, and the factor in their sigmoid.
+    expert_limit: float | None = None
+    expert_steepness: float = 1.702
+    #: Attention and feed-forward blocks have the same input.
+    is_parallel: bool = False
 
 
 def logits(variant: Variant, weights: Mapping[str, ndarray], tokens: Sequence[int]) -> ndarray:
     """Return the logits f64 [tokens, vocabulary] of a sequence. Names of weights are GGUF's."""
     head = weights.get("output.weight", weights["token_embd.weight"])
-    found = hidden_states(variant, weights, tokens) @ head.T.astype(numpy.float64)
+    found = hidden_states(variant, weights, tokens) @ head.T.astype(numpy.float64) / variant.logit_divisor
+    found = found + weights.get("output.bias", 0.0)
     return found if variant.logit_cap is None else variant.logit_cap * numpy.tanh(found / variant.logit_cap)
 
 
@@ -48,15 +59,26 @@ def hidden_states(variant: Variant, weights: Mapping[str, ndarray], tokens: Sequ
     for n in range(variant.layers):
         names = [name for name in weights if name.startswith(f"blk.{n}.")]
         own = {name.removeprefix(f"blk.{n}."): weights[name].astype(numpy.float64) for name in names}
-        x = x + _after(
-            variant, own, "post_attention_norm", _attention(variant, own, n, _norm(variant, x, own["attn_norm.weight"]))
-        )
-        x = x + _after(variant, own, "post_ffw_norm", _mlp(variant, own, _norm(variant, x, own["ffn_norm.weight"])))
-    return _norm(variant, x, weights["output_norm.weight"].astype(numpy.float64))
+        if variant.expert_limit is not None:  # files of gpt-oss have another name
+            own["ffn_norm.weight"] = own.pop("post_attention_norm.weight")
+        if variant.is_parallel:
+            inner = _if_present(variant, own, "attn_norm", x)
+            x = x + _attention(variant, own, n, inner) + _mlp(variant, own, inner)
+            continue
+        mixed = _attention(variant, own, n, _if_present(variant, own, "attn_norm", x))
+        x = x + _if_present(variant, own, "post_attention_norm", mixed) * variant.residual_scale
+        mixed = _mlp(variant, own, _if_present(variant, own, "ffn_norm", x))
+        x = x + _if_present(variant, own, "post_ffw_norm", mixed) * variant.residual_scale
+    return _if_present(variant, weights, "output_norm", x)
 
 
-def _after(variant: Variant, w: Mapping[str, ndarray], name: str, x: ndarray) -> ndarray:
-    return _norm(variant, x, w[f"{name}.weight"]) if f"{name}.weight" in w else x
+def _if_present(variant: Variant, w: Mapping[str, ndarray], name: str, x: ndarray) -> ndarray:
+    if f"{name}.weight" not in w:
+        return x
+    weight = w[f"{name}.weight"].astype(numpy.float64)
+    if f"{name}.bias" not in w:
+        return _norm(variant, x, weight)
+    return _norm(variant, x - x.mean(-1, keepdims=True), weight) + w[f"{name}.bias"]
 
 
 def _norm(variant: Variant, x: ndarray, weight: ndarray) -> ndarray:
@@ -75,8 +97,11 @@ def _attention(variant: Variant, w: Mapping[str, ndarray], layer: int, x: ndarra
         q, k, v = numpy.split(_linear(w, "attn_qkv", x), cuts, axis=1)
     else:
         q, k, v = (_linear(w, f"attn_{each}", x) for each in "qkv")
+    is_wide = "attn_q_norm.weight" in w and w["attn_q_norm.weight"].size == q.shape[1]
+    if is_wide:
+        q, k = _norm(variant, q, w["attn_q_norm.weight"]), _norm(variant, k, w["attn_k_norm.weight"])
     q, k, v = (each.reshape(count, -1, size) for each in (q, k, v))
-    if "attn_q_norm.weight" in w:
+    if "attn_q_norm.weight" in w and not is_wide:
         q, k = _norm(variant, q, w["attn_q_norm.weight"]), _norm(variant, k, w["attn_k_norm.weight"])
     q, k = (_turned(variant, each, variant.frequencies[layer]) for each in (q, k))
     scale = size**-0.5 if variant.scale is None else variant.scale
@@ -89,8 +114,10 @@ def _attention(variant: Variant, w: Mapping[str, ndarray], layer: int, x: ndarra
             scores = k[first : row + 1, group] @ q[row, head] * scale
             if variant.score_cap is not None:
                 scores = variant.score_cap * numpy.tanh(scores / variant.score_cap)
-            shares = numpy.exp(scores - scores.max())
-            out[row, head] = shares / shares.sum() @ v[first : row + 1, group]
+            most = max(scores.max(), w["attn_sinks.weight"][head]) if "attn_sinks.weight" in w else scores.max()
+            shares = numpy.exp(scores - most)
+            sink = numpy.exp(w["attn_sinks.weight"][head] - most) if "attn_sinks.weight" in w else 0.0
+            out[row, head] = shares / (shares.sum() + sink) @ v[first : row + 1, group]
     return _linear(w, "attn_output", out.reshape(count, -1))
 
 
@@ -109,11 +136,42 @@ def _turned(variant: Variant, x: ndarray, frequencies: ndarray) -> ndarray:
 
 
 def _mlp(variant: Variant, w: Mapping[str, ndarray], x: ndarray) -> ndarray:
+    if "ffn_gate_inp.weight" in w:
+        return numpy.stack([_mixture(variant, w, row) for row in x])
+    if w["ffn_down.weight"].shape[1] == w["ffn_up.weight"].shape[0] and "ffn_gate.weight" not in w:
+        return _linear(w, "ffn_down", ACTIVATIONS[variant.activation](_linear(w, "ffn_up", x)))
     if "ffn_gate.weight" in w:
         gate, up = _linear(w, "ffn_gate", x), _linear(w, "ffn_up", x)
     else:
         gate, up = numpy.split(_linear(w, "ffn_up", x), 2, axis=1)
     return _linear(w, "ffn_down", ACTIVATIONS[variant.activation](gate) * up)
+
+
+def _mixture(variant: Variant, w: Mapping[str, ndarray], x: ndarray) -> ndarray:
+    """Return the sum of a token's experts: the most likely ones, of equal ones the first."""
+    scores = w["ffn_gate_inp.weight"] @ x + w.get("ffn_gate_inp.bias", 0.0)
+    shares = numpy.exp(scores - scores.max())
+    shares /= shares.sum()
+    chosen = sorted(range(len(shares)), key=lambda expert: (-shares[expert], expert))[: variant.used_experts]
+    total = shares[chosen].sum() if variant.normalizes_experts else 1.0
+    found = numpy.zeros_like(x)
+    for expert in chosen:
+        gate, up = (_of_expert(w, part, expert, x) for part in ("gate", "up"))
+        if variant.expert_limit is None:
+            mixed = ACTIVATIONS[variant.activation](gate) * up
+        else:
+            gate, up = (
+                numpy.minimum(gate, variant.expert_limit),
+                numpy.clip(up, -variant.expert_limit, variant.expert_limit),
+            )
+            mixed = (up + 1) * gate / (1 + numpy.exp(-variant.expert_steepness * gate))
+        found += shares[expert] / total * _of_expert(w, "down", expert, mixed)
+    return found
+
+
+def _of_expert(w: Mapping[str, ndarray], part: str, expert: int, x: ndarray) -> ndarray:
+    product: ndarray = w[f"ffn_{part}_exps.weight"][expert] @ x
+    return product + w[f"ffn_{part}_exps.bias"][expert] if f"ffn_{part}_exps.bias" in w else product
 
 
 def _silu(x: ndarray) -> ndarray:
@@ -144,13 +202,19 @@ def llama3_frequencies(base: float, size: int, factor: float, low: float, high: 
     return found
 
 
-def yarn_frequencies(base: float, size: int, factor: float, original: int) -> tuple[ndarray, float]:
-    """Return YaRN's frequencies with alpha = 1 and beta = 32, rounded to whole pairs, and the factor of elements."""
+def yarn_frequencies(
+    base: float, size: int, factor: float, original: int, *, truncates: bool = True
+) -> tuple[ndarray, float]:
+    """Return YaRN's frequencies with alpha = 1 and beta = 32, and the factor of elements.
+
+    With `truncates`, the bounds of the change are rounded to whole pairs.
+    """
     found = plain_frequencies(base, size)
 
     def pair(turns: float) -> float:
         return size / 2 * math.log(original / (2 * math.pi * turns), base)
 
-    low, high = max(math.floor(pair(32)), 0), min(math.ceil(pair(1)), size - 1)
+    low, high = (math.floor(pair(32)), math.ceil(pair(1))) if truncates else (pair(32), pair(1))
+    low, high = max(low, 0), min(high, size - 1)
     ramp = numpy.clip((numpy.arange(size // 2) - low) / max(high - low, 1e-3), 0, 1)
     return found / factor * ramp + found * (1 - ramp), 0.1 * math.log(factor) + 1

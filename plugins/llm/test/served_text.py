@@ -22,7 +22,7 @@ from relax_mlir_llm.requests import Request
 from relax_mlir_llm.scheduler import Scheduler
 from relax_mlir_llm.serve.embedding_jobs import EmbeddingJobs
 from relax_mlir_llm.serve.http_app import State
-from relax_mlir_llm.serve.limits import Limits
+from relax_mlir_llm.serve.limits import ServerLimits
 from relax_mlir_llm.serve.loop import SchedulerLoop
 from relax_mlir_llm.serve.metrics import ModelMetrics
 from relax_mlir_llm.serve.openai_app import make_openai_app
@@ -152,7 +152,7 @@ class KeptScheduler(Scheduler):
 class Served:
     """Server in a thread."""
 
-    def __init__(self, app: Starlette, state: State, grace: float, limits: Limits | None = None) -> None:
+    def __init__(self, app: Starlette, state: State, grace: float, limits: ServerLimits | None = None) -> None:
         bound = bind("127.0.0.1", 0)
         self.url = address_of(bound)
         self.state = state
@@ -187,7 +187,7 @@ class Texts(Served):
         chunk: int = 16,
         grace: float = 10.0,
         adapters: Sequence[str] = (),
-        limits: Limits = Limits(),  # noqa: B008  # it is frozen
+        limits: ServerLimits = ServerLimits(),  # noqa: B008  # it is frozen
         **options: object,
     ) -> None:
         self.engine = engine

@@ -12,6 +12,8 @@ import gguf
 import numpy
 import pytest
 import relax_mlir as rx
+import tiny_models
+import tiny_tokenizer
 from relax_mlir_llm import Model
 from relax_mlir_llm.gguf_source import GgufSource
 from tiny_models import Tiny, tiny, write_folder, write_gguf
@@ -190,6 +192,25 @@ def test_refused_prompts(model: Model, prompt: str | list[int], problem: str) ->
     if isinstance(prompt, list):
         with pytest.raises(rx.OptionError):
             model.logits(prompt)
+
+
+def test_a_template_that_does_not_parse_is_refused_at_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (tiny_models, tiny_tokenizer):
+        monkeypatch.setattr(module, "TEMPLATE", "first\n{% if messages %}\n{{ messages[0 }}")
+    reason = "the model's chat template is invalid: line 3: "
+    help_ = "; correct the template, or load the model's files again from their origin"
+    path = write_gguf(tiny("llama"), tmp_path / "tiny.gguf")
+    found = problem_of(path)
+    assert found.startswith(f"{path}: 'tokenizer.chat_template' in the metadata: {reason}") and found.endswith(help_)
+    folder = write_folder(tiny("llama"), tmp_path / "folder")
+    assert problem_of(folder).startswith(f"{folder / 'tokenizer_config.json'}: 'chat_template': {reason}")
+    own = folder / "chat_template.jinja"
+    own.write_text("{{ 1|unknown }}")
+    problem = f"{own}: the model's chat template is invalid: line 1: No filter named 'unknown'.{help_}"
+    assert problem_of(folder) == problem
+    own.write_text("{{ raise_exception('always') }}")  # it parses, and refuses each chat
+    with pytest.raises(rx.ModelError, match="refuses these messages"):
+        rx.llm.load(folder, cache=False).chat([{"role": "user", "content": "hello"}])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import relax_mlir as rx
-from relax_mlir_llm import Model, chat_tool, installed_models
+from relax_mlir_llm import Model, chat_tool, model_files
 from relax_mlir_llm.chat_template import CHATML, ChatTemplate
 from relax_mlir_llm.template_process import TemplateProcess
 from tiny_models import tiny, write_gguf
@@ -136,10 +136,10 @@ def test_a_package_with_a_gguf_file(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (package / "__init__.py").write_text("")
     (package / "a.gguf").write_text("")
     monkeypatch.syspath_prepend(tmp_path)
-    assert installed_models.find_model("llm-of-tests") == package / "a.gguf"
+    assert model_files.find_model("llm-of-tests") == package / "a.gguf"
     (package / "b.gguf").write_text("")
     with pytest.raises(rx.ModelError, match=r"has 2 GGUF files, pass one of their paths: .*a\.gguf, .*b\.gguf"):
-        installed_models.find_model("llm-of-tests")
+        model_files.find_model("llm-of-tests")
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -209,6 +209,11 @@ def test_programs_without_an_interpreter(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_values_that_are_no_json() -> None:
     with pytest.raises(rx.OptionError, match=r"a chat has a value that JSON cannot hold: .* is a object"):
         ChatTemplate(CHATML, "", "").render([{"role": "user", "content": object()}])
+
+
+def test_marks_of_generated_texts_are_left_out() -> None:
+    text = "{% for m in messages %}{% generation %}{{ m.content }}{% endgeneration %}{% endfor %}"
+    assert ChatTemplate(text, "", "").render(HELLO) == HELLO[0]["content"]
 
 
 @pytest.mark.parametrize(

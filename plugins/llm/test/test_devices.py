@@ -2,7 +2,7 @@
 """Models on devices: the tokens of the CPU, and pages that stay on the device from call to call.
 
 Programs for cuda run on the emulator of GPUs, others where their drivers are. With RELAX_MLIR_DEVICES=1 tests fail
-instead of being skipped (`make test-gpu-real`).
+instead of being skipped (`suite.py devices`).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import pytest
 import relax_mlir as rx
 from gpu_emulator.driver import EmulatedCuda
 from relax_mlir import relax
-from relax_mlir.devices import DeviceError
 from relax_mlir.runtime.cuda.driver import use_library
 from relax_mlir.runtime.devices.copies import Copies
+from relax_mlir.runtime.errors import DeviceError
 from relax_mlir_llm import Model, Request, SamplingParameters, Scheduler, chat_tool
 from served_process import server
 from test_model import TOKENS, step

@@ -13,11 +13,14 @@ import relax_mlir as rx
 from relax_mlir import relax, runtime
 from relax_mlir_llm.gguf_weights import Matrix, is_quantized, nbits_operands
 
-CODED = ("Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K")
+CODED = ("Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL", "IQ4_XS", "MXFP4", "Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K")
 FLOATS = ("F32", "F16", "BF16")
 COLUMNS, DEPTH = 21, 512
 #: Bytes of the f16 numbers in a block.
-_HALVES = {"Q4_0": [0], "Q4_1": [0, 2], "Q8_0": [0], "Q4_K": [0, 2], "Q6_K": [208], "F16": [0]}
+_HALVES = {
+    **{"Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q8_0": [0], "IQ4_NL": [0], "IQ4_XS": [0]},
+    **{"Q2_K": [80, 82], "Q3_K": [108], "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "F16": [0]},
+}
 
 
 def tensor(name: str, columns: int = COLUMNS, depth: int = DEPTH) -> Any:
@@ -29,7 +32,9 @@ def tensor(name: str, columns: int = COLUMNS, depth: int = DEPTH) -> Any:
         floats = random.normal(size=count).astype("float32")
         return gguf.quantize(floats, gguf.GGMLQuantizationType.BF16) if name == "BF16" else floats.view("uint8")
     blocks = random.integers(0, 256, (count, nbytes)).astype("uint8")
-    for at in _HALVES[name]:
+    if name == "MXFP4":
+        blocks[:, 0] = random.integers(1, 140, count)
+    for at in _HALVES.get(name, ()):
         blocks[:, at : at + 2] = (0.01 * random.normal(size=(count, 1))).astype("float16").view("uint8")
     return blocks.reshape(-1)
 
@@ -112,7 +117,14 @@ def test_floats(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "most"), [("Q4_0", 4.5), ("Q4_1", 5), ("Q8_0", 8.5), ("Q4_K", 4.625), ("Q6_K", 6.5625)]
+    ("name", "most"),
+    [
+        *(("Q4_0", 4.5), ("Q4_1", 5), ("Q8_0", 8.5), ("Q4_K", 4.625), ("Q6_K", 6.5625)),
+        # These types have more bits than in the file, for there are no codes of 3 and 5 bits, or of other numbers.
+        *(("Q5_0", 6.5), ("Q5_1", 7), ("IQ4_NL", 8.5), ("IQ4_XS", 8.3125), ("Q2_K", 3.125), ("Q3_K", 4.5625)),
+        ("MXFP4", 7),
+        ("Q5_K", 6.625),
+    ],
 )
 def test_bits_per_weight(name: str, most: float) -> None:
     operands: Any = nbits_operands(name, tensor(name), COLUMNS, DEPTH)
@@ -123,8 +135,8 @@ def test_bits_per_weight(name: str, most: float) -> None:
 
 def test_refusals() -> None:
     data = tensor("Q4_1")
-    with pytest.raises(rx.RelaxError, match=r"GGUF type Q3_K are not supported, only F32, .*Q6_K.*llama-quantize"):
-        nbits_operands("Q3_K", data, COLUMNS, DEPTH)
+    with pytest.raises(rx.RelaxError, match=r"GGUF type IQ2_XXS are not supported, only F32, .*Q6_K.*llama-quantize"):
+        nbits_operands("IQ2_XXS", data, COLUMNS, DEPTH)
     with pytest.raises(rx.RelaxError, match=r"Q4_K tensor of 21 rows of 544 numbers: .* whole blocks of 256"):
         nbits_operands("Q4_K", data, COLUMNS, 544)
     with pytest.raises(rx.RelaxError, match=r"has 6720 bytes, got 6719. Is the file truncated\?"):

@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy
 import pytest
 import relax_mlir as rx
-from relax_mlir_llm import Model, Request, SamplingParameters, Scheduler, Step, Token, compiling, loading
+from relax_mlir_llm import Model, Request, SamplingParameters, Scheduler, Step, Token, compiling, loading, weight_store
 from relax_mlir_llm.load_options import LoadOptions
 from relax_mlir_llm.sampling import with_logprobs
 from relax_mlir_llm.saved import Saved, read_saved
@@ -305,3 +306,51 @@ def test_entries_under_the_names_of_others_are_replaced(cached: Cached, tmp_path
         found = rx.llm.load(path, cache=tmp_path / "cache").logits(TOKENS)
         numpy.testing.assert_array_equal(found, logits)
     assert anew == [0, 1]
+
+
+def test_programs_of_other_options_share_weights(tmp_path: Path, compilations: list[Path]) -> None:
+    cache, path = tmp_path / "cache", write_gguf(tiny("llama"), tmp_path / "tiny.gguf")
+    options: list[dict[str, Any]] = [{}, {"kv": "f16"}, {"page_size": 8}]
+    models = [rx.llm.load(path, cache=cache, **each) for each in options]
+    assert len(compilations) == len(options)
+    stored = sum(each.stat().st_size for each in cache.glob("llm/weights/*"))
+    models[0].save(tmp_path / "whole.rxl")
+    whole = (tmp_path / "whole.rxl" / "program.rxa").stat().st_size
+    programs = [each.stat().st_size for each in cache.glob("llm/*/*/program.rxa")]
+    assert len(list(cache.glob("llm/weights/*"))) == 1 and max(programs) + stored < 1.1 * whole
+    for each in options:
+        again, own = rx.llm.load(path, cache=cache, **each), rx.llm.load(path, cache=False, **each)
+        numpy.testing.assert_array_equal(again.logits(TOKENS), own.logits(TOKENS))
+    assert len(compilations) == 2 * len(options)
+    saved = rx.llm.load(tmp_path / "whole.rxl")
+    numpy.testing.assert_array_equal(saved.logits(TOKENS), models[0].logits(TOKENS))
+
+
+@pytest.mark.parametrize("damage", ["cut", "gone"])
+def test_damaged_shared_weights_are_replaced(damage: str, cached: Cached, tmp_path: Path, anew: list[int]) -> None:
+    shutil.copytree(cached.cache, tmp_path, dirs_exist_ok=True)
+    entry = next(tmp_path.glob(f"llm/{_place(cached.paths[0])}/*"))
+    (name,) = json.loads((entry / "weights.json").read_text())["files"]
+    own = tmp_path / "llm" / "weights" / name
+    content = own.read_bytes()
+    own.unlink()
+    if damage == "cut":
+        own.write_bytes(content[:-1])
+    for _ in range(2):
+        found = rx.llm.load(cached.paths[0], cache=tmp_path).logits(TOKENS)
+        numpy.testing.assert_array_equal(found, cached.expected[0])
+    assert anew == [0]
+    assert own.read_bytes() == content
+
+
+def test_weights_without_a_program_are_removed(tmp_path: Path) -> None:
+    cache, path = tmp_path / "cache", write_gguf(tiny("llama"), tmp_path / "tiny.gguf")
+    rx.llm.load(path, cache=cache)
+    (old,) = cache.glob("llm/weights/*")
+    write_gguf(tiny("llama", seed=1), path)
+    rx.llm.load(path, cache=cache)
+    assert old.exists()  # another process may be about to write the program of these weights
+    os.utime(old, (0, 0))
+    weight_store.remove_unused(cache / "llm")
+    assert not old.exists()
+    rx.llm.load(path, cache=cache).logits(TOKENS)

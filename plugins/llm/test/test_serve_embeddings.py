@@ -103,7 +103,7 @@ def test_the_mean() -> None:
         ({"input": "a", "dimensions": 4}, "dimensions", "dimensions is 4, expected an integer from 1 to 3"),
         ({"input": "a", "dimensions": 0}, "dimensions", "expected an integer from 1 to 3"),
         ({"input": "a", "dimensions": "2"}, "dimensions", "expected an integer"),
-        ({"input": "a", "inputs": "b"}, "inputs", "the field 'inputs' is not supported; did you mean 'input'?"),
+        ({"input": "a", "truncate_prompt_tokens": 1}, "truncate_prompt_tokens", "is not supported"),
     ],
 )
 def test_bad_requests(served: Texts, body: dict[str, object], param: str, message: str) -> None:

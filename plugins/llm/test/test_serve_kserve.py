@@ -13,9 +13,9 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir_llm.serve.batching import Batcher, Job
+from relax_mlir_llm.serve.batching import BatchedCall, Batcher
 from relax_mlir_llm.serve.http_app import State
-from relax_mlir_llm.serve.kserve import Program, chosen_function, make_kserve_app
+from relax_mlir_llm.serve.kserve import ServedProgram, chosen_function, make_kserve_app
 from served_text import Served, wait_for
 
 X = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
@@ -33,7 +33,7 @@ def compiled(name: str = "main") -> rx.runtime.Executable:
 class Programs(Served):
     """Server of a program in a thread."""
 
-    def __init__(self, program: Program, key: str | None = None) -> None:
+    def __init__(self, program: ServedProgram, key: str | None = None) -> None:
         self.program = program
         state = State()
         super().__init__(make_kserve_app(program, state, key=key), state, grace=5.0)
@@ -50,7 +50,7 @@ class Programs(Served):
 
 def served_program(executable: rx.runtime.Executable, function: str = "main", **options: object) -> Programs:
     given = {"most_rows": 8, "delay": 0.05, "most_jobs": 64, **options}
-    return Programs(Program("double", executable, function, **given))  # type: ignore[arg-type]
+    return Programs(ServedProgram("double", executable, function, **given))  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +197,9 @@ def test_jobs_of_two_kinds_share_calls_in_their_order() -> None:
         return inputs
 
     batcher = Batcher(run, most_rows=4, delay=0.0)
-    jobs = [Job([numpy.full((rows, 2), n)], rows, key) for n, (rows, key) in enumerate([(1, "a"), (2, "b")] * 3)]
+    jobs = [
+        BatchedCall([numpy.full((rows, 2), n)], rows, key) for n, (rows, key) in enumerate([(1, "a"), (2, "b")] * 3)
+    ]
     assert all(map(batcher.submit, jobs))
     batcher.start()
     results = [job.result.result(20)[0].tolist() for job in jobs]
@@ -205,6 +207,36 @@ def test_jobs_of_two_kinds_share_calls_in_their_order() -> None:
     assert results == [job.inputs[0].tolist() for job in jobs]
     assert [len(call) for call in calls] == [3, 1, 1, 1, 4, 2]  # the first shared call is checked
     assert not batcher.submit(jobs[0])
+
+
+@pytest.mark.parametrize(
+    ("own", "difference", "is_batching"),
+    [
+        (numpy.array([[1 << 20]], "int32"), 1, False),
+        (numpy.array([[True]]), True, False),
+        (numpy.array([[1000.0, 1.0]], "float32"), 0.1, True),
+        (numpy.array([[1000.0, 1.0]], "float32"), 10.0, False),
+        (numpy.array([[numpy.nan, 1.0]], "float32"), 1e-6, True),
+        (numpy.array([[-numpy.inf, 1.0]], "float32"), 1e-6, True),
+        (numpy.array([[numpy.inf, 1.0]], "float32"), 1.0, False),
+        (numpy.array([[numpy.nan, 1.0]], "float32"), 1.0, False),
+    ],
+)
+def test_integers_of_a_shared_call_are_exact(own: numpy.ndarray, difference: float, is_batching: bool) -> None:
+    """Compare a shared call with separate calls that differ. Floats may be rounded in another way."""
+
+    def run(inputs: Sequence[numpy.ndarray]) -> Sequence[numpy.ndarray]:
+        (x,) = inputs
+        return [x if len(x) == 1 else x ^ difference if x.dtype == bool else (x + difference).astype(x.dtype)]
+
+    batcher = Batcher(run, most_rows=4, delay=0.0)
+    jobs = [BatchedCall([own], 1, "a") for _ in range(2)]
+    assert all(map(batcher.submit, jobs))
+    batcher.start()
+    for job in jobs:
+        numpy.testing.assert_array_equal(job.result.result(20)[0], own)
+    assert batcher.is_batching == is_batching
+    batcher.close()
 
 
 def test_a_function_that_mixes_rows_is_not_batched() -> None:

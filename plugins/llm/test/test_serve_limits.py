@@ -12,9 +12,10 @@ from threading import Event, Thread
 
 import httpx
 import pytest
+from relax_mlir_llm.chat_template import ChatTemplate
 from relax_mlir_llm.serve.connections import available_connections
 from relax_mlir_llm.serve.http_app import State
-from relax_mlir_llm.serve.limits import Limits
+from relax_mlir_llm.serve.limits import ServerLimits
 from served_text import TOKENIZER, SayingEngine, Served, Texts, texts, wait_for
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -29,7 +30,7 @@ HEAD = b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/j
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Texts]:
-    limits = Limits(prompt=1000, head_seconds=HEAD_SECONDS, body_seconds=BODY_SECONDS, connections=20)
+    limits = ServerLimits(prompt=1000, head_seconds=HEAD_SECONDS, body_seconds=BODY_SECONDS, connections=20)
     with texts(limits=limits) as made:
         yield made
 
@@ -79,10 +80,21 @@ def test_a_long_prompt_is_refused_before_it_is_encoded(
     assert all(len(text) < 100 for text in encoded)
 
 
+def test_long_chats_are_refused_before_their_template(served: Texts, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> str:
+        raise AssertionError("the template got a long chat")
+
+    monkeypatch.setattr(ChatTemplate, "render", refuse)
+    messages = [{"role": "user", "content": "a" * 501}, {"role": "assistant", "content": "b" * 500}]
+    answer = served.post("chat/completions", messages=messages)
+    assert answer.status_code == 400
+    assert answer.json()["error"]["message"].startswith("messages has 1,001 bytes, expected at most 1,000")
+
+
 def test_the_default_limit_follows_from_the_context() -> None:
-    assert Limits().prompt_bytes(100) == 64 << 10
-    assert Limits().prompt_bytes(100_000) == 1_600_000
-    assert Limits(prompt=5).prompt_bytes(100_000) == 5
+    assert ServerLimits().prompt_bytes(100) == 64 << 10
+    assert ServerLimits().prompt_bytes(100_000) == 1_600_000
+    assert ServerLimits(prompt=5).prompt_bytes(100_000) == 5
 
 
 def test_other_threads_run_while_a_long_text_is_encoded() -> None:
@@ -167,7 +179,7 @@ def test_idle_connections_give_way(served: Texts) -> None:
 def test_busy_connections_do_not_give_way() -> None:
     engine = SayingEngine()
     engine.seconds = 0.05
-    with texts(engine, limits=Limits(connections=2)) as served, ExitStack() as stack:
+    with texts(engine, limits=ServerLimits(connections=2)) as served, ExitStack() as stack:
         busy = [stack.enter_context(connected(served)) for _ in range(2)]
         for each in busy:
             each.sendall(HEAD % len(BODY) + BODY)
@@ -188,7 +200,7 @@ def test_the_limit_of_open_files(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_kept_connections_give_way_without_an_answer() -> None:
-    with texts(limits=Limits(connections=3)) as served, ExitStack() as stack:
+    with texts(limits=ServerLimits(connections=3)) as served, ExitStack() as stack:
         kept = stack.enter_context(connected(served))
         kept.sendall(b"GET /health HTTP/1.1\r\nHost: a\r\n\r\n")
         wait_for(lambda: kept.recv(1 << 16, socket.MSG_PEEK).endswith(b"}"))
@@ -203,7 +215,7 @@ def test_an_unread_answer() -> None:
         return PlainTextResponse("x" * LARGE)
 
     app = Starlette(routes=[Route("/", large)])
-    served = Served(app, State(), 1.0, Limits(body_seconds=0.5))
+    served = Served(app, State(), 1.0, ServerLimits(body_seconds=0.5))
     with served.running(), connected(served) as client:
         client.sendall(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
         time.sleep(1.5)

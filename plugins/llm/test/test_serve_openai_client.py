@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterator
 
 import pytest
+from relax_mlir_llm.serve import embeddings, field_names, openai_requests
 from served_text import SayingEngine, Texts, texts
 
 openai = pytest.importorskip("openai", reason="the package openai is not installed")
@@ -60,6 +62,25 @@ def test_chats(client: openai.OpenAI) -> None:
     *texts_, last = list(parts)
     assert "".join(part.choices[0].delta.content or "" for part in texts_) == "hello"
     assert last.usage.completion_tokens == 3 and last.choices == []
+
+
+def test_all_fields_of_the_client_are_known(client: openai.OpenAI, caplog: pytest.LogCaptureFixture) -> None:
+    resources = [
+        (client.chat.completions, openai_requests._CHAT_FIELDS),
+        (client.completions, openai_requests._COMPLETION_FIELDS),
+        (client.embeddings, embeddings._FIELDS),
+    ]
+    for resource, known in resources:
+        names = set(inspect.signature(resource.create).parameters)
+        of_client = {"extra_headers", "extra_query", "extra_body", "timeout"}
+        assert names - of_client <= {*known, *field_names._UNSUPPORTED}
+    answer = client.chat.completions.create(
+        model="tiny", messages=said("hello"), user="u", metadata={"a": "b"}, store=False, service_tier="auto",
+        safety_identifier="s", prompt_cache_key="k", verbosity="low", parallel_tool_calls=True, reasoning_effort="low",
+        prediction={"type": "content", "content": "hello"}, extra_body={"not_known_to_any_server": 1},
+    )  # fmt: skip
+    assert answer.choices[0].message.content == "hello"
+    assert [each.args[0] for each in caplog.records if each.name == "relax-serve"] == ["not_known_to_any_server"]
 
 
 def test_tools(client: openai.OpenAI) -> None:

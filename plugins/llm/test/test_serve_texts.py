@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from relax_mlir_llm.requests import Token
-from relax_mlir_llm.serve.answer_text import AnswerText, Piece, scored_prompt
+from relax_mlir_llm.serve.answer_text import AnswerText, TextPiece, scored_prompt
 from relax_mlir_llm.serve.metrics import Histogram, sample
 from relax_mlir_llm.serve.tool_calls import CallFilter, ToolCall, parse_calls
 from relax_mlir_llm.stop_texts import StopTexts
@@ -75,7 +75,7 @@ def test_tokens_come_with_the_text_that_they_begin() -> None:
     pieces = [text.add([token]) for token in tokens]
     assert [piece.text for piece in pieces] == ["h", "e", "l", "", "", "lo é"]
     assert [[place for place, _ in piece.tokens] for piece in pieces] == [[0], [1], [2], [], [], [5, 6, 6]]
-    assert text.end() == Piece("", ())
+    assert text.end() == TextPiece("", ())
 
 
 def test_special_tokens_are_text_only_if_wanted() -> None:

@@ -45,7 +45,7 @@ def test_tokens_of_a_chat(served: Texts) -> None:
         ("/tokenize", {}, "the field prompt is missing, expected a text"),
         ("/tokenize", {"prompt": [1]}, "prompt is [1], expected a text"),
         ("/tokenize", {"prompt": "a" * 70_000}, "prompt has 70,000 bytes, expected at most 65,536"),
-        ("/tokenize", {"prompt": "a", "max_tokens": 3}, "the field 'max_tokens' is not supported"),
+        ("/tokenize", {"prompt": "a", "return_token_strs": True}, "the field 'return_token_strs' is not supported"),
         ("/detokenize", {"tokens": "a"}, "tokens is 'a', expected a list"),
         ("/detokenize", {"tokens": [-1]}, "tokens is [-1], expected a list of tokens"),
         ("/detokenize", {"tokens": [266]}, "tokens has the token 266, expected less than 266"),

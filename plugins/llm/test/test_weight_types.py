@@ -16,7 +16,14 @@ from tiny_models import VOCABULARY, tiny, wide, write_gguf
 TOKENS = [int(each) for each in numpy.random.default_rng(6).integers(0, VOCABULARY, 13)]
 
 
-@pytest.mark.parametrize("type_", ["F16", "BF16", "Q4_0", "Q4_1", "Q8_0", "Q4_K", "Q6_K", "Q5_0"])
+#: The last type becomes f32.
+TYPES = (
+    *("F16", "BF16", "Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "IQ4_NL", "IQ4_XS"),
+    *("Q2_K", "Q3_K", "Q4_K", "Q5_K", "Q6_K", "TQ2_0"),
+)
+
+
+@pytest.mark.parametrize("type_", TYPES)
 @pytest.mark.parametrize("is_tied", [False, True])
 def test_type(type_: str, is_tied: bool, tmp_path: Path) -> None:
     # Rows of the types that end in K have multiples of 256 numbers.
@@ -59,9 +66,10 @@ def test_i8_and_f16_pages_are_close(tmp_path: Path) -> None:
         assert model.description.pages.bytes(3) == sum(each.nbytes for each in model.engine(3)._pages)
 
 
-def test_activations_of_8_bits_are_close(tmp_path: Path) -> None:
+@pytest.mark.parametrize("type_", ["Q4_1", "Q5_0", "IQ4_XS", "Q2_K", "Q3_K", "Q5_K"])
+def test_activations_of_8_bits_are_close(type_: str, tmp_path: Path) -> None:
     """Round activations of a model in blocks. Logits of a token do not depend on the other tokens of a call."""
-    path = write_gguf(wide("llama"), tmp_path / "model.gguf", "Q4_1", types={"token_embd": "Q8_0"})
+    path = write_gguf(wide("llama"), tmp_path / "model.gguf", type_, types={"token_embd": "Q8_0"})
     exact = rx.llm.load(path, cache=False).logits(TOKENS)
     model = rx.llm.load(path, activations="i8", cache=False)
     found = model.logits(TOKENS)

@@ -11,11 +11,11 @@ from pathlib import Path
 import gguf
 import numpy
 import safetensors.numpy
-import tokenizers
 from numpy import ndarray
 from numpy_decoder import Variant, llama3_frequencies, plain_frequencies, yarn_frequencies
+from tiny_tokenizer import TEMPLATE, VOCABULARY, add_tokenizer, tiny_tokenizer
 
-LAYERS, WIDTH, INNER, VOCABULARY, CONTEXT = 2, 64, 96, 300, 64
+LAYERS, WIDTH, INNER, CONTEXT = 2, 64, 96, 64
 HEADS, KV_HEADS, HEAD_SIZE = 4, 2, 16
 #: GGUF's name of a weight -> name in safetensors files.
 THEIR_NAMES = {
@@ -34,6 +34,19 @@ THEIR_NAMES = {
     "attn_q_norm": "self_attn.q_norm",
     "attn_k_norm": "self_attn.k_norm",
     "attn_qkv": "self_attn.qkv_proj",
+    "ffn_gate_inp": "mlp.gate",
+    "ffn_gate_exps": "mlp.experts.{}.gate_proj",
+    "ffn_up_exps": "mlp.experts.{}.up_proj",
+    "ffn_down_exps": "mlp.experts.{}.down_proj",
+}
+#: Architectures with a rope of adjacent pairs in GGUF.
+ADJACENT = ("llama", "granite")
+EXPERTS, USED_EXPERTS = 5, 2
+_MIXTRAL_NAMES = {
+    "ffn_gate_inp": "block_sparse_moe.gate",
+    "ffn_gate_exps": "block_sparse_moe.experts.{}.w1",
+    "ffn_down_exps": "block_sparse_moe.experts.{}.w2",
+    "ffn_up_exps": "block_sparse_moe.experts.{}.w3",
 }
 GEMMA_NAMES = {
     "post_attention_norm": "post_attention_layernorm",
@@ -178,6 +191,132 @@ def _qwen3(random: numpy.random.Generator) -> Tiny:
     return Tiny("qwen3", variant, _weights(random, head_size=32, qk_norm=True), config, metadata)
 
 
+def _with_experts(weights: Mapping[str, ndarray], random: numpy.random.Generator, inner: int) -> dict[str, ndarray]:
+    """Return weights with experts instead of the feed-forward blocks."""
+    found = {name: each for name, each in weights.items() if ".ffn_" not in name or "norm" in name}
+    for n in range(LAYERS):
+        found[f"blk.{n}.ffn_gate_inp.weight"] = _matrix(random, EXPERTS, WIDTH)
+        for part, rows, columns in (("gate", inner, WIDTH), ("up", inner, WIDTH), ("down", WIDTH, inner)):
+            matrices = [_matrix(random, rows, columns) for _ in range(EXPERTS)]
+            found[f"blk.{n}.ffn_{part}_exps.weight"] = numpy.stack(matrices)
+    return found
+
+
+def _mixtral(random: numpy.random.Generator) -> Tiny:
+    variant = _variant(plain_frequencies(10000.0, HEAD_SIZE), used_experts=USED_EXPERTS)
+    weights = _with_experts(_weights(random), random, INNER)
+    config = _config(num_local_experts=EXPERTS, num_experts_per_tok=USED_EXPERTS, sliding_window=None)
+    return Tiny("mixtral", variant, weights, config, {}, names=_MIXTRAL_NAMES)
+
+
+def mixtral_as_llama() -> Tiny:
+    """Return the tiny Mixtral as GGUF has it, a llama."""
+    metadata = _metadata(**{"expert_count": EXPERTS, "expert_used_count": USED_EXPERTS})
+    return replace(tiny("mixtral"), architecture="llama", metadata=metadata)
+
+
+def _qwen3_moe(random: numpy.random.Generator) -> Tiny:
+    base = _qwen3(random)
+    config = {**base.config, "num_experts": EXPERTS, "num_experts_per_tok": USED_EXPERTS, "moe_intermediate_size": 32}
+    # The second layer has a feed-forward block without experts.
+    config.update(norm_topk_prob=False, decoder_sparse_step=1, mlp_only_layers=[1])
+    weights = {name: each for name, each in _with_experts(base.weights, random, 32).items() if "blk.1.ffn_" not in name}
+    weights.update((name, each) for name, each in base.weights.items() if "blk.1.ffn_" in name)
+    variant = replace(base.variant, used_experts=USED_EXPERTS, normalizes_experts=False)
+    return Tiny("qwen3_moe", variant, weights, config, {})
+
+
+def _qwen3moe(random: numpy.random.Generator) -> Tiny:
+    base = _qwen3(random)
+    metadata = {**base.metadata, "expert_count": EXPERTS, "expert_used_count": USED_EXPERTS}
+    variant = replace(base.variant, used_experts=USED_EXPERTS)
+    metadata["expert_feed_forward_length"] = 32
+    return Tiny("qwen3moe", variant, _with_experts(base.weights, random, 32), {}, metadata)
+
+
+def _gpt_oss(random: numpy.random.Generator) -> Tiny:
+    frequencies, magnitude = yarn_frequencies(150000.0, HEAD_SIZE, 4.0, 16, truncates=False)
+    variant = _variant(frequencies, magnitude=magnitude, windows=(6, None), used_experts=USED_EXPERTS, expert_limit=7.0)
+    weights = {name: each for name, each in _weights(random, bias=True).items() if "ffn_norm" not in name}
+    weights = _with_experts(weights, random, 32)
+    for n in range(LAYERS):
+        sizes = {"attn_output": (WIDTH,), "ffn_gate_inp": (EXPERTS,), "ffn_gate_exps": (EXPERTS, 32)}
+        sizes |= {"ffn_up_exps": (EXPERTS, 32), "ffn_down_exps": (EXPERTS, WIDTH)}
+        biases = {f"blk.{n}.{name}.bias": random.standard_normal(shape).astype("f4") for name, shape in sizes.items()}
+        weights |= biases
+        weights[f"blk.{n}.attn_sinks.weight"] = _vector(random, HEADS, 0.5)
+        weights[f"blk.{n}.post_attention_norm.weight"] = _vector(random, WIDTH, 1.0)
+    metadata = _metadata(**{
+        "rope.freq_base": 150000.0, "rope.scaling.type": "yarn", "rope.scaling.factor": 4.0,
+        "rope.scaling.original_context_length": 16, "attention.sliding_window": 6, "attention.key_length": HEAD_SIZE,
+        "expert_count": EXPERTS, "expert_used_count": USED_EXPERTS, "expert_feed_forward_length": 32,
+    })  # fmt: skip
+    return Tiny("gpt-oss", variant, weights, {}, metadata)
+
+
+def _gemma1(random: numpy.random.Generator) -> Tiny:
+    variant = _gemma(plain_frequencies(10000.0, 32), head_size=32)
+    config = _gemma_config(head_dim=32, hidden_act="gelu")
+    del config["hidden_activation"]
+    metadata = _metadata(**{"attention.key_length": 32, "attention.value_length": 32})
+    return Tiny("gemma", variant, _weights(random, head_size=32, tied=True, middle=0.0), config, metadata)
+
+
+def _granite(random: numpy.random.Generator) -> Tiny:
+    variant = _variant(plain_frequencies(10000.0, HEAD_SIZE), embedding_scale=12.0, scale=0.1, residual_scale=0.22,
+                       logit_divisor=8.0)  # fmt: skip
+    config = _config(embedding_multiplier=12.0, attention_multiplier=0.1, residual_multiplier=0.22, logits_scaling=8.0)
+    metadata = _metadata(**{
+        "embedding_scale": 12.0, "attention.scale": 0.1, "residual_scale": 0.22, "logit_scale": 8.0,
+        "rope.dimension_count": HEAD_SIZE,
+    })  # fmt: skip
+    return Tiny("granite", variant, _weights(random), config, metadata)
+
+
+def _olmo2(random: numpy.random.Generator) -> Tiny:
+    weights = _weights(random, post_norms=True, qk_norm=True)
+    for name in list(weights):
+        if name.endswith((".attn_norm.weight", ".ffn_norm.weight")):
+            del weights[name]
+        elif name.endswith(("q_norm.weight", "k_norm.weight")):
+            heads = HEADS if "q_norm" in name else KV_HEADS
+            weights[name] = _vector(random, heads * HEAD_SIZE, 1.0)
+    return Tiny("olmo2", _variant(plain_frequencies(10000.0, HEAD_SIZE)), weights, _config(), _metadata(),
+                names=GEMMA_NAMES)  # fmt: skip
+
+
+def _with_layer_norms(weights: Mapping[str, ndarray], random: numpy.random.Generator) -> dict[str, ndarray]:
+    """Return weights without gates, and with a bias of each norm and matrix of a layer."""
+    kept = {name: each for name, each in weights.items() if "ffn_gate" not in name}
+    biased = [name for name in kept if name.startswith("blk.") or name.startswith("output_norm")]
+    return {**kept, **{name.replace(".weight", ".bias"): _vector(random, len(kept[name]), 0.0) for name in biased}}
+
+
+def _starcoder2(random: numpy.random.Generator) -> Tiny:
+    variant = _variant(plain_frequencies(10000.0, HEAD_SIZE), windows=(9, 9), activation="gelu_tanh")
+    config = _config(hidden_act="gelu_pytorch_tanh", norm_epsilon=1e-5, sliding_window=9, tie_word_embeddings=True)
+    metadata = _metadata(**{"attention.layer_norm_epsilon": 1e-5, "attention.sliding_window": 9})
+    names = {"ffn_up": "mlp.c_fc", "ffn_down": "mlp.c_proj"}
+    return Tiny("starcoder2", variant, _with_layer_norms(_weights(random, tied=True), random), config, metadata,
+                names=names)  # fmt: skip
+
+
+def _phi1(random: numpy.random.Generator) -> Tiny:
+    return replace(_phi2(random), architecture="phi", metadata={})
+
+
+def _phi2(random: numpy.random.Generator) -> Tiny:
+    variant = _variant(plain_frequencies(10000.0, 8), activation="gelu_tanh", is_parallel=True)
+    weights = _with_layer_norms(_weights(random), random)
+    weights = {name: each for name, each in weights.items() if "ffn_norm" not in name}
+    weights["output.bias"] = _vector(random, VOCABULARY, 0.0)
+    config = _config(hidden_act="gelu_new", layer_norm_eps=1e-5)
+    metadata = _metadata(**{"attention.layer_norm_epsilon": 1e-5, "rope.dimension_count": 8})
+    names = {"attn_output": "self_attn.dense", "ffn_up": "mlp.fc1", "ffn_down": "mlp.fc2",
+             "output_norm": "model.final_layernorm"}  # fmt: skip
+    return Tiny("phi2", variant, weights, {**config, "partial_rotary_factor": 0.5}, metadata, names=names)
+
+
 def _gemma2(random: numpy.random.Generator) -> Tiny:
     variant = _gemma(plain_frequencies(10000.0, HEAD_SIZE), windows=(6, None), score_cap=5.0, logit_cap=3.0)
     config = _gemma_config(attn_logit_softcapping=5.0, final_logit_softcapping=3.0, sliding_window=6)
@@ -233,7 +372,9 @@ def _phi3(random: numpy.random.Generator) -> Tiny:
 
 _MAKERS = {
     "llama": _llama, "mistral": _mistral, "qwen2": _qwen2, "qwen3": _qwen3, "gemma2": _gemma2, "gemma3": _gemma3,
-    "phi3": _phi3,
+    "phi3": _phi3, "gemma": _gemma1, "granite": _granite, "olmo2": _olmo2,
+    "mixtral": _mixtral, "qwen3_moe": _qwen3_moe, "qwen3moe": _qwen3moe, "gpt-oss": _gpt_oss,
+    "phi": _phi1, "phi2": _phi2, "starcoder2": _starcoder2,
 }  # fmt: skip
 
 
@@ -241,7 +382,7 @@ def write_folder(model: Tiny, folder: Path, *, shards: int = 1) -> Path:
     """Write a folder of Hugging Face."""
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "config.json").write_text(json.dumps({"model_type": model.architecture, **model.config}))
-    tensors = {their_name(model, name): each for name, each in model.weights.items()}
+    tensors = {their_name(model, name): each for name, each in _apart(model.weights).items()}
     if shards == 1:
         safetensors.numpy.save_file(tensors, folder / "model.safetensors")
     else:
@@ -263,8 +404,18 @@ def their_name(model: Tiny, name: str) -> str:
     names = {**THEIR_NAMES, **model.names}
     if not head.startswith("blk."):
         return f"{names[head]}.{kind}"
-    _, number, head = head.split(".")
-    return f"model.layers.{number}.{names[head]}.{kind}"
+    _, number, head, *expert = head.split(".")
+    return f"model.layers.{number}.{names[head].format(*expert)}.{kind}"
+
+
+def _apart(weights: Mapping[str, ndarray]) -> dict[str, ndarray]:
+    """Return weights with a matrix of each expert, as safetensors files have them."""
+    found = {name: each for name, each in weights.items() if each.ndim < 3}
+    for name, each in weights.items():
+        if each.ndim == 3:
+            before = name.removesuffix("weight")
+            found.update((f"{before}{number}.weight", matrix) for number, matrix in enumerate(each))
+    return found
 
 
 def write_gguf(
@@ -279,11 +430,11 @@ def write_gguf(
         key = f"{model.architecture}.{name}"
         add = {str: writer.add_string, int: writer.add_uint32, float: writer.add_float32}[type(value)]
         add(key, value)
-    _add_tokenizer(writer)
+    add_tokenizer(writer)
     for name, each in {**gguf_weights(model), **model.tensors}.items():
         own = (types or {}).get(name.split(".")[-2], type_)
-        kind = gguf.GGMLQuantizationType[own if each.ndim == 2 else "F32"]
-        data = _random_blocks(kind, each) if own in ("Q4_K", "Q6_K") and each.ndim == 2 else gguf.quantize(each, kind)
+        kind = gguf.GGMLQuantizationType[own if each.ndim > 1 else "F32"]
+        data = _random_blocks(kind, each) if kind.name in _SCALES else gguf.quantize(each, kind)
         writer.add_tensor(name, data, raw_dtype=kind)
     writer.write_header_to_file(path)
     writer.write_kv_data_to_file()
@@ -297,7 +448,7 @@ def gguf_weights(model: Tiny) -> dict[str, ndarray]:
     found = dict(model.weights)
     for name, each in found.items():
         part = name.split(".")[-2]
-        if model.architecture == "llama" and part in ("attn_q", "attn_k"):
+        if model.architecture in ADJACENT and part in ("attn_q", "attn_k"):
             found[name] = _permuted(each, HEADS if part == "attn_q" else KV_HEADS)
         if model.architecture.startswith("gemma") and part.endswith("norm"):
             found[name] = each + numpy.float32(1)
@@ -310,54 +461,19 @@ def _permuted(weight: ndarray, heads: int) -> ndarray:
     return weight.reshape(heads, 2, size // 2, *weight.shape[1:]).swapaxes(1, 2).reshape(weight.shape)
 
 
+#: Types that the package gguf cannot write -> places of the f16 numbers in a block, with sizes of these.
+_SCALES = {
+    "Q2_K": {80: 4e-3, 82: 6e-3}, "Q3_K": {108: 1e-3}, "Q4_K": {0: 1e-3, 2: 7e-3}, "Q5_K": {0: 5e-4, 2: 7e-3},
+    "Q6_K": {208: 5e-5}, "IQ4_NL": {0: 1e-3}, "IQ4_XS": {0: 6e-5},
+}  # fmt: skip
+
+
 def _random_blocks(kind: gguf.GGMLQuantizationType, weight: ndarray) -> ndarray:
     """Return random blocks of a type that the package gguf cannot write. Scales are small f16 numbers."""
     numbers, nbytes = gguf.GGML_QUANT_SIZES[kind]
     random = numpy.random.default_rng(weight.size)
-    blocks = random.integers(0, 256, (weight.shape[0], weight.shape[1] // numbers, nbytes), "u1")
-    scales = random.uniform(0.5, 1.0, blocks.shape[:2]).astype("f4")
-    if kind.name == "Q4_K":  # 6-bit scales and offsets of 4-bit codes
-        pair = numpy.stack([scales * 1e-3, scales * 7e-3], -1).astype("f2")
-        blocks[..., :4] = pair.view("u1")
-    else:
-        blocks[..., -2:] = (scales * 5e-5).astype("f2")[..., None].view("u1")
-    return blocks.reshape(weight.shape[0], -1)
-
-
-#: Template of tiny models.
-TEMPLATE = (
-    "{% for m in messages %}{% if m.role not in ['system', 'user', 'assistant'] %}{{ raise_exception('no ' + m.role) }}"
-    "{% endif %}<|{{ m.role }}|>{{ m.content }}{% endfor %}{% if add_generation_prompt %}<|assistant|>{% endif %}"
-)
-_SPECIAL = ("<s>", "</s>")
-_MERGES = (("h", "e"), ("l", "l"), ("he", "ll"), ("hell", "o"), ("\u0120", "w"), ("o", "r"), ("\u0120w", "or"))
-
-
-def tiny_vocabulary() -> list[str]:
-    """Return special tokens, the 256 bytes as GPT-2 writes them, results of merges, and tokens without a use."""
-    plain = tokenizers.pre_tokenizers.ByteLevel.alphabet()
-    found = [*_SPECIAL, *sorted(plain), *("".join(each) for each in _MERGES)]
-    return [*found, *(f"<unused{number}>" for number in range(VOCABULARY - len(found)))]
-
-
-def tiny_tokenizer() -> tuple[tokenizers.Tokenizer, list[str]]:
-    tokens = tiny_vocabulary()
-    numbered = {text: number for number, text in enumerate(tokens)}
-    backend = tokenizers.Tokenizer(tokenizers.models.BPE(numbered, list(_MERGES)))
-    backend.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False)
-    backend.decoder = tokenizers.decoders.ByteLevel()
-    backend.add_special_tokens(list(_SPECIAL))
-    return backend, tokens
-
-
-def _add_tokenizer(writer: gguf.GGUFWriter) -> None:
-    tokens = tiny_vocabulary()
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list(tokens)
-    writer.add_token_types([3 if each in _SPECIAL else 1 for each in tokens])
-    writer.add_token_merges([" ".join(each) for each in _MERGES])
-    writer.add_bos_token_id(0)
-    writer.add_eos_token_id(1)
-    writer.add_add_bos_token(False)
-    writer.add_chat_template(TEMPLATE)
+    blocks = random.integers(0, 256, (*weight.shape[:-1], weight.shape[-1] // numbers, nbytes), "u1")
+    scales = random.uniform(0.5, 1.0, blocks.shape[:-1]).astype("f4")
+    for place, scale in _SCALES[kind.name].items():
+        blocks[..., place : place + 2] = (scales * scale).astype("f2")[..., None].view("u1")
+    return blocks.reshape(*weight.shape[:-1], -1)

@@ -8,14 +8,14 @@ from typing import Any, ClassVar
 
 from relax_mlir import TensorInfo
 from relax_mlir.codegens import Codegen, CodegenOption, Steps, register_codegen
-from relax_mlir.facts import tensor_info
-from relax_mlir.parts import refuse_quantized
+from relax_mlir.dialects.core.symbols import Dim
+from relax_mlir.dialects.relax.values import tensor_info
+from relax_mlir.passes.parts.operator_checks import refuse_quantized
 from relax_mlir.patterns import GraphPattern, Match, is_op, wildcard
 from relax_mlir.rewriting import Operation
 from relax_mlir.runtime import packed
-from relax_mlir.symbols import Dim
 
-from .cublas_runtime import Step
+from .cublas_runtime import ProductStep
 from .libraries import WORKSPACE
 
 #: Supported element types of the operands and of the result.
@@ -129,7 +129,7 @@ class Cublas(Codegen):
         return packed("cublas", {name: _step(part, options["tf32"]) for name, part in parts.items()})
 
 
-def _step(part: Steps, tf32: bool) -> Step:
+def _step(part: Steps, tf32: bool) -> ProductStep:
     """Return the step for a part's only match. The part's second output is the workspace."""
     step = part.steps[0]
     product = step.op("product").operation
@@ -137,4 +137,4 @@ def _step(part: Steps, tf32: bool) -> Step:
     after = FUNCTIONS[step.operation.name] if "function" in step else ""
     elements = tensor_info(product.operands[0]).dtype, tensor_info(product.results[0]).dtype
     read = step["a"], step["b"], step.get("bias")
-    return Step(len(part.inputs), *read, transposed, after, elements, tf32, len(part.outputs) > 1)
+    return ProductStep(len(part.inputs), *read, transposed, after, elements, tf32, len(part.outputs) > 1)

@@ -85,7 +85,7 @@ _SCALARS: dict[str, type[ctypes.c_float | ctypes.c_double | ctypes.c_int32]] = {
 
 
 @dataclass(frozen=True)
-class Step:
+class ProductStep:
     """Product of two inputs with an optional bias along the last axis and an activation. Values have numbers."""
 
     inputs: int
@@ -108,7 +108,7 @@ class CublasRuntime(LibraryRuntime):
     product = CUBLAS
 
     def functions(self, data: memoryview, library: Library) -> Mapping[str, Callable[..., None]]:
-        steps = unpacked("cublas", data, dict[str, Step])
+        steps = unpacked("cublas", data, dict[str, ProductStep])
         counts = {name: each.inputs + 1 + each.workspace for name, each in steps.items()}
         return {name: NativeFunction(partial(_list_calls, each, library), counts[name]) for name, each in steps.items()}
 
@@ -164,7 +164,7 @@ def _batch_steps(batch: Sequence[int], matrix: int, rank: int) -> list[int]:
     return steps[::-1]
 
 
-def _list_calls(step: Step, library: Library, *tensors: Tensor) -> CallList:
+def _list_calls(step: ProductStep, library: Library, *tensors: Tensor) -> CallList:
     """Return the calls for tensors of these shapes."""
     device = device_of(tensors)
     a, b, out = (tuple(tensors[number].shape) for number in (step.a, step.b, step.inputs))
@@ -185,7 +185,7 @@ def _list_calls(step: Step, library: Library, *tensors: Tensor) -> CallList:
     return CallList(calls, pointers, keeps=(descriptors, described, algorithm))
 
 
-def _zeros(step: Step, device: int, count: int) -> CallList:
+def _zeros(step: ProductStep, device: int, count: int) -> CallList:
     """Return calls that clear the result of an empty sum. The codegen's check excludes a bias in this case."""
     clear, bytes_ = cuda_function_address("cuMemsetD8Async"), count * _BYTES[step.elements[1]]
     arguments: list[CallArgument] = [Passed(step.inputs), 0, bytes_, Given(0)]
@@ -202,7 +202,7 @@ class _Heuristic(ctypes.Structure):
 class _ProductDescriptors:
     """Descriptors of a product. `layouts` has the matrix layouts of a, b and the result."""
 
-    def __init__(self, step: Step, shape: _Shape, library: Library, descriptors: Descriptors) -> None:
+    def __init__(self, step: ProductStep, shape: _Shape, library: Library, descriptors: Descriptors) -> None:
         self._library, self._step, self._shape, self._descriptors = library, step, shape, descriptors
         compute, scalar = _COMPUTE.get(step.elements[0], (_COMPUTE_32F, "f32"))
         if step.tf32 and step.elements[0] == "f32":

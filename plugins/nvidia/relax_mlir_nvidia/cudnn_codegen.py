@@ -9,13 +9,16 @@ from typing import Any, ClassVar
 
 from relax_mlir.codegens import Codegen, CodegenOption, PatternRow, Steps, register_codegen
 from relax_mlir.codegens import PartStep as Matched
-from relax_mlir.facts import Call, layouts_of, tensor_info, windows_of
-from relax_mlir.parts import call_at, refuse_quantized
+from relax_mlir.dialects.core.opdef import Call
+from relax_mlir.dialects.relax.infer.layouts import layouts_of
+from relax_mlir.dialects.relax.infer.windows import windows_of
+from relax_mlir.dialects.relax.values import tensor_info
+from relax_mlir.passes.parts.operator_checks import call_at, refuse_quantized
 from relax_mlir.patterns import Match, is_op, wildcard
 from relax_mlir.rewriting import Operation, operations_in
 from relax_mlir.runtime import packed
 
-from .cudnn_runtime import Step, Windows
+from .cudnn_runtime import CudnnStep, Windows
 from .libraries import WORKSPACE
 
 CONVOLUTIONS = tuple(f"relax.nn.conv{rank}d" for rank in (1, 2, 3))
@@ -149,16 +152,16 @@ class Cudnn(Codegen):
         return packed("cudnn", {name: _step(part, options["tf32"]) for name, part in parts.items()})
 
 
-def _step(part: Steps, tf32: bool) -> Step:
+def _step(part: Steps, tf32: bool) -> CudnnStep:
     """Return the step for a part's only match. The part's second output is the workspace."""
     found = part.steps[0]
     info = tensor_info(found.operations[0].operands[0])
     common = len(part.inputs), info.dtype, found["data"]
     if "softmax" in found:
         op = found.op("softmax")
-        return Step(op.name.removeprefix("relax.nn."), *common, axis=op.axis % len(info.shape or ()))
+        return CudnnStep(op.name.removeprefix("relax.nn."), *common, axis=op.axis % len(info.shape or ()))
     call = _call(found, "product" if "product" in found.names else "pool")
-    step = Step(_kind(call), *common, channels_last=_is_last(call), windows=_windows(call))
+    step = CudnnStep(_kind(call), *common, channels_last=_is_last(call), windows=_windows(call))
     if step.kind != "convolution":
         return step
     return replace(

@@ -86,7 +86,7 @@ class Windows:
 
 
 @dataclass(frozen=True)
-class Step:
+class CudnnStep:
     """Computation of a part's function. Inputs have numbers."""
 
     #: "convolution", or one of POOLS or SOFTMAX.
@@ -116,12 +116,12 @@ class CudnnRuntime(LibraryRuntime):
     product = CUDNN
 
     def functions(self, data: memoryview, library: Library) -> Mapping[str, Callable[..., None]]:
-        steps = unpacked("cudnn", data, dict[str, Step])
+        steps = unpacked("cudnn", data, dict[str, CudnnStep])
         counts = {name: each.inputs + 1 + each.workspace for name, each in steps.items()}
         return {name: NativeFunction(partial(_list_calls, each, library), counts[name]) for name, each in steps.items()}
 
 
-def _list_calls(step: Step, library: Library, *tensors: Tensor) -> CallList:
+def _list_calls(step: CudnnStep, library: Library, *tensors: Tensor) -> CallList:
     """Return the calls for tensors of these shapes. They lock the handle, because its stream is state of the handle."""
     device, shapes = device_of(tensors), [tuple(each.shape) for each in tensors]
     if 0 in shapes[step.inputs]:
@@ -150,7 +150,7 @@ class _Performance(ctypes.Structure):
 class _StepDescriptors:
     """Descriptors of a step, and the call that uses them."""
 
-    def __init__(self, step: Step, shapes: Sequence[tuple[int, ...]], library: Library) -> None:
+    def __init__(self, step: CudnnStep, shapes: Sequence[tuple[int, ...]], library: Library) -> None:
         self._step, self._shapes, self._library = step, shapes, library
         self._descriptors = Descriptors(library)
         self._one, self._zero = (ctypes.c_float * 1)(1), (ctypes.c_float * 1)(0)

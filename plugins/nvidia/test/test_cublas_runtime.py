@@ -283,11 +283,11 @@ def test_libraries_that_are_old_or_others(cublas: EmulatedCublas, monkeypatch: p
 
 @pytest.mark.parametrize("cut", [4, 20, -2])
 def test_bytes_that_are_damaged(cut: int) -> None:
-    step = runtime.Step(2, 0, 1, None, (False, True), "relu", ("f32", "f32"))
+    step = runtime.ProductStep(2, 0, 1, None, (False, True), "relu", ("f32", "f32"))
     data = packed("cublas", {"f": step})
-    assert unpacked("cublas", memoryview(data), dict[str, runtime.Step]) == {"f": step}
+    assert unpacked("cublas", memoryview(data), dict[str, runtime.ProductStep]) == {"f": step}
     with pytest.raises(rx.RelaxError, match=r"cut short|no bytes"):
-        unpacked("cublas", memoryview(data[:cut]), dict[str, runtime.Step])
+        unpacked("cublas", memoryview(data[:cut]), dict[str, runtime.ProductStep])
 
 
 def test_the_library_in_place_is_the_tests(cublas: EmulatedCublas) -> None:

@@ -225,11 +225,11 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
 def test_bytes_are_read_as_they_were_written() -> None:
     windows = [runtime.Windows(0, 2, 1, 1)] * 2
-    step = runtime.Step("convolution", 3, "f16", 0, 1, 2, relu=True, windows=windows, groups=2, workspace=True)
+    step = runtime.CudnnStep("convolution", 3, "f16", 0, 1, 2, relu=True, windows=windows, groups=2, workspace=True)
     data = packed("cudnn", {"f": step})
-    assert unpacked("cudnn", memoryview(data), dict[str, runtime.Step]) == {"f": step}
+    assert unpacked("cudnn", memoryview(data), dict[str, runtime.CudnnStep]) == {"f": step}
     with pytest.raises(rx.RelaxError, match="codegen 'cublas', but of 'cudnn'"):
-        unpacked("cublas", memoryview(data), dict[str, cublas.Step])
+        unpacked("cublas", memoryview(data), dict[str, cublas.ProductStep])
 
 
 def test_a_model_with_both_libraries(cudnn: EmulatedCudnn) -> None:

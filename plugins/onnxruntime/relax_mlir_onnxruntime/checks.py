@@ -6,20 +6,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
 
-from relax_mlir.facts import (
-    Call,
-    call_of,
-    is_int,
-    layouts_of,
-    normal_axis,
-    row_of,
-    shape_of,
-    sizes_in_layout,
-    tensor_info,
-    windows_of,
-)
+from relax_mlir.dialects.core.dialect import row_of
+from relax_mlir.dialects.core.infos import is_int
+from relax_mlir.dialects.core.opdef import Call
+from relax_mlir.dialects.core.symbols import Dim
+from relax_mlir.dialects.core.verifier import call_of
+from relax_mlir.dialects.relax.infer.layouts import layouts_of, sizes_in_layout
+from relax_mlir.dialects.relax.infer.windows import windows_of
+from relax_mlir.dialects.relax.values import normal_axis, shape_of, tensor_info
 from relax_mlir.rewriting import Operation
-from relax_mlir.symbols import Dim
 
 #: Deviations of kernels for NaN and infinities, by operator.
 DEVIATIONS = {

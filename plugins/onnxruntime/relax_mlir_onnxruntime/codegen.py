@@ -8,15 +8,17 @@ from typing import Any, ClassVar
 
 from relax_mlir import TensorInfo, find_op
 from relax_mlir.codegens import Codegen, CodegenOption, PatternRow, register_codegen
-from relax_mlir.facts import decode
-from relax_mlir.onnx_export import USUAL_OPSET, export_function, exported_names, why_not
+from relax_mlir.dialects.core.codec import decode
+from relax_mlir.frontends.onnx.export.asking import why_not
+from relax_mlir.frontends.onnx.export.model import USUAL_OPSET, export_function
+from relax_mlir.frontends.onnx.export.registry import exported_names
 from relax_mlir.patterns import Match, is_op
 from relax_mlir.rewriting import Operation
 from relax_mlir.runtime import packed
 
 from .checks import DEVIATIONS, why_not_run
 from .quantized_types import RECIPE
-from .runtime import Part
+from .runtime import SessionPart
 
 _DIALECT = "relax."
 #: Element types that a program and onnxruntime can pass to each other.
@@ -67,7 +69,7 @@ class OnnxRuntimeCodegen(Codegen):
     def compile(self, module: Any, options: Mapping[str, Any]) -> bytes:
         """Return the bytes of a model per public function. Raise RelaxError if the export of a function fails."""
         models = {name: _bytes(module.operation, name) for name in self.functions(module)}
-        return packed("onnxruntime", Part(options["threads"], models))
+        return packed("onnxruntime", SessionPart(options["threads"], models))
 
 
 def _bytes(module: Operation, name: str) -> bytes:

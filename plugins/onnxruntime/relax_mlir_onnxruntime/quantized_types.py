@@ -8,7 +8,7 @@ convolutions and sums are therefore always quantized.
 from __future__ import annotations
 
 from relax_mlir import Recipe
-from relax_mlir.facts import is_constant
+from relax_mlir.dialects.relax.known_constants import is_constant
 from relax_mlir.patterns import GraphPattern, Match, is_op, quantized_conv, quantized_linear, wildcard
 from relax_mlir.recipes import Op, Share
 

@@ -18,7 +18,7 @@ from relax_mlir.frontends.onnx.export import model_writer
 from relax_mlir.passes.partition.codegen import find_codegen
 from relax_mlir.patterns import match
 from relax_mlir.support.external_bytes import unpacked
-from relax_mlir_onnxruntime.runtime import Part
+from relax_mlir_onnxruntime.runtime import SessionPart
 
 
 def _both(module: rx.Module, *inputs: Any, rtol: float = 1e-5, codegen: str = "onnxruntime") -> rx.runtime.Executable:
@@ -232,8 +232,8 @@ def _bytes_of(module: rx.Module, codegen: str) -> memoryview:
 
 def test_threads() -> None:
     module = module_with([rx.tensor((4,))], relax.exp)
-    assert unpacked("onnxruntime", _bytes_of(module, "onnxruntime"), Part).threads == 1
-    assert unpacked("onnxruntime", _bytes_of(module, "onnxruntime{threads=2}"), Part).threads == 2
+    assert unpacked("onnxruntime", _bytes_of(module, "onnxruntime"), SessionPart).threads == 1
+    assert unpacked("onnxruntime", _bytes_of(module, "onnxruntime{threads=2}"), SessionPart).threads == 2
     _both(module, floats(4), codegen="onnxruntime{threads=2}")
 
 

@@ -12,17 +12,17 @@ import relax_mlir as rx
 from compiling import floats, module_with
 from relax_mlir import relax
 from relax_mlir.support.external_bytes import packed, unpacked
-from relax_mlir_onnxruntime.runtime import OnnxRuntime, Part
+from relax_mlir_onnxruntime.runtime import OnnxRuntime, SessionPart
 
 
 def _part(**models: rx.Module) -> bytes:
     return packed(
-        "onnxruntime", Part(1, {name: rx.to_onnx(module).SerializeToString() for name, module in models.items()})
+        "onnxruntime", SessionPart(1, {name: rx.to_onnx(module).SerializeToString() for name, module in models.items()})
     )
 
 
-def _read(data: bytes) -> Part:
-    return unpacked("onnxruntime", memoryview(data), Part)
+def _read(data: bytes) -> SessionPart:
+    return unpacked("onnxruntime", memoryview(data), SessionPart)
 
 
 def _loaded(data: bytes) -> Any:
@@ -30,7 +30,7 @@ def _loaded(data: bytes) -> Any:
 
 
 def test_bytes_and_back() -> None:
-    part = Part(3, {"one": b"abc", "two": b""})
+    part = SessionPart(3, {"one": b"abc", "two": b""})
     found = _read(packed("onnxruntime", part))
     assert found.threads == 3
     assert {name: bytes(model) for name, model in found.models.items()} == part.models
@@ -38,7 +38,7 @@ def test_bytes_and_back() -> None:
 
 @pytest.mark.parametrize("kept", [4, 12, 20, -1])
 def test_bytes_that_are_cut_short(kept: int) -> None:
-    data = packed("onnxruntime", Part(1, {"one": b"abcdef"}))
+    data = packed("onnxruntime", SessionPart(1, {"one": b"abcdef"}))
     with pytest.raises(rx.RelaxError, match=r"cut short|no bytes of the codegen 'onnxruntime'"):
         _read(data[:kept])
 
@@ -47,7 +47,7 @@ def test_bytes_of_something_else() -> None:
     with pytest.raises(rx.RelaxError, match="no bytes of the codegen 'onnxruntime'"):
         _read(b"something else that is long enough")
     with pytest.raises(rx.RelaxError, match="damaged at their beginning"):
-        _read(packed("onnxruntime", Part(1, {"one": b"abc"})).replace(b"threads", b"thread_"))
+        _read(packed("onnxruntime", SessionPart(1, {"one": b"abc"})).replace(b"threads", b"thread_"))
 
 
 def test_several_functions_write_into_their_results() -> None:
@@ -91,7 +91,7 @@ def test_calls_that_do_not_fit() -> None:
 
 def test_a_model_that_onnxruntime_refuses() -> None:
     with pytest.raises(rx.RelaxError, match=r"onnxruntime .* refuses the model of main: "):
-        _loaded(packed("onnxruntime", Part(1, {"main": b"no model"})))
+        _loaded(packed("onnxruntime", SessionPart(1, {"main": b"no model"})))
 
 
 def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from relax_mlir.codegens import Codegen, CodegenOption, register_codegen
-from relax_mlir.parts import public_functions
+from relax_mlir.passes.parts.flat_graph import public_functions
 from relax_mlir.patterns import Match, is_op
 from relax_mlir.runtime import packed
 
@@ -15,7 +15,7 @@ from . import all_rules  # noqa: F401  # registers the rules
 from .engines import build, tensorrt
 from .options import OPTIONS, Options
 from .rules import RULES, refusal
-from .runtime import Part
+from .runtime import EnginePart
 
 _DIALECT = "relax."
 
@@ -39,4 +39,4 @@ class TensorRt(Codegen):
         """Return the bytes of an engine per public function. Raise RelaxError without TensorRT, or if a build fails."""
         chosen, trt = Options(**options), tensorrt()
         engines = {each.name: build(trt, each, chosen) for each in public_functions(module.operation)}
-        return packed("tensorrt", Part(trt.__version__, engines))
+        return packed("tensorrt", EnginePart(trt.__version__, engines))

@@ -8,11 +8,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir import RefusalError, TensorInfo
-from relax_mlir.facts import operand_info, row_of
-from relax_mlir.parts import FlatGraph, FlatNode, Ref, numbers_in, same
-from relax_mlir.symbols import Dim
+from relax_mlir.dialects.core.dialect import row_of
+from relax_mlir.dialects.core.operands import operand_info
+from relax_mlir.dialects.core.symbols import Dim
+from relax_mlir.passes.parts.flat_graph import FlatGraph, FlatNode, Ref, numbers_in
+from relax_mlir.passes.parts.operator_checks import same
 
-from .rules import RULES, Layer, Tensor, refusal
+from .rules import RULES, NetworkLayer, NetworkTensor, refusal
 from .runtime import input_name, output_name
 from .tensor_dims import known, mask
 
@@ -30,9 +32,9 @@ class Converter:
 
     def __init__(self, network: Any, trt: ModuleType, graph: FlatGraph):
         self.network, self.trt, self.graph = network, trt, graph
-        self._tensors: dict[Ref, Tensor] = {}
-        self._sizes: dict[str, tuple[Tensor, int]] = {}
-        self._producers: dict[Ref, Layer] = {}
+        self._tensors: dict[Ref, NetworkTensor] = {}
+        self._sizes: dict[str, tuple[NetworkTensor, int]] = {}
+        self._producers: dict[Ref, NetworkLayer] = {}
         #: Owners of the memory that the network reads until the build ends.
         self.kept: list[ndarray] = []
 
@@ -51,11 +53,11 @@ class Converter:
         dims = info.shape or ()
         self._know(ref, self.network.add_input(input_name(number), self.dtype(info.dtype), known(dims)))
 
-    def _know(self, ref: Ref, tensor: Tensor) -> None:
+    def _know(self, ref: Ref, tensor: NetworkTensor) -> None:
         self._tensors[ref] = tensor
         self.know_sizes(tensor, ref.dims)
 
-    def know_sizes(self, tensor: Tensor, dims: Sequence[Dim]) -> None:
+    def know_sizes(self, tensor: NetworkTensor, dims: Sequence[Dim]) -> None:
         """Record the tensor and axis of each dynamic size, for layers that need the size."""
         for axis, dim in enumerate(dims):
             if not isinstance(dim, int):
@@ -85,7 +87,7 @@ class Converter:
 
     # ---- values for rules ----
 
-    def tensor(self, ref: Ref) -> Tensor:
+    def tensor(self, ref: Ref) -> NetworkTensor:
         """Return a value as a tensor of the network. The first use of a constant adds it to the network."""
         if ref not in self._tensors:
             array = self.array(ref)
@@ -98,7 +100,7 @@ class Converter:
         """Return a constant's elements, or None for any other value."""
         return numbers_in(ref)
 
-    def constant(self, array: ndarray) -> Tensor:
+    def constant(self, array: ndarray) -> NetworkTensor:
         return self.network.add_constant(array.shape, self.weights(array)).get_output(0)
 
     def weights(self, array: ndarray) -> object:
@@ -107,10 +109,10 @@ class Converter:
         self.kept.append(numpy.ascontiguousarray(array))
         return self.trt.Weights(self.kept[-1])
 
-    def number(self, value: float, like: Ref) -> Tensor:
+    def number(self, value: float, like: Ref) -> NetworkTensor:
         """Return a number as a tensor that broadcasts to `like` and has the same element type."""
         import numpy
-        from relax_mlir.facts import NUMPY_NAME
+        from relax_mlir.dialects.relax.known_constants import NUMPY_NAME
 
         return self.constant(numpy.full((1,) * len(like.dims), value, NUMPY_NAME[like.info.dtype]))
 
@@ -119,15 +121,17 @@ class Converter:
 
     # ---- layers that many rules add ----
 
-    def unary(self, tensor: Tensor, operation: str) -> Tensor:
+    def unary(self, tensor: NetworkTensor, operation: str) -> NetworkTensor:
         return self.network.add_unary(tensor, getattr(self.trt.UnaryOperation, operation)).get_output(0)
 
-    def binary(self, one: Tensor, other: Tensor, operation: str) -> Tensor:
+    def binary(self, one: NetworkTensor, other: NetworkTensor, operation: str) -> NetworkTensor:
         """Combine tensors of equal rank elementwise. Dimensions of size 1 are broadcast."""
         kind = getattr(self.trt.ElementWiseOperation, operation)
         return self.network.add_elementwise(one, other, kind).get_output(0)
 
-    def activation(self, tensor: Tensor, kind: str, alpha: float | None = None, beta: float | None = None) -> Tensor:
+    def activation(
+        self, tensor: NetworkTensor, kind: str, alpha: float | None = None, beta: float | None = None
+    ) -> NetworkTensor:
         layer = self.network.add_activation(tensor, getattr(self.trt.ActivationType, kind))
         if alpha is not None:
             layer.alpha = alpha
@@ -135,18 +139,18 @@ class Converter:
             layer.beta = beta
         return layer.get_output(0)
 
-    def reduce(self, tensor: Tensor, operation: str, axes: Sequence[int], *, keep: bool = True) -> Tensor:
+    def reduce(self, tensor: NetworkTensor, operation: str, axes: Sequence[int], *, keep: bool = True) -> NetworkTensor:
         kind = getattr(self.trt.ReduceOperation, operation)
         return self.network.add_reduce(tensor, kind, mask(axes), keep).get_output(0)
 
-    def permuted(self, tensor: Tensor, order: Sequence[int]) -> Tensor:
+    def permuted(self, tensor: NetworkTensor, order: Sequence[int]) -> NetworkTensor:
         if list(order) == [*range(len(order))]:
             return tensor
         layer = self.network.add_shuffle(tensor)
         layer.first_transpose = tuple(order)
         return layer.get_output(0)
 
-    def reshaped(self, tensor: Tensor, dims: Sequence[Dim]) -> Tensor:
+    def reshaped(self, tensor: NetworkTensor, dims: Sequence[Dim]) -> NetworkTensor:
         """Reshape a tensor. TensorRT infers one dynamic size. With several, the network computes the shape."""
         layer = self.network.add_shuffle(tensor)
         if sum(not isinstance(dim, int) for dim in dims) <= 1:
@@ -155,7 +159,7 @@ class Converter:
             layer.set_input(1, self.shape(dims))
         return layer.get_output(0)
 
-    def with_rank(self, ref: Ref, rank: int) -> Tensor:
+    def with_rank(self, ref: Ref, rank: int) -> NetworkTensor:
         """Return a value with leading dimensions of size 1. TensorRT broadcasts tensors of equal rank only."""
         dims = ref.dims
         if len(dims) == rank:
@@ -164,7 +168,7 @@ class Converter:
         shape = [1] * (rank - len(dims)) + [*dims]
         return self.reshaped(self.tensor(ref), shape) if array is None else self.constant(array.reshape(shape))
 
-    def shape(self, dims: Sequence[Dim]) -> Tensor:
+    def shape(self, dims: Sequence[Dim]) -> NetworkTensor:
         """Return sizes as a tensor of i64. The network reads dynamic sizes from other tensors."""
         import numpy
 
@@ -174,14 +178,16 @@ class Converter:
         layer.axis = 0
         return layer.get_output(0)
 
-    def _size(self, dim: Dim) -> Tensor:
+    def _size(self, dim: Dim) -> NetworkTensor:
         if str(dim) not in self._sizes:
             raise RefusalError(f"no earlier tensor has the size {dim}, and TensorRT reads sizes from tensors only")
         tensor, axis = self._sizes[str(dim)]
         shape = self.network.add_shape(tensor).get_output(0)
         return self.network.add_slice(shape, (axis,), (1,), (1,)).get_output(0)
 
-    def sliced(self, tensor: Tensor, start: Sequence[int], dims: Sequence[Dim], stride: Sequence[int]) -> Layer:
+    def sliced(
+        self, tensor: NetworkTensor, start: Sequence[int], dims: Sequence[Dim], stride: Sequence[int]
+    ) -> NetworkLayer:
         """Add a slice. Return the layer, because callers set its mode."""
         is_static = all(isinstance(dim, int) for dim in dims)
         layer = self.network.add_slice(
@@ -191,11 +197,11 @@ class Converter:
             layer.set_input(2, self.shape(dims))
         return layer
 
-    def remember(self, node: FlatNode, layer: Layer) -> None:
+    def remember(self, node: FlatNode, layer: NetworkLayer) -> None:
         """Record a layer that can receive a bias."""
         self._producers[node.result] = layer
 
-    def add_bias(self, node: FlatNode) -> Tensor | None:
+    def add_bias(self, node: FlatNode) -> NetworkTensor | None:
         """Set the addend as the bias of the layer, and return the layer's result.
 
         Return None if the addend is no constant per channel, or if the layer's result has other users.

@@ -6,16 +6,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from relax_mlir.facts import Call, Window, each_dimension, layouts_of, shape_of, windows_of
-from relax_mlir.parts import is_static, order_of, refuse_quantized
+from relax_mlir.dialects.core.facts import Window
+from relax_mlir.dialects.core.opdef import Call
+from relax_mlir.dialects.core.symbols import Dim, ceildiv, dim_add, dim_sub, equal
+from relax_mlir.dialects.relax.infer.layouts import layouts_of
+from relax_mlir.dialects.relax.infer.windows import each_dimension, windows_of
+from relax_mlir.dialects.relax.values import shape_of
+from relax_mlir.passes.parts.operator_checks import is_static, order_of, refuse_quantized
 from relax_mlir.rewriting import Operation
-from relax_mlir.symbols import Dim, ceildiv, dim_add, dim_sub, equal
 
 from .converter import Converter
-from .rules import CHECKS, Layer, Tensor, converts
+from .rules import CHECKS, NetworkLayer, NetworkTensor, converts
 
 if TYPE_CHECKING:
-    from relax_mlir.parts import FlatNode
+    from relax_mlir.passes.parts.flat_graph import FlatNode
 
 
 _CONVOLUTIONS = [f"nn.conv{rank}d" for rank in (1, 2, 3)]
@@ -52,11 +56,11 @@ class _Windows:
     def values(self, name: str) -> tuple[int, ...]:
         return tuple(getattr(each, name) for each in self.windows)
 
-    def lifted(self, converter: Converter, tensor: Tensor, dims: Sequence[Dim]) -> Tensor:
+    def lifted(self, converter: Converter, tensor: NetworkTensor, dims: Sequence[Dim]) -> NetworkTensor:
         """Return a tensor with the missing dimensions, of size 1, before the other spatial dimensions."""
         return converter.reshaped(tensor, self._more(dims)) if self.missing else tensor
 
-    def lowered(self, converter: Converter, tensor: Tensor, dims: Sequence[Dim]) -> Tensor:
+    def lowered(self, converter: Converter, tensor: NetworkTensor, dims: Sequence[Dim]) -> NetworkTensor:
         if not self.missing:
             return tensor
         converter.know_sizes(tensor, self._more(dims))
@@ -66,20 +70,20 @@ class _Windows:
         return [*dims[:2], *(1,) * self.missing, *dims[2:]]
 
 
-def _source(converter: Converter, node: FlatNode, windows: _Windows) -> Tensor:
+def _source(converter: Converter, node: FlatNode, windows: _Windows) -> NetworkTensor:
     data, order = node.operands[0], order_of(layouts_of(node.call)["data"])
     tensor = converter.permuted(converter.tensor(data), order)
     return windows.lifted(converter, tensor, [data.dims[axis] for axis in order])
 
 
-def _result(converter: Converter, node: FlatNode, windows: _Windows, layer: Layer) -> Tensor:
+def _result(converter: Converter, node: FlatNode, windows: _Windows, layer: NetworkLayer) -> NetworkTensor:
     """Return the layer's result in the layout of the operator's result."""
     order, dims = order_of(layouts_of(node.call)["result"]), node.result.dims
     tensor = windows.lowered(converter, layer.get_output(0), [dims[axis] for axis in order])
     return converter.permuted(tensor, _inverse(order))
 
 
-def _biasable(converter: Converter, node: FlatNode, windows: _Windows, layer: Layer) -> Tensor:
+def _biasable(converter: Converter, node: FlatNode, windows: _Windows, layer: NetworkLayer) -> NetworkTensor:
     """Return the result. If it is the layer's output without changes, record the layer for a bias."""
     order = order_of(layouts_of(node.call)["result"])
     if not windows.missing and order == sorted(order):
@@ -91,7 +95,9 @@ def _inverse(order: Sequence[int]) -> list[int]:
     return sorted(range(len(order)), key=order.__getitem__)
 
 
-def _weighted(converter: Converter, node: FlatNode, add: Callable[..., Layer], maps: int) -> tuple[Layer, _Windows]:
+def _weighted(
+    converter: Converter, node: FlatNode, add: Callable[..., NetworkLayer], maps: int
+) -> tuple[NetworkLayer, _Windows]:
     """Add a layer with a constant weight, or with a weight as its second input."""
     windows, weight = _Windows.of(node.call), node.operands[1]
     order = order_of(layouts_of(node.call)["weight"])
@@ -114,7 +120,7 @@ def _weighted(converter: Converter, node: FlatNode, add: Callable[..., Layer], m
 
 
 @converts(*_CONVOLUTIONS, refuse=_refuse_convolution)
-def convolution(converter: Converter, node: FlatNode) -> Tensor:
+def convolution(converter: Converter, node: FlatNode) -> NetworkTensor:
     maps = _weight_size(node, 0)
     layer, windows = _weighted(converter, node, converter.network.add_convolution_nd, maps)
     layer.post_padding = windows.values("after")
@@ -142,7 +148,7 @@ def _refuse_transposed(op: Operation, call: Call) -> str:
 
 
 @converts(*_TRANSPOSED, refuse=_refuse_transposed)
-def transposed(converter: Converter, node: FlatNode) -> Tensor:
+def transposed(converter: Converter, node: FlatNode) -> NetworkTensor:
     maps = _weight_size(node, 1) * node.call.groups
     layer, windows = _weighted(converter, node, converter.network.add_deconvolution_nd, maps)
     layer.post_padding = (*(0,) * windows.missing, *_after_transposed(node.call))
@@ -186,7 +192,7 @@ def _refuse_covering(op: Operation, call: Call) -> str:
 
 
 @converts(*_POOLS, refuse=_refuse_pool)
-def pool(converter: Converter, node: FlatNode) -> Tensor:
+def pool(converter: Converter, node: FlatNode) -> NetworkTensor:
     call, windows = node.call, _Windows.of(node.call)
     layer = _pooled(converter, node, windows, "MAX" if call.definition.name.startswith("nn.max") else "AVERAGE")
     layer.pre_padding, layer.post_padding = windows.values("before"), windows.values("after")
@@ -196,7 +202,7 @@ def pool(converter: Converter, node: FlatNode) -> Tensor:
     return _result(converter, node, windows, layer)
 
 
-def _pooled(converter: Converter, node: FlatNode, windows: _Windows, kind: str) -> Layer:
+def _pooled(converter: Converter, node: FlatNode, windows: _Windows, kind: str) -> NetworkLayer:
     source = _source(converter, node, windows)
     layer = converter.network.add_pooling_nd(source, getattr(converter.trt.PoolingType, kind), windows.values("taps"))
     layer.stride_nd = windows.values("stride")
@@ -228,7 +234,7 @@ def _refuse_adaptive(op: Operation, call: Call) -> str:
 
 
 @converts(*_ADAPTIVE, refuse=_refuse_adaptive)
-def adaptive_pool(converter: Converter, node: FlatNode) -> Tensor:
+def adaptive_pool(converter: Converter, node: FlatNode) -> NetworkTensor:
     """Convert to a pool of adjacent windows of equal size. A single window is a mean reduction."""
     if _is_mean_of_all(node.call):
         layouts = layouts_of(node.call)

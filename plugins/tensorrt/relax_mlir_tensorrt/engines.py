@@ -7,13 +7,13 @@ from types import ModuleType
 from typing import Any
 
 from relax_mlir import RefusalError, TensorInfo
-from relax_mlir.facts import NUMPY_NAME
-from relax_mlir.parts import FlatGraph, Ref
+from relax_mlir.dialects.relax.known_constants import NUMPY_NAME
+from relax_mlir.passes.parts.flat_graph import FlatGraph, Ref
 
 from . import all_rules  # noqa: F401  # registers the rules
 from .converter import Converter
 from .options import Options
-from .runtime import Engine, input_name
+from .runtime import BuiltEngine, input_name
 
 #: First version with the methods that this module uses: strongly typed networks, and casts.
 LEAST_VERSION = (10, 0)
@@ -33,7 +33,7 @@ def tensorrt() -> ModuleType:
     return found
 
 
-def build(trt: ModuleType, graph: FlatGraph, options: Options) -> Engine:
+def build(trt: ModuleType, graph: FlatGraph, options: Options) -> BuiltEngine:
     """Build an engine for this machine's GPU."""
     logger = trt.Logger(trt.Logger.WARNING)
     builder = trt.Builder(logger)
@@ -46,7 +46,7 @@ def build(trt: ModuleType, graph: FlatGraph, options: Options) -> Engine:
     plan = builder.build_serialized_network(network, _config(trt, builder, graph, options))
     if plan is None:
         raise RefusalError(f"TensorRT built no engine for {graph.name}; see TensorRT's messages for the reason")
-    return Engine(_element_sizes(graph.inputs), _element_sizes(graph.outputs), bytes(plan))
+    return BuiltEngine(_element_sizes(graph.inputs), _element_sizes(graph.outputs), bytes(plan))
 
 
 class _Checked:

@@ -6,16 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from relax_mlir.facts import Call, normal_axis, shape_of
-from relax_mlir.parts import permuted_order, same
+from relax_mlir.dialects.core.opdef import Call
+from relax_mlir.dialects.core.symbols import Dim
+from relax_mlir.dialects.relax.values import normal_axis, shape_of
+from relax_mlir.passes.parts.operator_checks import permuted_order, same
 from relax_mlir.rewriting import Operation
-from relax_mlir.symbols import Dim
 
 from .converter import Converter
-from .rules import ALL, CHECKS, FLOATS, Layer, Tensor, converts
+from .rules import ALL, CHECKS, FLOATS, NetworkLayer, NetworkTensor, converts
 
 if TYPE_CHECKING:
-    from relax_mlir.parts import FlatNode
+    from relax_mlir.passes.parts.flat_graph import FlatNode
 
 
 _RESIZE_MODES = {"nearest_neighbor": "NEAREST", "linear": "LINEAR"}
@@ -24,17 +25,17 @@ _ROUNDING = {"floor": "FLOOR", "ceil": "CEIL", "round_prefer_floor": "HALF_DOWN"
 
 
 @converts("reshape", "flatten", "expand_dims", "squeeze", "nn.batch_flatten", dtypes=ALL)
-def reshape(converter: Converter, node: FlatNode) -> Tensor:
+def reshape(converter: Converter, node: FlatNode) -> NetworkTensor:
     return converter.reshaped(converter.tensor(node.operands[0]), node.result.dims)
 
 
 @converts("permute_dims", dtypes=ALL)
-def permute(converter: Converter, node: FlatNode) -> Tensor:
+def permute(converter: Converter, node: FlatNode) -> NetworkTensor:
     return converter.permuted(converter.tensor(node.operands[0]), permuted_order(node.call))
 
 
 @converts("broadcast_to", dtypes=ALL)
-def broadcast(converter: Converter, node: FlatNode) -> Tensor:
+def broadcast(converter: Converter, node: FlatNode) -> NetworkTensor:
     """Convert to a slice with stride 0 along broadcast dimensions."""
     wanted = node.result.dims
     given = node.operands[0].dims
@@ -45,14 +46,14 @@ def broadcast(converter: Converter, node: FlatNode) -> Tensor:
 
 
 @converts("concat", dtypes=ALL)
-def concat(converter: Converter, node: FlatNode) -> Tensor:
+def concat(converter: Converter, node: FlatNode) -> NetworkTensor:
     layer = converter.network.add_concatenation([converter.tensor(each) for each in node.operands])
     layer.axis = normal_axis(node.call.axis, len(node.result.dims))
     return layer.get_output(0)
 
 
 @converts("split", refuse=CHECKS.split, dtypes=ALL)
-def split(converter: Converter, node: FlatNode) -> tuple[Tensor, ...]:
+def split(converter: Converter, node: FlatNode) -> tuple[NetworkTensor, ...]:
     source, rank = converter.tensor(node.operands[0]), len(node.operands[0].dims)
     axis, at, parts = normal_axis(node.call.axis, rank), 0, []
     for ref in node.results:
@@ -75,7 +76,7 @@ def _refuse_slice(op: Operation, call: Call) -> str:
 
 
 @converts("strided_slice", refuse=_refuse_slice, dtypes=ALL)
-def strided_slice(converter: Converter, node: FlatNode) -> Tensor:
+def strided_slice(converter: Converter, node: FlatNode) -> NetworkTensor:
     call, dims = node.call, node.operands[0].dims
     start, steps = [0] * len(dims), [1] * len(dims)
     strides = call.strides or (1,) * len(call.axes)
@@ -101,7 +102,7 @@ def _refuse_pad(op: Operation, call: Call) -> str:
 
 
 @converts("nn.pad", refuse=_refuse_pad)
-def pad(converter: Converter, node: FlatNode) -> Tensor:
+def pad(converter: Converter, node: FlatNode) -> NetworkTensor:
     """Convert to a slice that starts before the tensor, ends after the tensor, and fills with a number."""
     rank = len(node.result.dims)
     before = [-width for width in node.call.pad_width[0::2]]
@@ -111,9 +112,9 @@ def pad(converter: Converter, node: FlatNode) -> Tensor:
     return layer.get_output(0)
 
 
-def _number(converter: Converter, node: FlatNode) -> Tensor:
+def _number(converter: Converter, node: FlatNode) -> NetworkTensor:
     import numpy
-    from relax_mlir.facts import NUMPY_NAME
+    from relax_mlir.dialects.relax.known_constants import NUMPY_NAME
 
     return converter.constant(numpy.array(node.call.pad_value, NUMPY_NAME[node.result.info.dtype]))
 
@@ -131,7 +132,7 @@ def _refuse_take(op: Operation, call: Call) -> str:
 
 
 @converts("take", refuse=_refuse_take, dtypes=ALL)
-def take(converter: Converter, node: FlatNode) -> Tensor:
+def take(converter: Converter, node: FlatNode) -> NetworkTensor:
     data, indices = (converter.tensor(each) for each in node.operands)
     axis = normal_axis(node.call.axis or 0, len(node.operands[0].dims))
     return converter.network.add_gather(data, indices, axis).get_output(0)
@@ -153,7 +154,7 @@ def _refuse_resize(op: Operation, call: Call) -> str:
 
 
 @converts("image.resize2d", refuse=_refuse_resize, dtypes=FLOATS)
-def resize(converter: Converter, node: FlatNode) -> Tensor:
+def resize(converter: Converter, node: FlatNode) -> NetworkTensor:
     call, trt, dims = node.call, converter.trt, node.result.dims
     if same(dims, node.operands[0].dims):
         return converter.tensor(node.operands[0])
@@ -167,7 +168,7 @@ def resize(converter: Converter, node: FlatNode) -> Tensor:
     return layer.get_output(0)
 
 
-def _say_sizes(converter: Converter, layer: Layer, dims: Sequence[Dim]) -> None:
+def _say_sizes(converter: Converter, layer: NetworkLayer, dims: Sequence[Dim]) -> None:
     known = [dim for dim in dims if isinstance(dim, int)]
     if len(known) == len(dims):
         layer.shape = tuple(known)

@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from relax_mlir.facts import NUMPY_NAME, Call, normal_axis
-from relax_mlir.parts import normal_axes, refuse_reduction
+from relax_mlir.dialects.core.opdef import Call
+from relax_mlir.dialects.core.symbols import Dim
+from relax_mlir.dialects.relax.known_constants import NUMPY_NAME
+from relax_mlir.dialects.relax.values import normal_axis
+from relax_mlir.passes.parts.operator_checks import normal_axes, refuse_reduction
 from relax_mlir.rewriting import Operation
-from relax_mlir.symbols import Dim
 
 from .converter import Converter
-from .rules import CHECKS, FLOATS, NUMBERS, Tensor, converts
+from .rules import CHECKS, FLOATS, NUMBERS, NetworkTensor, converts
 from .tensor_dims import mask
 
 if TYPE_CHECKING:
     from numpy import ndarray
-    from relax_mlir.parts import FlatNode
+    from relax_mlir.passes.parts.flat_graph import FlatNode
 
 
 REDUCTIONS = {"max": "MAX", "min": "MIN", "sum": "SUM", "prod": "PROD"}
@@ -30,7 +32,7 @@ _MOST_LARGEST = 3840
 
 
 @converts("nn.batch_norm", refuse=CHECKS.batch_norm)
-def batch_norm(converter: Converter, node: FlatNode) -> Tensor:
+def batch_norm(converter: Converter, node: FlatNode) -> NetworkTensor:
     """Convert to (x - mean) / sqrt(variance + epsilon) * gamma + beta, or to a scale layer if all are constants."""
     rank, call = len(node.operands[0].dims), node.call
     axis = normal_axis(call.axis, rank)
@@ -49,7 +51,7 @@ def batch_norm(converter: Converter, node: FlatNode) -> Tensor:
     return converter.binary(y, shaped["beta"], "SUM") if call.center else y
 
 
-def _scale(converter: Converter, node: FlatNode, data: Tensor, arrays: Sequence[ndarray]) -> Tensor:
+def _scale(converter: Converter, node: FlatNode, data: NetworkTensor, arrays: Sequence[ndarray]) -> NetworkTensor:
     import numpy
 
     gamma, beta, mean, variance = (each.astype("float64") for each in arrays)
@@ -60,7 +62,7 @@ def _scale(converter: Converter, node: FlatNode, data: Tensor, arrays: Sequence[
     return converter.network.add_scale_nd(data, converter.trt.ScaleMode.CHANNEL, *weights, 1).get_output(0)
 
 
-def _affine(converter: Converter, node: FlatNode, tensor: Tensor, shape: Sequence[Dim]) -> Tensor:
+def _affine(converter: Converter, node: FlatNode, tensor: NetworkTensor, shape: Sequence[Dim]) -> NetworkTensor:
     """Multiply by gamma and add beta, if the norm has them."""
     for name, is_used, kind in (("gamma", node.call.scale, "PROD"), ("beta", node.call.center, "SUM")):
         if is_used:
@@ -69,7 +71,9 @@ def _affine(converter: Converter, node: FlatNode, tensor: Tensor, shape: Sequenc
     return tensor
 
 
-def _normalized(converter: Converter, node: FlatNode, data: Tensor, rank: int, sizes: Sequence[int]) -> Tensor:
+def _normalized(
+    converter: Converter, node: FlatNode, data: NetworkTensor, rank: int, sizes: Sequence[int]
+) -> NetworkTensor:
     """Normalize over the last dimensions, which have these sizes. The layer requires scale and bias inputs."""
     import numpy
 
@@ -82,7 +86,7 @@ def _normalized(converter: Converter, node: FlatNode, data: Tensor, rank: int, s
 
 
 @converts("nn.layer_norm", refuse=CHECKS.layer_norm)
-def layer_norm(converter: Converter, node: FlatNode) -> Tensor:
+def layer_norm(converter: Converter, node: FlatNode) -> NetworkTensor:
     dims = node.operands[0].dims
     axes = normal_axes(node.call)
     sizes = [size for size in dims[axes[0] :] if isinstance(size, int)]
@@ -91,7 +95,7 @@ def layer_norm(converter: Converter, node: FlatNode) -> Tensor:
 
 
 @converts("nn.group_norm", "nn.instance_norm", refuse=CHECKS.group_norm)
-def group_norm(converter: Converter, node: FlatNode) -> Tensor:
+def group_norm(converter: Converter, node: FlatNode) -> NetworkTensor:
     """Normalize each group as a row, because versions of TensorRT define the scale and bias of groups differently."""
     batch, *sizes = node.operands[0].dims
     known = [size for size in sizes if isinstance(size, int)]
@@ -103,7 +107,7 @@ def group_norm(converter: Converter, node: FlatNode) -> Tensor:
 
 
 @converts("nn.rms_norm")
-def rms_norm(converter: Converter, node: FlatNode) -> Tensor:
+def rms_norm(converter: Converter, node: FlatNode) -> NetworkTensor:
     data, weight = node.operands
     x, axes = converter.tensor(data), normal_axes(node.call)
     mean = converter.reduce(converter.binary(x, x, "PROD"), "AVG", axes)
@@ -114,14 +118,14 @@ def rms_norm(converter: Converter, node: FlatNode) -> Tensor:
 
 
 @converts("nn.softmax")
-def softmax(converter: Converter, node: FlatNode) -> Tensor:
+def softmax(converter: Converter, node: FlatNode) -> NetworkTensor:
     layer = converter.network.add_softmax(converter.tensor(node.operands[0]))
     layer.axes = mask([normal_axis(node.call.axis, len(node.operands[0].dims))])
     return layer.get_output(0)
 
 
 @converts("nn.log_softmax")
-def log_softmax(converter: Converter, node: FlatNode) -> Tensor:
+def log_softmax(converter: Converter, node: FlatNode) -> NetworkTensor:
     """Subtract the maximum first, to keep precision where softmax underflows to 0."""
     x, axes = converter.tensor(node.operands[0]), [normal_axis(node.call.axis, len(node.operands[0].dims))]
     x = converter.binary(x, converter.reduce(x, "MAX", axes), "SUB")
@@ -132,19 +136,19 @@ def log_softmax(converter: Converter, node: FlatNode) -> Tensor:
 # ---- reductions ----
 
 
-def _reduce(converter: Converter, node: FlatNode, kind: str) -> Tensor:
+def _reduce(converter: Converter, node: FlatNode, kind: str) -> NetworkTensor:
     rank, axis = len(node.operands[0].dims), node.call.axis
     axes = range(rank) if axis is None else [normal_axis(each, rank) for each in axis]
     return converter.reduce(converter.tensor(node.operands[0]), kind, axes, keep=node.call.keepdims)
 
 
 @converts(*REDUCTIONS, refuse=refuse_reduction, dtypes=NUMBERS)
-def reduction(converter: Converter, node: FlatNode) -> Tensor:
+def reduction(converter: Converter, node: FlatNode) -> NetworkTensor:
     return _reduce(converter, node, REDUCTIONS[node.operator])
 
 
 @converts("mean", refuse=refuse_reduction, dtypes=FLOATS)
-def mean(converter: Converter, node: FlatNode) -> Tensor:
+def mean(converter: Converter, node: FlatNode) -> NetworkTensor:
     return _reduce(converter, node, "AVG")
 
 
@@ -160,7 +164,7 @@ def _refuse_largest(op: Operation, call: Call) -> str:
 
 
 @converts("argmax", "argmin", refuse=_refuse_largest, dtypes=FLOATS)
-def largest(converter: Converter, node: FlatNode) -> Tensor:
+def largest(converter: Converter, node: FlatNode) -> NetworkTensor:
     kind = {"argmax": "MAX", "argmin": "MIN"}[node.operator]
     axis = normal_axis(node.call.axis, len(node.operands[0].dims))
     found = _top(converter, node, kind, 1, axis)[1]
@@ -178,7 +182,7 @@ def _refuse_topk(op: Operation, call: Call) -> str:
 
 
 @converts("topk", refuse=_refuse_topk)
-def topk(converter: Converter, node: FlatNode) -> Tensor | tuple[Tensor, Tensor]:
+def topk(converter: Converter, node: FlatNode) -> NetworkTensor | tuple[NetworkTensor, NetworkTensor]:
     call, dims = node.call, node.operands[0].dims
     axis = normal_axis(call.axis, len(dims))
     size = node.result.dims[axis]
@@ -190,7 +194,7 @@ def topk(converter: Converter, node: FlatNode) -> Tensor | tuple[Tensor, Tensor]
     return cast if call.ret_type == "indices" else (values, cast)
 
 
-def _top(converter: Converter, node: FlatNode, kind: str, count: int, axis: int) -> tuple[Tensor, Tensor]:
+def _top(converter: Converter, node: FlatNode, kind: str, count: int, axis: int) -> tuple[NetworkTensor, NetworkTensor]:
     """Return values and i32 indices of the `count` largest or smallest elements, in sorted order."""
     operation = getattr(converter.trt.TopKOperation, kind)
     layer = converter.network.add_topk(converter.tensor(node.operands[0]), operation, count, mask([axis]))

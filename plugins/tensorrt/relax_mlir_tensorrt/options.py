@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from relax_mlir import OptionError
 from relax_mlir.codegens import CodegenOption
-from relax_mlir.symbols import Dim
+from relax_mlir.dialects.core.symbols import Dim
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _BYTES = re.compile(r"(\d{1,18})([KMG]?)")

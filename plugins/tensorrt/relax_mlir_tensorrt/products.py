@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from relax_mlir.facts import Call
-from relax_mlir.parts import refuse_quantized
+from relax_mlir.dialects.core.opdef import Call
+from relax_mlir.passes.parts.operator_checks import refuse_quantized
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter
-from .rules import Tensor, converts
+from .rules import NetworkTensor, converts
 
 if TYPE_CHECKING:
-    from relax_mlir.parts import FlatNode, Ref
+    from relax_mlir.passes.parts.flat_graph import FlatNode, Ref
 
 
 def _refuse_matmul(op: Operation, call: Call) -> str:
@@ -24,14 +24,14 @@ def _refuse_matmul(op: Operation, call: Call) -> str:
 
 
 @converts("matmul", refuse=_refuse_matmul)
-def matmul(converter: Converter, node: FlatNode) -> Tensor:
+def matmul(converter: Converter, node: FlatNode) -> NetworkTensor:
     """Convert to a matrix multiply layer. Operands have equal batch ranks, and a vector has one dimension less."""
     batch = max(max(len(each.dims) - 2 for each in node.operands), 0)
     operands = [each for ref in node.operands for each in _operand(converter, ref, batch)]
     return converter.network.add_matrix_multiply(*operands).get_output(0)
 
 
-def _operand(converter: Converter, ref: Ref, batch: int) -> tuple[Tensor, object]:
+def _operand(converter: Converter, ref: Ref, batch: int) -> tuple[NetworkTensor, object]:
     operation = converter.trt.MatrixOperation
     if len(ref.dims) == 1:
         return converter.with_rank(ref, batch + 1), operation.VECTOR

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from relax_mlir import TensorInfo
-from relax_mlir.parts import OperatorChecks, Rules
+from relax_mlir.passes.parts.operator_checks import OperatorChecks
+from relax_mlir.passes.parts.operator_rules import Rules
 
 FLOATS = ("f32", "f16")
 NUMBERS = (*FLOATS, "i32", "i64")
@@ -33,17 +34,17 @@ def _refuse_tensor(info: TensorInfo) -> str:
     return "a tensor without elements needs no layer" if 0 in shape else ""
 
 
-class Tensor(Protocol):
+class NetworkTensor(Protocol):
     """Tensor of a network."""
 
     name: str
 
 
-class Layer(Protocol):
+class NetworkLayer(Protocol):
     """Layer of a network. Each kind of layer has further attributes."""
 
-    def get_output(self, index: int, /) -> Tensor: ...
-    def set_input(self, index: int, tensor: Tensor, /) -> None: ...
+    def get_output(self, index: int, /) -> NetworkTensor: ...
+    def set_input(self, index: int, tensor: NetworkTensor, /) -> None: ...
     def __setattr__(self, name: str, value: object, /) -> None: ...
 
 

@@ -28,7 +28,7 @@ def output_name(number: int) -> str:
 
 
 @dataclass(frozen=True)
-class Engine:
+class BuiltEngine:
     """Engine of a function in TensorRT's format, with the element sizes of inputs and outputs in bytes."""
 
     inputs: Sequence[int]
@@ -37,11 +37,11 @@ class Engine:
 
 
 @dataclass(frozen=True)
-class Part:
+class EnginePart:
     """Content of a part's bytes. `version` is the version of TensorRT that built the engines."""
 
     version: str
-    engines: Mapping[str, Engine]
+    engines: Mapping[str, BuiltEngine]
 
 
 @register_runtime("tensorrt")
@@ -52,7 +52,7 @@ class TensorRtRuntime(ExternalRuntime):
 
     def requires(self, data: memoryview) -> str:
         """Return the reason why engines cannot run: no TensorRT of their version, CUDA's library or GPU. Else empty."""
-        version = unpacked("tensorrt", data, Part).version
+        version = unpacked("tensorrt", data, EnginePart).version
         try:
             import tensorrt
         except ImportError:
@@ -68,14 +68,14 @@ class TensorRtRuntime(ExternalRuntime):
         import tensorrt
 
         runtime = tensorrt.Runtime(tensorrt.Logger(tensorrt.Logger.WARNING))
-        cuda, engines = Cuda(), unpacked("tensorrt", data, Part).engines
+        cuda, engines = Cuda(), unpacked("tensorrt", data, EnginePart).engines
         return {name: _Function(name, engine, runtime, cuda) for name, engine in engines.items()}
 
 
 class _Function:
     """Function that runs an engine. Its arguments are the inputs, then the tensors for the results."""
 
-    def __init__(self, name: str, engine: Engine, runtime: tensorrt.Runtime, cuda: Cuda):
+    def __init__(self, name: str, engine: BuiltEngine, runtime: tensorrt.Runtime, cuda: Cuda):
         self._name, self._cuda, self._runtime = name, cuda, runtime
         self._inputs = [(input_name(number), size) for number, size in enumerate(engine.inputs)]
         self._outputs = [(output_name(number), size) for number, size in enumerate(engine.outputs)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.symbols import Dim
+from relax_mlir.dialects.core.symbols import Dim
 
 
 def mask(axes: Sequence[int]) -> int:

@@ -147,11 +147,11 @@ def test_without_tensorrt_the_part_stays() -> None:
 
 
 def engine(version: str = "10.3.0") -> bytes:
-    return packed("tensorrt", runtime.Part(version, {"f": runtime.Engine([4], [4, 8], b"\x80plan")}))
+    return packed("tensorrt", runtime.EnginePart(version, {"f": runtime.BuiltEngine([4], [4, 8], b"\x80plan")}))
 
 
 def test_bytes_are_read_as_they_were_written() -> None:
-    found = unpacked("tensorrt", memoryview(engine()), runtime.Part)
+    found = unpacked("tensorrt", memoryview(engine()), runtime.EnginePart)
     assert found.version == "10.3.0"
     found_engine = found.engines["f"]
     assert (found_engine.inputs, found_engine.outputs, bytes(found_engine.plan)) == ([4], [4, 8], b"\x80plan")
@@ -160,7 +160,7 @@ def test_bytes_are_read_as_they_were_written() -> None:
 @pytest.mark.parametrize(("count", "words"), [(4, "no bytes of the codegen"), (12, "cut short"), (-3, "cut short")])
 def test_bytes_that_are_damaged(count: int, words: str) -> None:
     with pytest.raises(rx.RelaxError, match=words):
-        unpacked("tensorrt", memoryview(engine()[:count]), runtime.Part)
+        unpacked("tensorrt", memoryview(engine()[:count]), runtime.EnginePart)
 
 
 def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,7 +181,7 @@ def test_calls_with_too_few_tensors_and_engines_that_are_none() -> None:
     (function,) = runtime.TensorRtRuntime().load(data).values()
     with pytest.raises(rx.RelaxError, match="takes 1 inputs and 1 outputs, got 1 tensors"):
         function(floats(3, 4))
-    broken = packed("tensorrt", runtime.Part("10.3.0", {"f": runtime.Engine([4], [4], b"other")}))
+    broken = packed("tensorrt", runtime.EnginePart("10.3.0", {"f": runtime.BuiltEngine([4], [4], b"other")}))
     with pytest.raises(rx.RelaxError, match="TensorRT refuses the engine of f"):
         runtime.TensorRtRuntime().load(memoryview(broken))
 

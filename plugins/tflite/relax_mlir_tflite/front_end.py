@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.front_ends import FrontEnd, register_front_end
+from relax_mlir.frontends.front_end import FrontEnd, register_front_end
 
 from .file_identifier import IDENTIFIER
 
 if TYPE_CHECKING:
-    from relax_mlir.front_ends import Reader  # imports MLIR's bindings
+    from relax_mlir.frontends.reader import Reader  # imports MLIR's bindings
 
 
 def _load() -> Reader:
@@ -20,7 +20,9 @@ def _load() -> Reader:
     return READER
 
 
-def _peer(path: str, inputs: Mapping[str, Any], threads: int) -> tuple[str, Callable[[], Mapping[str, Any]]]:
+def _peer(
+    path: str, inputs: Mapping[str, Any], threads: int, trust: bool
+) -> tuple[str, Callable[[], Mapping[str, Any]]]:
     from .litert_peer import litert_peer  # needs a package of its own
 
     return litert_peer(path, inputs, threads)

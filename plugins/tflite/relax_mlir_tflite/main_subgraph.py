@@ -6,20 +6,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from relax_mlir import ModelError, TensorInfo
-from relax_mlir.front_ends import (
-    ComplexValue,
-    FreshSymbols,
-    Limits,
-    Problem,
-    Problems,
-    Room,
-    Tensor,
-    Unsupported,
-    Value,
-    add_function,
-)
+from relax_mlir.dialects.core.symbols import sym
+from relax_mlir.emit.kernels import FreshSymbols
+from relax_mlir.frontends.core.limits import Limits, Room
+from relax_mlir.frontends.core.main_function import add_function
+from relax_mlir.frontends.core.node import Unsupported
+from relax_mlir.frontends.core.problems import Problem, Problems
+from relax_mlir.frontends.core.values import ComplexValue, Tensor, Value
 from relax_mlir.rewriting import Operation, load_dialects
-from relax_mlir.symbols import sym
 
 from .tensor_data import checked_shape
 from .tflite_file import FileSignature, TensorRow, TfliteFile

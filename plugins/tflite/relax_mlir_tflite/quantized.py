@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from relax_mlir import relax
-from relax_mlir.front_ends import Tensor, Unsupported, Value, cast, const, info_of
+from relax_mlir.frontends.core.node import Unsupported
+from relax_mlir.frontends.core.tensors import cast, const, info_of
+from relax_mlir.frontends.core.values import Tensor, Value
 
 from .tflite_file import Quantization, TensorRow
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from relax_mlir.front_ends import Problems, Words, graph_reader
+from relax_mlir.frontends.core.problems import Problems, Words
+from relax_mlir.frontends.reader import graph_reader
 from relax_mlir.rewriting import Operation
 
 from .main_subgraph import add_main

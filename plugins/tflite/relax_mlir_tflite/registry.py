@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from relax_mlir.front_ends import NamedConverters, Outputs, Unsupported
+from relax_mlir.frontends.core.converters import NamedConverters
+from relax_mlir.frontends.core.node import Unsupported
+from relax_mlir.frontends.core.values import Outputs
 
-from .tflite_node import Node
+from .tflite_node import TfliteNode
 
-Convert = Callable[[Node], Outputs]
+Convert = Callable[[TfliteNode], Outputs]
 CONVERTERS = NamedConverters("tflite", "operator", __package__ or "", "MyOperator")
 register_rows, register_tflite = CONVERTERS.teach_rows, CONVERTERS.teaching
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import math
 
-from relax_mlir.facts import storage_dtype
-from relax_mlir.front_ends import Array, Room, Unsupported
+from relax_mlir.dialects.relax.constants import storage_dtype
+from relax_mlir.frontends.core.limits import Room
+from relax_mlir.frontends.core.node import Unsupported
+from relax_mlir.frontends.core.values import Array
 
 from .tflite_file import Sparsity, TensorRow, TfliteFile
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from relax_mlir import ModelError
-from relax_mlir.front_ends import suggest
+from relax_mlir.support.suggest import suggest
 
 from .file_identifier import IDENTIFIER
 from .schema import DTYPES, fields_of, names_in, schema

@@ -8,27 +8,18 @@ from contextlib import nullcontext
 from typing import TypeVar
 
 from relax_mlir import ir
-from relax_mlir.facts import is_float
-from relax_mlir.front_ends import (
-    ComplexValue,
-    FreshSymbols,
-    Held,
-    Incomplete,
-    NamedConverter,
-    Problems,
-    Room,
-    Unsupported,
-    Value,
-    as_info,
-    as_values,
-    attempted,
-    const,
-    described,
-    folding_where_known,
-    problem_of,
-    shown,
-)
-from relax_mlir.graph_sizes import full, named
+from relax_mlir.dialects.core.infos import is_float
+from relax_mlir.emit.kernels import FreshSymbols
+from relax_mlir.frontends.core.control.scf_regions import as_info
+from relax_mlir.frontends.core.converters import NamedConverter
+from relax_mlir.frontends.core.folding import folding_where_known
+from relax_mlir.frontends.core.limits import Room
+from relax_mlir.frontends.core.node import Incomplete, Unsupported, described
+from relax_mlir.frontends.core.node_problems import attempted, problem_of
+from relax_mlir.frontends.core.problems import Problems, shown
+from relax_mlir.frontends.core.sizes import full, named
+from relax_mlir.frontends.core.tensors import const
+from relax_mlir.frontends.core.values import ComplexValue, Held, Value, as_values
 from relax_mlir.rewriting import Operation
 
 from .quantized import quantized
@@ -36,7 +27,7 @@ from .registry import CONVERTERS, unknown
 from .schema import names_in
 from .tensor_data import checked_shape, constant_of
 from .tflite_file import OperatorRow, Subgraph, TensorRow, TfliteFile
-from .tflite_node import Node
+from .tflite_node import TfliteNode
 from .tflite_scope import TfliteScope
 
 T = TypeVar("T")
@@ -147,13 +138,13 @@ class TfliteGraph(TfliteScope):
                 self._note(node, Unsupported(f"tensor #{index} is computed twice, or is an input"))
             self._held[index] = held
 
-    def _node(self, operator: OperatorRow, place: int) -> Node:
+    def _node(self, operator: OperatorRow, place: int) -> TfliteNode:
         """Return a node for an operator, without inputs, with the name of the operator's first output."""
         tensors = self.subgraph.tensors
         names = [tensors[index].name for index in operator.outputs if 0 <= index < len(tensors)]
-        return Node(names[0] if names and names[0] else f"#{place}", operator, [], [], [], self)
+        return TfliteNode(names[0] if names and names[0] else f"#{place}", operator, [], [], [], self)
 
-    def _made(self, node: Node, operator: OperatorRow) -> list[Held | None] | None:
+    def _made(self, node: TfliteNode, operator: OperatorRow) -> list[Held | None] | None:
         if not attempted(node, lambda: self._connect(node, operator)):
             return None
         if any(node.inputs[place] is None for place, index in enumerate(operator.inputs) if index != -1):
@@ -162,17 +153,17 @@ class TfliteGraph(TfliteScope):
             return None
         return attempted(node, lambda: self._converted(node))
 
-    def _note(self, node: Node, problem: Unsupported) -> None:
+    def _note(self, node: TfliteNode, problem: Unsupported) -> None:
         self.problems.add(problem_of(node, problem))
 
-    def _connect(self, node: Node, operator: OperatorRow) -> bool:
+    def _connect(self, node: TfliteNode, operator: OperatorRow) -> bool:
         node.rows = [None if index == -1 else self.row(index) for index in operator.inputs]
         node.input_names = [each.name if each else "" for each in node.rows]
         node.results = [self.row(index) for index in operator.outputs]
         node.inputs = [None if index == -1 else self.held(index) for index in operator.inputs]
         return True
 
-    def _converted(self, node: Node) -> list[Held | None]:
+    def _converted(self, node: TfliteNode) -> list[Held | None]:
         self.room.take_node()
         if node.row.is_custom and node.op in names_in("BuiltinOperator").values():
             raise Unsupported("a custom operator has the name of a built-in TFLite operator")
@@ -201,12 +192,12 @@ class TfliteGraph(TfliteScope):
         return named(_with_static_sizes(held, row) if self._tells_open_sizes else held, self.symbols)
 
 
-def _values(converter: NamedConverter, node: Node) -> list[Held | None]:
+def _values(converter: NamedConverter, node: TfliteNode) -> list[Held | None]:
     returned = converter(node)
     return [] if returned is None and not node.results else as_values(returned)
 
 
-def _convert_parts(converter: NamedConverter, node: Node) -> list[Held | None]:
+def _convert_parts(converter: NamedConverter, node: TfliteNode) -> list[Held | None]:
     """Convert an operator; if an input is complex, convert it once for the real and once for the imaginary parts."""
     whole = node.inputs
     if not any(isinstance(each, ComplexValue) for each in whole):

@@ -12,12 +12,15 @@ import struct
 from collections.abc import Sequence
 from typing import Any
 
-from relax_mlir import graph_sizes as sizes
 from relax_mlir import relax
-from relax_mlir.front_ends import ComplexValue, Held, Pair, Tensor, Value, counted, described
-from relax_mlir.front_ends import Node as CoreNode
-from relax_mlir.graph_sizes import Size
+from relax_mlir.frontends.core import sizes
+from relax_mlir.frontends.core.complex_numbers import Pair
+from relax_mlir.frontends.core.node import Node as CoreNode
+from relax_mlir.frontends.core.node import described
+from relax_mlir.frontends.core.sizes import Size
+from relax_mlir.frontends.core.values import ComplexValue, Held, Tensor, Value
 from relax_mlir.rewriting import Operation
+from relax_mlir.support.suggest import counted
 
 from .quantized import dequantized
 from .schema import names_in
@@ -27,7 +30,7 @@ from .tflite_scope import TfliteScope
 _REQUIRED = object()
 
 
-class Node(CoreNode):
+class TfliteNode(CoreNode):
     """One operator of a subgraph."""
 
     graph: TfliteScope

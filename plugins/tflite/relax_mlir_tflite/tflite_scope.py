@@ -6,8 +6,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 
-from relax_mlir.front_ends import Scope, Value
-from relax_mlir.graph_sizes import Size
+from relax_mlir.frontends.core.scope import Scope
+from relax_mlir.frontends.core.sizes import Size
+from relax_mlir.frontends.core.values import Value
 from relax_mlir.rewriting import Operation
 
 

@@ -9,18 +9,14 @@ from collections.abc import Sequence
 from random import Random
 
 import relax_mlir as rx
-from relax_mlir.tuning import (
-    CategoricalDecision,
-    DecidedSchedule,
-    Decision,
-    Taken,
-    TileDecision,
-    decided_schedule,
-    prim_funcs_in,
-    use_steps,
-)
+from relax_mlir.compilation.decided import decided_schedule
+from relax_mlir.dialects.tir.prim_func import prim_funcs_in
+from relax_mlir.passes.loops.decisions import CategoricalDecision, Decision, Taken, TileDecision
+from relax_mlir.passes.schedule.decided import DecidedSchedule
+from relax_mlir.passes.schedule.tuned_steps import use_steps
 
-from .space import Plans, SearchSpace, Space, machine_of
+from .block_space import plan_space
+from .space import Plans, SearchSpace, machine_of
 
 #: First text of a point that has decisions in place of plans. The rule's name follows, then a text for each decision.
 _HEADER = "decisions"
@@ -72,7 +68,7 @@ def space_of(module: rx.Module, planned: rx.Module, target: str) -> SearchSpace:
     made = decided_schedule(module, target)
     if made is not None and made.decisions:
         return DecisionSpace(made, machine_of(target))
-    return Space(planned, target)
+    return plan_space(planned, target)
 
 
 def point_of(rule: str, taken: Sequence[Taken]) -> Plans:

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import relax_mlir as rx
-from relax_mlir.tuning import TunedFolder, TunedKernel, named_plugins, parse_target, read_tuned
+from relax_mlir.passes.schedule.tuned_plans import TunedFolder, TunedKernel, read_tuned
+from relax_mlir.support.plugins import named_plugins
+from relax_mlir.targets.core.registry import parse_target
 
 from .decisions import point_of
-from .measuring import Job
+from .measuring import KernelJob
 from .program import stages_of
 from .runners import runner_for
 from .search import FINAL_TURNS, is_faster
@@ -77,7 +79,7 @@ def measured_again(
                 continue
             if kernel is None:
                 continue
-            job = Job(task.key, task.module.bytecode(), target, threads, tuple(sizes.items()), named_plugins())
+            job = KernelJob(task.key, task.module.bytecode(), target, threads, tuple(sizes.items()), named_plugins())
             point = point_of(kernel.rule, kernel.decisions) if kernel.steps else kernel.plans
             (outcome,) = runner.measured(job, [point], FINAL_TURNS)
             is_kept = is_faster(outcome)

@@ -16,18 +16,17 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import relax_mlir as rx
-from relax_mlir.facts import is_float, storage_dtype
+from relax_mlir.bindings.rewriting import Decline
+from relax_mlir.compilation.schedules import from_rules
+from relax_mlir.dialects.core.infos import is_float
+from relax_mlir.dialects.relax.constants import storage_dtype
+from relax_mlir.dialects.tir.prim_func import prim_funcs_in
+from relax_mlir.passes.schedule.tuned_plans import use_plans
 from relax_mlir.runtime import to_numpy
-from relax_mlir.tuning import (
-    Decline,
-    ProgramBytes,
-    from_rules,
-    load_plugin,
-    parse_target,
-    prim_funcs_in,
-    time_in_turns,
-    use_plans,
-)
+from relax_mlir.runtime.remote_calls import ProgramBytes
+from relax_mlir.runtime.turns import time_in_turns
+from relax_mlir.support.plugins import load_plugin
+from relax_mlir.targets.core.registry import parse_target
 
 from .decisions import has_decisions, schedule_kernel
 from .space import Plans, machine_of
@@ -42,7 +41,7 @@ DIFFERENT = "the results differ from those of the default plans"
 
 
 @dataclass(frozen=True)
-class Job:
+class KernelJob:
     """Kernel to measure, as bytes for another process."""
 
     key: str
@@ -87,7 +86,7 @@ class Prepared:
 
 
 @lru_cache(maxsize=4)
-def prepare(job: Job) -> Prepared:
+def prepare(job: KernelJob) -> Prepared:
     """Compile the default, and draw arguments."""
     module = module_of(job)
     default, arguments = _compiled(module, None, job), arguments_of(module, job)
@@ -95,14 +94,14 @@ def prepare(job: Job) -> Prepared:
     return Prepared(module, arguments, default.ready("main", *arguments), expected)
 
 
-def module_of(job: Job) -> rx.Module:
+def module_of(job: KernelJob) -> rx.Module:
     """Return the module of a job, after the plug-ins that it needs."""
     for each in job.plugins:
         load_plugin(each)
     return rx.Module.parse(job.module)
 
 
-def arguments_of(module: rx.Module, job: Job) -> list[ndarray]:
+def arguments_of(module: rx.Module, job: KernelJob) -> list[ndarray]:
     """Return random arguments, which are the same in each process."""
     import numpy
 
@@ -110,7 +109,7 @@ def arguments_of(module: rx.Module, job: Job) -> list[ndarray]:
     return [_argument(info, sizes, draw) for info in inputs_of(module)]
 
 
-def measure(job: Job, plans: Plans, turns: int) -> Outcome:
+def measure(job: KernelJob, plans: Plans, turns: int) -> Outcome:
     """Compile and time a kernel with other plans, in turns with the default."""
     start = time.perf_counter()
     try:
@@ -136,7 +135,7 @@ class Built:
     seconds: float
 
 
-def build(job: Job, plans: Plans | None) -> Built:
+def build(job: KernelJob, plans: Plans | None) -> Built:
     """Compile a kernel for a board with plans, or by the target's rules. Raise RelaxError."""
     start = time.perf_counter()
     module = module_of(job)
@@ -164,7 +163,7 @@ def reason_of(error: Exception) -> str:
     return reason.partition("\n")[0]
 
 
-def _compiled(module: rx.Module, plans: Plans | None, job: Job) -> rx.runtime.Executable:
+def _compiled(module: rx.Module, plans: Plans | None, job: KernelJob) -> rx.runtime.Executable:
     copied = module.copy()
     if plans is not None and has_decisions(plans):
         schedule_kernel(copied, job.target, plans)

@@ -10,10 +10,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import relax_mlir as rx
+from relax_mlir.bindings.rewriting import Decline
+from relax_mlir.dialects.tir.prim_func import prim_funcs_in
+from relax_mlir.emit.structured import StructuredOp
+from relax_mlir.passes.schedule.fitting import check_plan
+from relax_mlir.passes.schedule.plan import parse_plan
+from relax_mlir.passes.schedule.tuned_plans import MachineFacts, TunedKernel
 from relax_mlir.schedules import Plan
-from relax_mlir.tuning import Decline, MachineFacts, StructuredOp, TunedKernel, check_plan, parse_plan, prim_funcs_in
 
-from .space import Choice, Plans, Space
+from .space import PlanChoice, Plans, Space
 
 #: Largest number of similar kernels with plans to try.
 _MOST = 3
@@ -69,7 +74,7 @@ def _adapted(space: Space, kernel: TunedKernel) -> Plans | None:
     return tuple(plans) if space.fits(plans) else None
 
 
-def _fitted(choice: Choice, text: str, space: Space) -> str | None:
+def _fitted(choice: PlanChoice, text: str, space: Space) -> str | None:
     try:
         plan, default = parse_plan(text), parse_plan(space.default[choice.place])
         if not isinstance(plan, Plan) or not isinstance(default, Plan):

@@ -13,27 +13,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import relax_mlir as rx
-from relax_mlir.tuning import (
-    ClaimedMatch,
-    Claims,
-    MachineFacts,
-    MeasuredPlacement,
-    PlacedRegion,
-    claims_of,
-    cpu_name,
-    load_plugin,
-    model_key,
-    operators_of,
-    parse_codegen,
-    parse_target,
-)
+from relax_mlir.compilation.claimed_regions import ClaimedMatch, Claims, claims_of, model_key, operators_of
+from relax_mlir.passes.partition.codegen import parse_codegen
+from relax_mlir.passes.partition.placement import MeasuredPlacement, PlacedRegion
+from relax_mlir.passes.schedule.tuned_plans import MachineFacts
+from relax_mlir.runtime.cpu import cpu_name
+from relax_mlir.support.plugins import load_plugin
+from relax_mlir.targets.core.registry import parse_target
 
 from .codegen_options import variants_of
 from .files import as_table
 from .measuring import Outcome
 from .placement_measuring import Candidate, Meter
-from .placement_plan import TARGET, Kind, Owners, Piece, Prices, cheapest, kind_of, matches_of, moves_of, pieces_of
-from .placement_trials import PlacementJob, Rows
+from .placement_plan import TARGET, Kind, ModelPiece, Owners, Prices, cheapest, kind_of, matches_of, moves_of, pieces_of
+from .placement_trials import MeasuredRows, PlacementJob
 from .runners import LocalRunner
 from .search import FINAL_TURNS, MOST_RATIO, is_faster, noise
 from .space import machine_of
@@ -140,7 +133,7 @@ def tune_placement(
         )  # fmt: skip
         meter = Meter(job, empty, path, Path(scratch), runner)
         try:
-            search = _Search(module, meter, names, trials, deadline, progress)
+            search = _PlacementSearch(module, meter, names, trials, deadline, progress)
             return search.run()
         finally:
             runner.close()
@@ -155,16 +148,16 @@ def _refuse_twice(names: Sequence[str]) -> None:
 
 
 @dataclass
-class _Form:
+class _SeenModel:
     """Model in the form that a group of codegens sees."""
 
     codegens: tuple[str, ...]
     claims: Claims
-    pieces: list[Piece]
+    pieces: list[ModelPiece]
     prices: Prices = field(default_factory=Prices)
 
 
-class _Search:
+class _PlacementSearch:
     """One call of `tune_placement`."""
 
     def __init__(
@@ -207,13 +200,13 @@ class _Search:
         job = self._meter.job
         return claims_of(self._module, job.target, codegens, bind=dict(job.bind), precision=job.precision)
 
-    def _form(self, codegens: tuple[str, ...]) -> _Form:
+    def _form(self, codegens: tuple[str, ...]) -> _SeenModel:
         claims = self._claims(codegens)
         if claims.unnamed:
             self._notes.append(f"{claims.unnamed} matches cannot be named, and stay with the target")
-        return _Form(codegens, claims, pieces_of(claims))
+        return _SeenModel(codegens, claims, pieces_of(claims))
 
-    def _singles(self, forms: Sequence[_Form]) -> list[Candidate]:
+    def _singles(self, forms: Sequence[_SeenModel]) -> list[Candidate]:
         """Return the placement of each codegen by itself."""
         found = []
         for form in forms:
@@ -226,7 +219,7 @@ class _Search:
                     self._notes.append(f"{codegen}: no operator matches its patterns")
         return found
 
-    def _price(self, form: _Form) -> None:
+    def _price(self, form: _SeenModel) -> None:
         """Measure each distinct piece, then each distinct region with several pieces."""
         counts, works = Counter(piece.kind for piece in form.pieces), set[str]()
         for piece in {piece.kind: piece for piece in form.pieces}.values():
@@ -256,7 +249,7 @@ class _Search:
                     form.prices.note_region(region, form.pieces, *_medians(outcome))
 
     def _measured_region(
-        self, form: _Form, numbers: frozenset[int], codegen: str, operators: Sequence[str]
+        self, form: _SeenModel, numbers: frozenset[int], codegen: str, operators: Sequence[str]
     ) -> Outcome | None:
         """Return the times of a region by the target and by a codegen, or None if the codegen cannot have it."""
         if self._is_over():
@@ -273,7 +266,7 @@ class _Search:
 
     # ---- whole programs ----
 
-    def _planned(self, form: _Form) -> Iterator[Candidate]:
+    def _planned(self, form: _SeenModel) -> Iterator[Candidate]:
         """Yield the placements with the lowest prices: of all codegens, and of each one with the target."""
         chosen = [form.codegens, *((each,) for each in form.codegens if len(form.codegens) > 1)]
         found = dict.fromkeys(
@@ -283,7 +276,7 @@ class _Search:
         )
         yield from (self._candidate(form, owners) for owners in found)
 
-    def _candidate(self, form: _Form, owners: Owners) -> Candidate:
+    def _candidate(self, form: _SeenModel, owners: Owners) -> Candidate:
         if not any(owners):
             return self._target
         matches = matches_of(form.pieces, owners, form.codegens)
@@ -304,7 +297,7 @@ class _Search:
             self._tell(each.name)
         return found
 
-    def _improved(self, best: Candidate, forms: Sequence[_Form]) -> Candidate:
+    def _improved(self, best: Candidate, forms: Sequence[_SeenModel]) -> Candidate:
         """Return the placement after changes that made the whole program faster."""
         form = next((each for each in forms if best.owners and set(best.codegens) == set(each.codegens)), None)
         if form is None:
@@ -326,7 +319,7 @@ class _Search:
                 best, owners, since = candidate, moved, 0
         return best
 
-    def _as_owners(self, best: Candidate, forms: Sequence[_Form]) -> tuple[_Form, Owners]:
+    def _as_owners(self, best: Candidate, forms: Sequence[_SeenModel]) -> tuple[_SeenModel, Owners]:
         """Return a form of the model, and the owners of its pieces that are nearest to a single choice."""
         codegen = best.codegens[0] if best.codegens else TARGET
         form = next((each for each in forms if codegen in each.codegens), forms[0])
@@ -421,6 +414,6 @@ def _medians(outcome: Outcome) -> tuple[float, float]:
     return target, own
 
 
-def _pair(rows: Rows, one: int, other: int) -> Outcome:
+def _pair(rows: MeasuredRows, one: int, other: int) -> Outcome:
     """Return the times of two programs of several."""
     return Outcome((), tuple((times[one], times[other]) for times in rows.turns))

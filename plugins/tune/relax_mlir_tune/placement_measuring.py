@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import relax_mlir as rx
-from relax_mlir.tuning import MeasuredPlacement, PlacedMatch, module_key, parse_codegen
+from relax_mlir.compilation.claimed_regions import module_key
+from relax_mlir.passes.partition.codegen import parse_codegen
+from relax_mlir.passes.partition.placement import MeasuredPlacement, PlacedMatch
 
 from .measuring import Outcome
-from .placement_trials import Choice, PlacementJob, Rows, measure_choices
+from .placement_trials import MeasuredRows, PlacementChoice, PlacementJob, measure_choices
 from .runners import LocalRunner, TrialLost
 from .trials import Trials
 
@@ -67,7 +69,7 @@ class Meter:
         """Return the times of a region by the target, and by a codegen with its borders."""
         job = replace(self.job, module=module.bytecode(), precision="f32", bind=())
         key = module_key(module.operation, self.job.target, self._tuned)
-        choices = Choice(), Choice((codegen,))
+        choices = PlacementChoice(), PlacementChoice((codegen,))
         return self._measured(job, key, choices, (codegen, _fingerprint(codegen)), turns)
 
     def pair(self, base: Candidate, candidate: Candidate, turns: int, *, is_as_exact: bool = False) -> Outcome:
@@ -76,21 +78,21 @@ class Meter:
         choices = self._choice(base), self._choice(candidate)
         return self._measured(self.job, self._key, choices, plans, turns, is_as_exact=is_as_exact)
 
-    def rows(self, candidates: Sequence[Candidate], turns: int) -> Rows:
+    def rows(self, candidates: Sequence[Candidate], turns: int) -> MeasuredRows:
         """Return the times of several programs in turns."""
         return self._run(self.job, [self._choice(each) for each in candidates], turns)
 
-    def _choice(self, candidate: Candidate) -> Choice:
+    def _choice(self, candidate: Candidate) -> PlacementChoice:
         if not candidate.matches:
-            return Choice()
+            return PlacementChoice()
         path = self.placement(candidate).write(self._scratch, f"{candidate.digest}.placement")
-        return Choice(candidate.codegens, str(path))
+        return PlacementChoice(candidate.codegens, str(path))
 
     def _measured(
         self,
         job: PlacementJob,
         key: str,
-        choices: Sequence[Choice],
+        choices: Sequence[PlacementChoice],
         plans: tuple[str, ...],
         turns: int,
         *,
@@ -107,13 +109,13 @@ class Meter:
         self._trials.add(key, "placement", outcome)
         return outcome
 
-    def _run(self, job: PlacementJob, choices: Sequence[Choice], turns: int) -> Rows:
+    def _run(self, job: PlacementJob, choices: Sequence[PlacementChoice], turns: int) -> MeasuredRows:
         # A new process imports the compiler, which is no time of a candidate.
-        self._runner.start(job.threads, measure_choices, job, [Choice()], 1)
+        self._runner.start(job.threads, measure_choices, job, [PlacementChoice()], 1)
         try:
             return self._runner.call(job.threads, measure_choices, job, choices, turns)
         except TrialLost as lost:
-            return Rows(problem=str(lost))
+            return MeasuredRows(problem=str(lost))
 
 
 def _hashed(parts: object) -> str:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from relax_mlir.tuning import ClaimedMatch, ClaimedRegion, Claims, PlacedMatch
+from relax_mlir.compilation.claimed_regions import ClaimedMatch, ClaimedRegion, Claims
+from relax_mlir.passes.partition.placement import PlacedMatch
 
 #: Owner of pieces without a codegen.
 TARGET = ""
@@ -21,7 +22,7 @@ Kind = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
-class Piece:
+class ModelPiece:
     """Operations that codegens may take, by their numbers in the model."""
 
     numbers: frozenset[int]
@@ -43,7 +44,7 @@ def kind_of(matches: Iterable[ClaimedMatch]) -> Kind:
     return tuple(sorted((each.placed.pattern, each.placed.key) for each in matches))
 
 
-def pieces_of(claims: Claims) -> list[Piece]:
+def pieces_of(claims: Claims) -> list[ModelPiece]:
     """Return the pieces of a model, in program order."""
     owned = [(region.codegen, match) for region in claims.regions for match in region.matches]
     groups: list[tuple[set[int], list[tuple[str, ClaimedMatch]]]] = []
@@ -60,14 +61,14 @@ def pieces_of(claims: Claims) -> list[Piece]:
     return [_piece(members) for _, members in sorted(groups, key=lambda group: min(group[0]))]
 
 
-def _piece(members: Sequence[tuple[str, ClaimedMatch]]) -> Piece:
+def _piece(members: Sequence[tuple[str, ClaimedMatch]]) -> ModelPiece:
     matches: dict[str, tuple[ClaimedMatch, ...]] = {}
     for codegen, match in members:
         matches[codegen] = (*matches.get(codegen, ()), match)
-    return Piece(frozenset[int]().union(*(match.numbers for _, match in members)), matches)
+    return ModelPiece(frozenset[int]().union(*(match.numbers for _, match in members)), matches)
 
 
-def matches_of(pieces: Sequence[Piece], owners: Owners, codegens: Sequence[str]) -> tuple[PlacedMatch, ...]:
+def matches_of(pieces: Sequence[ModelPiece], owners: Owners, codegens: Sequence[str]) -> tuple[PlacedMatch, ...]:
     """Return the matches of an assignment, in the order in which a partition by priority takes them."""
     taken = [
         (codegens.index(owner), match.rank, match.placed)
@@ -84,11 +85,11 @@ class Prices:
     seconds: dict[tuple[Kind, str], float] = field(default_factory=dict)
     saved: dict[str, float] = field(default_factory=dict)
 
-    def of(self, piece: Piece, owner: str) -> float:
+    def of(self, piece: ModelPiece, owner: str) -> float:
         """Return the seconds of a piece, or infinity if the owner cannot have it."""
         return self.seconds.get((piece.kind, owner), 0.0 if owner == TARGET else float("inf"))
 
-    def note_region(self, region: ClaimedRegion, pieces: Sequence[Piece], target: float, own: float) -> None:
+    def note_region(self, region: ClaimedRegion, pieces: Sequence[ModelPiece], target: float, own: float) -> None:
         """Learn from a whole region how much its neighbours save in comparison with single pieces."""
         numbers = {number for match in region.matches for number in match.numbers}
         inside = [piece for piece in pieces if piece.numbers <= numbers]
@@ -99,7 +100,9 @@ class Prices:
                 self.saved[owner] = min(saved, self.saved.get(owner, saved))
 
 
-def cheapest(pieces: Sequence[Piece], prices: Prices, codegens: Collection[str], *, is_joined: bool = True) -> Owners:
+def cheapest(
+    pieces: Sequence[ModelPiece], prices: Prices, codegens: Collection[str], *, is_joined: bool = True
+) -> Owners:
     """Return the owners with the lowest sum of prices, by dynamic programming over the pieces in program order.
 
     Neighbours with one owner save what whole regions have saved, unless `is_joined` is False.
@@ -123,7 +126,7 @@ def _with_neighbour(price: float, prices: Prices, owner: str, owners: Owners, *,
     return max(price - prices.saved.get(owner, 0.0), 0.0) if is_same else price
 
 
-def moves_of(pieces: Sequence[Piece], owners: Owners, prices: Prices, codegens: Sequence[str]) -> Iterator[Owners]:
+def moves_of(pieces: Sequence[ModelPiece], owners: Owners, prices: Prices, codegens: Sequence[str]) -> Iterator[Owners]:
     """Yield assignments with other owners for all pieces of a kind or for a run of neighbours, best prices first."""
     found: dict[Owners, float] = {}
     for indices in (*_equal_pieces(pieces), *_runs(owners)):
@@ -136,7 +139,7 @@ def moves_of(pieces: Sequence[Piece], owners: Owners, prices: Prices, codegens: 
     yield from sorted(found, key=lambda moved: found[moved])
 
 
-def _equal_pieces(pieces: Sequence[Piece]) -> list[list[int]]:
+def _equal_pieces(pieces: Sequence[ModelPiece]) -> list[list[int]]:
     return _grouped(range(len(pieces)), lambda index: pieces[index].kind)
 
 

@@ -14,10 +14,12 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
 import relax_mlir as rx
-from relax_mlir.facts import is_float, storage_dtype
+from relax_mlir.dialects.core.infos import is_float
+from relax_mlir.dialects.core.symbols import SymExpr
+from relax_mlir.dialects.relax.constants import storage_dtype
 from relax_mlir.runtime import to_numpy
-from relax_mlir.symbols import SymExpr
-from relax_mlir.tuning import load_plugin, time_in_turns
+from relax_mlir.runtime.turns import time_in_turns
+from relax_mlir.support.plugins import load_plugin
 
 from .tasks import inputs_of
 
@@ -48,7 +50,7 @@ class PlacementJob:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PlacementChoice:
     """Codegens in the order of priority, and the planner: the file of a placement, or priority."""
 
     codegens: tuple[str, ...] = ()
@@ -56,7 +58,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Rows:
+class MeasuredRows:
     """Result of a measurement."""
 
     #: Seconds of a call of each program, for each turn.
@@ -85,7 +87,7 @@ def _prepared(job: PlacementJob) -> tuple[rx.Module, Sequence[ndarray]]:
 
 
 @lru_cache(maxsize=8)
-def _program(job: PlacementJob, choice: Choice) -> tuple[Callable[..., object], Sequence[ndarray]]:
+def _program(job: PlacementJob, choice: PlacementChoice) -> tuple[Callable[..., object], Sequence[ndarray]]:
     """Return a program and its results."""
     module, arguments = _prepared(job)
     partition = rx.Partition(choice.codegens, plan=choice.plan) if choice.codegens else ()
@@ -105,21 +107,21 @@ def _program(job: PlacementJob, choice: Choice) -> tuple[Callable[..., object], 
         return program, _arrays(program(*arguments))
 
 
-def measure_choices(job: PlacementJob, choices: Sequence[Choice], turns: int) -> Rows:
+def measure_choices(job: PlacementJob, choices: Sequence[PlacementChoice], turns: int) -> MeasuredRows:
     """Compile and time the programs of several choices, in turns."""
     start = time.perf_counter()
     try:
         programs = [_program(job, each) for each in choices]
-        _, expected = _program(job, Choice())
+        _, expected = _program(job, PlacementChoice())
         errors = tuple(_error(results, expected) for _, results in programs)
-        rows = Rows(errors=errors, problem="the results differ from those of the target")
+        rows = MeasuredRows(errors=errors, problem="the results differ from those of the target")
         if not rows.is_wrong:
             _, arguments = _prepared(job)
-            rows = Rows(tuple(time_in_turns([program for program, _ in programs], arguments, turns)), errors)
+            rows = MeasuredRows(tuple(time_in_turns([program for program, _ in programs], arguments, turns)), errors)
     except Exception as error:  # codegens and their runtimes raise anything
         reason = error.message if isinstance(error, rx.RelaxError) else f"{type(error).__name__}: {error}"
-        rows = Rows(problem=(reason.splitlines() or [""])[0])
-    return Rows(rows.turns, rows.errors, rows.problem, time.perf_counter() - start)
+        rows = MeasuredRows(problem=(reason.splitlines() or [""])[0])
+    return MeasuredRows(rows.turns, rows.errors, rows.problem, time.perf_counter() - start)
 
 
 def _argument(info: rx.TensorInfo, sizes: Mapping[str, int], draw: Generator) -> ndarray:

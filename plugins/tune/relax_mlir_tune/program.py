@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import relax_mlir as rx
-from relax_mlir.mlir_operations import operations_named
+from relax_mlir.bindings.navigation import operations_named
+from relax_mlir.compilation.tuned_programs import program_key, tuned_stages
+from relax_mlir.passes.core.stage_edits import StageEdit, edit_stages, pass_place
 from relax_mlir.rewriting import operations_in
-from relax_mlir.tuning import StageEdit, edit_stages, parse_target, pass_place, program_key, tuned_stages
+from relax_mlir.targets.core.registry import parse_target
 
 #: Most edits of a choice for each node or group of nodes.
 _MOST_NODES = 16

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TextIO
 
 import relax_mlir as rx
-from relax_mlir.tuning import TunedProgram, find_program, named_plugins, program_key, program_paths, read_program
+from relax_mlir.compilation.tuned_programs import TunedProgram, find_program, program_key, program_paths, read_program
+from relax_mlir.support.plugins import named_plugins
 
 from .program import all_choices, fitted
 from .program_measuring import ProgramJob, measure_program

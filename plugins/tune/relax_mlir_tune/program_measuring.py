@@ -14,12 +14,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import relax_mlir as rx
-from relax_mlir.facts import decode, is_float, storage_dtype
-from relax_mlir.mlir_operations import body_of, functions_in, symbol_name
+from relax_mlir.bindings.navigation import body_of, functions_in, symbol_name
+from relax_mlir.compilation.tuned_programs import program_name
+from relax_mlir.dialects.core.codec import decode
+from relax_mlir.dialects.core.infos import is_float
+from relax_mlir.dialects.relax.constants import storage_dtype
+from relax_mlir.passes.core.stage_edits import edit_stages
 from relax_mlir.runtime import to_numpy
-from relax_mlir.tuning import edit_stages, program_name, time_in_turns
+from relax_mlir.runtime.turns import time_in_turns
 
-from .measuring import Job, Outcome
+from .measuring import KernelJob, Outcome
 from .space import Plans
 
 if TYPE_CHECKING:
@@ -31,7 +35,7 @@ _CLOSE = {8: 1e-10, 4: 1e-4, 2: 3e-2}
 
 
 @dataclass(frozen=True)
-class ProgramJob(Job):
+class ProgramJob(KernelJob):
     """Program to measure. `module` has bound sizes."""
 
     precision: str = "f32"
@@ -51,7 +55,7 @@ class _Prepared:
     expected: list[ndarray] = field(default_factory=list)
 
 
-def measure_program(job: Job, edits: Plans, turns: int) -> Outcome:
+def measure_program(job: KernelJob, edits: Plans, turns: int) -> Outcome:
     """Compile and time a program with edits of its stages, in turns with the default."""
     assert isinstance(job, ProgramJob)
     start = time.perf_counter()

@@ -12,17 +12,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import relax_mlir as rx
-from relax_mlir.tuning import (
-    MachineFacts,
-    StageEdit,
-    Times,
-    TunedProgram,
-    cpu_name,
-    named_plugins,
-    parse_target,
-    program_key,
-    program_name,
-)
+from relax_mlir.compilation.tuned_programs import TunedProgram, program_key, program_name
+from relax_mlir.passes.core.stage_edits import StageEdit
+from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times
+from relax_mlir.runtime.cpu import cpu_name
+from relax_mlir.support.plugins import named_plugins
+from relax_mlir.targets.core.registry import parse_target
 
 from .program import Candidate, Choice, ProgramSpace, all_choices, are_compatible, check_choice, fitted
 from .program_measuring import ProgramJob, arguments_of, measure_program

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.facts import is_float, storage_dtype
+from relax_mlir.compilation.schedules import planned
+from relax_mlir.dialects.core.infos import is_float
+from relax_mlir.dialects.relax.constants import storage_dtype
 from relax_mlir.runtime import to_numpy
-from relax_mlir.tuning import planned
 
-from .measuring import Job, Outcome
+from .block_space import plan_space
+from .measuring import KernelJob, Outcome
 from .runners import LocalRunner
 from .space import Plans, Space
 from .tasks import Task, tasks_of
@@ -105,9 +107,9 @@ def _add_wrong(found: Checked, text: str, tell: Callable[[str], object]) -> None
 
 def _checked(task: Task, target: str, most: int, random: Random, runner: LocalRunner) -> Iterator[tuple[Outcome, str]]:
     """Yield the outcomes of a kernel's random plans, each with a text that reproduces it if it is wrong."""
-    space = Space(rx.lower(task.module, target, pipeline=planned(rx.stages(target))), target)
+    space = plan_space(rx.lower(task.module, target, pipeline=planned(rx.stages(target))), target)
     plans = random_plans(space, most, random)
-    job = Job(task.key, task.module.bytecode(), target, 1)
+    job = KernelJob(task.key, task.module.bytecode(), target, 1)
     for outcome in runner.measured(job, plans, 0):
         is_fault = outcome.is_wrong or "crashed" in outcome.problem or "took more than" in outcome.problem
         yield outcome, repro_of(task, space.default, outcome) if is_fault else ""

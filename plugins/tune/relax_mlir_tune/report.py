@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
-from relax_mlir.tuning import TunedKernel, report_style
+from relax_mlir.passes.schedule.tuned_plans import TunedKernel
+from relax_mlir_report.page import report_style
 
 from .files import kernels_in
 from .measuring import Outcome

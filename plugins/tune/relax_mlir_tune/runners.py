@@ -7,9 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
 import relax_mlir as rx
-from relax_mlir.tuning import Answer, Cluster, LimitedProcess, ProgramMissing, RemoteCall, compare_programs, cpu_name
+from relax_mlir.runtime.cpu import cpu_name
+from relax_mlir.runtime.remote_calls import ProgramMissing, compare_programs
+from relax_mlir.support.processes.cluster import Cluster, RemoteCall
+from relax_mlir.support.processes.limited_process import Answer, LimitedProcess
 
-from .measuring import DIFFERENT, Built, Job, Outcome, build, measure, reason_of
+from .measuring import DIFFERENT, Built, KernelJob, Outcome, build, measure, reason_of
 from .space import Plans
 
 #: Seconds of a trial, after which its process is ended, and bytes of memory of a process.
@@ -39,7 +42,7 @@ class Runner(Protocol):
     def cpu(self) -> str:
         """Return the name of the CPU that measures."""
 
-    def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def measured(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         """Yield the outcome of each plan, in any order."""
 
     def close(self) -> None:
@@ -49,7 +52,7 @@ class Runner(Protocol):
 class LocalRunner:
     """Measures in one process of this machine, which is replaced when it crashes or hangs."""
 
-    def __init__(self, limit: float = _LIMIT_S, trial: Callable[[Job, Plans, int], Outcome] = measure) -> None:
+    def __init__(self, limit: float = _LIMIT_S, trial: Callable[[KernelJob, Plans, int], Outcome] = measure) -> None:
         self._limit, self._trial = limit, trial
         self._processes: dict[int, LimitedProcess] = {}
 
@@ -64,7 +67,7 @@ class LocalRunner:
     def cpu(self) -> str:
         return cpu_name()
 
-    def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def measured(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         """Yield the outcome of each plan, one after the other."""
         process = self._process(job.threads)
         for each in plans:
@@ -125,7 +128,7 @@ class DaskRunner:
         name: str = self._cluster.call(RemoteCall(cpu_name, board=self._board, needs_compiler=not self._board))
         return name
 
-    def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def measured(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         """Yield the outcome of each plan, as workers finish."""
         if self._board:
             yield from self._on_board(job, plans, turns)
@@ -137,7 +140,7 @@ class DaskRunner:
         for call, answer in self._cluster.outcomes(calls):
             yield _outcome(call.arguments[1], answer)
 
-    def _on_board(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def _on_board(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         """Compile plans elsewhere, and compare and time each program on the board when its code arrives."""
         try:
             default = self._default(job)
@@ -161,7 +164,7 @@ class DaskRunner:
                 each, seconds = built[call.arguments[1].key].pop()
                 yield _compared(each, answer, seconds)
 
-    def _default(self, job: Job) -> Built:
+    def _default(self, job: KernelJob) -> Built:
         key = job.key, job.threads
         if key not in self._defaults:
             self._defaults[key] = self._cluster.call(
@@ -169,7 +172,7 @@ class DaskRunner:
             )
         return self._defaults[key]
 
-    def _comparison(self, default: Built, tuned: Built, job: Job, turns: int, *, has_default: bool) -> RemoteCall:
+    def _comparison(self, default: Built, tuned: Built, job: KernelJob, turns: int, *, has_default: bool) -> RemoteCall:
         """Return the call that compares a program on the board. Boards keep the default program."""
         program = default.program.without_data() if has_default else default.program
         arguments = program, tuned.program, None if has_default else default.arguments, turns, job.threads

@@ -29,7 +29,7 @@ Measure = Callable[[Sequence[Plans], int], Iterable[Outcome]]
 
 
 @dataclass
-class Search:
+class KernelSearch:
     """Search of one kernel."""
 
     space: SearchSpace

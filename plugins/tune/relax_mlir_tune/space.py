@@ -7,24 +7,18 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import relax_mlir as rx
+from relax_mlir.bindings.rewriting import Decline
+from relax_mlir.dialects.tir.prim_func import prim_funcs_in
+from relax_mlir.emit.structured import StructuredOp, analyze, structured_ops
+from relax_mlir.passes.schedule.fitting import check_plan
+from relax_mlir.passes.schedule.plan import Parallel, parse_plan
+from relax_mlir.passes.schedule.tuned_plans import check_plans, plans_of
 from relax_mlir.rewriting import Operation
 from relax_mlir.schedules import Plan
-from relax_mlir.tuning import (
-    Decline,
-    Parallel,
-    StructuredOp,
-    analyze,
-    check_plan,
-    check_plans,
-    parse_plan,
-    parse_target,
-    plans_of,
-    prim_funcs_in,
-    structured_ops,
-)
+from relax_mlir.targets.core.registry import parse_target
 
 #: Points per step. More than this many vectors leave registers, and each point is code.
 _POINTS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 28)
@@ -63,7 +57,7 @@ class SearchSpace(Protocol):
 
 
 @dataclass(frozen=True)
-class Choice:
+class PlanChoice:
     """Operation with a plan that may change."""
 
     place: int
@@ -72,6 +66,9 @@ class Choice:
 
 class Space:
     """Plans of a kernel, beginning with the plans of the target's rules."""
+
+    #: True if plans of kernels with the same operations at other sizes are worth a trial.
+    fits_neighbours: ClassVar[bool] = True
 
     def __init__(self, kernel: rx.Module, target: str):
         """Take a module with one PrimFunc, which has plans."""
@@ -82,18 +79,22 @@ class Space:
         self.default: Plans = plans_of(function)
         works = [_steps(analyze(each)) if text else 0.0 for each, text in zip(operations, self.default, strict=True)]
         self.choices = [
-            Choice(place, analyze(operation))
+            PlanChoice(place, analyze(operation))
             for place, (operation, text) in enumerate(zip(operations, self.default, strict=True))
             if works[place] >= _LEAST_SHARE * sum(works) and self._has_plan(operation, text)
         ]
 
     def _has_plan(self, operation: Operation, text: str) -> bool:
-        """Check that an operation has a plan that this module can change: of loops for CPUs."""
+        """Check that an operation has a plan that this space can change."""
         plan = _parsed(text)
         try:
-            return isinstance(plan, Plan) and bool(check_plan(analyze(operation), plan, self._machine))
+            return isinstance(plan, Plan) and self.can_change(analyze(operation), plan)
         except Decline:
             return False
+
+    def can_change(self, op: StructuredOp, plan: Plan) -> bool:
+        """Check for a plan of loops for CPUs. Raise Decline for others."""
+        return bool(check_plan(op, plan, self._machine))
 
     @property
     def machine(self) -> rx.Machine:
@@ -105,17 +106,22 @@ class Space:
             choice = random.choice(self.choices)
             plan = _parsed(plans[choice.place])
             assert isinstance(plan, Plan)
-            joined, _ = check_plan(choice.op, plan, self._machine)
-            for _ in range(random.choice((1, 1, 2, 3))):
-                plan = random.choice(_MUTATIONS)(plan, joined, self._machine, random)
             try:
-                check_plan(choice.op, plan, self._machine)
+                plan = self.changed(choice.op, plan, random)
             except Decline:
                 continue
             changed = (*plans[: choice.place], str(replace(plan, rule="tuned")), *plans[choice.place + 1 :])
             if changed != plans and self.fits(changed):
                 return changed
         return None
+
+    def changed(self, op: StructuredOp, plan: Plan, random: Random) -> Plan:
+        """Return a plan with one to three changes. Raise Decline if it does not fit."""
+        joined, _ = check_plan(op, plan, self._machine)
+        for _ in range(random.choice((1, 1, 2, 3))):
+            plan = random.choice(_MUTATIONS)(plan, joined, self._machine, random)
+        check_plan(op, plan, self._machine)
+        return plan
 
     def fits(self, plans: Sequence[str]) -> bool:
         """Check that plans fit the operations and each other."""
@@ -134,24 +140,30 @@ class Space:
         for choice in self.choices:
             plan = _parsed(plans[choice.place])
             assert isinstance(plan, Plan)
-            joined, _ = check_plan(choice.op, plan, self._machine)
-            places = {dim: plan.order.index(dim) for dim in joined.dims}
-            blocks = dict(plan.blocks)
-            for dim in joined.dims:
-                points, size = plan.tile.get(dim, 1), joined.sizes[dim] or _ORDINARY_SIZE
-                rest = size / (points * (plan.lanes if dim == plan.vector else 1))
-                found += [
-                    math.log2(points),
-                    places[dim],
-                    math.log2(blocks.get(dim, size) or 1),
-                    rest - math.floor(rest),
-                ]
-            registers = math.prod(points for dim, points in plan.tile.items() if dim not in joined.reductions)
+            found += self.numbers(choice.op, plan)
+        return found
+
+    def numbers(self, op: StructuredOp, plan: Plan) -> list[float]:
+        """Return numbers that describe a plan."""
+        found: list[float] = []
+        joined, _ = check_plan(op, plan, self._machine)
+        places = {dim: plan.order.index(dim) for dim in joined.dims}
+        blocks = dict(plan.blocks)
+        for dim in joined.dims:
+            points, size = plan.tile.get(dim, 1), joined.sizes[dim] or _ORDINARY_SIZE
+            rest = size / (points * (plan.lanes if dim == plan.vector else 1))
             found += [
-                *(math.log2(max(registers, 1)), max(0.0, registers - self._machine.registers)),
-                *(math.log2(plan.lanes), plan.carried, math.log2(plan.panel.length if plan.panel else 1)),
-                math.log2((plan.parallel.grain or 1) if plan.parallel else 1),
+                math.log2(points),
+                places[dim],
+                math.log2(blocks.get(dim, size) or 1),
+                rest - math.floor(rest),
             ]
+        registers = math.prod(points for dim, points in plan.tile.items() if dim not in joined.reductions)
+        found += [
+            *(math.log2(max(registers, 1)), max(0.0, registers - self._machine.registers)),
+            *(math.log2(plan.lanes), plan.carried, math.log2(plan.panel.length if plan.panel else 1)),
+            math.log2((plan.parallel.grain or 1) if plan.parallel else 1),
+        ]
         return found
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TextIO
 
 import relax_mlir as rx
-from relax_mlir.tuning import load_plugin, read_model
+from relax_mlir.support.plugins import load_plugin
+from relax_mlir.tools.common.models import read_model
 
 from .files import kernels_in, measured_again, merged, pruned, table_of
 from .placement import PlacementProgress, tune_placement

@@ -14,26 +14,21 @@ from pathlib import Path
 from random import Random
 
 import relax_mlir as rx
-from relax_mlir.tuning import (
-    MachineFacts,
-    Times,
-    TunedKernel,
-    load_plugin,
-    named_plugins,
-    own_plans,
-    parse_target,
-    planned,
-)
+from relax_mlir.compilation.decided import own_plans
+from relax_mlir.compilation.schedules import planned
+from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel
+from relax_mlir.support.plugins import load_plugin, named_plugins
+from relax_mlir.targets.core.registry import parse_target
 
 from .budget import Budget
 from .decisions import has_decisions, schedule_of, space_of
 from .files import as_table, kernels_in
-from .measuring import Job, Outcome
+from .measuring import KernelJob, Outcome
 from .neighbours import neighbouring_plans, structure_of
 from .program import Choice, stages_of
 from .program_search import ProgramTuning, tune_program
 from .runners import Runner, runner_for
-from .search import Search, noise
+from .search import KernelSearch, noise
 from .space import Plans, SearchSpace, Space
 from .tasks import Task, tasks_of
 from .trials import Searched, Trials
@@ -69,7 +64,7 @@ class TunedTask:
     seconds: float
     #: Share of the time of all kernels.
     share: float
-    search: Search | None = None
+    search: KernelSearch | None = None
     winner: Outcome | None = None
     note: str = ""
     #: True until the search of the kernel ends: its best trial so far counts.
@@ -194,7 +189,7 @@ def tune(
         raise rx.RelaxError(f"the module has no kernels to tune for target '{target}'")
     _check_folder(Path(folder))
     with contextlib.closing(runner or runner_for(scheduler, board)) as runner:
-        run = _Run(target, Path(folder), runner, threads, dict(sizes or {}), budget, seed)
+        run = _TuningRun(target, Path(folder), runner, threads, dict(sizes or {}), budget, seed)
         found = Tuning(folder=Path(folder), program=program)
         try:
             found.tasks = run.timed(tasks)
@@ -209,7 +204,7 @@ def tune(
     return found
 
 
-def _compared(search: Search) -> str:
+def _compared(search: KernelSearch) -> str:
     """Return how the compiler's own plan compares with the rule that a user has registered."""
     own = search.outcomes.get(search.own)
     if own is None:
@@ -256,7 +251,7 @@ def _chosen(found: list[TunedTask], least: float) -> list[TunedTask]:
     return [each for each in chosen if each.search is not None]
 
 
-class _Run:
+class _TuningRun:
     """One call of `tune`."""
 
     def __init__(
@@ -276,8 +271,8 @@ class _Run:
         self.notes: list[str] = []
         self._measured, self._start = 0, time.monotonic()
 
-    def _job(self, task: Task) -> Job:
-        return Job(task.key, task.module.bytecode(), self._target, self._threads, self._sizes, named_plugins())
+    def _job(self, task: Task) -> KernelJob:
+        return KernelJob(task.key, task.module.bytecode(), self._target, self._threads, self._sizes, named_plugins())
 
     def timed(self, tasks: list[Task]) -> list[TunedTask]:
         """Measure the default of each kernel."""
@@ -294,7 +289,7 @@ class _Run:
             own = own_plans(task.module, self._target)
             own = () if own == space.default else own
             if not outcome.problem and (space.choices or own):
-                made.search = Search(space, Random(f"{self._seed} {task.key}"), width=self._runner.width, own=own)
+                made.search = KernelSearch(space, Random(f"{self._seed} {task.key}"), width=self._runner.width, own=own)
             elif not outcome.problem:
                 made.note = "no plan and no decision to change"
             found.append(made)
@@ -360,13 +355,13 @@ class _Run:
             self._write(task, structure, search, tuned.winner)
 
     def _neighbours(self, space: SearchSpace, task: Task, structure: str) -> list[Plans]:
-        if not isinstance(space, Space):
+        if not isinstance(space, Space) or not space.fits_neighbours:
             return []  # decisions of rules fit one kernel only
         kernels, problems = kernels_in(self._folder)
         self.notes += [each for each in problems if each not in self.notes]
         return neighbouring_plans(space, task.key, structure, task.types, kernels)
 
-    def _write(self, task: Task, structure: str, search: Search, winner: Outcome) -> None:
+    def _write(self, task: Task, structure: str, search: KernelSearch, winner: Outcome) -> None:
         before, after = (statistics.median(each) * _MICRO for each in zip(*winner.turns, strict=True))
         times = Times(round(before, 2), round(after, 2), round(noise(winner), 4))
         machine = MachineFacts.of(search.space.machine)

@@ -15,7 +15,7 @@ import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir_tune import Progress, budget, tune
 from relax_mlir_tune.budget import Budget
-from relax_mlir_tune.measuring import Job, Outcome
+from relax_mlir_tune.measuring import KernelJob, Outcome
 from relax_mlir_tune.runners import LocalRunner
 from relax_mlir_tune.space import Plans
 from relax_mlir_tune.tool import run
@@ -48,14 +48,14 @@ class Recorder:
         self.trials: list[str] = []
         self.stop_after: int | None = None
 
-    def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def measured(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         if job.key not in self._keys:
             self._keys.append(job.key)
             seconds = self._times[len(self._keys) - 1]
             return iter([Outcome(each, ((seconds, seconds),) * turns) for each in plans])
         return self._trials(job, plans, turns)
 
-    def _trials(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def _trials(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         for number, each in enumerate(plans):
             if self.stop_after is not None and len(self.trials) >= self.stop_after:
                 raise KeyboardInterrupt

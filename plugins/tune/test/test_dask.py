@@ -12,10 +12,12 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import MachineFacts, Times, TunedKernel, planned, plans_of, prim_funcs_in
+from relax_mlir.compilation.schedules import planned
+from relax_mlir.dialects.tir.prim_func import prim_funcs_in
+from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel, plans_of
 from relax_mlir_tune import Progress, Tuning, tune
 from relax_mlir_tune.files import measured_again
-from relax_mlir_tune.measuring import Job
+from relax_mlir_tune.measuring import KernelJob
 from relax_mlir_tune.runners import DaskRunner
 from relax_mlir_tune.space import machine_of
 from relax_mlir_tune.tasks import tasks_of
@@ -82,11 +84,11 @@ def test_this_machine_compiles_for_a_board_without_other_workers(cluster: DaskCl
     runner = DaskRunner(cluster.address, "a53", limit=240)
     try:
         (task,) = tasks_of(product(), "llvm")
-        job = Job(task.key, task.module.bytecode(), "llvm", 1)
+        job = KernelJob(task.key, task.module.bytecode(), "llvm", 1)
         (outcome,) = runner.measured(job, [("start",)], 1)
         assert "operations, but" in outcome.problem
         (default,) = tasks_of(product(), "llvm{triple=riscv64-linux-gnu}")
-        foreign = Job(default.key, default.module.bytecode(), "llvm{triple=riscv64-linux-gnu}", 1)
+        foreign = KernelJob(default.key, default.module.bytecode(), "llvm{triple=riscv64-linux-gnu}", 1)
         (outcome,) = runner.measured(foreign, [planned_of(foreign)], 1)
         assert outcome.problem.startswith("the code is for riscv64")
     finally:
@@ -97,7 +99,7 @@ def test_replay_measures_on_a_board(cluster: DaskCluster, tmp_path: Path) -> Non
     cluster.add_worker("a53-1", tag="a53", startup=WITHOUT_COMPILER)
     cluster.wait_for(1)
     (task,) = tasks_of(product(), "llvm")
-    plans = planned_of(Job(task.key, task.module.bytecode(), "llvm", 1))
+    plans = planned_of(KernelJob(task.key, task.module.bytecode(), "llvm", 1))
     facts = MachineFacts.of(machine_of("llvm"))
     kernel = TunedKernel(task.name, task.key, task.types, facts, plans, plans, Times(10.0, 9.0, 0.01))
     again = tmp_path, product(), "llvm", {}, {}, "f32", 1, cluster.address
@@ -109,7 +111,7 @@ def test_replay_measures_on_a_board(cluster: DaskCluster, tmp_path: Path) -> Non
     assert not Path(path).exists()
 
 
-def planned_of(job: Job) -> tuple[str, ...]:
+def planned_of(job: KernelJob) -> tuple[str, ...]:
     """Return the plans of the target's rules."""
     module = rx.lower(rx.Module.parse(job.module), job.target, pipeline=planned(rx.stages(job.target)))
     return plans_of(prim_funcs_in(module.operation)[0])

@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decisions of rules of other targets: a user's target on the CPU, and the kernels of GPUs, on the emulator."""
+"""Decisions of a rule of a user's target, and plans of products on GPUs, on the emulator."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 import relax_mlir as rx
 from gpu_emulator.driver import EmulatedCuda
 from relax_mlir import relax
+from relax_mlir.compilation.decided import decided_schedule
+from relax_mlir.compilation.schedules import planned
+from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel
 from relax_mlir.runtime.cuda.driver import use_library
-from relax_mlir.tuning import decided_schedule
-from relax_mlir_tune.decisions import point_of
-from relax_mlir_tune.measuring import Job, measure, prepare
+from relax_mlir_tune import tune
+from relax_mlir_tune.decisions import point_of, space_of
+from relax_mlir_tune.measuring import KernelJob, Outcome, measure, prepare
+from relax_mlir_tune.space import Plans, SearchSpace
 from relax_mlir_tune.tasks import Task, tasks_of
+from scheduled_gpu import code_of
 
 CUDA = "cuda{arch=sm_80}"
 
@@ -40,16 +47,20 @@ def rows(function: Any, context: Any) -> Any:
     return sch
 
 
-def task_of(target: str, rows: int = 16) -> Task:
+def module_of(rows: int = 16) -> rx.Module:
     inputs = {"x": rx.tensor((rows, 24)), "w": rx.tensor((24, 40))}
     with rx.Module() as module, module.function("main", inputs) as f:
         f.returns(relax.nn.relu(relax.matmul(*f)))
-    (found,) = tasks_of(module, target)
+    return module
+
+
+def task_of(target: str, rows: int = 16) -> Task:
+    (found,) = tasks_of(module_of(rows), target)
     return found
 
 
-def job_of(task: Task, target: str) -> Job:
-    return Job(task.key, task.module.bytecode(), target, 1)
+def job_of(task: Task, target: str) -> KernelJob:
+    return KernelJob(task.key, task.module.bytecode(), target, 1)
 
 
 def test_a_rule_by_wall_time() -> None:
@@ -81,18 +92,65 @@ def emulator() -> Iterator[EmulatedCuda]:
         prepare.cache_clear()
 
 
-def test_products_of_gpus(emulator: EmulatedCuda) -> None:
-    """The default is the shape of the rule's plan. Other shapes give the same bits, or a reason."""
-    task = task_of(CUDA, rows=20)
-    made = decided_schedule(task.module, CUDA)
-    assert made is not None and made.rule == "steps_of_kernels"
-    chosen = [each.values[each.taken] for each in made.decisions]  # type: ignore[union-attr,index]
-    assert chosen == [4, 8, 1, 8, 16, 2], "rows, their threads, vectors, their threads, steps, stages"
-    job, wide, long = job_of(task, CUDA), list(made.taken), list(made.taken)
-    wide[2], long[3] = 1, 3
-    for taken in (wide, long):
-        outcome = measure(job, point_of(made.rule, taken), 1)
+@pytest.fixture(scope="module")
+def product() -> Task:
+    return task_of(CUDA, rows=20)
+
+
+@pytest.fixture(scope="module")
+def space(product: Task) -> SearchSpace:
+    return space_of(product.module, rx.lower(product.module, CUDA, pipeline=planned(rx.stages(CUDA))), CUDA)
+
+
+def changed(space: SearchSpace, before: str, after: str) -> tuple[str, ...]:
+    assert any(before in each for each in space.default), space.default
+    return tuple(each.replace(before, after) for each in space.default)
+
+
+def test_products_of_gpus(emulator: EmulatedCuda, product: Task, space: SearchSpace) -> None:
+    """Other numbers of the rule's plan give the same bits, or a reason."""
+    random, job = Random(0), job_of(product, CUDA)
+    neighbours = {space.neighbour(space.default, random) for _ in range(20)}
+    assert None not in neighbours and len(neighbours) > 5
+    assert len({len(space.features(each)) for each in (space.default, *neighbours) if each is not None}) == 1
+    for plans in (changed(space, "threads 0: 8", "threads 0: 4"), changed(space, "blocks 2: 16", "blocks 2: 8")):
+        outcome = measure(job, plans, 1)
         assert outcome.turns and not outcome.problem
-    large = (4, 5, 2, 5, 4, 3)
-    assert "more than a block may have" in measure(job, point_of(made.rule, large), 1).problem
+    assert "it has no loop 3" in measure(job, changed(space, "order 0 1 2", "order 3 0 1 2"), 1).problem
+    emulator.check()
+
+
+def test_files_have_plans_of_gpus(product: Task, space: SearchSpace, tmp_path: Path) -> None:
+    plans = changed(space, "threads 0: 8", "threads 0: 4")
+    kernel = TunedKernel(
+        *(product.name, product.key, product.types, MachineFacts.of(space.machine), plans, space.default),
+        Times(2.0, 1.0, 0.01),
+    )
+    kernel.write(tmp_path)
+    codes = [code_of(rx.compile(module_of(20), CUDA, tuned=folder)) for folder in (False, tmp_path)]
+    assert [".maxntid 64" in codes[0], ".maxntid 32" in codes[1]] == [True, True]
+
+
+class EmulatedRunner:
+    """Measures in this process, which has the emulator."""
+
+    width = 1
+    notes: Sequence[str] = ()
+
+    def cpu(self) -> str:
+        return "emulator"
+
+    def measured(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+        return (measure(job, each, 1) for each in plans)
+
+    def close(self) -> None:
+        """Nothing is open between trials."""
+
+
+def test_searches_change_plans_of_gpus(emulator: EmulatedCuda, tmp_path: Path) -> None:
+    found = tune(module_of(20), CUDA, trials=6, runner=EmulatedRunner(), folder=tmp_path)
+    (search,) = (each.search for each in found.tasks)
+    assert search is not None and len(search.outcomes) >= 5 and not found.wrong
+    assert all(outcome.turns for outcome in search.outcomes.values())
+    assert any("rule tuned" in plan for plans in search.outcomes for plan in plans)
     emulator.check()

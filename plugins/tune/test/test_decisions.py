@@ -16,11 +16,14 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import TileDecision, TunedFolder, TunedKernel, decided_schedule, read_tuned
+from relax_mlir.compilation.decided import decided_schedule
+from relax_mlir.passes.loops.decisions import TileDecision
+from relax_mlir.passes.schedule.decided import DecidedSchedule
+from relax_mlir.passes.schedule.tuned_plans import TunedFolder, TunedKernel, read_tuned
 from relax_mlir_tune import Tuning, tune
 from relax_mlir_tune.decisions import DecisionSpace, decisions_of, point_of, schedule_of
 from relax_mlir_tune.files import measured_again, merged
-from relax_mlir_tune.measuring import Job, Outcome, clock_of, measure
+from relax_mlir_tune.measuring import KernelJob, Outcome, clock_of, measure
 from relax_mlir_tune.runners import LocalRunner
 from relax_mlir_tune.space import Plans, machine_of
 from relax_mlir_tune.tasks import Task, tasks_of
@@ -59,8 +62,8 @@ def space(task: Task) -> DecisionSpace:
     return DecisionSpace(made, machine_of("npu"))
 
 
-def job_of(task: Task) -> Job:
-    return Job(task.key, task.module.bytecode(), "npu", 1)
+def job_of(task: Task) -> KernelJob:
+    return KernelJob(task.key, task.module.bytecode(), "npu", 1)
 
 
 def test_the_default_is_a_point(task: Task) -> None:
@@ -94,7 +97,7 @@ def test_neighbours_are_in_range_and_differ(space: DecisionSpace) -> None:
 
 def test_tiles_keep_their_product_and_limit() -> None:
     tile = TileDecision(96, 3, 8, (12, 1, 8), (12, 1, 8))
-    made = rx.tuning.DecidedSchedule("rule", (), (tile,))
+    made = DecidedSchedule("rule", (), (tile,))
     space, random, found = DecisionSpace(made, machine_of("npu")), Random(0), set()
     point = space.default
     for _ in range(200):
@@ -122,7 +125,7 @@ class OwnProcess:
     def cpu(self) -> str:
         return "the simulator"
 
-    def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def measured(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         return (measure(job, each, turns) for each in plans)
 
     def close(self) -> None:
@@ -139,7 +142,9 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> Tuning:
 def test_a_measuring_process_loads_the_target(task: Task, space: DecisionSpace) -> None:
     runner = LocalRunner(limit=600)
     try:
-        (outcome,) = runner.measured(Job(task.key, task.module.bytecode(), "npu", 1, (), (PLUGIN,)), [space.default], 1)
+        (outcome,) = runner.measured(
+            KernelJob(task.key, task.module.bytecode(), "npu", 1, (), (PLUGIN,)), [space.default], 1
+        )
         assert not outcome.problem and len(outcome.turns) == 1
     finally:
         runner.close()

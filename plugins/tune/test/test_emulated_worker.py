@@ -14,7 +14,7 @@ from emulated_cpus import CPUS, Cpu, emulated, linked
 from relax_mlir import relax
 from relax_mlir.runtime.artifact import parse_artifact
 from relax_mlir_tune import tune
-from relax_mlir_tune.measuring import DIFFERENT, Job, Outcome, arguments_of, build, reason_of
+from relax_mlir_tune.measuring import DIFFERENT, KernelJob, Outcome, arguments_of, build, reason_of
 from relax_mlir_tune.space import Plans
 
 _SIZE = 24
@@ -35,7 +35,7 @@ class EmulatedRunner:
     def cpu(self) -> str:
         return self._cpu.emulated
 
-    def measured(self, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def measured(self, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         (given,) = arguments_of(rx.Module.parse(job.module), job)
         default = self._program(job, None)
         expected, _ = self._run(default, given)
@@ -54,7 +54,7 @@ class EmulatedRunner:
                 each, tuple((self._run(default, given)[1], self._run(program, given)[1]) for _ in range(turns))
             )
 
-    def _program(self, job: Job, plans: Plans | None) -> Path:
+    def _program(self, job: KernelJob, plans: Plans | None) -> Path:
         data = build(job, plans).program.data
         assert data is not None
         artifact = parse_artifact(memoryview(data))

@@ -11,14 +11,16 @@ from random import Random
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import MachineFacts, Plan, Times, TunedKernel, parse_plan, planned
+from relax_mlir.compilation.schedules import planned
+from relax_mlir.passes.schedule.plan import Plan, parse_plan
+from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel
 from relax_mlir_tune import tune
 from relax_mlir_tune.files import kernels_in
-from relax_mlir_tune.measuring import Job, Outcome
+from relax_mlir_tune.measuring import KernelJob, Outcome
 from relax_mlir_tune.neighbours import neighbouring_plans, structure_of
 from relax_mlir_tune.random_plans import check_random_plans, random_plans
 from relax_mlir_tune.runners import LocalRunner
-from relax_mlir_tune.search import Search
+from relax_mlir_tune.search import KernelSearch
 from relax_mlir_tune.space import Plans, Space
 from relax_mlir_tune.tasks import Task, tasks_of
 
@@ -108,14 +110,14 @@ def test_a_search_measures_them_first() -> None:
         measured.extend(plans)
         return iter([Outcome(each, ((1.0, 1.0),) * turns) for each in plans])
 
-    Search(space, Random(0), first=found).run(6, measure, lambda: False)
+    KernelSearch(space, Random(0), first=found).run(6, measure, lambda: False)
     assert measured[0] == found[0] and len(measured) == 6
 
 
 def test_a_tuned_folder_serves_other_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measured: list[Plans] = []
 
-    def faster(self: LocalRunner, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def faster(self: LocalRunner, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         measured.extend(plans)
         return iter([Outcome(each, ((1.0, 0.5),) * turns) for each in plans])
 
@@ -141,7 +143,7 @@ def test_random_plans_fit_and_differ() -> None:
 
 
 def test_wrong_random_plans_are_told_with_a_repro(monkeypatch: pytest.MonkeyPatch) -> None:
-    def wrong(self: LocalRunner, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def wrong(self: LocalRunner, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         return iter([Outcome(each, problem="the results differ", is_wrong=True) for each in plans])
 
     monkeypatch.setattr(LocalRunner, "measured", wrong)

@@ -11,7 +11,7 @@ import pytest
 import relax_mlir as rx
 from relax_mlir import relax
 from relax_mlir_tune import tune
-from relax_mlir_tune.search import Search
+from relax_mlir_tune.search import KernelSearch
 
 #: Rules that measuring processes load, too.
 RULES = [str(Path(__file__).with_name("slow_rules.py"))]
@@ -71,7 +71,7 @@ def test_a_search_states_the_reason_of_its_end(trials: int, is_over: bool, end: 
 
     from relax_mlir_tune.measuring import Outcome
 
-    search = Search(_Few(), Random(0))  # type: ignore[arg-type]
+    search = KernelSearch(_Few(), Random(0))  # type: ignore[arg-type]
 
     def measure(plans: Any, turns: int) -> list[Outcome]:
         return [Outcome(each, ((1.0, 1.0),)) for each in plans]

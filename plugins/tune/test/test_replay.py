@@ -14,14 +14,15 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import MachineFacts, Times, TunedKernel, planned
+from relax_mlir.compilation.schedules import planned
+from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel
 from relax_mlir_tune.space import Space
 from relax_mlir_tune.tasks import tasks_of
 
 _COMPILE = """
 import sys
 import relax_mlir as rx
-from relax_mlir.tuning import read_model
+from relax_mlir.tools.common.models import read_model
 model, tuned, program = sys.argv[1:]
 rx.compile(read_model(model), tuned=tuned or None).save(program)
 """

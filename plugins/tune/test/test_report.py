@@ -4,14 +4,16 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 import relax_mlir as rx
-from relax_mlir.tuning import MachineFacts, Times, TunedKernel
-from relax_mlir_tune import Progress, progress_line
+from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel
+from relax_mlir.targets.core.registry import parse_target
+from relax_mlir_tune import Progress, progress_line, report_charts
 from relax_mlir_tune.measuring import Outcome
 from relax_mlir_tune.progress_line import ProgressLine, duration
 from relax_mlir_tune.report import difference, page_of
@@ -37,7 +39,7 @@ def filled(folder: Path) -> None:
     trials.add_kernel(Searched("4567", "", "softmax", DEFAULT, 1e-4, 1))
     trials.add("4567", "softmax", Outcome(FASTER, ((1.0, 0.9),) * 3))
     trials.close()
-    machine = MachineFacts.of(rx.find_backend("llvm").machine(rx.tuning.parse_target("llvm")))
+    machine = MachineFacts.of(rx.find_backend("llvm").machine(parse_target("llvm")))
     times = Times(100.0, 50.0, 0.01)
     TunedKernel("fused_matmul", "0123", (), machine, FASTER, DEFAULT, times, 5, "A <CPU>").write(folder)
 
@@ -82,6 +84,14 @@ def test_the_page_has_all_trials_and_needs_no_other_file(tmp_path: Path) -> None
     assert "1 x took more than 60 s" in checked.text and "Wrong trials" in checked.text
     # Three calls of 0.5 and one of 1 (without a winner), of the same time.
     assert "0.625" in checked.text and "A <CPU> x1" in checked.text
+
+
+def test_equal_speed_is_between_the_fastest_and_the_slowest() -> None:
+    axis = report_charts._Axis([Outcome(FASTER, ((1.0, 0.25),)), Outcome(SLOWER, ((1.0, 9.0),))])
+    slow, one, fast = map(axis.place, (9.0, 1.0, 0.25))
+    assert report_charts._TOP == slow < one < fast < report_charts._HEIGHT - report_charts._BOTTOM
+    share = math.log(1 / (0.25 * 0.97)) / math.log(report_charts._SLOWEST / (0.25 * 0.97))
+    assert one == pytest.approx(slow + (1 - share) * (axis.place(0.25 * 0.97) - slow))
 
 
 def test_the_page_shows_changed_clauses(tmp_path: Path) -> None:

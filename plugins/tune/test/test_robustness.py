@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import TunedKernel
+from relax_mlir.passes.schedule.tuned_plans import TunedKernel
 from relax_mlir_tune import trials, tune
-from relax_mlir_tune.measuring import Job, Outcome
+from relax_mlir_tune.measuring import KernelJob, Outcome
 from relax_mlir_tune.runners import LocalRunner
 from relax_mlir_tune.space import Plans
 from relax_mlir_tune.tasks import tasks_of
@@ -62,7 +62,7 @@ def model(tmp_path: Path) -> str:
 def faster(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make each plan faster than the default, without measurements."""
 
-    def measured(self: LocalRunner, job: Job, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
+    def measured(self: LocalRunner, job: KernelJob, plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
         return iter([Outcome(each, ((1.0, 0.5),) * turns) for each in plans])
 
     monkeypatch.setattr(LocalRunner, "measured", measured)
@@ -195,9 +195,9 @@ def test_two_searches_share_a_folder(tmp_path: Path) -> None:
 # ---- candidates ----
 
 
-def job(module: rx.Module, **sizes: int) -> Job:
+def job(module: rx.Module, **sizes: int) -> KernelJob:
     (task,) = tasks_of(module, "llvm")
-    return Job(task.key, task.module.bytecode(), "llvm", 1, tuple(sizes.items()))
+    return KernelJob(task.key, task.module.bytecode(), "llvm", 1, tuple(sizes.items()))
 
 
 def test_a_candidate_without_memory_loses_its_trial_only() -> None:

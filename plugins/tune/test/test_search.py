@@ -10,9 +10,10 @@ from random import Random
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import parse_plan, planned
+from relax_mlir.compilation.schedules import planned
+from relax_mlir.passes.schedule.plan import parse_plan
 from relax_mlir_tune.measuring import Outcome
-from relax_mlir_tune.search import Search, confidence, is_faster
+from relax_mlir_tune.search import KernelSearch, confidence, is_faster
 from relax_mlir_tune.space import Plans, Space
 from relax_mlir_tune.tasks import tasks_of
 
@@ -63,7 +64,7 @@ def test_few_trials_find_a_good_plan(space: Space) -> None:
     found = []
     for seed in range(8):
         measure = Made(space)
-        search = Search(space, Random(seed))
+        search = KernelSearch(space, Random(seed))
         search.run(48, measure, lambda: False)
         assert len(search.outcomes) <= 48 and measure.count == len(search.outcomes)
         found.append(search.best * measure.default / 1e-4)
@@ -72,19 +73,19 @@ def test_few_trials_find_a_good_plan(space: Space) -> None:
 
 
 def test_a_search_without_gains_ends_early(space: Space) -> None:
-    search = Search(space, Random(0))
+    search = KernelSearch(space, Random(0))
     search.run(1000, lambda plans, turns: (Outcome(each, ((1.0, 1.0),)) for each in plans), lambda: False)
     assert 40 <= len(search.outcomes) < 60
 
 
 def test_a_search_ends_with_the_time(space: Space) -> None:
-    search = Search(space, Random(0))
+    search = KernelSearch(space, Random(0))
     search.run(1000, Made(space), lambda: len(search.outcomes) >= 8)
     assert len(search.outcomes) == 8
 
 
 def test_wrong_and_refused_plans_never_win(space: Space) -> None:
-    search = Search(space, Random(0))
+    search = KernelSearch(space, Random(0))
     search.run(24, lambda plans, turns: (Outcome(each, is_wrong=True, problem="differs") for each in plans), bool)
     assert len(search.outcomes) == 24 and search.best == math.inf
     assert search.winner(Made(space)) is None

@@ -15,18 +15,11 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import (
-    TunedFolder,
-    TunedKernel,
-    kernel_key,
-    planned,
-    plans_of,
-    prim_funcs_in,
-    read_tuned,
-    until_rules,
-)
+from relax_mlir.compilation.schedules import planned, until_rules
+from relax_mlir.dialects.tir.prim_func import prim_funcs_in
+from relax_mlir.passes.schedule.tuned_plans import TunedFolder, TunedKernel, kernel_key, plans_of, read_tuned
 from relax_mlir_tune import tune
-from relax_mlir_tune.measuring import Job, Outcome, measure
+from relax_mlir_tune.measuring import KernelJob, Outcome, measure
 from relax_mlir_tune.runners import DaskRunner, LocalRunner
 from relax_mlir_tune.tasks import tasks_of
 from relax_mlir_tune.tool import run
@@ -41,9 +34,9 @@ def product(rows: Any = 64, columns: int = 80) -> rx.Module:
     return module
 
 
-def job_of(module: rx.Module, **sizes: int) -> Job:
+def job_of(module: rx.Module, **sizes: int) -> KernelJob:
     (task,) = tasks_of(module, "llvm")
-    return Job(task.key, task.module.bytecode(), "llvm", 1, tuple(sizes.items()))
+    return KernelJob(task.key, task.module.bytecode(), "llvm", 1, tuple(sizes.items()))
 
 
 def test_trials_have_times_and_equal_results(tmp_path: Path) -> None:
@@ -69,7 +62,8 @@ def tuned(tmp_path: Path) -> TunedKernel:
     (task,) = tasks_of(product(), "llvm")
     from random import Random
 
-    from relax_mlir.tuning import MachineFacts, Times, planned
+    from relax_mlir.compilation.schedules import planned
+    from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times
     from relax_mlir_tune.space import Space
 
     space = Space(rx.lower(task.module, "llvm", pipeline=planned(rx.stages("llvm"))), "llvm")

@@ -11,7 +11,10 @@ import sys
 from typing import Any
 
 from relax_mlir import ModelError, Module
-from relax_mlir.facts import bit_width, dtype_name, is_int, storage_dtype
+from relax_mlir.dialects.core.infos import bit_width, dtype_name, is_int
+from relax_mlir.dialects.relax.constants import storage_dtype
+from relax_mlir.support.argument_types import types_checked
+from relax_mlir.support.callbacks import enters
 
 _TAKEN = "a tvm.IRModule, a relax.Function or a PrimFunc"
 #: Older versions do not load with the tvm-ffi that compiled code needs.
@@ -23,8 +26,15 @@ _NAMED = re.compile(r'metadata\["([\w.]+)"\]\[(\d+)\]')
 _KINDS = {"GenericConst": "value", "Constant": "data"}
 
 
+@types_checked
+@enters
 def from_tvm(module: object) -> Module:
-    """Import a module of a running TVM, as `rx.from_tvm` does."""
+    """Import a tvm.IRModule, a relax.Function or a PrimFunc of a running TVM as a module.
+
+    The script that TVM prints is read as by `rx.Module.from_script`. Constants are not printed: they share the memory
+    of TVM's tensors, which must not change afterwards. Raises RelaxError that shows the line of the script, or that
+    names the package to install.
+    """
     held = _as_ir_module(module)
     constants = _constants_of(held)
     if constants:

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from relax_mlir.front_ends import FrontEnd, register_front_end
+from relax_mlir.frontends.front_end import FrontEnd, register_front_end
 
 if TYPE_CHECKING:
-    from relax_mlir.front_ends import Reader  # imports MLIR's bindings
+    from relax_mlir.frontends.reader import Reader  # imports MLIR's bindings
 
 
 def _load() -> Reader:
-    from relax_mlir.front_ends import Reader
+    from relax_mlir.frontends.reader import Reader
 
     from .from_tvm import from_tvm  # imports MLIR's bindings
 

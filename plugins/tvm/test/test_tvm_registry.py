@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Each primitive of this package has one file and two lit tests, and is found without an import of the package."""
+"""Each primitive has one file, a lit test and refusals in a table. It is found without an import of the package."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 import relax_mlir_tvm.primitives
+from lit_schedules import read_table
 from relax_mlir.passes.loops.primitives import _OF_TVM, find_primitive, primitive_names
 from tvm_steps import TVM_STEPS
 
@@ -42,8 +43,9 @@ def test_each_is_found_by_its_name(name: str) -> None:
     primitive = find_primitive(name)
     assert primitive.function.__module__ == PACKAGE + name
     assert primitive.usage.startswith(f"{name}(") and "'" not in primitive.usage and primitive.summary.endswith(".")
-    for file in (f"{name}.py", f"{name}-invalid.py"):
-        assert f"sch.{name}" in (LIT / file).read_text(encoding="utf-8"), file
+    assert f"sch.{name}" in (LIT / f"{name}.py").read_text(encoding="utf-8")
+    refusals = [each for table in LIT.glob("refusals-*.py") for each in read_table(table)[1]]
+    assert any(f"sch.{name}(" in step for each in refusals if each.section == name for step in each.steps)
 
 
 def test_the_core_knows_the_names() -> None:
@@ -62,8 +64,8 @@ def run(code: str, **environment: str) -> list[str]:
 
 def test_the_error_names_the_package() -> None:
     attribute, replayed, listed = run(UNKNOWN, RELAX_MLIR_DISABLED_PLUGINS="relax_mlir_tvm*")
-    assert attribute.startswith("AttributeError a schedule has no 'cache_index': it is in the package relax-mlir-tvm")
-    assert "RelaxError line 2 of the schedule" in replayed and "it is in the package relax-mlir-tvm" in replayed
+    assert attribute.startswith("AttributeError a schedule has no 'cache_index': it is in the package relax_mlir_tvm")
+    assert "RelaxError line 2 of the schedule" in replayed and "it is in the package relax_mlir_tvm" in replayed
     assert listed == ""
 
 

@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from relax_mlir import Backend, ChosenTarget, Machine, RefusalError, Stage, find_backend
-from relax_mlir.gpu_targets import kernel_stages
-from relax_mlir.mlir_operations import Module
+from relax_mlir.bindings.ir import Module
+from relax_mlir.targets.gpu.pipeline import kernel_stages
 
 from .options import OPTIONS, limits_of
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from relax_mlir import ChosenTarget, TargetOption
-from relax_mlir.gpu_targets import number_option
 
 OPTIONS = (
     TargetOption("threads", "maximum threads of a block: a power of two from 32 to 1024, default 256 (all devices)"),
@@ -21,6 +20,4 @@ class DeviceAsked(NamedTuple):
 
 def limits_of(target: ChosenTarget) -> DeviceAsked:
     """Return the limits in the options. Raises RelaxError for invalid values."""
-    return DeviceAsked(
-        number_option(target, "threads", 256, 32, 1024), number_option(target, "shared", 16 << 10, 16 << 10, 64 << 10)
-    )
+    return DeviceAsked(target.number("threads", 256, 32, 1024), target.number("shared", 16 << 10, 16 << 10, 64 << 10))

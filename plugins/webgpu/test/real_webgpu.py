@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Device of WebGPU for tests, if the package wgpu and a driver are installed: Mesa's lavapipe is one.
 
-With RELAX_MLIR_DEVICES=1 tests fail instead of being skipped (`make test-gpu-real`).
+With RELAX_MLIR_DEVICES=1 tests fail instead of being skipped (`suite.py devices`).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import relax_mlir as rx
-from relax_mlir.devices import DeviceError
+from relax_mlir.runtime.errors import DeviceError
 from relax_mlir_webgpu.runtime.device import open_device
 
 

@@ -18,7 +18,7 @@ from relax_mlir.runtime.errors import ArtifactError, DeviceError
 from relax_mlir_webgpu.runtime import device
 from relax_mlir_webgpu.runtime.device_memory import _words, check_needs
 from relax_mlir_webgpu.runtime.heap import Heap
-from relax_mlir_webgpu.runtime.instructions import Passed, Run, wrapped
+from relax_mlir_webgpu.runtime.instructions import Run, TensorArgument, wrapped
 from relax_mlir_webgpu.runtime.program_bytes import unpacked
 
 
@@ -205,7 +205,7 @@ def test_a_call_of_another_function() -> None:
     name, given, *_ = _computed(
         ["int", 0, "64"], ["int", 1, "5"], ["int", 2, "7"], ["packed", "f", [2, ["float32", 0, [1, 2]]]]
     )
-    assert (name, given) == ("f", [7, Passed("float32", 64, (5, 7))])
+    assert (name, given) == ("f", [7, TensorArgument("float32", 64, (5, 7))])
 
 
 def test_a_check_of_host_code() -> None:

@@ -27,7 +27,7 @@ from ...gpu.emit.memory_access import wait_for_block
 from ...gpu.emit.threads import block_memory
 from ..planned.instructions import bytes_of, row_of, stacked, wait_for_copies, word_of
 from ..planned.warp_group_instructions import LINE_BYTES, LINES, Factor, descriptor, rows_apart, show_to_groups
-from ..planned.warp_group_requests import NUMBERS_OF_COLUMNS, Request, ask_for, wait_for
+from ..planned.warp_group_requests import NUMBERS_OF_COLUMNS, SumRequest, ask_for, wait_for
 from .warps import COLUMNS, COPIED, DEPTH, MatrixRectangle, MatrixTile, Rows, SoftmaxState, padded
 
 _WARPS, _THREADS, _ROWS = 4, 128, 64
@@ -159,7 +159,7 @@ class GroupRectangle(MatrixRectangle):
 
     # ---- products ----
 
-    def _scores_of(self, key: Number) -> Request:
+    def _scores_of(self, key: Number) -> SumRequest:
         """Request the scores of the block that contains a key."""
         tile, rows = self.tile, Factor(str(self.element), COPIED * bytes_of(self.element), is_turned=False)
         group = self.thread // _THREADS * _ROWS
@@ -170,15 +170,15 @@ class GroupRectangle(MatrixRectangle):
             line, inside = divmod(step, _elements(self.element) // DEPTH)
             far = rows.advance(inside, DEPTH)
             steps.append((far + line * rows_apart(tile.queries), far + line * rows_apart(tile.keys)))
-        return Request(rows.type, tile.keys, queries, keys, False, steps)
+        return SumRequest(rows.type, tile.keys, queries, keys, False, steps)
 
-    def _totals_of(self, before: _Carried, key: Number) -> Request:
+    def _totals_of(self, before: _Carried, key: Number) -> SumRequest:
         """Request the totals with the values of the block that contains a key."""
         tile = self.tile
         factor = Factor(str(self.element), tile.keys * LINE_BYTES, is_turned=True)
         values = descriptor(self.of_values, self._stage(self.of_values, key), as_index(0), factor)
         steps = [(0, factor.advance(step, DEPTH)) for step in range(tile.keys // DEPTH)]
-        return Request(factor.type, tile.width, before.words, values, True, steps, before.totals)
+        return SumRequest(factor.type, tile.width, before.words, values, True, steps, before.totals)
 
     # ---- memory ----
 

@@ -19,7 +19,7 @@ WORDS_OF_STEP, NUMBERS_OF_COLUMNS = 4, 4
 _STEPS, _COLUMNS = 16, 8
 
 
-class Request(NamedTuple):
+class SumRequest(NamedTuple):
     """Request for sums of products of 16-bit numbers: 64 rows, some columns, some steps of 16."""
 
     #: PTX's name of the factors' element type.
@@ -41,7 +41,7 @@ class Request(NamedTuple):
         return self.columns // _COLUMNS * NUMBERS_OF_COLUMNS
 
 
-def ask_for(*requests: Request) -> list[list[Value]]:
+def ask_for(*requests: SumRequest) -> list[list[Value]]:
     """Start the products of all requests. Return the sums, which are valid after a wait; waits proceed in order."""
     changed = [value for request in requests for value in request.sums]
     begun = [request for request in requests if not request.sums]
@@ -73,11 +73,11 @@ def wait_for(values: Sequence[Value], pending: int, factors: Sequence[Value] = (
     return assembly(f"wgmma.wait_group.sync.aligned {pending};", values, factors)
 
 
-def _given(request: Request) -> list[Value]:
+def _given(request: SumRequest) -> list[Value]:
     return [*([request.left] if isinstance(request.left, Value) else request.left), request.right]
 
 
-def _instructions(request: Request, sums: Sequence[int], operands: Sequence[int]) -> list[str]:
+def _instructions(request: SumRequest, sums: Sequence[int], operands: Sequence[int]) -> list[str]:
     kind, columns = request.type, request.columns
     name = f"wgmma.mma_async.sync.aligned.m64n{columns}k{_STEPS}.f32.{kind}.{kind}"
     registers = ", ".join(f"${place}" for place in sums)

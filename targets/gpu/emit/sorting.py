@@ -131,7 +131,7 @@ def sort_rows(rows: Size, count: Size, elements: Sequence[Type], order: Order, r
 def first_of_rows(
     rows: Size, count: Size, wanted: Size, elements: Sequence[Type], order: Order, record: RowRecord, write: Write
 ) -> None:
-    """Emit the same for the first `wanted` records of each row.
+    """Emit a partial sort that yields the first `wanted` records of each row.
 
     If `wanted` is small, each piece keeps that many records until one piece contains the rest.
     """

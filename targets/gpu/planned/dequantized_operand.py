@@ -19,14 +19,14 @@ from ....passes.schedule.vector_body import needed
 _WIDENINGS = ("arith.extf", "arith.extsi", "arith.extui")
 
 
-class Made(NamedTuple):
+class Dequantized(NamedTuple):
     """Dequantized value of the body, and the inputs that it depends on, the codes first."""
 
     value: Value
     operands: tuple[int, ...]
 
 
-def made_of(op: StructuredOp, operand: int) -> Made | None:
+def made_of(op: StructuredOp, operand: int) -> Dequantized | None:
     """Return the float that the body computes from an integer input at the same points, or None."""
     argument = op.block.arguments[operand]
     if not isinstance(argument.type, ir.IntegerType):
@@ -41,7 +41,7 @@ def made_of(op: StructuredOp, operand: int) -> Made | None:
     value = narrowed(value)
     if not isinstance(value.type, ir.FloatType):
         return None
-    return Made(value, (operand, *sorted(sources - {operand})))
+    return Dequantized(value, (operand, *sorted(sources - {operand})))
 
 
 def narrowed(value: Value) -> Value:

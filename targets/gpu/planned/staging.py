@@ -24,7 +24,7 @@ from ....passes.schedule.plan import Plan
 from ....passes.schedule.vector_body import Lanes
 from ...core.machine import Machine
 from ..emit.memory_access import elements, gathered, load, loaded_type, store
-from .dequantized_operand import Made, made_of
+from .dequantized_operand import Dequantized, made_of
 from .group import GAP_BYTES, Tile, side_of
 from .index_arithmetic import Indices, Loops, clamped, index_of, is_multiple, lanes_along, place
 from .step_vectors import Unit, extents_of, steps_at_once, steps_of_code
@@ -223,7 +223,13 @@ class MadeStaged(Staged):
     """Quantized input with dequantized values in shared memory. Each thread dequantizes the elements that it copies."""
 
     def __init__(
-        self, op: StructuredOp, tile: Tile, loops_: Loops, made: Made, side: int, steps_last: bool | None = None
+        self,
+        op: StructuredOp,
+        tile: Tile,
+        loops_: Loops,
+        made: Dequantized,
+        side: int,
+        steps_last: bool | None = None,
     ):
         self.made = made
         self.hoisted: dict[object, Value] = {}

@@ -30,11 +30,6 @@ def collapse_loops(op: Operation) -> Operation:
     return made
 
 
-def joined_loops(op: Operation) -> list[list[int]]:
-    """Return the loops after collapsing, each as a list of original loops, without loops of one step."""
-    return _Joining(Points(op)).chains
-
-
 class _Joining:
     def __init__(self, points: Points):
         self.points = points

@@ -154,7 +154,7 @@ func.func @__relax_borrow(%rank: i32, %dtype: i32, %shape: !ptr, %data: !ptr, %a
 
 llvm.mlir.global internal constant @__relax_kept(
   "a function that was called has kept a tensor that lives only during the call: it must copy it\00")
-// Ends what borrow began; a RuntimeError where somebody kept the tensor.
+// End a borrow. Raise RuntimeError if the callee still holds a reference to the tensor.
 func.func private @__relax_give_back(%any: !ptr) -> i32 attributes {llvm.no_inline} {
   %c0 = arith.constant 0 : i64  %one = arith.constant 1 : i32
   %tensor_at = llvm.getelementptr %any[8] : (!ptr) -> !ptr, i8  %tensor = llvm.load %tensor_at : !ptr -> !ptr

@@ -3,12 +3,12 @@
 // The threads that all programs of a process share: one pool, which the runtime loads once and never unloads
 // (runtime/threads.py). It is an object of its own in each artifact whose code has parallel loops.
 //
-// A loop's range is a job on the stack of the thread that calls. It puts the job where workers look, takes grains of it
-// as they do, takes it back from those that have not begun, and waits for the others. Each thread has a part of the
-// range, the same of each loop: what it has written it reads again in the next loop, from its own cache. It takes that
-// from the front; who is done takes of others' parts, from behind. Nobody waits for a worker that has not woken up; one
-// that another program keeps from running delays what it has begun, no more. While one thread's loop is shared, those
-// of others are theirs alone.
+// A loop's range is a job on the stack of the calling thread. The caller shows the job to the workers, takes grains as
+// they do, takes the job back from workers that have not begun, and waits for the others. Each thread has a part of the
+// range, the same part of each loop, so that it reads from its own cache what it wrote in the loop before. A thread
+// takes grains from the front of its own part. An idle thread steals from the end of another part. Nobody waits for a
+// worker that has not woken up: a worker that another program keeps from running delays only the grains that it has
+// begun. While the loop of one thread is shared, other threads run their loops alone.
 //
 // What is in the state's memory is gone in a forked process, whose only thread finds a pool without workers.
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What programs for Vulkan have in the place of a driver's functions: those that device.mlir calls, with its signatures,
-// in terms of vk*. A stream is the device's page, one for all programs of a process (runtime/vulkan/opened.py makes it, with
+// in terms of vk*. A stream is the device's page, one for all programs of a process (vulkan_runtime/opened.py of plugins/spirv makes it, with
 // the structures that Vulkan is passed filled in). Work is recorded into a ring of command buffers, in order, each command
 // followed by a barrier; what is recorded is submitted when somebody waits, or when a buffer has enough. That is in
 // vulkan_commands.mlir; a function's commands that are recorded once are in vulkan_graphs.mlir.
@@ -193,7 +193,7 @@ func.func private @__relax_vulkan_mark_of(%page: !ptr) -> i64 {
   %number = llvm.ptrtoint %row : !ptr to i64  %mark = arith.addi %number, %c1 : i64
   return %mark : i64
 }
-// The address of so many bytes that were given back so, and are taken; null where there are none.
+// Take a free piece of at least `bytes` bytes from the page's list of commands. Return its address, or null.
 func.func private @__relax_vulkan_given_back(%page: !ptr, %bytes: i64) -> !ptr {
   %null = llvm.mlir.zero : !ptr  %taken = arith.constant 1 : i64
   %mark = func.call @__relax_vulkan_mark_of(%page) : (!ptr) -> i64

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from ....bindings.ir import OpView
 from ....emit.arithmetic import bits_of, convert, from_bits
@@ -19,14 +20,25 @@ from ....passes.intrinsics.registry import register_legalize_intrinsic
 Function = Callable[..., Number]
 
 _DTYPES = ("f32", "f64")
-#: Both targets need expansions. SPIR-V's own functions are less accurate on most devices, and have no f64 form.
-_TARGETS = ("llvm", "spirv")
+
+
+class Expansion(NamedTuple):
+    """Rule of an intrinsic, which other targets may register for themselves."""
+
+    name: str
+    rule: Callable[[OpView], Number]
+    dtypes: tuple[str, ...]
+    fast_math: bool
+
+
+#: All expansions of the modules that are imported.
+EXPANSIONS: list[Expansion] = []
 
 
 def expansion(
     name: str, *, dtypes: tuple[str, ...] = _DTYPES, compute_in: str = "", fast_math: bool = False
 ) -> Callable[[Function], Function]:
-    """Register a function on Numbers as an intrinsic's expansion on llvm and spirv, for f32 and f64 or the given types.
+    """Register a function on Numbers as an intrinsic's expansion on llvm, for f32 and f64 or the given types.
 
     `compute_in="f64"`: widen an f32 operand for the function and round its result.
     """
@@ -38,8 +50,8 @@ def expansion(
             dtype = operands[0].dtype
             return to_float(function(*(to_float(operand, compute_in or dtype) for operand in operands)), dtype)
 
-        for target in _TARGETS:
-            register_legalize_intrinsic(name, target, fast_math=fast_math, dtypes=dtypes)(rule)
+        register_legalize_intrinsic(name, "llvm", fast_math=fast_math, dtypes=dtypes)(rule)
+        EXPANSIONS.append(Expansion(name, rule, dtypes, fast_math))
         return function
 
     return register

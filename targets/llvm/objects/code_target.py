@@ -12,7 +12,7 @@ from ....support.byte_sizes import byte_size
 from ....support.errors import OptionError, RelaxError
 from ....support.suggest import suggest
 from ...core.backend import ChosenTarget
-from ...core.machine import ORDINARY_CACHES, Machine
+from ...core.machine import ORDINARY_CACHES, ORDINARY_CORES, Machine
 from ...core.registry import TargetOption
 from ...host.flush_modes import FLUSH_MODES
 from .cpus import GENERIC, Architecture, architectures
@@ -26,7 +26,7 @@ OPTIONS = (
     TargetOption(
         "caches", "data caches of a core, innermost first: 32K,1M; default: this machine's, for others 32K,512K"
     ),
-    TargetOption("cores", "number of cores; default: this machine's, for others 1"),
+    TargetOption("cores", "number of cores; default: this machine's, for others 4"),
     TargetOption(
         "numerics", "same: equal bits on all CPUs; fast: any order of sums; default: same but for bf16 instructions"
     ),
@@ -53,7 +53,7 @@ class CodeTarget:
     vector_bytes: int
     #: Bytes, innermost first.
     caches: tuple[int, ...] = ORDINARY_CACHES
-    cores: int = 1
+    cores: int = ORDINARY_CORES
     #: "same", "fast", or "" for the default.
     numerics: str = ""
     #: Results along a side of the largest tile that 3x3 convolutions may use; 0 selects direct sums.
@@ -178,7 +178,7 @@ def _caches(text: str, is_this: bool) -> tuple[int, ...]:
 
 def _cores(text: str, is_this: bool) -> int:
     if not text:
-        return host_cores() if is_this else 1
+        return host_cores() if is_this else ORDINARY_CORES
     if not (text.isascii() and text.isdecimal() and int(text[:9]) > 0 and len(text) < 9):
         raise OptionError(f"cores={text}: expected how many there are, at least 1 and less than 100000000")
     return int(text)

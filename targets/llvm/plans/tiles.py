@@ -48,7 +48,7 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
     if dim not in op.reductions or min([*known, steps]) < _FEWEST:
         raise Decline(f"tiles need rows of sums of known sizes, and sizes of {_FEWEST} at least")
     if not op.is_contiguous(columns[0], vector) and (op.sizes[rows] or 0) < _WORTH_COPY:
-        raise Decline(f"tiles of columns that lie across rows are copied at each call, for {_WORTH_COPY} rows at least")
+        raise Decline(f"tiles need {_WORTH_COPY} rows to pay for packing strided columns at each call")
     # A convolution's columns are blocks of channels, one tile each, packed in the order of their use.
     is_of_taps = steps != op.sizes[dim]
     through = block_loop(op, vector, rows) if is_of_taps else vector

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from relax_mlir.bindings.context import new_context
-from relax_mlir.bindings.diagnostics import Diagnostic, errors_as_relax_error, reporting, silenced
+from relax_mlir.bindings.diagnostics import Diagnostic, errors_as_relax_error, render, reporting, silenced
 from relax_mlir.bindings.mlir import ir
 from relax_mlir.support.errors import RelaxError
 
@@ -46,3 +46,14 @@ def test_handlers_are_given_back() -> None:
     assert context.emit_error_diagnostics == before and not reported
     ir.Location.unknown(context).emit_error("two")
     assert [each.message for each in reported] == ["two"]
+
+
+@pytest.mark.parametrize("column", [1, 2, 99, 101, 102, 150, 400, 500])
+def test_a_part_of_a_long_line_is_shown(column: int) -> None:
+    """Show at most 200 characters of the line, with the caret below the column."""
+    text = "".join(f"{number:04}" for number in range(125))
+    diagnostic = Diagnostic("error", "wrong", "in.mlir", 1, column)
+    _, shown, caret, *_ = render(diagnostic, {"in.mlir": text}).splitlines()
+    first = text.index(shown)
+    assert len(shown) <= 200 and caret.index("^") == column - 1 - first
+    assert first == max(column - 101, 0)

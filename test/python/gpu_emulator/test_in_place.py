@@ -30,7 +30,7 @@ def test_the_kit_runs_on_it() -> None:
         "--only=relax.nn.softmax f32 dynamic",
         "--only=relax.add f32 empty*",
     ]
-    code = "import sys; from relax_mlir.tools.relax_check import run; sys.exit(run(sys.argv[1:]))"
+    code = "import sys; from relax_mlir_proof.relax_check import run; sys.exit(run(sys.argv[1:]))"
     done = subprocess.run([sys.executable, "-c", code, *given], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 cases: 3 right" in done.stdout

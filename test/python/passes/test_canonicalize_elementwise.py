@@ -9,7 +9,7 @@ import numpy
 import pytest
 from canonicalized import changes_nothing
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.interpreter.held_values import stored
+from relax_mlir_proof.interpreter.held_values import stored
 
 from relax_mlir import relax
 

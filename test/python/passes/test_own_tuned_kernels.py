@@ -12,26 +12,25 @@ from pathlib import Path
 
 import pytest
 from relax_mlir.bindings.package_files import described, files_in, own_files
-from relax_mlir.dialects.tir.prim_func import type_key
+from relax_mlir.compilation.schedules import planned, until_rules
+from relax_mlir.dialects.tir.prim_func import prim_funcs_in, type_key
 from relax_mlir.passes.schedule.plan import parse_plan
+from relax_mlir.passes.schedule.tuned_plans import (
+    MachineFacts,
+    Times,
+    TunedKernel,
+    kernel_key,
+    plans_of,
+    read_tuned,
+    use_plans,
+)
 from relax_mlir.targets.core.backend import tuned_names
+from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.llvm.backend import LLVMBackend
 from relax_mlir.tools.relax_compile import run
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import (
-    MachineFacts,
-    Times,
-    TunedKernel,
-    kernel_key,
-    planned,
-    plans_of,
-    prim_funcs_in,
-    read_tuned,
-    until_rules,
-    use_plans,
-)
 
 TARGET = "llvm{cpu=x86-64-v3}"
 OWN = Path(LLVMBackend.tuned_folder)
@@ -60,7 +59,7 @@ def write_tuned(folder: Path, rule: str) -> TunedKernel:
 
 
 def facts(target: str) -> MachineFacts:
-    chosen = rx.tuning.parse_target(target)
+    chosen = parse_target(target)
     return MachineFacts.of(rx.find_backend(chosen.name).machine(chosen))
 
 
@@ -252,7 +251,7 @@ def test_files_fit_their_kernels(name: str) -> None:
     module = rx.Module.parse((KERNELS / f"{kernel.key}.mlir").read_text(encoding="utf-8"))
     (function,) = prim_funcs_in(module.operation)
     assert kernel_key(function) == kernel.key and kernel.key.startswith(type_key(function))
-    chosen = rx.tuning.parse_target(TARGET)
+    chosen = parse_target(TARGET)
     use_plans(function, kernel.plans, rx.find_backend(chosen.name).machine(chosen))
     assert plans_of(function) == kernel.plans
 

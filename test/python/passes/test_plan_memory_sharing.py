@@ -51,7 +51,7 @@ def check_against_apart(module: rx.Module, arrays: list[Any], level: int, target
         numpy.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("target", ["llvm{cpu=haswell}", "llvm{cpu=skylake-avx512}", "llvm{cores=1}"])
+@pytest.mark.parametrize("target", ["llvm{cpu=haswell}", "llvm{cpu=skylake-avx512 cores=1}", "llvm{cores=1}"])
 def test_rows_of_unknown_number_are_written_over_what_is_added(target: str) -> None:
     """Share memory: the loops over whole tiles, over their remainder and over single rows access different rows."""
     main = functions_by_name(planned(_residuals(), 2, target))["main"]

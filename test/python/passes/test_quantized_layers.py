@@ -211,3 +211,15 @@ def test_layers_of_integers(node: str, has_bias: bool, zero_point: int, per_chan
     assert ("x_zero_point" in match) == bool(zero_point) and ("bias" in match) == has_bias
     if zero_point:
         assert elements_of(match["x_zero_point"]) == zero_point
+
+
+@pytest.mark.parametrize(("channels", "padded"), [(1, 1), (2, 4), (3, 4), (4, 4)])
+def test_input_channels_are_padded_to_four(channels: int, padded: int) -> None:
+    """Dot products take four bytes. For one channel, the other three would be wasted."""
+
+    def layer(x: Any) -> Any:
+        return relax.nn.conv2d(real(x, 0.5, numpy.int8(3)), weights(8, channels, 3, 3, per_channel=True))
+
+    module = module_of((1, channels, 6, 6), lambda x: rounded(layer(x)))
+    rx.Pipeline(["relax-propagate-quantization"]).run(module)
+    assert f"tensor<8x{padded}x3x3xi8>" in str(module)

@@ -281,6 +281,7 @@ def test_schedules_are_of_the_loops_that_were_written(tmp_path: Path) -> None:
     sizes = SMALL_CONVOLUTIONS["GRP"]
     module = rx.Module.from_script(HEAD + sizes.script())
     assert "its loops were split" in rx.schedules.chosen(module)
+    assert "form tiles; plan " in rx.schedules.chosen(module, "cuda")
     journal, file = rx.Journal(), tmp_path / "kernels.py"
     rx.compile(module, journal=journal)
     (kernel,) = {fact["kernel"] for fact in journal.of("loops")}

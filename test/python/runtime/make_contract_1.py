@@ -3,7 +3,7 @@
 
 The artifact must not change: it represents artifacts of users. Run this script only for a file with a new name:
 
-    PYTHONPATH=test/python python test/python/runtime/make_contract_1.py contract-2.rxa
+    PYTHONPATH=test/python/helpers python test/python/runtime/make_contract_1.py contract-2.rxa
 """
 
 from __future__ import annotations

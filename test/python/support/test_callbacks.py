@@ -22,7 +22,7 @@ from relax_mlir.support.callbacks import Entrance, callback, enters, fragile
 import relax_mlir as rx
 from relax_mlir import relax
 
-PROGRAM = Path(__file__).parents[1] / "interrupting.py"
+PROGRAM = Path(__file__).parents[1] / "helpers" / "interrupting.py"
 VALID = """func.func @f(%a: tensor<2xf32>) -> tensor<2xf32> {
   %0 = "failing.call"(%a) : (tensor<2xf32>) -> tensor<2xf32>
   %1 = "failing.call"(%a) : (tensor<2xf32>) -> tensor<2xf32>

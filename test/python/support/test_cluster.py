@@ -89,10 +89,13 @@ def test_a_crash_a_limit_and_no_memory_are_answers(dask: DaskCluster) -> None:
 
 def test_a_stopped_worker_and_a_killed_one_lose_no_call(dask: DaskCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_GRACE", 1.0)
+    monkeypatch.setattr(module, "_SILENCE", 100.0)
     stopped, killed = dask.add_worker("stopped"), dask.add_worker("killed")
     dask.wait_for(2)
     cluster = Cluster(dask.address)
     try:
+        for name in ("stopped", "killed"):
+            assert cluster.call(RemoteCall(math.sqrt, (4.0,), board=name)) == 2
         arguments = []
         for call, answer in cluster.outcomes(RemoteCall(divmod, (each, 5), limit=10.0) for each in range(40)):
             assert answer.get() == divmod(*call.arguments)
@@ -106,6 +109,33 @@ def test_a_stopped_worker_and_a_killed_one_lose_no_call(dask: DaskCluster, monke
         assert any("'stopped'" in note and "does not answer" in note for note in cluster.notes)
     finally:
         os.kill(stopped.pid, signal.SIGCONT)
+        cluster.close()
+
+
+def test_workers_that_stop_are_told_and_come_back(dask: DaskCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The only worker stops, and then goes on: the calls wait for it, and the wait is announced at once."""
+    monkeypatch.setattr(module, "_SILENCE", 2.0)
+    worker = dask.add_worker("x86")
+    dask.wait_for(1)
+    cluster = Cluster(dask.address)
+    try:
+        assert cluster.call(RemoteCall(math.sqrt, (4.0,))) == 2
+        os.kill(worker.pid, signal.SIGSTOP)
+        threading.Timer(8.0, os.kill, (worker.pid, signal.SIGCONT)).start()
+        with pytest.warns(RuntimeWarning, match=r"'x86' at tcp://.* has not reported for [23] s, and gets no calls"):
+            assert cluster.call(RemoteCall(math.sqrt, (9.0,))) == 3
+        assert cluster.notes[-1].endswith("reports again")
+        monkeypatch.setattr(module, "PATIENCE", 3.0)
+        os.kill(worker.pid, signal.SIGSTOP)
+        start = time.monotonic()
+        with (
+            pytest.warns(RuntimeWarning, match="'x86'"),
+            pytest.raises(RelaxError, match=r"can work: 1 worker, 'x86' has not reported for [23] s"),
+        ):
+            cluster.call(RemoteCall(math.sqrt, (16.0,)))
+        assert time.monotonic() - start < 20
+    finally:
+        os.kill(worker.pid, signal.SIGCONT)
         cluster.close()
 
 

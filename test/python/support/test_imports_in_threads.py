@@ -76,6 +76,22 @@ def test_an_entry_waits_for_the_whole_of_its_module(shared: Any) -> None:
     assert beside(shared, lambda: importlib.import_module(name), lambda: shared.registry.get("slow")()) == 42
 
 
+def test_an_entry_waits_while_its_module_is_not_in_sys_modules(shared: Any) -> None:
+    """At the end of an import, Python takes the module out and puts it back."""
+    shared.registry = NamedRegistry[Callable[[], int]]("an answer")
+    name, begun, goes_on = f"{shared.package}.slow", shared.begun, shared.goes_on
+
+    def wait(seconds: float) -> None:
+        module = sys.modules.pop(name)
+        begun.set()
+        goes_on.wait(seconds)
+        sys.modules[name] = module
+
+    shared.begun = SimpleNamespace(set=lambda: None, wait=begun.wait)
+    shared.goes_on = SimpleNamespace(set=goes_on.set, wait=wait)
+    assert beside(shared, lambda: importlib.import_module(name), lambda: shared.registry.get("slow")()) == 42
+
+
 def test_families_are_loaded_before_they_are_asked(shared: Any) -> None:
     registry = shared.registry = NamedRegistry[Callable[[], int]]("an answer", families=shared.package)
     assert beside(shared, registry.load, lambda: (registry.load(), [each.name for each in registry.all()])[1]) == [

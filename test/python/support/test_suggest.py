@@ -35,6 +35,11 @@ def test_nearest(word, expected):
     [
         ("half_away_from_zero", ["half_even", "half_away", "half_to_zero", "to_zero"], "half_away"),
         ("q16>>shift", ["float", "q31>>shift", "q15>>shift"], "q15>>shift"),
+        (
+            "affine-expand-index-ops-s-affine",
+            ["affine-expand-index-ops", "affine-expand-index-ops-as-affine"],
+            "affine-expand-index-ops-as-affine",
+        ),
     ],
 )
 def test_suggestions_for_longer_words_and_ties(word, candidates, expected):

@@ -13,7 +13,7 @@ import pytest
 from ml_dtypes import bfloat16
 from relax_mlir.runtime.constant_memory import ConstantMemory
 from relax_mlir.runtime.guard_pages import guarded, guarded_results
-from relax_mlir.testing import isolated
+from relax_mlir_proof.testing import isolated
 
 import relax_mlir as rx
 from relax_mlir import relax

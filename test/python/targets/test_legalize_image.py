@@ -19,6 +19,7 @@ from onnx_oracle import run_onnx
 from prim_jit import run_op
 
 import relax_mlir as rx
+from relax_mlir import relax
 
 TOLERANCES = {"float16": 2e-3, "bfloat16": 2e-2, "float32": 1e-5, "float64": 1e-5}
 MODES = (
@@ -151,6 +152,17 @@ def test_several_times_as_large(mode: str, rounding: str) -> None:
     for height, width in [(10, 12), (5, 8), (15, 4)]:
         expected = x[:, :, places(mode, rounding, 5, height)][..., places(mode, rounding, 4, width)]
         numpy.testing.assert_array_equal(ran("resize2d", x, size=(height, width), **options), expected)
+
+
+@pytest.mark.parametrize(("mode", "rounding", "is_copied"), [("asymmetric", "floor", True), ("half_pixel", "", False),
+                                                             ("half_pixel", "round_prefer_ceil", True)])  # fmt: skip
+def test_copies_need_no_coordinates(mode: str, rounding: str, is_copied: bool) -> None:
+    settings = {"method": "nearest_neighbor", "coordinate_transformation_mode": mode, "rounding_method": rounding}
+    module = rx.Module()
+    with module.function("main", [rx.tensor((1, 2, 5, 4))]) as f:
+        f.returns(relax.image.resize2d(*f, size=(10, 12), **settings))
+    rx.Pipeline(["relax-legalize-ops"]).run(module)
+    assert ("arith.mulf" not in str(module) and "arith.divf" not in str(module)) == is_copied
 
 
 def test_copies_are_converted_and_keep_their_layout() -> None:

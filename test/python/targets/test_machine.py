@@ -6,10 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 from compiling import module_with
-from relax_mlir.runtime.cpu import caches_of, host_caches, host_cores
-from relax_mlir.targets.core.machine import ORDINARY_CACHES, Machine
+from relax_mlir.runtime.cpu import caches_of, host_caches, host_cores, host_features, host_triple
+from relax_mlir.targets.core.machine import ORDINARY_CACHES, ORDINARY_CORES, Machine
 from relax_mlir.targets.core.registry import parse_target
 from relax_mlir.targets.llvm.objects import code_target
 
@@ -66,7 +67,19 @@ def test_code_for_another_cpu_is_planned_as_on_it(host: str, monkeypatch: Any) -
         elsewhere.registers,
     )
     assert here.registers == REGISTERS.get(host, 16)
-    assert plans("llvm{cores=1}") == crossed and any("rule matmul" in each for each in crossed)
+    assert plans(f"llvm{{cores={ORDINARY_CORES}}}") == crossed and any("rule matmul" in each for each in crossed)
+
+
+def test_code_for_another_cpu_shares_loops_by_default() -> None:
+    x, w = numpy.random.default_rng(0).standard_normal((2, 256, 256), numpy.float32)
+    module = module_with([rx.tensor(x.shape), rx.tensor(w.shape)], relax.matmul)
+    default, serial = "llvm{cpu=x86-64-v3}", "llvm{cpu=x86-64-v3 cores=1}"
+    shared = {target: "@__relax_parallel" in str(rx.lower(module, target)) for target in (default, serial)}
+    assert shared == {default: True, serial: False}
+    if host_triple().startswith("x86_64") and machine(default).features <= host_features():
+        results = [rx.compile(module, target)["main"](x, w) for target in (default, serial)]
+        numpy.testing.assert_array_equal(*results)
+        numpy.testing.assert_allclose(results[0], x.astype("float64") @ w, rtol=1e-4, atol=1e-4)
 
 
 def test_more_registers_hold_more_columns() -> None:
@@ -144,7 +157,7 @@ def test_caches_and_cores_of_other_machines_do_not_depend_on_this_one(monkeypatc
     monkeypatch.setattr(code_target, "host_caches", lambda: (1,))
     monkeypatch.setattr(code_target, "host_cores", lambda: 77)
     for target in CROSS.values():
-        assert (machine(target).caches, machine(target).cores) == (ORDINARY_CACHES, 1)
+        assert (machine(target).caches, machine(target).cores) == (ORDINARY_CACHES, ORDINARY_CORES)
     built = machine("llvm{cpu=haswell triple=x86_64-linux-gnu caches=48k,2M,36M cores=8}")
     assert (built.caches, built.cores, built.own_cache) == ((48 * KIB, 2048 * KIB, 36864 * KIB), 8, 2048 * KIB)
     assert (machine("llvm").caches, machine("llvm").cores) == ((1,), 77)

@@ -12,6 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scheduled import Shaped, prim_func, random_array, run, scheduled_text
 
+import relax_mlir as rx
+from relax_mlir import relax
+
 SIZES = (0, 1, 2, 16, 17, 40, 100)
 MAPS = {
     "mk": "(m, n, k) -> (m, k)",
@@ -159,3 +162,13 @@ def test_a_transposed_result_is_written_first() -> None:
     )
     x, y = random_array((20, 8), "f4", 1), random_array((8, 33), "f4", 2)
     numpy.testing.assert_array_equal(run(prim_func([a, b], [out], body), [a, b], [out], x, y), -(x @ y).T)
+
+
+def test_threads_have_results_of_their_own_for_a_long_epilogue() -> None:
+    """A gelu runs over results that each of two threads stores before."""
+    x, weights = random_array((128, 256), "f4", 0), random_array((256, 512), "f4", 1)
+    module = rx.Module()
+    with module.function("main", [rx.tensor(x.shape)]) as f:
+        f.returns(relax.nn.gelu(relax.matmul(*f, relax.const(weights))))
+    result = numpy.from_dlpack(rx.compile(module, "llvm{cores=2}")["main"](x))
+    numpy.testing.assert_allclose(result, rx.reference(module)["main"](x), rtol=1e-5, atol=1e-4)

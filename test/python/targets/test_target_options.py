@@ -166,8 +166,8 @@ def test_every_cpu_has_the_baseline(architecture: str) -> None:
 
 def test_children_take_their_parents_options() -> None:
     rx.register_target(rx.Target("options-child", parents=("llvm",)))
-    names = ["cpu", "features", "triple", "vector-bytes", "caches", "cores", "numerics", "winograd", "denormals"]
-    assert [option.name for option in options_of("options-child")] == names
+    names = [option.name for option in options_of("options-child")]
+    assert names == [option.name for option in options_of("llvm")] and {"cpu", "cores", "bounds"} <= set(names)
     stages = rx.stages("options-child{vector-bytes=16}")
     assert "tir-plan{target=@target{vector-bytes=16}}" in map(str, stages["plan"].passes)
     assert parse_target("options-child{cpu=generic}") == ChosenTarget("options-child", (("cpu", "generic"),))

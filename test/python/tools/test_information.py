@@ -11,14 +11,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from relax_mlir.tools.check.options import OPTIONS as CHECK_OPTIONS
+from installing import PROJECT
 from relax_mlir.tools.common.command_line import SHELLS
 from relax_mlir.tools.compile.options import OPTIONS as COMPILE_OPTIONS
 from relax_mlir.tools.opt.options import OPTIONS as OPT_OPTIONS
-from relax_mlir.tools.quantize.options import OPTIONS as QUANTIZE_OPTIONS
-from relax_mlir.tools.reduce.options import OPTIONS as REDUCE_OPTIONS
-from relax_mlir.tools.relax_lsp import OPTIONS as LSP_OPTIONS
 from relax_mlir.tools.run.options import OPTIONS as RUN_OPTIONS
+from relax_mlir_lsp.tool import OPTIONS as LSP_OPTIONS
+from relax_mlir_proof.check.options import OPTIONS as CHECK_OPTIONS
+from relax_mlir_proof.reduce.options import OPTIONS as REDUCE_OPTIONS
+from relax_mlir_quantize.command_line.options import OPTIONS as QUANTIZE_OPTIONS
 
 TOOLS = {
     "relax-opt": OPT_OPTIONS,
@@ -44,7 +45,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Return an environment with the tools as commands."""
     folder = tmp_path_factory.mktemp("bin")
     for tool in TOOLS:
-        module = f"relax_mlir.tools.{tool.replace('-', '_')}"
+        module = PROJECT["scripts"][tool].partition(":")[0]
         command = folder / tool
         command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m {module} "$@"\n')
         command.chmod(0o755)

@@ -231,7 +231,7 @@ def test_each_stage_is_reported_when_it_ends(tanh: Path, tmp_path: Path) -> None
     code, out, errors = outcome(tanh, "-o", tmp_path / "out.rxa", "-v", "--no-cache")
     assert (code, out) == (0, "")
     rows = [line.split()[0] for line in errors.splitlines()]
-    assert rows == ["import", "check", *rx.stages().names, "code", "write", "total"]
+    assert rows == ["import", "check", *rx.stages().names, "code", "write", "machine", "total"]
     stream = io.StringIO()
     progress = Progress(stream, verbose=True)
     with progress.step("first"):
@@ -240,6 +240,14 @@ def test_each_stage_is_reported_when_it_ends(tanh: Path, tmp_path: Path) -> None
         assert re.fullmatch(r"first +\d+\.\d{3} s\n", stream.getvalue())
         raise RuntimeError
     assert re.search(r"^second +\d+\.\d{3} failed$", stream.getvalue(), re.MULTILINE)
+
+
+@pytest.mark.parametrize(("options", "cores"), [("", 4), (" cores=1", 1)])
+def test_what_is_assumed_of_another_machine_is_told(options: str, cores: int, tanh: Path, tmp_path: Path) -> None:
+    target = f"--target=llvm{{cpu=x86-64-v3{options}}}"
+    code, _, errors = outcome(tanh, "-o", tmp_path / "out.mlir", "-v", "--no-cache", "--emit=llvm", target)
+    assert code == 0
+    assert re.search(rf"^machine +x86_64, vectors of 32 bytes, caches 32K,512K, cores {cores}$", errors, re.MULTILINE)
 
 
 @pytest.mark.parametrize(("options", "count"), [([], 0), (["-v"], 1)])

@@ -105,7 +105,7 @@ def test_a_program_that_cannot_run_here(tmp_path: Path) -> None:
 def test_code_of_an_older_release(tmp_path: Path) -> None:
     """Refuse the artifact of contract 1.0, which has clocks but no log."""
     here = Path(__file__).resolve().parents[1]
-    plugin = f"--load-plugin={here / 'contract_1_codegen.py'}"
+    plugin = f"--load-plugin={here / 'helpers' / 'contract_1_codegen.py'}"
     kept = here / "runtime" / "contract-1.rxa"
     code, _, errors = outcome(kept, plugin, "--shape=arg0:2,6", f"--trace={tmp_path}/t.json")
     assert code == 1

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from relax_mlir.compilation.torch_compile import torch_backend
+from relax_mlir_torch.compile.torch_compile import torch_backend
 from torch.nn import functional
 
 _IMAGE = (2, 4, 9, 7)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 from imported import check
-from relax_mlir.compilation.torch_compile import torch_backend
+from relax_mlir_torch.compile.torch_compile import torch_backend
 
 _NARROW = [torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz]
 _NUMBERS = [500.0, 448.0, 464.0, 465.0, 480.0, float("inf"), -float("inf"), float("nan"), -0.0, 1e-9, 57344.0, 61440.0,

@@ -12,6 +12,7 @@ from imported import check
 from torch._dynamo._trace_wrapped_higher_order_op import TransformGetItemToIndex
 from torch._higher_order_ops.flex_attention import create_fw_bw_graph
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torch.utils.checkpoint import checkpoint
 
 _SLOPES = torch.tensor([0.5, 0.25, 0.125, 1.0])
 
@@ -70,10 +71,26 @@ def test_dynamic_sizes() -> None:
           dynamic=True, others=others)  # fmt: skip
 
 
-def test_through_torch_compile() -> None:
-    attention = partial(flex_attention, score_mod=capped)
-    expected = attention(*_of())
-    torch.testing.assert_close(torch.compile(attention, backend="relax_mlir")(*_of()), expected, rtol=1e-5, atol=1e-5)
+_BLOCK = create_block_mask(causal, 2, 4, 12, 16, device="cpu")
+_CAPPED = partial(flex_attention, score_mod=capped)
+#: torch refuses flex_attention with gradients on CPUs.
+_COMPILED: dict[str, Any] = {
+    "scores": _CAPPED,
+    "mask": partial(flex_attention, block_mask=_BLOCK),
+    "scores, mask and logarithms": partial(flex_attention, score_mod=capped, block_mask=_BLOCK, return_lse=True),
+    "checkpoint": lambda q, k, v: checkpoint(_CAPPED, q.sin(), k, v, use_reentrant=False),
+    "region": lambda q, k, v: (
+        region := torch.compiler.nested_compile_region(lambda q, k, v: _CAPPED(q, k, v)), region(region(q, k, k), k, v)
+    )[1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", _COMPILED)
+def test_through_torch_compile(name: str, dynamic: bool) -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(_COMPILED[name], backend="relax_mlir", dynamic=dynamic, options={"fallback": "error"})
+    torch.testing.assert_close(compiled(*_of()), _COMPILED[name](*_of()), rtol=1e-5, atol=1e-5)
 
 
 def test_steps_back() -> None:

@@ -11,7 +11,7 @@ import pytest
 import torch
 from imported import PEER, exported
 from op_comparison import tensors_of
-from relax_mlir.frontends.torch.operators import random_numbers
+from relax_mlir_torch.operators import random_numbers
 from torch import nn
 from torch.nn import functional
 

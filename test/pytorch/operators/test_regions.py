@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 import torch
+from relax_mlir_torch.compile.torch_compile import TorchProgram
 from torch import nn
+from torch.fx.experimental.proxy_tensor import make_fx
 
 Function = Callable[..., Any]
 
@@ -123,3 +125,45 @@ def test_results_without_gradients_are_of_their_own_call() -> None:
     with torch.no_grad():
         for ours, theirs in zip(compiled(x, y), wanted, strict=True):
             torch.testing.assert_close(ours, theirs)
+
+
+def _traced(function: Function, inputs: Sequence[torch.Tensor]) -> torch.fx.GraphModule:
+    return make_fx(function, tracing_mode="fake")(*inputs)
+
+
+def _check_graph(graph: torch.fx.GraphModule, function: Function, inputs: Sequence[torch.Tensor]) -> None:
+    """Compare the program of a graph with eager mode."""
+    program = TorchProgram(graph, {}, freezes=False, falls_back=False)
+    for ours, theirs in zip(program(list(inputs)), function(*inputs), strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (1,)])
+@pytest.mark.parametrize("name", ["parts", "part before the whole"])
+def test_results_of_calls_that_share_memory(name: str, order: Sequence[int]) -> None:
+    """Call a subgraph with results that share memory. AOTAutograd makes such subgraphs, and Dynamo refuses them."""
+    bodies: dict[str, Function] = {
+        "parts": lambda x, y: ((z := x + y)[:2], z[2:]),
+        "part before the whole": lambda x, y: ((z := x + y)[1:], z),
+    }
+    inputs = [torch.randn(4, 4), torch.randn(4, 4)]
+    inner = _traced(bodies[name], inputs)
+
+    def program(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        calls = [torch.ops.higher_order.invoke_subgraph(inner, "region", *given) for given in ((x, y), (y, x * 3))]
+        return tuple(call[place] for call in calls for place in order)
+
+    _check_graph(_traced(program, inputs), program, inputs)
+
+
+def test_arguments_that_share_memory_while_tracing() -> None:
+    """Trace with two parts of one tensor, and call with two tensors."""
+    memory = torch.randn(4, 4)
+
+    def program(x: torch.Tensor, y: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x + y, y.t(), y[1:], x[:1]
+
+    graph = _traced(program, [memory[:2], memory[2:]])
+    storages = {fx.meta["val"].untyped_storage()._cdata for fx in graph.graph.find_nodes(op="placeholder")}
+    assert len(storages) == 1
+    _check_graph(graph, program, [torch.randn(2, 4), torch.randn(2, 4)])

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from imported import check, exported
-from relax_mlir.compilation.torch_compile import torch_backend
+from relax_mlir_torch.compile.torch_compile import torch_backend
 
 import relax_mlir as rx
 

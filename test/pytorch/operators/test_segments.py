@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 import torch
 from imported import PEER, check, exported
-from relax_mlir.compilation.torch_compile import torch_backend
+from relax_mlir_torch.compile.torch_compile import torch_backend
 
 _DATA = torch.tensor([[1.0, 2, 0], [3, 2, 5], [3, 7, 0], [0.5, -4, float("nan")], [2, 2, 2]], dtype=torch.float64)
 _REDUCTIONS = ["max", "min", "mean", "sum", "prod"]

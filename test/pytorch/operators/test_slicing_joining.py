@@ -59,6 +59,21 @@ def test_slices_whose_bounds_depend_on_data() -> None:
     check(sliced, x, torch.tensor(2), others=[(x, torch.tensor(each)) for each in (0, 4, -2)])
 
 
+def test_gradients_of_slices_whose_bounds_are_sizes() -> None:
+    """Take bounds that the backward step gets as numbers, because none of its tensors has the size."""
+
+    def taken(x: torch.Tensor) -> torch.Tensor:
+        size, rows = x.shape[0], torch.cat([x, x])
+        return rows[: size // 3 + size // 4].sum(0) * rows[size // 3 : -(size // 4) : 2].sum(0)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(taken, backend="relax_mlir", dynamic=True, options={"fallback": "error"})
+    for size in (13, 7, 22):
+        x = torch.randn(size, 3, requires_grad=True)
+        found, wanted = (torch.autograd.grad(each(x).square().sum(), x)[0] for each in (compiled, taken))
+        torch.testing.assert_close(found, wanted)
+
+
 def test_parts() -> None:
     check(
         lambda x: (

@@ -193,3 +193,27 @@ def test_an_assertion_holds_without_results() -> None:
     assert compiled(torch.ones(2, 3)).shape == (3, 2)
     with pytest.raises(Exception, match="not above 0"):
         compiled(-torch.ones(2, 3))
+
+
+_F = torch.nn.functional
+_SUMS_WITH_PRODUCTS: dict[str, Function] = {
+    "addmm": lambda a, b, c: torch.addmm(c, a, b, beta=-0.9, alpha=1.1),
+    "addmv": lambda a, b, c: torch.addmv(c[0], a, b[0], beta=3.3, alpha=0.7),
+    "addr": lambda a, b, c: torch.addr(c, a[0], b[0], beta=0.3, alpha=0.7),
+    "addbmm": lambda a, b, c: torch.addbmm(c, torch.stack([a, b]), torch.stack([b, a]), beta=0.3, alpha=0.7),
+    "linear": lambda a, b, c: _F.linear(a, b, c[0]),
+    "conv1d": lambda a, b, c: _F.conv1d(a[None], b.view(32, 32, 1), 10 * c[0]),
+    "conv_transpose1d": lambda a, b, c: _F.conv_transpose1d(a[None], b.view(32, 32, 1), 10 * c[0]),
+    "lerp": lambda a, b, c: torch.lerp(a, b, 0.3),
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_sums_with_products_are_rounded_once(dtype: torch.dtype) -> None:
+    """Stay as close to the results in f64 as eager mode, which adds in f32."""
+    generator = torch.Generator().manual_seed(0)
+    given = [torch.randn(32, 32, generator=generator).to(dtype) for _ in range(3)]
+    for name, function in _SUMS_WITH_PRODUCTS.items():
+        exact = function(*(each.double() for each in given))
+        theirs, ours = ((call(*given) - exact).norm() for call in (function, _compiled(function)))
+        assert ours <= 1.1 * theirs, f"{name}: distance {ours} from f64, eager mode's is {theirs}"

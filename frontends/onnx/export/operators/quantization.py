@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .....dialects.core.infos import bit_width, is_float, is_unsigned
+from .....dialects.core.infos import TensorInfo, bit_width, is_float, is_unsigned
 from .....dialects.core.symbols import equal
 from ..export_call import ExportedOp
 from ..export_values import Ref
@@ -40,9 +40,13 @@ def _parameters(op: ExportedOp) -> tuple[Ref, Ref]:
 
 
 def _parameter(op: ExportedOp, name: str) -> Ref:
-    """Return a parameter, a single one as a 0-D tensor. Equal constants share a tensor."""
+    """Return a parameter, a single one as a 0-D tensor. Equal scales share a tensor."""
     numbers, dtype = op.numbers(name), op.dtype(name)
     shape = () if _is_single(op, name) else (-1,)
+    if numbers is not None and dtype == "i8":
+        # onnxruntime replaces zero points by unsigned ones, once per node (session.x64quantprecision).
+        array = numbers.reshape(shape).astype("int8")
+        return op.graph.constant(array, TensorInfo(array.shape, dtype))
     if numbers is not None:
         # f32 represents all powers of two, and each opset takes such scales.
         return op.const(numbers.reshape(shape), "f32" if dtype == _POWERS else dtype)

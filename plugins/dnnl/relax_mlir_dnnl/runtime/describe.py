@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from .description import Argument, Step
+from .description import Argument, PrimitiveStep
 from .library import DnnlError, library
 from .objects import ARGUMENTS, POST_OP, Attributes, Layout, PostOps
 from .plan_values import PlanValues
@@ -16,7 +16,7 @@ from .primitives import KINDS
 class Described:
     """Description of a step as a primitive. The constructor raises DnnlError if oneDNN has no such primitive."""
 
-    def __init__(self, builder: PlanValues, step: Step, is_plain: bool):
+    def __init__(self, builder: PlanValues, step: PrimitiveStep, is_plain: bool):
         """Describe the step.
 
         With `is_plain`, the result is row-major, and so are all arguments with layouts that oneDNN may not choose.
@@ -65,7 +65,7 @@ def _other(index: int) -> int:
     return POST_OP * (index + 1) | ARGUMENTS["src1"]
 
 
-def _align(step: Step, requested: dict[str, Layout]) -> None:
+def _align(step: PrimitiveStep, requested: dict[str, Layout]) -> None:
     """Request one layout for both operands of one shape: that of `src1` if it is blocked, otherwise that of `src`."""
     if step.kind != "binary" or requested["src"].dims != requested["src1"].dims:
         return
@@ -107,7 +107,7 @@ def _value_layout(builder: PlanValues, argument: Argument, layout: Layout) -> La
     return layout
 
 
-def _attributes(step: Step, others: Sequence[Layout | None]) -> Attributes:
+def _attributes(step: PrimitiveStep, others: Sequence[Layout | None]) -> Attributes:
     attributes = Attributes()
     for name, quantized in step.quantized.items():
         library().call("primitive_attr_set_scales_mask", attributes.handle, ARGUMENTS[name], quantized.mask)

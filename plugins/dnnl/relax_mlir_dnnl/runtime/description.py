@@ -45,7 +45,7 @@ class PostOp:
 
 
 @dataclass(frozen=True)
-class Quantized:
+class QuantizedArgument:
     """Quantization of an argument: the values of its scales and of its only zero point.
 
     The mask has a bit for each dimension along which the scales differ.
@@ -57,7 +57,7 @@ class Quantized:
 
 
 @dataclass(frozen=True)
-class Step:
+class PrimitiveStep:
     """Primitive with its arguments. The kind "view" needs no primitive: its result has the elements of "src"."""
 
     kind: str
@@ -65,7 +65,7 @@ class Step:
     result: Argument
     attributes: dict[str, Any] = field(default_factory=dict)
     post_ops: tuple[PostOp, ...] = ()
-    quantized: dict[str, Quantized] = field(default_factory=dict)
+    quantized: dict[str, QuantizedArgument] = field(default_factory=dict)
     #: Model nodes that the step computes, for profiles.
     nodes: tuple[str, ...] = ()
 
@@ -74,19 +74,19 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Function:
+class DnnlFunction:
     """Function of the part. Its arguments are the inputs, then the outputs."""
 
     name: str
     values: tuple[Value, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[PrimitiveStep, ...]
 
 
 @dataclass(frozen=True)
-class Part:
-    functions: tuple[Function, ...]
+class DnnlPart:
+    functions: tuple[DnnlFunction, ...]
     threads: int = 1
     #: Instruction sets that support the part's element types. The machine needs one of them.
     needs: tuple[str, ...] = ()

@@ -123,7 +123,7 @@ class Layout(_Object):
     __hash__ = None  # type: ignore[assignment]
 
 
-class Memory(_Object):
+class DnnlMemory(_Object):
     """Memory at an address, with a layout."""
 
     destroy = "memory_destroy"
@@ -149,7 +149,7 @@ class Attributes(_Object):
         library().call("primitive_attr_set_scratchpad_mode", self.handle, _USER_SCRATCHPAD)
 
 
-class Description(_Object):
+class PrimitiveDescription(_Object):
     """Description of a primitive that oneDNN can create."""
 
     destroy = "primitive_desc_destroy"
@@ -187,5 +187,5 @@ class Description(_Object):
 class Primitive(_Object):
     destroy = "primitive_destroy"
 
-    def __init__(self, description: Description):
+    def __init__(self, description: PrimitiveDescription):
         super().__init__(library().make("primitive_create", description.handle))

@@ -14,9 +14,19 @@ from relax_mlir.runtime import Data
 
 from .call_sizes import size
 from .describe import Described
-from .description import Argument, Function, Step, Value
+from .description import Argument, DnnlFunction, PrimitiveStep, Value
 from .library import DnnlError
-from .objects import ARGUMENTS, SCALES, SCRATCHPAD, WIDTHS, ZERO_POINTS, Attributes, Description, Layout, Primitive
+from .objects import (
+    ARGUMENTS,
+    SCALES,
+    SCRATCHPAD,
+    WIDTHS,
+    ZERO_POINTS,
+    Attributes,
+    Layout,
+    Primitive,
+    PrimitiveDescription,
+)
 from .primitive_plan import PlacedTensor, PrimitiveCall, PrimitivePlan, TensorBuffer, allocate
 from .primitives import reordering
 from .splitting import is_exact, split, split_empty, split_single_elements, split_to_floats
@@ -52,7 +62,7 @@ class _Choice(NamedTuple):
 class Builder:
     """Builder of the plan of one function for one set of sizes."""
 
-    def __init__(self, function: Function, constants: Constants, symbols: Mapping[str, int]):
+    def __init__(self, function: DnnlFunction, constants: Constants, symbols: Mapping[str, int]):
         self._function, self._constants, self._symbols = function, constants, symbols
         self._values: list[Value] = []
         #: Layout and memory of each value that has been computed.
@@ -159,7 +169,7 @@ class Builder:
         return self._emit("reorder", description, {ARGUMENTS["src"]: source}, result)
 
     def _emit(
-        self, kind: str, description: Description, arguments: dict[int, PlacedTensor], result: PlacedTensor
+        self, kind: str, description: PrimitiveDescription, arguments: dict[int, PlacedTensor], result: PlacedTensor
     ) -> PlacedTensor:
         """Add a primitive to the plan. If all its arguments are constant and its result is no output, run it now."""
         scratchpad = description.scratchpad
@@ -176,7 +186,7 @@ class Builder:
             PrimitivePlan([call]).make_calls().run()
         return constant
 
-    def step(self, step: Step) -> None:
+    def step(self, step: PrimitiveStep) -> None:
         if 0 in self._dims(step.result.value):  # nothing to compute, and oneDNN divides by some sizes
             layout = self.plain(step.result.value)
             self._tensors[step.result.value] = PlacedTensor(layout, TensorBuffer(layout.nbytes))
@@ -193,7 +203,7 @@ class Builder:
         for each in self._split(step):
             self.step(each)
 
-    def _split(self, step: Step) -> list[Step]:
+    def _split(self, step: PrimitiveStep) -> list[PrimitiveStep]:
         """Split a step into steps. If one primitive computes the step, add the primitive and return no steps."""
         if any(0 in self.viewed_dims(each)[-1] for each in step.reads()):
             return split_empty(self, step)
@@ -211,12 +221,12 @@ class Builder:
         self._make(choice.described)
         return []
 
-    def _drop_empty_operands(self, step: Step) -> Step:
+    def _drop_empty_operands(self, step: PrimitiveStep) -> PrimitiveStep:
         """Return a concatenation without empty operands, such as the cached keys and values before the first call."""
         parts = [each for each in step.arguments.values() if 0 not in self.viewed_dims(each)[-1]]
         return replace(step, arguments={f"part{number}": each for number, each in enumerate(parts)})
 
-    def _piece(self, step: Step) -> PlacedTensor:
+    def _piece(self, step: PrimitiveStep) -> PlacedTensor:
         source, begin = self.read(step.arguments["src"]), step.attributes["begin"]
         layout = self.plain(step.result.value)
         piece = source.layout.part(layout.dims, begin)
@@ -227,7 +237,7 @@ class Builder:
             raise DnnlError(f"oneDNN cannot slice {layout.dims} from a tensor of shape {source.layout.dims} at {begin}")
         return self._reorder(PlacedTensor(piece, source.buffer), PlacedTensor(layout, TensorBuffer(layout.nbytes)))
 
-    def _choice(self, step: Step) -> _Choice | None:
+    def _choice(self, step: PrimitiveStep) -> _Choice | None:
         """Return the first optimized primitive, from all post-ops to none, or else the first reference primitive.
 
         If there is no primitive at all, return None for quantized products, and raise DnnlError for other steps.

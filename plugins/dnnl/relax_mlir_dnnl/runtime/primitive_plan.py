@@ -11,12 +11,12 @@ from typing import NamedTuple
 from relax_mlir.runtime import Call, CallArgument, CallList, Passed
 
 from .library import library
-from .objects import Layout, Memory, Primitive
+from .objects import DnnlMemory, Layout, Primitive
 
 _ALIGNMENT = 64
 
 
-class _Entry(ctypes.Structure):
+class _Argument(ctypes.Structure):
     """Argument of a primitive: dnnl_exec_arg_t."""
 
     _fields_ = [("argument", ctypes.c_int), ("memory", ctypes.c_void_p)]
@@ -91,11 +91,11 @@ class PrimitivePlan:
             for argument, tensor in call.arguments.items():
                 buffer = tensor.buffer
                 address = buffer.address if buffer.address is not None else arena + buffer.offset
-                memories.append(Memory(tensor.layout, 0 if buffer.position is not None else address))
+                memories.append(DnnlMemory(tensor.layout, 0 if buffer.position is not None else address))
                 if buffer.position is not None:
                     calls.append(_status_call("memory_set_data_handle", memories[-1].handle, Passed(buffer.position)))
-                entries.append(_Entry(argument, memories[-1].handle))
-            table = (_Entry * len(entries))(*entries)
+                entries.append(_Argument(argument, memories[-1].handle))
+            table = (_Argument * len(entries))(*entries)
             execution = _status_call("primitive_execute", call.primitive.handle, library().stream, len(table), table)
             calls.append(replace(execution, step=call.step, nodes=call.nodes))
         if threads is not None:

@@ -7,9 +7,9 @@ import ctypes
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from .description import Step
+from .description import PrimitiveStep
 from .library import library
-from .objects import ARGUMENTS, Attributes, Description, Layout, numbers
+from .objects import ARGUMENTS, Attributes, Layout, PrimitiveDescription, numbers
 
 _GIVEN_STATISTICS, _USE_SCALE, _USE_SHIFT = 1, 2, 4
 #: Forward inference, algorithms of convolutions, and unused parameters.
@@ -28,13 +28,13 @@ class PrimitiveKind(NamedTuple):
     #: Arguments that must be row-major.
     plain: frozenset[str] = frozenset()
 
-    def describe(self, step: Step, layouts: Layouts, attributes: Attributes) -> Description:
+    def describe(self, step: PrimitiveStep, layouts: Layouts, attributes: Attributes) -> PrimitiveDescription:
         """Describe the primitive of a step for these layouts. Raise DnnlError if oneDNN has no such primitive."""
         arguments = (_argument(word, step, layouts) for word in self.arguments.split())
-        return Description(self.name, *arguments, attributes.handle)
+        return PrimitiveDescription(self.name, *arguments, attributes.handle)
 
 
-def _argument(word: str, step: Step, layouts: Layouts) -> object:
+def _argument(word: str, step: PrimitiveStep, layouts: Layouts) -> object:
     """Return the argument for a parameter: a number, a layout, a computed value, or an attribute of the step."""
     if word in _NUMBERS:
         return _NUMBERS[word]
@@ -46,7 +46,7 @@ def _argument(word: str, step: Step, layouts: Layouts) -> object:
     return numbers(found) if isinstance(found, (list, tuple)) else found
 
 
-def _padding_after(step: Step, over: Layout, windows: Layout) -> list[int]:
+def _padding_after(step: PrimitiveStep, over: Layout, windows: Layout) -> list[int]:
     """Return the padding at the end of each dimension, up to the end of the last window.
 
     Windows slide over a tensor with the layout `over`. A tensor with the layout `windows` has one element per window.
@@ -56,20 +56,20 @@ def _padding_after(step: Step, over: Layout, windows: Layout) -> list[int]:
     return [(count - 1) * stride + (tap - 1) * gap + 1 - size - pad for size, count, tap, stride, gap, pad in columns]
 
 
-def _after(step: Step, layouts: Layouts) -> ctypes.Array[ctypes.c_int64]:
+def _after(step: PrimitiveStep, layouts: Layouts) -> ctypes.Array[ctypes.c_int64]:
     return numbers([max(each, 0) for each in _padding_after(step, layouts["src"], layouts["dst"])])
 
 
-def _parts(step: Step, layouts: Layouts) -> ctypes.Array[ctypes.c_void_p]:
+def _parts(step: PrimitiveStep, layouts: Layouts) -> ctypes.Array[ctypes.c_void_p]:
     return (ctypes.c_void_p * len(step.arguments))(*(layouts[name].handle for name in step.arguments))
 
 
-def _flags(step: Step, layouts: Layouts) -> int:
+def _flags(step: PrimitiveStep, layouts: Layouts) -> int:
     uses = {"scale": _USE_SCALE, "shift": _USE_SHIFT, "mean": _GIVEN_STATISTICS}
     return sum(flag for name, flag in uses.items() if name in step.arguments)
 
 
-_COMPUTED: Mapping[str, Callable[[Step, Layouts], object]] = {
+_COMPUTED: Mapping[str, Callable[[PrimitiveStep, Layouts], object]] = {
     "engine": lambda step, layouts: library().engine,
     # oneDNN's dilation counts the elements between taps, not the distance from tap to tap.
     "gaps": lambda step, layouts: numbers([gap - 1 for gap in step.attributes["dilation"]]),
@@ -81,9 +81,9 @@ _COMPUTED: Mapping[str, Callable[[Step, Layouts], object]] = {
 }
 
 
-def reordering(source: Layout, result: Layout, attributes: Attributes) -> Description:
+def reordering(source: Layout, result: Layout, attributes: Attributes) -> PrimitiveDescription:
     engine = library().engine
-    return Description("reorder", source.handle, engine, result.handle, engine, attributes.handle)
+    return PrimitiveDescription("reorder", source.handle, engine, result.handle, engine, attributes.handle)
 
 
 _ALL = frozenset({"src", "weights", "dst"})

@@ -14,7 +14,7 @@ from relax_mlir.codegens import ExternalRuntime, register_runtime
 from relax_mlir.runtime import CallList, NativeFunction, Tensor, packed, unpacked
 
 from .call_sizes import bind
-from .description import Argument, Function, Part, PostOp, Step, Value
+from .description import Argument, DnnlFunction, DnnlPart, PostOp, PrimitiveStep, Value
 from .library import DnnlError, library
 from .plan_builder import Builder, Constants
 from .primitive_plan import PrimitivePlan
@@ -33,7 +33,7 @@ class DnnlRuntime(ExternalRuntime):
     def requires(self, data: memoryview) -> str:
         """Return the reason why this machine cannot run the part, or ""."""
         try:
-            part = unpacked("dnnl", memoryview(data), Part)
+            part = unpacked("dnnl", memoryview(data), DnnlPart)
             found = library().instructions
         except RelaxError as error:
             return str(error)
@@ -54,7 +54,7 @@ class DnnlRuntime(ExternalRuntime):
         refusal = self.requires(data)
         if refusal:
             raise DnnlError(refusal)
-        part = unpacked("dnnl", memoryview(data), Part)
+        part = unpacked("dnnl", memoryview(data), DnnlPart)
         constants = Constants(is_used=is_used)
         return {function.name: Planned(function, constants, part) for function in part.functions}
 
@@ -62,7 +62,7 @@ class DnnlRuntime(ExternalRuntime):
 class Planned:
     """Function with a plan for each set of sizes of its recent calls."""
 
-    def __init__(self, function: Function, constants: Constants, part: Part):
+    def __init__(self, function: DnnlFunction, constants: Constants, part: DnnlPart):
         self._function, self._constants, self._threads = function, constants, part.threads
         self._arguments = [function.values[each] for each in (*function.inputs, *function.outputs)]
         #: Plans by sizes, which live as long as their call lists.
@@ -107,12 +107,12 @@ def why_nan_stays() -> str:
     source = numpy.full((37, 37), numpy.nan, "float32")
     results = numpy.full((3, *source.shape), 1.0, "float32")
     clip = {"algorithm": _CLIP, "alpha": 0.0, "beta": 1.0}
-    steps = [Step("eltwise", {"src": Argument(0)}, Argument(1), clip)]
+    steps = [PrimitiveStep("eltwise", {"src": Argument(0)}, Argument(1), clip)]
     for axis in (0, 1):
         attributes = {"algorithm": _SOFTMAX, "axis": axis}
         after = (PostOp("eltwise", _CLIP, 0.0, 1.0),)
-        steps.append(Step("softmax", {"src": Argument(0)}, Argument(2 + axis), attributes, after))
-    tried = Part((Function("tried", (Value(source.shape, "f32"),) * 4, (0,), (1, 2, 3), tuple(steps)),))
+        steps.append(PrimitiveStep("softmax", {"src": Argument(0)}, Argument(2 + axis), attributes, after))
+    tried = DnnlPart((DnnlFunction("tried", (Value(source.shape, "f32"),) * 4, (0,), (1, 2, 3), tuple(steps)),))
     function = DnnlRuntime().load(memoryview(packed("dnnl", tried)))["tried"]
     function(*map(tvm_ffi.from_dlpack, (source, *results)))
     return "the part needs a clip that replaces NaN by 0, unlike oneDNN's clip here" if results.any() else ""

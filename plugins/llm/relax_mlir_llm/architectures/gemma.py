@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Gemma 2 (https://arxiv.org/abs/2408.00118) and Gemma 3 (https://arxiv.org/abs/2503.19786)."""
+"""Gemma (https://arxiv.org/abs/2403.08295), Gemma 2 (https://arxiv.org/abs/2408.00118) and Gemma 3 (https://arxiv.org/abs/2503.19786)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,25 @@ from dataclasses import replace
 from relax_mlir import relax
 from relax_mlir.rewriting import Value
 
-from ..blocks import Layer, activation_of, attention, mlp, norm, windows_of
+from ..blocks import DecoderLayer, activation_of, attention, mlp, norm, windows_of
 from ..config import Config, read_config, read_rope
 from ..rope import Rope, Scaling, make_rope
 from ..weights import Source
+from . import llama
 
 #: Layers of the largest models, with another scale of the scores in GGUF's files, which do not state it.
 _LARGEST = {"gemma2": 46, "gemma3": 62}
 #: Base of the rope in layers with a window.
 _LOCAL_BASE = 10000.0
+
+
+#: Layer of Gemma 1.
+layer_1 = llama.layer
+
+
+def configure_1(source: Source, context: int | None) -> Config:
+    """Return the configuration of Gemma 1: GELU by tanh, also where the configuration says "gelu"."""
+    return replace(_common(source, context), activation="gelu_pytorch_tanh")
 
 
 def configure_2(source: Source, context: int | None) -> Config:
@@ -76,7 +86,7 @@ def _local_rope(source: Source, config: Config) -> Rope:
     return make_rope(base, config.head_size, Scaling("none", 1.0, config.context, facts))
 
 
-def layer(at: Layer, x: Value) -> Value:
+def layer(at: DecoderLayer, x: Value) -> Value:
     """Return x after one layer: attention and feed-forward, each between two norms."""
     x = relax.add(x, norm(at, attention(at, norm(at, x, "attn_norm")), "post_attention_norm"))
     return relax.add(x, norm(at, mlp(at, norm(at, x, "ffn_norm")), "post_ffw_norm"))

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ..blocks import activation_of, windows_of
-from ..config import Config, read_config
+from ..config import Config, read_config, with_experts
 from ..weights import Source
 from . import llama
 
@@ -22,6 +22,13 @@ def configure_3(source: Source, context: int | None) -> Config:
     """Return the configuration of Qwen 3: queries and keys of each head have norms."""
     has_bias = source.facts.flag("attention_bias")
     return replace(_common(source, context), has_qk_norm=True, has_qkv_bias=has_bias, has_output_bias=has_bias)
+
+
+def configure_3_moe(source: Source, context: int | None) -> Config:
+    """Return the configuration of Qwen 3 with experts. Files of GGUF do not state that their factors have the sum 1."""
+    facts = source.facts
+    is_normalized = facts.is_gguf or facts.flag("norm_topk_prob")
+    return with_experts(configure_3(source, context), source, is_normalized=is_normalized)
 
 
 def _common(source: Source, context: int | None) -> Config:

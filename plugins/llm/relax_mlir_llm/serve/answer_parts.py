@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..requests import Output, Token
-from .answer_text import AnswerText, Piece, scored_prompt
-from .openai_requests import Call
+from .answer_text import AnswerText, TextPiece, scored_prompt
+from .openai_requests import AnswersRequest
 from .tool_calls import CallFilter, Parsed, ToolCall, parse_calls
 
 
@@ -31,10 +31,10 @@ def usage_content(usage: Usage) -> dict[str, object]:
     }
 
 
-class Answer:
+class CallAnswer:
     """One answer of a call."""
 
-    def __init__(self, call: Call, index: int, prompt: Sequence[int], echo: str) -> None:
+    def __init__(self, call: AnswersRequest, index: int, prompt: Sequence[int], echo: str) -> None:
         self.call = call
         self.index = index
         # With log-probabilities, the prompt comes with them.
@@ -51,7 +51,7 @@ class Answer:
         self._texts: list[str] = []
         self.kept_tokens: list[tuple[int, Token]] = []
 
-    def add(self, output: Output) -> Piece:
+    def add(self, output: Output) -> TextPiece:
         """Return the part that an output completes."""
         tokens = () if self.call.has_no_tokens else output.tokens
         self.count += len(tokens)
@@ -61,16 +61,16 @@ class Answer:
             self.finish_reason = "stop"
         elif output.finish_reason is not None:
             last = self.text.end()
-            piece = Piece(piece.text + last.text, (*piece.tokens, *last.tokens))
+            piece = TextPiece(piece.text + last.text, (*piece.tokens, *last.tokens))
             self.finish_reason = "stop" if self.text.is_stopped else output.finish_reason
         if output.prompt:
             scored = scored_prompt(self.call.model.tokenizer, output.prompt, self._scored_echo)
-            piece = Piece(self._scored_echo + piece.text, (*scored, *piece.tokens))
+            piece = TextPiece(self._scored_echo + piece.text, (*scored, *piece.tokens))
         return piece
 
     # Whole answers
 
-    def keep(self, piece: Piece) -> None:
+    def keep(self, piece: TextPiece) -> None:
         """Keep a part for the whole answer."""
         self._texts.append(piece.text)
         self.kept_tokens += piece.tokens
@@ -98,7 +98,7 @@ class Answer:
     def _is_named(self) -> bool:
         return self.call.tools is not None and self.call.tools.named is not None
 
-    def visible(self, piece: Piece) -> str:
+    def visible(self, piece: TextPiece) -> str:
         """Return the text of a part that is certainly no call of a tool."""
         if self._is_named:
             self.keep(piece)

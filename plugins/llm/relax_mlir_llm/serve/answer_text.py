@@ -23,7 +23,7 @@ class TokenBytes(Protocol):
         """Return the bytes of a token."""
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """Next part of an answer: text, and the tokens that begin in the text, with their places in the whole text."""
 
     text: str
@@ -50,7 +50,7 @@ class AnswerText:
         """Return True if a stop text has ended the answer."""
         return self._stops.is_stopped
 
-    def add(self, tokens: Sequence[Token]) -> Piece:
+    def add(self, tokens: Sequence[Token]) -> TextPiece:
         """Return the text that tokens complete. Tokens after a stop text are dropped."""
         text = ""
         for token in tokens:
@@ -62,7 +62,7 @@ class AnswerText:
             text += self._stops.add(new)
         return self._piece(text)
 
-    def end(self) -> Piece:
+    def end(self) -> TextPiece:
         """Return the rest of the text at the end of the answer."""
         rest = self._stops.add(self._decoder.decode(b"", True))
         rest += "" if self.is_stopped else self._stops.end()
@@ -71,19 +71,19 @@ class AnswerText:
             return piece
         tokens = (*piece.tokens, *self._pending)
         self._pending.clear()
-        return Piece(piece.text, tokens)
+        return TextPiece(piece.text, tokens)
 
     def _decode(self, token: int) -> str:
         if not self._keep_special and token in self._tokenizer.special:
             return ""
         return self._decoder.decode(self._tokenizer.token_bytes(token))
 
-    def _piece(self, text: str) -> Piece:
+    def _piece(self, text: str) -> TextPiece:
         self._returned += len(text)
         tokens = []
         while self._pending and self._pending[0][0] < self._returned:
             tokens.append(self._pending.popleft())
-        return Piece(text, tuple(tokens))
+        return TextPiece(text, tuple(tokens))
 
 
 def scored_prompt(tokenizer: TokenBytes, tokens: Sequence[Token], echo: str) -> list[tuple[int, Token]]:

@@ -26,7 +26,7 @@ _TOLERANCE = 1e-3
 
 
 @dataclass(eq=False)
-class Job:
+class BatchedCall:
     """Call of the function with some rows."""
 
     inputs: Sequence[ndarray]
@@ -59,7 +59,7 @@ class Batcher:
         self._most_rows = most_rows
         self._delay = delay
         self._most_jobs = most_jobs
-        self._jobs: deque[Job] = deque()
+        self._jobs: deque[BatchedCall] = deque()
         self._changed = threading.Condition()
         self._is_closing = self._is_checked = False
         self._thread = threading.Thread(target=self._run, name="relax-serve batches", daemon=True)
@@ -83,7 +83,7 @@ class Batcher:
         """Return the number of jobs that wait."""
         return len(self._jobs)
 
-    def submit(self, job: Job) -> bool:
+    def submit(self, job: BatchedCall) -> bool:
         """Queue a job. Return False if the queue is full."""
         with self._changed:
             if self._is_closing or len(self._jobs) >= self._most_jobs:
@@ -108,7 +108,7 @@ class Batcher:
                 for job in jobs:
                     self._run_one(job)
 
-    def _next_batch(self) -> list[Job] | None:
+    def _next_batch(self) -> list[BatchedCall] | None:
         """Wait for jobs. Return jobs with equal keys, or None at the end."""
         with self._changed:
             while not self._jobs and not self._is_closing:
@@ -117,7 +117,7 @@ class Batcher:
                 return None
             self._wait_for_others(time.monotonic() + self._delay)
             first = self._jobs[0]
-            batch: list[Job] = []
+            batch: list[BatchedCall] = []
             rows = 0
             for job in tuple(self._jobs):
                 if job.key == first.key and (not batch or rows + job.rows <= self._most_rows):
@@ -136,7 +136,7 @@ class Batcher:
                 return
             self._changed.wait(seconds)
 
-    def _run_one(self, job: Job) -> Sequence[ndarray] | None:
+    def _run_one(self, job: BatchedCall) -> Sequence[ndarray] | None:
         """Run one job. Return the results, or None after an error."""
         try:
             result = self._call(job.inputs, job.rows)
@@ -147,7 +147,7 @@ class Batcher:
         job.result.set_result(result)
         return result
 
-    def _run_together(self, jobs: Sequence[Job]) -> bool:
+    def _run_together(self, jobs: Sequence[BatchedCall]) -> bool:
         """Run jobs as one call. Return False after an error, which may be of one job only."""
         try:
             inputs = [numpy.concatenate(parts) for parts in zip(*(job.inputs for job in jobs), strict=True)]
@@ -164,7 +164,7 @@ class Batcher:
             job.result.set_result(part)
         return True
 
-    def _check(self, jobs: Sequence[Job], parts: Sequence[Sequence[ndarray]]) -> None:
+    def _check(self, jobs: Sequence[BatchedCall], parts: Sequence[Sequence[ndarray]]) -> None:
         """Answer with results of separate calls, and stop batching if the shared call had other results."""
         for job, part in zip(jobs, parts, strict=True):
             own = self._run_one(job)
@@ -185,7 +185,10 @@ def _are_close(shared: ndarray, own: ndarray) -> bool:
         return False
     if own.dtype.kind in "biu":
         return bool(numpy.array_equal(shared, own))
-    size = float(numpy.max(numpy.abs(own.astype(numpy.float64)), initial=0.0))
-    difference = numpy.abs(shared.astype(numpy.float64) - own.astype(numpy.float64))
-    # Not a number in both is equal.
-    return bool(numpy.all((difference <= _TOLERANCE * max(size, 1e-30)) | (numpy.isnan(shared) & numpy.isnan(own))))
+    one, other = shared.astype(numpy.float64), own.astype(numpy.float64)
+    is_finite = numpy.isfinite(one) & numpy.isfinite(other)
+    size = float(numpy.max(numpy.abs(other), initial=0.0, where=is_finite))
+    # Not a number in both is equal, and so is the same infinity.
+    if not numpy.array_equal(one[~is_finite], other[~is_finite], equal_nan=True):
+        return False
+    return bool(numpy.all(numpy.abs(one[is_finite] - other[is_finite]) <= _TOLERANCE * max(size, 1e-30)))

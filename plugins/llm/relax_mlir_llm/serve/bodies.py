@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import NoReturn, TypeAlias
 
 from .errors import ApiError, invalid, shown
+from .limits import ServerLimits
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
+#: Characters of a name that are compared with other names. The time grows with them.
+_MOST_NAME = 60
 _KINDS = {bool: "true or false", int: "an integer", float: "a number", str: "a text", list: "a list", dict: "an object"}
 
 
@@ -31,18 +34,20 @@ def _too_large(size: str, limit: int) -> ApiError:
     return ApiError(413, f"the body has {size} bytes, expected at most {limit}", code="body_too_large")
 
 
-def check_commas(body: bytes, limit: int) -> None:
-    """Raise ApiError for a body with more than `limit` commas, and so possibly as many values."""
-    count = body.count(b",")
-    if count > limit:
-        raise ApiError(413, f"the body has {count} commas, expected at most {limit}", code="body_too_large")
+def check_values(body: bytes, limits: ServerLimits) -> None:
+    """Raise ApiError for a body that may have too many values, which the characters between values bound."""
+    brackets = body.count(b":") + body.count(b"[")
+    found = (body.count(b","), limits.commas, "commas"), (brackets, limits.brackets, "colons and brackets")
+    for count, limit, what in found:
+        if count > limit:
+            raise ApiError(413, f"the body has {count} {what}, expected at most {limit}", code="body_too_large")
 
 
 def parse_object(body: bytes) -> dict[str, Json]:
     """Return the JSON object in a body."""
     try:
         found = json.loads(body, parse_constant=_refuse_constant)
-        if b"\\ud" in body.lower():  # half of a surrogate pair has no UTF-8 encoding
+        if b"\\ud" in body or b"\\uD" in body:  # half of a surrogate pair has no UTF-8 encoding
             json.dumps(found, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:
         raise ApiError(400, f"the body is no valid JSON: {error or 'it is nested too deeply'}") from None
@@ -123,9 +128,10 @@ class Fields:
         value = self._checked(name, dict)
         return Fields(value, self.path(name)) if isinstance(value, dict) else None
 
-    def parts(self, name: str) -> list[Fields]:
-        """Return the objects in a list. An absent field is an empty list."""
-        return [self._item(name, index, each) for index, each in enumerate(self.items(name) or ())]
+    def parts(self, name: str) -> Iterator[Fields]:
+        """Yield the objects in a list. An absent field is an empty list."""
+        for index, each in enumerate(self.items(name) or ()):
+            yield self._item(name, index, each)
 
     def _item(self, name: str, index: int, value: object) -> Fields:
         path = f"{self.path(name)}.{index}"
@@ -145,6 +151,6 @@ class Fields:
         names = list(known)
         for name, value in self.values.items():
             if name not in names and value is not None:
-                close = get_close_matches(name, names, 1)
+                close = get_close_matches(name[:_MOST_NAME], names, 1)
                 hint = f"; did you mean '{close[0]}'?" if close else ""
-                raise invalid(f"the field '{self.path(name)}' is not supported{hint}", self.path(name))
+                raise invalid(f"the field '{self.path(name[:_MOST_NAME])}' is not supported{hint}", self.path(name))

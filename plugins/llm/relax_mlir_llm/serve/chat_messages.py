@@ -10,7 +10,7 @@ from relax_mlir import RelaxError
 
 from .bodies import Fields
 from .errors import invalid
-from .served_model import Template
+from .served_model import ServedModel, Template
 from .tools import Tools
 
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
@@ -18,12 +18,14 @@ _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 _PASSED = ("name", "tool_call_id", "reasoning_content")
 
 
-def parse_messages(fields: Fields) -> list[dict[str, object]]:
-    """Return the messages of a request with texts as contents."""
-    messages = fields.parts("messages")
-    if not messages:
+def parse_messages(fields: Fields, model: ServedModel) -> list[dict[str, object]]:
+    """Return the messages of a request with texts as contents. Raise ApiError if they cannot fit the context."""
+    if not fields.items("messages"):
         raise invalid("the field messages is missing or empty, expected at least one message", "messages")
-    return [_message(each) for each in messages]
+    found = [_message(each) for each in fields.parts("messages")]
+    # Rendering 10 MB stops other requests for tenths of a second. A character has at least one byte.
+    model.check_size(sum(len(str(each["content"])) for each in found), "messages")
+    return found
 
 
 def _message(fields: Fields) -> dict[str, object]:
@@ -32,9 +34,9 @@ def _message(fields: Fields) -> dict[str, object]:
         raise fields.refuse("role", f"one of {', '.join(_ROLES)}")
     found: dict[str, object] = {"role": "system" if role == "developer" else role, "content": _content(fields, role)}
     found.update((name, fields.needed_text(name)) for name in _PASSED if fields.has(name))
-    calls = fields.parts("tool_calls")
+    calls = [_tool_call(each) for each in fields.parts("tool_calls")]
     if calls:
-        found["tool_calls"] = [_tool_call(each) for each in calls]
+        found["tool_calls"] = calls
     return found
 
 
@@ -64,6 +66,12 @@ def _tool_call(call: Fields) -> Mapping[str, object]:
     function = call.part("function")
     if function is None:
         raise call.refuse("function", "an object with name and arguments")
+    described = {"name": function.needed_text("name"), "arguments": parse_arguments(function)}
+    return {"id": call.text("id") or "", "type": "function", "function": described}
+
+
+def parse_arguments(function: Fields) -> dict[str, object]:
+    """Return the arguments of a call, which are an object or the text of one."""
     arguments = function.get("arguments")
     if isinstance(arguments, str):
         try:
@@ -72,12 +80,18 @@ def _tool_call(call: Fields) -> Mapping[str, object]:
             raise function.refuse("arguments", "the text of a JSON object") from None
     if not isinstance(arguments, dict):
         raise function.refuse("arguments", "the text of a JSON object")
-    described = {"name": function.needed_text("name"), "arguments": arguments}
-    return {"id": call.text("id") or "", "type": "function", "function": described}
+    return arguments
 
 
-def render(template: Template, fields: Fields, messages: Sequence[Mapping[str, object]], tools: Tools | None) -> str:
-    """Return the prompt of a chat. Raise ApiError if the template refuses the messages."""
+def render(
+    template: Template,
+    fields: Fields,
+    messages: Sequence[Mapping[str, object]],
+    tools: Tools | None,
+    *,
+    param: str = "messages",
+) -> str:
+    """Return the prompt of a chat. Raise ApiError if the template refuses the messages, from the field `param`."""
     variables = fields.part("chat_template_kwargs")
     others = {} if variables is None else dict(variables.values)
     if fields.has("reasoning_effort"):
@@ -97,7 +111,7 @@ def render(template: Template, fields: Fields, messages: Sequence[Mapping[str, o
             messages, tools=None if tools is None else tools.entries, add_generation_prompt=adds_prompt, **others
         )
     except RelaxError as error:
-        raise invalid(error.message, "messages") from None
+        raise invalid(error.message, param) from None
     return _cut_after(text, str(messages[-1]["content"])) if continues else text
 
 

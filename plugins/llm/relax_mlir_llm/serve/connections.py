@@ -9,7 +9,7 @@ from typing import Any, Literal
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from .limits import Limits
+from .limits import ServerLimits
 
 #: Descriptors that a server needs besides connections: files, libraries, and connections that are accepted together.
 _OTHER_DESCRIPTORS = 256
@@ -21,7 +21,7 @@ _PHRASES = {408: "Request Timeout", 503: "Service Unavailable"}
 class Connections:
     """Open connections of a server, and the ones that wait for a request in the order of their waiting."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: ServerLimits) -> None:
         self.limits = limits
         self.most = available_connections(limits.connections)
         self.waiting: dict[Connection, None] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Grammars that requests ask for: JSON schemas, regular expressions, Lark grammars, and choices of texts."""
+"""Grammars that requests ask for: JSON schemas, regular expressions, grammars, and choices of texts."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ from relax_mlir import RelaxError
 
 from ..requests import TokenMask
 from .bodies import Fields
-from .errors import ApiError, invalid
+from .errors import ApiError, invalid, shown
 from .served_model import Grammars
 
 #: vLLM's fields, and their names in `structured_outputs`.
 _GUIDED = {"guided_json": "json", "guided_regex": "regex", "guided_grammar": "grammar", "guided_choice": "choice"}
-CONSTRAINT_FIELDS = ("response_format", "structured_outputs", *_GUIDED)
+#: llama.cpp's field of a grammar in GBNF. Its empty text is none.
+_GBNF = "grammar"
+CONSTRAINT_FIELDS = ("response_format", "structured_outputs", _GBNF, *_GUIDED)
 #: Requests are parsed by several threads, and compilers of grammars have a cache.
 _COMPILING = threading.Lock()
 _FORMATS = ("text", "json_object", "json_schema", "regex", "grammar")
@@ -43,6 +45,7 @@ class Constraint(NamedTuple):
             "json": grammars.json_schema,
             "regex": grammars.regex,
             "grammar": grammars.lark,
+            "gbnf": grammars.gbnf,
             "choice": lambda source: grammars.choice(json.loads(source)),
         }
         try:
@@ -55,6 +58,8 @@ class Constraint(NamedTuple):
 def constraint_of(fields: Fields) -> Constraint | None:
     """Return the grammar that a request asks for, or None."""
     found = [_response_format(fields), *_structured_outputs(fields), *_guided(fields)]
+    if gbnf := fields.text(_GBNF):
+        found.append(Constraint("gbnf", gbnf, _GBNF))
     constraints = [each for each in found if each is not None]
     if len(constraints) > 1:
         names = " and ".join(each.field for each in constraints)
@@ -79,7 +84,7 @@ def _response_format(fields: Fields) -> Constraint | None:
     if described is None or not described.has("schema"):
         path = form.path("json_schema.schema")
         raise invalid(f"the field {path} is missing, expected a JSON schema", path)
-    return _schema(described.get("schema"), described.path("schema"))
+    return schema_constraint(described.get("schema"), described.path("schema"))
 
 
 def _structured_outputs(fields: Fields) -> list[Constraint]:
@@ -100,7 +105,7 @@ def _guided(fields: Fields) -> list[Constraint]:
 def _constraint(fields: Fields, name: str, kind: str) -> Constraint:
     path = fields.path(name)
     if kind == "json":
-        return _schema(fields.get(name), path)
+        return schema_constraint(fields.get(name), path)
     if kind == "choice":
         return Constraint(kind, json.dumps(_choices(fields, name)), path)
     return Constraint(kind, fields.needed_text(name), path)
@@ -113,14 +118,15 @@ def _choices(fields: Fields, name: str) -> Sequence[object]:
     return texts
 
 
-def _schema(value: object, path: str) -> Constraint:
+def schema_constraint(value: object, path: str) -> Constraint:
+    """Return the grammar of a JSON schema, or of its text, in the field `path`."""
     if isinstance(value, str):
         try:
             value = json.loads(value)
         except (ValueError, RecursionError) as error:
             raise invalid(f"{path} is no valid JSON: {error}", path) from None
     if not isinstance(value, (dict, bool)):
-        raise invalid(f"{path} is {value!r}, expected a JSON schema, an object", path)
+        raise invalid(f"{path} is {shown(value)}, expected a JSON schema, an object", path)
     return Constraint.of_schema(value, path)
 
 

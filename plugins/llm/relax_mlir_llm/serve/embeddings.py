@@ -13,6 +13,7 @@ import numpy
 from ..pooling import normalized
 from .bodies import Fields
 from .errors import ApiError, invalid
+from .field_names import check_names
 from .openai_requests import check_tokens, prompts_of
 from .sampling_fields import IGNORED_FIELDS
 from .served_model import ServedModel
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 _FIELDS = ("model", "input", "encoding_format", "dimensions", *IGNORED_FIELDS)
 _FLOAT, _BASE64 = "float", "base64"
 #: OpenAI's limit of the texts in a request.
-_MOST_TEXTS = 2048
+MOST_TEXTS = 2048
 
 
 @dataclass(frozen=True)
@@ -44,29 +45,41 @@ class EmbeddingCall:
 
 def parse_embeddings(fields: Fields, model: ServedModel) -> EmbeddingCall:
     """Return the call of /v1/embeddings."""
-    fields.refuse_unknown(_FIELDS)
-    if model.width is None:
-        raise invalid(
-            f"the model '{model.name}' has logits and no embeddings: start the server with --embeddings", "model"
-        )
+    check_names(fields, _FIELDS)
+    width = check_embeddings(model)
     form = fields.choice("encoding_format", (_FLOAT, _BASE64)) or _FLOAT
-    dimensions = fields.count("dimensions", model.width, 1, model.width)
+    dimensions = fields.count("dimensions", width, 1, width)
     items = fields.get("input")
-    if isinstance(items, list) and len(items) > _MOST_TEXTS and not all(type(each) is int for each in items):
-        raise invalid(f"input has {len(items)} texts, expected at most {_MOST_TEXTS}", "input")
+    if isinstance(items, list) and len(items) > MOST_TEXTS and not all(type(each) is int for each in items):
+        raise invalid(f"input has {len(items)} texts, expected at most {MOST_TEXTS}", "input")
     texts = prompts_of(fields, "input", model, is_embedded=True)
     for text in texts:
         check_tokens(text, model, "input", model.context)
     return EmbeddingCall(model, texts, dimensions, form)
 
 
+def check_embeddings(model: ServedModel, reason: str = "") -> int:
+    """Return the numbers in an embedding. Raise ApiError for a model without embeddings, with a reason in front."""
+    if model.width is None:
+        raise invalid(
+            f"{reason}the model '{model.name}' has logits and no embeddings: start the server with --embeddings",
+            "model",
+        )
+    return model.width
+
+
+def check_result(model: ServedModel, vectors: ndarray) -> None:
+    """Raise ApiError for embeddings with infinite numbers or NaN."""
+    if not numpy.isfinite(vectors).all():
+        raise ApiError(
+            500, f"an embedding of '{model.name}' has numbers that are not finite: the weights may be damaged"
+        )
+
+
 def embeddings_answer(call: EmbeddingCall, pooled: ndarray) -> dict[str, object]:
     """Return the body of the answer from pooled hidden states [texts, width]."""
     found = normalized(pooled, call.dimensions)
-    if not numpy.isfinite(found).all():
-        raise ApiError(
-            500, f"an embedding of '{call.model.name}' has numbers that are not finite: the weights may be damaged"
-        )
+    check_result(call.model, found)
     data = [
         {"object": "embedding", "index": number, "embedding": _encoded(each, call.form)}
         for number, each in enumerate(found)

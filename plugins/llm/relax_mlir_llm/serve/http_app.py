@@ -12,6 +12,7 @@ from typing import TypeVar
 import relax_mlir as rx
 from relax_mlir import RelaxError
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
@@ -20,17 +21,20 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from .bodies import check_commas, parse_object, read_limited
+from .bodies import check_values, parse_object, read_limited
 from .errors import ApiError
-from .limits import Limits
+from .limits import ServerLimits
 from .metrics import CONTENT_TYPE
 
 _LOG = logging.getLogger("relax-serve")
 
 #: Paths that need the key.
-_GUARDED = ("/v1", "/v2", "/tokenize", "/detokenize")
+_GUARDED = ("/v1", "/v2", "/rerank", "/tokenize", "/detokenize")
 _PHRASES = {404: "there is no such path", 405: "the path does not accept this method"}
 _CLIENT_GONE = 499
+#: Bytes of a body that a thread reads. Each search in the body keeps the interpreter's lock; between them, other
+#: requests have their turn.
+_LONG_BODY = 1 << 16
 
 _Result = TypeVar("_Result")
 
@@ -162,10 +166,16 @@ def make_app(
     )
 
 
-async def read_object(request: Request, limits: Limits) -> dict[str, object]:
+async def read_object(request: Request, limits: ServerLimits) -> dict[str, object]:
     """Return the JSON object in the body of a request."""
     body = await read_body(request, limits.body)
-    check_commas(body, limits.commas)
+    if len(body) < _LONG_BODY:
+        return _parsed(body, limits)
+    return await run_in_threadpool(_parsed, body, limits)
+
+
+def _parsed(body: bytes, limits: ServerLimits) -> dict[str, object]:
+    check_values(body, limits)
     return dict(parse_object(body))
 
 

@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from .batching import Batcher, Job
+from .batching import BatchedCall, Batcher
 from .errors import ApiError
 from .http_app import State, make_app, read_body, until_gone
 from .kserve_tensors import HEADER_LENGTH, encode_results, parse_inference
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _VERSION = "1"
 
 
-class Program:
+class ServedProgram:
     """Function of a compiled program, with the thread that runs it."""
 
     def __init__(
@@ -46,12 +46,12 @@ class Program:
         found = self._function(*passed)
         return [numpy.asarray(each) for each in (found if isinstance(found, tuple) else (found,))]
 
-    def job(self, inputs: Sequence[ndarray]) -> Job:
+    def job(self, inputs: Sequence[ndarray]) -> BatchedCall:
         """Return the call of the function with inputs."""
         if self.signature.rows is None:
-            return Job(inputs, 1, None)
+            return BatchedCall(inputs, 1, None)
         key = tuple((each.shape[1:], each.dtype.name) for each in inputs)
-        return Job(inputs, inputs[0].shape[0], key)
+        return BatchedCall(inputs, inputs[0].shape[0], key)
 
     def content(self) -> dict[str, object]:
         """Return the metadata of the model."""
@@ -67,7 +67,7 @@ class Program:
 class KServeRoutes:
     """Endpoints of one program."""
 
-    def __init__(self, program: Program, most_bytes: int, state: State) -> None:
+    def __init__(self, program: ServedProgram, most_bytes: int, state: State) -> None:
         self._program = program
         self._most_bytes = most_bytes
         self._state = state
@@ -122,7 +122,7 @@ class KServeRoutes:
             raise ApiError(404, f"the model '{name}' has no version '{version}'; it has {_VERSION}", param="version")
 
 
-async def _result(job: Job) -> Sequence[ndarray]:
+async def _result(job: BatchedCall) -> Sequence[ndarray]:
     return await asyncio.wrap_future(job.result)
 
 
@@ -132,7 +132,7 @@ def error_content(error: ApiError) -> dict[str, object]:
 
 
 def make_kserve_app(
-    program: Program,
+    program: ServedProgram,
     state: State,
     *,
     key: str | None = None,
@@ -167,7 +167,7 @@ def make_kserve_app(
     )
 
 
-def _metrics(program: Program) -> Iterable[str]:
+def _metrics(program: ServedProgram) -> Iterable[str]:
     counts, labels = program.batcher.counts, {"model": program.name}
     families = (
         ("infer_requests_total", "counter", "Requests.", counts.requests),

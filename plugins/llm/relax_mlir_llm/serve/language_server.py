@@ -11,6 +11,7 @@ from typing import Literal, TextIO
 
 import relax_mlir as rx
 
+from ..encoder_engine import EncoderEngine
 from ..engine import Engine
 from ..grammar import GrammarCompiler
 from ..loading import load
@@ -18,7 +19,7 @@ from ..model import Model
 from ..scheduler import Scheduler
 from .embedding_jobs import EmbeddingJobs
 from .http_app import State
-from .limits import Limits
+from .limits import ServerLimits
 from .loop import SchedulerLoop
 from .metrics import ModelMetrics
 from .openai_app import make_openai_app
@@ -31,7 +32,7 @@ _GIB = 1 << 30
 _CHUNKS = 2
 
 
-def language_server(options: argparse.Namespace, limits: Limits, stderr: TextIO) -> ServerParts:
+def language_server(options: argparse.Namespace, limits: ServerLimits, stderr: TextIO) -> ServerParts:
     """Return the server of a language model. Each adapter is a model of its own name, with the same scheduler."""
     model = _load(options.model, options, stderr, _adapters(options.lora), embeddings=options.embeddings)
     name = options.name or model.description.name
@@ -97,10 +98,12 @@ def _adapters(texts: list[str]) -> dict[str, str]:
     return found
 
 
-def _served(name: str, model: Model, options: argparse.Namespace, limits: Limits, stderr: TextIO) -> ServedModel:
+def _served(name: str, model: Model, options: argparse.Namespace, limits: ServerLimits, stderr: TextIO) -> ServedModel:
     """Return a model with a scheduler and pages of its own."""
     description, tokenizer = model.description, model.tokenizer
-    tokenizer.check_texts()
+    tokenizer.prepare()
+    if description.is_encoder:
+        return _encoder(name, model, options, limits)
     engine = model.engine(options.pages)
     stderr.write(
         f"relax-serve: {options.pages} pages of {engine.page_size} tokens: at most "
@@ -130,6 +133,23 @@ def _served(name: str, model: Model, options: argparse.Namespace, limits: Limits
     )
 
 
+def _encoder(name: str, model: Model, options: argparse.Namespace, limits: ServerLimits) -> ServedModel:
+    """Return a model that has embeddings only."""
+    metrics = ModelMetrics()
+    scheduler = Scheduler(EncoderEngine(model.description))
+    embeddings = _embeddings(model, options, metrics)
+    return ServedModel(
+        name=name,
+        loop=SchedulerLoop(scheduler, metrics, most_requests=options.max_queue, embeddings=embeddings),
+        tokenizer=model.tokenizer,
+        context=model.description.context,
+        vocabulary=model.description.vocabulary,
+        has_answers=False,
+        limits=limits,
+        width=model.description.width,
+    )
+
+
 def _embeddings(model: Model, options: argparse.Namespace, metrics: ModelMetrics) -> EmbeddingJobs | None:
     """Return the queue of embeddings, or None for a model that was compiled without them."""
     if model.description.pooling is None:
@@ -138,7 +158,7 @@ def _embeddings(model: Model, options: argparse.Namespace, metrics: ModelMetrics
     return EmbeddingJobs(model.embedding_batches(options.prefill_chunk), pooling, metrics)
 
 
-def _grammars(model: Model, limits: Limits) -> GrammarCompiler | None:
+def _grammars(model: Model, limits: ServerLimits) -> GrammarCompiler | None:
     """Return the compiler of grammars, or None for a tokenizer without ends of answers."""
     tokenizer = model.tokenizer
     try:

@@ -12,13 +12,15 @@ _LEAST_PROMPT_BYTES = 64 * _KIB
 
 
 @dataclass(frozen=True)
-class Limits:
+class ServerLimits:
     """Limits of requests and connections."""
 
-    #: Bytes of a body.
-    body: int = 16 * _MIB
-    #: Commas in a body of OpenAI's API: JSON of 16 MiB with many values would stop all threads for seconds.
-    commas: int = 500_000
+    #: Bytes of a body. Reading JSON stops all threads, for about 8 ms per MiB of text.
+    body: int = 4 * _MIB
+    #: Commas in a body of OpenAI's API. Reading 200,000 numbers stops all threads for about 50 ms.
+    commas: int = 200_000
+    #: Colons and brackets in a body of OpenAI's API. Objects and lists take about four times as long as numbers.
+    brackets: int = 60_000
     #: Bytes of a prompt, before the tokenizer reads it. None: 16 for each token of the context, at least 64 KiB.
     prompt: int | None = None
     #: Bytes of the source of a grammar.

@@ -6,26 +6,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..requests import Token
-from .openai_requests import Call
+from .openai_requests import AnswersRequest
 from .served_model import Tokenizer
 
 #: JSON has no infinity. OpenAI returns this for tokens with a probability of 0.
 _LEAST = -9999.0
 
 
-def chat_logprobs(call: Call, tokens: Sequence[tuple[int, Token]]) -> dict[str, object] | None:
+def chat_logprobs(call: AnswersRequest, tokens: Sequence[tuple[int, Token]]) -> dict[str, object] | None:
     """Return the field `logprobs` of a chat, or None if it was not requested."""
     if call.parameters.logprobs is None:
         return None
+    return {"content": described_tokens(call, tokens), "refusal": None}
+
+
+def described_tokens(call: AnswersRequest, tokens: Sequence[tuple[int, Token]]) -> list[dict[str, object]]:
+    """Return each token with its log-probability, or nothing if log-probabilities were not requested."""
+    if call.parameters.logprobs is None:
+        return []
     tokenizer = call.model.tokenizer
-    content = [
+    return [
         {
             **_described(tokenizer, token.token, token.logprob),
             "top_logprobs": [_described(tokenizer, each.token, each.logprob) for each in token.top],
         }
         for _, token in tokens
     ]
-    return {"content": content, "refusal": None}
 
 
 def _described(tokenizer: Tokenizer, token: int, logprob: float | None) -> dict[str, object]:
@@ -33,7 +39,7 @@ def _described(tokenizer: Tokenizer, token: int, logprob: float | None) -> dict[
     return {"token": data.decode("utf-8", "replace"), "logprob": _finite(logprob), "bytes": list(data)}
 
 
-def completion_logprobs(call: Call, tokens: Sequence[tuple[int, Token]]) -> dict[str, object] | None:
+def completion_logprobs(call: AnswersRequest, tokens: Sequence[tuple[int, Token]]) -> dict[str, object] | None:
     """Return the field `logprobs` of a completion, or None if it was not requested."""
     if call.parameters.logprobs is None:
         return None

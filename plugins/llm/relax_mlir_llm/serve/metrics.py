@@ -112,7 +112,7 @@ _FAMILIES = (
 _PREFIX = "relax_"
 
 
-class Measured(NamedTuple):
+class MeasuredModel(NamedTuple):
     """Model with its present counts."""
 
     name: str
@@ -120,7 +120,7 @@ class Measured(NamedTuple):
     statistics: Statistics
 
 
-def scheduler_lines(models: Iterable[Measured]) -> Iterator[str]:
+def scheduler_lines(models: Iterable[MeasuredModel]) -> Iterator[str]:
     """Yield the metrics of language models."""
     models = list(models)
     for family in _FAMILIES:

@@ -15,12 +15,12 @@ import relax_mlir as rx
 
 from ..grammar import Grammar
 from ..requests import Output, Token
-from .answer_parts import Answer, Usage, usage_content
-from .answer_text import Piece
+from .answer_parts import CallAnswer, Usage, usage_content
+from .answer_text import TextPiece
 from .errors import ApiError, invalid
 from .logprobs import chat_logprobs, completion_logprobs
 from .loop import RunningRequests
-from .openai_requests import Call
+from .openai_requests import AnswersRequest
 from .tool_calls import ToolCall
 
 _LOG = logging.getLogger("relax-serve")
@@ -37,7 +37,7 @@ class _Head(NamedTuple):
     system_fingerprint: str
 
 
-def _head(call: Call) -> _Head:
+def _head(call: AnswersRequest) -> _Head:
     prefix = "chatcmpl" if call.is_chat else "cmpl"
     kind = "text_completion" if not call.is_chat else "chat.completion.chunk" if call.is_stream else "chat.completion"
     fingerprint = f"relax-mlir-{rx.__version__}"
@@ -47,18 +47,18 @@ def _head(call: Call) -> _Head:
 class Answers:
     """Answers to one call, which grow with the outputs of the scheduler."""
 
-    def __init__(self, call: Call, running: RunningRequests) -> None:
+    def __init__(self, call: AnswersRequest, running: RunningRequests) -> None:
         self.call = call
         self._running = running
         self._answers = [
-            Answer(call, index, call.prompts[index // call.choices], call.echoes[index // call.choices])
+            CallAnswer(call, index, call.prompts[index // call.choices], call.echoes[index // call.choices])
             for index in range(len(call.prompts) * call.choices)
         ]
 
-    def __iter__(self) -> Iterator[Answer]:
+    def __iter__(self) -> Iterator[CallAnswer]:
         return iter(self._answers)
 
-    async def pieces(self) -> AsyncGenerator[tuple[Answer, Piece], None]:
+    async def pieces(self) -> AsyncGenerator[tuple[CallAnswer, TextPiece], None]:
         """Yield the next parts of the answers. Raise ApiError if the engine ends one of them with an error."""
         async for index, output in self._running.outputs():
             if output.finish_reason == "error":
@@ -88,7 +88,7 @@ class Answers:
         return Usage(prompt, completion, sum(answer.cached for answer in first))
 
 
-async def whole_answer(call: Call, running: RunningRequests) -> dict[str, object]:
+async def whole_answer(call: AnswersRequest, running: RunningRequests) -> dict[str, object]:
     """Return the body of an answer that is not a stream."""
     answers = Answers(call, running)
     async with aclosing(answers.pieces()) as pieces:
@@ -99,7 +99,7 @@ async def whole_answer(call: Call, running: RunningRequests) -> dict[str, object
     return {**_head(call)._asdict(), "choices": choices, "usage": usage_content(answers.usage)}
 
 
-def _completion_choice(answer: Answer) -> dict[str, object]:
+def _completion_choice(answer: CallAnswer) -> dict[str, object]:
     return {
         "index": answer.index,
         "text": answer.echo + answer.kept_text,
@@ -108,7 +108,7 @@ def _completion_choice(answer: Answer) -> dict[str, object]:
     }
 
 
-def _chat_choice(answer: Answer) -> dict[str, object]:
+def _chat_choice(answer: CallAnswer) -> dict[str, object]:
     parsed = answer.parsed()
     message: dict[str, object] = {"role": "assistant", "content": parsed.text, "refusal": None}
     if parsed.calls:
@@ -125,11 +125,11 @@ def _call_content(call: ToolCall) -> dict[str, object]:
     return {"id": uuid.uuid4().hex[:9], "type": "function", "function": function}
 
 
-def _reason(answer: Answer, calls: Sequence[ToolCall]) -> str | None:
+def _reason(answer: CallAnswer, calls: Sequence[ToolCall]) -> str | None:
     return "tool_calls" if calls and answer.finish_reason == "stop" else answer.finish_reason
 
 
-async def event_stream(call: Call, running: RunningRequests) -> AsyncIterator[str]:
+async def event_stream(call: AnswersRequest, running: RunningRequests) -> AsyncIterator[str]:
     """Yield the server-sent events of an answer. An error during the answer is an event, too."""
     answers = Answers(call, running)
     head = _head(call)._asdict()
@@ -165,7 +165,7 @@ def _first_choices(answers: Answers) -> Iterator[dict[str, object]]:
             yield {"index": answer.index, "text": answer.echo, "logprobs": None, "finish_reason": None}
 
 
-def _completion_events(answer: Answer, piece: Piece) -> Iterator[dict[str, object]]:
+def _completion_events(answer: CallAnswer, piece: TextPiece) -> Iterator[dict[str, object]]:
     if piece.text or piece.tokens or answer.finish_reason:
         yield {
             "index": answer.index,
@@ -175,7 +175,7 @@ def _completion_events(answer: Answer, piece: Piece) -> Iterator[dict[str, objec
         }
 
 
-def _chat_events(answer: Answer, piece: Piece) -> Iterator[dict[str, object]]:
+def _chat_events(answer: CallAnswer, piece: TextPiece) -> Iterator[dict[str, object]]:
     text, tokens = answer.visible(piece), piece.tokens
     calls: Sequence[ToolCall] = ()
     if answer.finish_reason:
@@ -189,6 +189,8 @@ def _chat_events(answer: Answer, piece: Piece) -> Iterator[dict[str, object]]:
         yield {**_delta(answer, {}), "finish_reason": _reason(answer, calls)}
 
 
-def _delta(answer: Answer, delta: Mapping[str, object], tokens: Sequence[tuple[int, Token]] = ()) -> dict[str, object]:
+def _delta(
+    answer: CallAnswer, delta: Mapping[str, object], tokens: Sequence[tuple[int, Token]] = ()
+) -> dict[str, object]:
     logprobs = chat_logprobs(answer.call, tokens) if tokens else None
     return {"index": answer.index, "delta": delta, "logprobs": logprobs, "finish_reason": None}

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -17,13 +17,16 @@ from starlette.types import Receive, Scope, Send
 
 from .. import requests
 from .bodies import Fields
-from .embeddings import embeddings_answer, parse_embeddings
-from .errors import ApiError
+from .embeddings import EmbeddingCall, embeddings_answer, parse_embeddings
+from .errors import ApiError, invalid
 from .http_app import State, make_app, read_object, until_gone
 from .loop import RunningRequests
-from .metrics import Measured, scheduler_lines
+from .metrics import MeasuredModel, scheduler_lines
 from .openai_answers import event_stream, whole_answer
-from .openai_requests import Call, parse_chat, parse_completion
+from .openai_requests import AnswersRequest, parse_chat, parse_completion
+from .rerank import RankingCall, parse_ranking, ranking_answer
+from .response_answers import response_stream, whole_response
+from .response_requests import parse_response
 from .served_model import ServedModel
 from .tokens import text_answer, tokens_answer
 
@@ -31,7 +34,18 @@ if TYPE_CHECKING:
     from numpy import ndarray
 
 #: Function from the fields of a body and a model to a call.
-Parse = Callable[[Fields, ServedModel], Call]
+Parse = Callable[[Fields, ServedModel], AnswersRequest]
+
+
+_HasTexts = TypeVar("_HasTexts", EmbeddingCall, RankingCall)
+
+
+class _Endpoint(NamedTuple):
+    """Form of requests for answers, and of the answers."""
+
+    parse: Parse
+    whole: Callable[[AnswersRequest, RunningRequests], Coroutine[object, object, dict[str, object]]] = whole_answer
+    stream: Callable[[AnswersRequest, RunningRequests], AsyncIterator[str]] = event_stream
 
 
 class OpenAIRoutes:
@@ -48,18 +62,33 @@ class OpenAIRoutes:
         return JSONResponse(self._named(request.path_params["name"]).description())
 
     async def complete(self, request: Request) -> Response:
-        return await self._answer(request, parse_completion)
+        return await self._answer(request, _Endpoint(parse_completion))
 
     async def chat(self, request: Request) -> Response:
-        return await self._answer(request, parse_chat)
+        return await self._answer(request, _Endpoint(parse_chat))
+
+    async def respond(self, request: Request) -> Response:
+        return await self._answer(request, _Endpoint(parse_response, whole_response, response_stream))
 
     async def embed(self, request: Request) -> Response:
+        return await self._pooled(request, parse_embeddings, embeddings_answer)
+
+    async def rank(self, request: Request) -> Response:
+        return await self._pooled(request, parse_ranking, ranking_answer)
+
+    async def _pooled(
+        self,
+        request: Request,
+        parse: Callable[[Fields, ServedModel], _HasTexts],
+        answer: Callable[[_HasTexts, ndarray], dict[str, object]],
+    ) -> Response:
+        """Answer a request for which the model pools the hidden states of some texts."""
         fields = Fields(await read_object(request, self._limits))
         model = self._model(fields)
         # Tokenizers and answers of many numbers may take longer than a token.
-        call = await run_in_threadpool(parse_embeddings, fields, model)
+        call = await run_in_threadpool(parse, fields, model)
         pooled = await until_gone(request, _result(model.loop.embed(call.texts)))
-        return JSONResponse(await run_in_threadpool(embeddings_answer, call, pooled))
+        return JSONResponse(await run_in_threadpool(answer, call, pooled))
 
     async def tokenize(self, request: Request) -> Response:
         return await self._tokens(request, tokens_answer)
@@ -71,17 +100,19 @@ class OpenAIRoutes:
         fields = Fields(await read_object(request, self._limits))
         return JSONResponse(await run_in_threadpool(answer, fields, self._model(fields)))
 
-    async def _answer(self, request: Request, parse: Parse) -> Response:
+    async def _answer(self, request: Request, form: _Endpoint) -> Response:
         fields = Fields(await read_object(request, self._limits))
         model = self._model(fields)
+        if not model.has_answers:
+            raise invalid(f"the model '{model.name}' has embeddings only: use /v1/embeddings or /v1/rerank", "model")
         # Templates, tokenizers and compilers of grammars may take longer than a token.
-        call, queued = await run_in_threadpool(_parsed, parse, fields, model)
+        call, queued = await run_in_threadpool(_parsed, form.parse, fields, model)
         running = RunningRequests(model.loop, queued)
         running.start()
         if call.is_stream:
-            return _EventStream(call, running)
+            return _EventStream(form.stream(call, running), running)
         try:
-            return JSONResponse(await until_gone(request, whole_answer(call, running)))
+            return JSONResponse(await until_gone(request, form.whole(call, running)))
         finally:
             running.close()
 
@@ -103,9 +134,9 @@ class OpenAIRoutes:
 class _EventStream(StreamingResponse):
     """Stream of an answer. The end of the stream or of the connection cancels unfinished requests."""
 
-    def __init__(self, call: Call, running: RunningRequests) -> None:
+    def __init__(self, events: AsyncIterator[str], running: RunningRequests) -> None:
         headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-        super().__init__(event_stream(call, running), media_type="text/event-stream", headers=headers)
+        super().__init__(events, media_type="text/event-stream", headers=headers)
         self._running = running
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -115,7 +146,7 @@ class _EventStream(StreamingResponse):
             self._running.close()
 
 
-def _parsed(parse: Parse, fields: Fields, model: ServedModel) -> tuple[Call, list[requests.Request]]:
+def _parsed(parse: Parse, fields: Fields, model: ServedModel) -> tuple[AnswersRequest, list[requests.Request]]:
     call = parse(fields, model)
     return call, call.requests()
 
@@ -134,7 +165,7 @@ def make_openai_app(
     def metrics() -> Iterable[str]:
         # An adapter shares the scheduler of its model.
         own = (each for each in models.values() if each.parent is None)
-        return scheduler_lines(Measured(each.name, each.loop.metrics, each.loop.statistics) for each in own)
+        return scheduler_lines(MeasuredModel(each.name, each.loop.metrics, each.loop.statistics) for each in own)
 
     return make_app(
         [
@@ -142,7 +173,10 @@ def make_openai_app(
             Route("/v1/models/{name:path}", routes.show_model),
             Route("/v1/completions", routes.complete, methods=["POST"]),
             Route("/v1/chat/completions", routes.chat, methods=["POST"]),
+            Route("/v1/responses", routes.respond, methods=["POST"]),
             Route("/v1/embeddings", routes.embed, methods=["POST"]),
+            Route("/v1/rerank", routes.rank, methods=["POST"]),
+            Route("/rerank", routes.rank, methods=["POST"]),
             Route("/tokenize", routes.tokenize, methods=["POST"]),
             Route("/detokenize", routes.detokenize, methods=["POST"]),
         ],

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
+from ..fill_marks import FillMarks
 from ..requests import Request, SamplingParameters
 from .bodies import Fields
 from .chat_messages import parse_messages, render
 from .constraints import CONSTRAINT_FIELDS, Constraint, call_schema, constraint_of, parameters_of, refuse_both
 from .errors import ApiError, invalid
+from .field_names import check_names
 from .sampling_fields import (
     IGNORED_FIELDS,
     MOST_LOGPROBS,
@@ -37,7 +39,7 @@ _CHAT_FIELDS = (
 
 
 @dataclass(frozen=True)
-class Call:
+class AnswersRequest:
     """Request for answers: prompts, the number of answers to each prompt, and the form of the result."""
 
     model: ServedModel
@@ -48,6 +50,8 @@ class Call:
     parameters: SamplingParameters
     stops: tuple[str, ...]
     is_chat: bool
+    #: Field that the prompts come from.
+    param: str = "prompt"
     #: The answers are empty: the scheduler computes one token, which is dropped.
     has_no_tokens: bool = False
     is_stream: bool = False
@@ -55,6 +59,8 @@ class Call:
     constraint: Constraint | None = None
     #: Tools that the model may call.
     tools: Tools | None = None
+    #: Fields of the request, which a response repeats.
+    fields: Mapping[str, object] = field(default_factory=dict)
 
     def requests(self) -> list[Request]:
         """Return a request to the scheduler for each answer: all answers to the first prompt, then to the next one."""
@@ -70,17 +76,20 @@ class Call:
         ]
 
 
-def parse_completion(fields: Fields, model: ServedModel) -> Call:
+def parse_completion(fields: Fields, model: ServedModel) -> AnswersRequest:
     """Return the call of /v1/completions."""
-    fields.refuse_unknown(_COMPLETION_FIELDS)
-    if fields.has("suffix"):
-        raise invalid("suffix is not supported: expected a prompt that the answer continues", "suffix")
+    check_names(fields, _COMPLETION_FIELDS)
     logprobs = fields.count("logprobs", -1, 0, MOST_LOGPROBS)
     echo = fields.flag("echo")
     prompts = prompts_of(fields, "prompt", model)
+    marks = _fill_marks(fields, model, echo)
+    if marks is not None:
+        prompts = [model.filled(each, fields.text("suffix") or "", marks, "suffix") for each in prompts]
     most = fields.count("max_tokens", _USUAL_TOKENS, 0 if echo else 1, model.context)
     parameters = sampling_parameters(fields, max(most, 1), logprobs if logprobs >= 0 else None)
-    call = Call(
+    if marks is not None:
+        parameters = replace(parameters, stop_tokens=(*parameters.stop_tokens, *marks.ends))
+    call = AnswersRequest(
         model=model,
         prompts=prompts,
         echoes=[model.tokenizer.decode(prompt) if echo else "" for prompt in prompts],
@@ -94,6 +103,24 @@ def parse_completion(fields: Fields, model: ServedModel) -> Call:
     return _checked(_with_stream(call, fields))
 
 
+def _fill_marks(fields: Fields, model: ServedModel, echo: bool) -> FillMarks | None:
+    """Return the tokens around the gap in front of a suffix, or None for a request without a suffix."""
+    if not fields.text("suffix"):
+        return None
+    if echo:
+        raise invalid(
+            "suffix and echo exclude each other: expected an answer between the prompt and the suffix", "suffix"
+        )
+    marks = model.tokenizer.fill_marks
+    if marks is None:
+        raise invalid(
+            f"suffix: '{model.name}' fills in no gaps, for its tokenizer has no tokens such as <|fim_prefix|>: leave "
+            "the suffix out, or use a model of code",
+            "suffix",
+        )
+    return marks
+
+
 def _with_echo(parameters: SamplingParameters, most_tokens: int) -> SamplingParameters:
     """Return the parameters of an answer behind its prompt."""
     # Clients that score prompts drop the last token of the result. So one token must come, whichever the model chooses.
@@ -101,32 +128,51 @@ def _with_echo(parameters: SamplingParameters, most_tokens: int) -> SamplingPara
     return replace(parameters, prompt_logprobs=parameters.logprobs, ignore_eos=ignores_end)
 
 
-def parse_chat(fields: Fields, model: ServedModel) -> Call:
+def parse_chat(fields: Fields, model: ServedModel) -> AnswersRequest:
     """Return the call of /v1/chat/completions."""
-    fields.refuse_unknown(_CHAT_FIELDS)
+    check_names(fields, _CHAT_FIELDS)
     if model.template is None:
         raise invalid(f"the model '{model.name}' has no chat template: use /v1/completions", "model")
     modalities = fields.items("modalities")
     if modalities not in (None, ["text"]):
         raise fields.refuse("modalities", '["text"]')
     tools = parse_offered_tools(fields, model)
-    prompt = render(model.template, fields, parse_messages(fields), tools)
-    constraint = constraint_of(fields)
+    prompt = render(model.template, fields, parse_messages(fields, model), tools)
+    name = "max_completion_tokens" if fields.has("max_completion_tokens") else "max_tokens"
+    most = fields.count(name, 0, 1, model.context) or None
+    logprobs, constraint = _chat_logprobs(fields), constraint_of(fields)
+    return chat_call(
+        fields, model, prompt, param="messages", tools=tools, constraint=constraint, most=most, logprobs=logprobs
+    )
+
+
+def chat_call(
+    fields: Fields,
+    model: ServedModel,
+    prompt: str,
+    *,
+    param: str,
+    tools: Tools | None,
+    constraint: Constraint | None,
+    most: int | None,
+    logprobs: int | None,
+) -> AnswersRequest:
+    """Return the call of a chat with the text of its prompt, which comes from the field `param`."""
     if tools is not None and tools.is_forced:
         refuse_both(constraint)
         constraint = _forced_call(tools)
-    name = "max_completion_tokens" if fields.has("max_completion_tokens") else "max_tokens"
-    most = fields.count(name, 0, 1, model.context) or None
-    call = Call(
+    call = AnswersRequest(
         model=model,
-        prompts=[model.encode(prompt, "messages")],
+        prompts=[model.encode(prompt, param)],
         echoes=[""],
         choices=choice_count(fields),
-        parameters=sampling_parameters(fields, most, _chat_logprobs(fields)),
+        parameters=sampling_parameters(fields, most, logprobs),
         stops=stop_texts(fields),
         is_chat=True,
+        param=param,
         constraint=constraint,
         tools=tools,
+        fields=fields.values,
     )
     return _checked(_with_stream(call, fields))
 
@@ -143,7 +189,7 @@ def parse_offered_tools(fields: Fields, model: ServedModel) -> Tools | None:
     return tools
 
 
-def _with_stream(call: Call, fields: Fields) -> Call:
+def _with_stream(call: AnswersRequest, fields: Fields) -> AnswersRequest:
     is_stream, options = fields.flag("stream"), fields.part("stream_options")
     if options is None:
         return replace(call, is_stream=is_stream)
@@ -187,11 +233,10 @@ def _tokens(fields: Fields, name: str, value: object, encode: Callable[[str], li
     return value
 
 
-def _checked(call: Call) -> Call:
+def _checked(call: AnswersRequest) -> AnswersRequest:
     """Raise ApiError for a prompt or a token that the model has no place for."""
-    param = "messages" if call.is_chat else "prompt"
     for prompt in call.prompts:
-        check_tokens(prompt, call.model, param, call.model.context - 1)
+        check_tokens(prompt, call.model, call.param, call.model.context - 1)
     if call.parameters.min_tokens and call.constraint is not None:
         raise invalid(
             f"min_tokens and {call.constraint.field} exclude each other: a grammar may allow no more tokens",

@@ -12,8 +12,8 @@ import relax_mlir as rx
 from starlette.applications import Starlette
 
 from .http_app import State
-from .kserve import Program, chosen_function, make_kserve_app
-from .limits import Limits
+from .kserve import ServedProgram, chosen_function, make_kserve_app
+from .limits import ServerLimits
 
 
 class ServerParts(NamedTuple):
@@ -25,14 +25,14 @@ class ServerParts(NamedTuple):
     end: Callable[[], None]
 
 
-def program_server(options: argparse.Namespace, limits: Limits, delay: float) -> ServerParts:
+def program_server(options: argparse.Namespace, limits: ServerLimits, delay: float) -> ServerParts:
     """Return the server of a compiled program."""
     executable = rx.runtime.load(options.model)
     if options.threads is not None:
         executable.threads = options.threads
     function = chosen_function(executable, options.function)
     name = options.name or Path(options.model).stem
-    program = Program(name, executable, function, options.max_batch, delay, options.max_queue)
+    program = ServedProgram(name, executable, function, options.max_batch, delay, options.max_queue)
     state = State()
     app = make_kserve_app(program, state, key=options.api_key, most_bytes=limits.body, origins=options.allow_origin)
     program.batcher.start()

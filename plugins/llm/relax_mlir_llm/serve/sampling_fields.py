@@ -24,6 +24,7 @@ SAMPLING_FIELDS = (
 #: Fields of OpenAI's clients without an effect here.
 IGNORED_FIELDS = (
     *("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key", "prompt_cache_retention"),
+    *("prompt_cache_options", "prediction", "guided_decoding_backend", "spaces_between_special_tokens"),
     *("verbosity", "request_id", "priority", "cache_salt"),
 )
 

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import socket
+import ssl
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -13,14 +16,18 @@ from types import FrameType
 import relax_mlir as rx
 import uvicorn
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 
 from .connections import ACCEPTED_AT_ONCE, Connections
 from .http_app import State
-from .limits import Limits
+from .limits import ServerLimits
 
 _LOG = logging.getLogger("relax-serve")
 #: Seconds between two looks at the number of running requests.
 _LOOK_SECONDS = 0.05
+#: Seconds after which a thread gives the interpreter's lock to another one. The event loop needs the lock after each
+#: call of the system: with Python's 5 ms, accepting 32 connections took 0.5 s while other threads parsed requests.
+_SWITCH_SECONDS = 0.0005
 #: Connections that the system keeps until the event loop accepts them.
 _QUEUED_CONNECTIONS = 1024
 
@@ -48,20 +55,28 @@ def bind(host: str, port: int) -> socket.socket:
     return bound
 
 
-def address_of(bound: socket.socket) -> str:
+def address_of(bound: socket.socket, has_tls: bool = False) -> str:
     """Return the URL of a socket."""
     host, port = bound.getsockname()[:2]
-    return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
+    scheme = "https" if has_tls else "http"
+    return f"{scheme}://[{host}]:{port}" if ":" in host else f"{scheme}://{host}:{port}"
 
 
 class Server(uvicorn.Server):
     """Server that answers running requests before it stops."""
 
-    def __init__(self, app: Starlette, state: State, grace: float, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        app: Starlette,
+        state: State,
+        grace: float,
+        limits: ServerLimits | None = None,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
-                http=Connections(limits or Limits()).protocol,  # type: ignore[arg-type]
+                http=Connections(limits or ServerLimits()).protocol,  # type: ignore[arg-type]
                 ws="none",
                 log_level="warning",
                 access_log=False,
@@ -70,6 +85,8 @@ class Server(uvicorn.Server):
                 timeout_graceful_shutdown=2,
             )
         )
+        self.config.load()
+        self.config.ssl = tls
         self._state = state
         self._grace = grace
 
@@ -94,6 +111,7 @@ class Server(uvicorn.Server):
         self.should_exit = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await run_in_threadpool(time.monotonic)  # imports modules, which would stop the first requests for 0.2 s
         await super().startup(sockets)
         for each in sockets or ():
             each.listen(_QUEUED_CONNECTIONS)  # asyncio has one number for this queue and for its own turns
@@ -107,9 +125,17 @@ class Server(uvicorn.Server):
 
 
 def serve(
-    app: Starlette, state: State, bound: socket.socket, grace: float, limits: Limits, end: Callable[[], None]
+    app: Starlette,
+    state: State,
+    bound: socket.socket,
+    grace: float,
+    limits: ServerLimits,
+    end: Callable[[], None],
+    tls: ssl.SSLContext | None = None,
 ) -> None:
-    """Serve until a signal comes. `end` ends the requests that still run, and their threads."""
-    server = Server(app, state, grace, limits)
+    """Serve until a signal comes, by https if `tls` has a certificate. `end` ends the requests that still run."""
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    gc.freeze()  # a full collection stops all threads, and need not visit what lives as long as the server
+    server = Server(app, state, grace, limits, tls)
     server.before_shutdown = end  # type: ignore[method-assign]
     server.run(sockets=[bound])

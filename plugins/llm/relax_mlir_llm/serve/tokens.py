@@ -6,6 +6,7 @@ from __future__ import annotations
 from .bodies import Fields
 from .chat_messages import parse_messages, render
 from .errors import invalid
+from .field_names import check_names
 from .openai_requests import CHAT_VARIABLES, check_vocabulary, parse_offered_tools
 from .served_model import ServedModel
 
@@ -16,13 +17,13 @@ _CHAT_FIELDS = ("model", "messages", "tools", "add_special_tokens", *CHAT_VARIAB
 def tokens_answer(fields: Fields, model: ServedModel) -> dict[str, object]:
     """Return the body of the answer to /tokenize."""
     if fields.has("messages"):
-        fields.refuse_unknown(_CHAT_FIELDS)
+        check_names(fields, _CHAT_FIELDS)
         if model.template is None:
             raise invalid(f"the model '{model.name}' has no chat template: pass a prompt", "messages")
-        text = render(model.template, fields, parse_messages(fields), parse_offered_tools(fields, model))
+        text = render(model.template, fields, parse_messages(fields, model), parse_offered_tools(fields, model))
         param, adds_bos = "messages", None
     else:
-        fields.refuse_unknown(_TEXT_FIELDS)
+        check_names(fields, _TEXT_FIELDS)
         text, param = fields.needed_text("prompt"), "prompt"
         adds_bos = None if fields.flag("add_special_tokens", True) else False
     tokens = model.encode(text, param, add_bos=adds_bos)
@@ -31,7 +32,7 @@ def tokens_answer(fields: Fields, model: ServedModel) -> dict[str, object]:
 
 def text_answer(fields: Fields, model: ServedModel) -> dict[str, object]:
     """Return the body of the answer to /detokenize."""
-    fields.refuse_unknown(("model", "tokens"))
+    check_names(fields, ("model", "tokens"))
     tokens = fields.items("tokens")
     if tokens is None or not all(type(each) is int and each >= 0 for each in tokens):
         raise fields.refuse("tokens", "a list of tokens")

@@ -13,8 +13,8 @@ from typing import TextIO
 
 import relax_mlir as rx
 
-from ..pooling import POOLINGS
-from .limits import Limits
+from ..pooling import ALL_POOLINGS
+from .limits import ServerLimits
 
 _EPILOG = """\
 relax-serve model.gguf                          OpenAI's API at http://127.0.0.1:8000/v1
@@ -31,6 +31,8 @@ _PROGRAM = ".rxa"
 _INTERRUPTED = 130
 _KIB, _MIB = 1 << 10, 1 << 20
 _LONGEST_SECONDS = 86400.0
+#: MiB of the largest body for a language model, which is JSON, and for a program, which may be tensors as bytes.
+_MODEL_BODY, _PROGRAM_BODY = 4, 16
 
 
 def main() -> None:
@@ -67,14 +69,15 @@ def _parser() -> argparse.ArgumentParser:
     add("--port", type=int, default=8000, help="port to listen at; default 8000, 0 for a free one")
     add("--name", help="name of the model in requests; default: the file's name")
     add("--api-key", default=os.environ.get(_KEY_VARIABLE), help=f"key that requests need; default ${_KEY_VARIABLE}")
-    add(
-        "--allow-origin", action="append", default=[], metavar="URL", help="origin of web pages that may use the server"
-    )
+    origins = "origin of web pages that may use the server"
+    add("--allow-origin", "--cors-origin", action="append", default=[], metavar="URL", help=origins)
+    add("--tls-certificate", metavar="PATH", help="serve https with this certificate, in the form PEM")
+    add("--tls-key", metavar="PATH", help="private key of the certificate; default: in the same file")
     add("--threads", type=int, help="threads of a call; default: all cores")
     add("--target", default="llvm", help="target of a language model, as of relax-compile; default llvm")
     add("--grace", type=float, default=30.0, help="seconds that running requests get after SIGTERM; default 30")
     add("--max-queue", type=int, default=256, help="requests that run or wait, before others get status 429")
-    add("--max-body", type=int, default=16, help="largest body of a request in MiB; default 16")
+    add("--max-body", type=int, help="largest body of a request in MiB; default 4, and 16 for a program")
     add("--max-connections", type=int, default=1000, help="open connections; default 1000, or what the system allows")
     add("--head-timeout", type=float, default=20.0, help="seconds for the head of a request; default 20")
     add("--body-timeout", type=float, default=60.0, help="seconds for a body, and for unread answers; default 60")
@@ -98,7 +101,7 @@ def _add_language_options(group: argparse._ArgumentGroup) -> None:
     add("--draft", metavar="ngram|PATH", help="speculation by repetitions in the text, or by a smaller model")
     add("--lora", action="append", default=[], metavar="name=path", help="adapter of PEFT, as a model of its own name")
     add("--embeddings", action="store_true", help="serve /v1/embeddings, by a second function with the same weights")
-    add("--pooling", choices=POOLINGS, help="pooling of embeddings; default: the model's own, or last")
+    add("--pooling", choices=ALL_POOLINGS, help="pooling of embeddings; default: the model's own, or last")
     add("--no-prefix-cache", action="store_true", help="compute each prompt anew")
 
 
@@ -113,11 +116,13 @@ def _serve(options: argparse.Namespace, stderr: TextIO) -> None:
     _check(options)
     delay = parse_delay(options.max_delay)
     try:
+        from .certificates import tls_context
         from .program_server import program_server
         from .serving import address_of, bind, serve
     except ImportError as error:
         raise rx.OptionError(f"relax-serve needs the package {error.name}: pip install 'relax-mlir[llm]'") from None
     limits = _limits(options)
+    tls = tls_context(options.tls_certificate, options.tls_key)
     bound = bind(options.host, options.port)
     if options.model.endswith(_PROGRAM):
         made = program_server(options, limits, delay)
@@ -125,15 +130,16 @@ def _serve(options: argparse.Namespace, stderr: TextIO) -> None:
         from .language_server import language_server
 
         made = language_server(options, limits, stderr)
-    stderr.write(f"relax-serve: {', '.join(made.names)} at {address_of(bound)}\n")
+    stderr.write(f"relax-serve: {', '.join(made.names)} at {address_of(bound, tls is not None)}\n")
     stderr.flush()
-    serve(made.app, made.state, bound, options.grace, limits, made.end)
+    serve(made.app, made.state, bound, options.grace, limits, made.end, tls)
 
 
-def _limits(options: argparse.Namespace) -> Limits:
+def _limits(options: argparse.Namespace) -> ServerLimits:
     """Return the limits that options state."""
-    return Limits(
-        body=options.max_body * _MIB,
+    usual_body = _PROGRAM_BODY if options.model.endswith(_PROGRAM) else _MODEL_BODY
+    return ServerLimits(
+        body=(options.max_body or usual_body) * _MIB,
         prompt=None if options.max_prompt is None else options.max_prompt * _KIB,
         grammar=options.max_grammar * _KIB,
         head_seconds=options.head_timeout,

@@ -35,7 +35,7 @@ class Tools:
 def parse_tools(fields: Fields) -> Tools | None:
     """Return the tools of a request, or None without tools or with the choice "none"."""
     fields.flag("parallel_tool_calls")
-    entries = fields.parts("tools")
+    entries = list(fields.parts("tools"))
     functions = [_function(entry) for entry in entries]
     tools = Tools([entry.values for entry in entries], functions)
     choice = fields.get("tool_choice")

@@ -7,9 +7,20 @@ import math
 from collections.abc import Callable
 
 from relax_mlir import select
-from relax_mlir.front_ends import intrinsic
+from relax_mlir.emit.numbers import intrinsic
 
-from ..prelude import Node, Number, Outputs, Tensor, const, elementwise, like, register_rows, register_tflite, relax
+from ..prelude import (
+    Number,
+    Outputs,
+    Tensor,
+    TfliteNode,
+    const,
+    elementwise,
+    like,
+    register_rows,
+    register_tflite,
+    relax,
+)
 
 
 def _sign_bit(x: Tensor) -> Tensor:
@@ -28,12 +39,12 @@ FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
-def activated(node: Node, x: Tensor) -> Tensor:
+def activated(node: TfliteNode, x: Tensor) -> Tensor:
     """Apply the operator's fused activation function to its result."""
     return function_of(node)(x)
 
 
-def function_of(node: Node) -> Callable[[Tensor], Tensor]:
+def function_of(node: TfliteNode) -> Callable[[Tensor], Tensor]:
     if node.activation not in FUNCTIONS:
         raise node.fail(f"the activation {node.activation} is not known", "fused_activation_function")
     return FUNCTIONS[node.activation]
@@ -65,14 +76,14 @@ register_rows(
 
 
 @register_tflite("SOFTMAX")
-def softmax(node: Node) -> Outputs:
+def softmax(node: TfliteNode) -> Outputs:
     x, beta = node.tensor(0), node.attr("beta", 1.0)
     scaled = x if math.isclose(beta, 1) else relax.multiply(x, like(x, beta))
     return relax.nn.softmax(scaled, axis=-1)
 
 
 @register_tflite("PRELU")
-def prelu(node: Node) -> Outputs:
+def prelu(node: TfliteNode) -> Outputs:
     """Convert PRELU. The slopes are broadcast to the shape of the data."""
     x, slope = node.tensor(0), node.tensor(1)
     return relax.where(relax.greater_equal(x, const(0, node.dtype)), x, relax.multiply(x, slope))

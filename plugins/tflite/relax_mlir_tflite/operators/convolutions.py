@@ -5,15 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from relax_mlir.front_ends import Array, Windows, padded
+from relax_mlir.frontends.core.padding import padded
+from relax_mlir.frontends.core.pool_windows import Windows
+from relax_mlir.frontends.core.values import Array
 
-from ..prelude import Node, Outputs, Tensor, Value, register_tflite, relax, sizes
+from ..prelude import Outputs, Tensor, TfliteNode, Value, register_tflite, relax, sizes
 from .activations import activated
 
 _AXES = {2: ("h", "w"), 3: ("d", "h", "w")}
 
 
-def windows_of(node: Node, own: Sequence[sizes.Size], kernel: Sequence[int]) -> Windows:
+def windows_of(node: TfliteNode, own: Sequence[sizes.Size], kernel: Sequence[int]) -> Windows:
     """Return the windows of an operator on data with the spatial sizes `own`."""
     names = _AXES[len(kernel)]
     strides = [node.attr(f"stride_{name}") for name in names]
@@ -28,7 +30,7 @@ def windows_of(node: Node, own: Sequence[sizes.Size], kernel: Sequence[int]) -> 
     return Windows(tuple(kernel), tuple(strides), tuple(dilations), before, after)
 
 
-def added(node: Node, size: sizes.Size, reach: int, stride: int) -> tuple[sizes.Size, sizes.Size]:
+def added(node: TfliteNode, size: sizes.Size, reach: int, stride: int) -> tuple[sizes.Size, sizes.Size]:
     """Return the padding before and after one dimension."""
     return (0, 0) if node.attr("padding") == 1 else same_padding(size, reach, stride)
 
@@ -47,7 +49,7 @@ def same_padding(size: sizes.Size, reach: int, stride: int) -> tuple[sizes.Size,
     return before, sizes.minus(total, before)
 
 
-def _image(node: Node, index: int, rank: int) -> tuple[list[sizes.Size], int]:
+def _image(node: TfliteNode, index: int, rank: int) -> tuple[list[sizes.Size], int]:
     """Return the spatial sizes and the number of channels of an input of rank `rank`."""
     own = node.sizes_of(index)
     if len(own) != rank or not isinstance(own[-1], int):
@@ -55,7 +57,7 @@ def _image(node: Node, index: int, rank: int) -> tuple[list[sizes.Size], int]:
     return own[1:-1], own[-1]
 
 
-def with_bias(node: Node, made: Tensor, index: int) -> Tensor:
+def with_bias(node: TfliteNode, made: Tensor, index: int) -> Tensor:
     """Add the bias, if there is one, and apply the fused activation.
 
     A bias is quantized with the product of the scales of data and weights.
@@ -78,7 +80,7 @@ def _around(data: Value, windows: Windows) -> tuple[Value, list[int]]:
 
 
 def _convolve(
-    node: Node,
+    node: TfliteNode,
     function: Callable[..., Tensor],
     weight: Tensor,
     kernel: Sequence[int],
@@ -104,7 +106,7 @@ def _convolve(
 
 
 @register_tflite("CONV_2D")
-def conv2d(node: Node) -> Outputs:
+def conv2d(node: TfliteNode) -> Outputs:
     _, *kernel, channels = node.fixed_sizes(1, 4)
     # With the filters as the last dimension of the weights, the passes vectorize over filters.
     order = [1, 2, 3, 0]
@@ -115,14 +117,14 @@ def conv2d(node: Node) -> Outputs:
 
 
 @register_tflite("CONV_3D")
-def conv3d(node: Node) -> Outputs:
+def conv3d(node: TfliteNode) -> Outputs:
     *kernel, channels, _ = node.fixed_sizes(1, 5)
     weight = node.tensor(1)
     return _convolve(node, relax.nn.conv3d, weight, kernel, channels, data_layout="NDHWC", kernel_layout="DHWIO")
 
 
 @register_tflite("DEPTHWISE_CONV_2D")
-def depthwise_conv2d(node: Node) -> Outputs:
+def depthwise_conv2d(node: TfliteNode) -> Outputs:
     """Convert a depthwise convolution. The weights have the shape [1, height, width, channels * filters]."""
     one, height, width, outputs = node.fixed_sizes(1, 4)
     spatial, depth = _image(node, 0, 4)
@@ -146,7 +148,7 @@ def depthwise_conv2d(node: Node) -> Outputs:
 
 
 def _rearrange_weights(
-    node: Node, axis: int, of_array: Callable[[Array], Array], of_tensor: Callable[[Tensor], Tensor]
+    node: TfliteNode, axis: int, of_array: Callable[[Array], Array], of_tensor: Callable[[Tensor], Tensor]
 ) -> Tensor:
     """Return the weights in another layout. Constants are rearranged at import.
 
@@ -161,7 +163,7 @@ def _rearrange_weights(
 
 
 def _convolve_transposed(
-    node: Node, function: Callable[..., Tensor], kernel: Sequence[int], channels: int, **layout: str
+    node: TfliteNode, function: Callable[..., Tensor], kernel: Sequence[int], channels: int, **layout: str
 ) -> Tensor:
     """Convert a transposed convolution of the operands result shape, weights and data.
 
@@ -189,7 +191,7 @@ def _convolve_transposed(
 
 
 @register_tflite("TRANSPOSE_CONV")
-def transpose_conv(node: Node) -> Outputs:
+def transpose_conv(node: TfliteNode) -> Outputs:
     _, *kernel, channels = node.fixed_sizes(1, 4)
     return _convolve_transposed(
         node, relax.nn.conv2d_transpose, kernel, channels, data_layout="NHWC", kernel_layout="OHWI"
@@ -197,7 +199,7 @@ def transpose_conv(node: Node) -> Outputs:
 
 
 @register_tflite("CONV_3D_TRANSPOSE")
-def conv3d_transpose(node: Node) -> Outputs:
+def conv3d_transpose(node: TfliteNode) -> Outputs:
     *kernel, _, channels = node.fixed_sizes(1, 5)
     return _convolve_transposed(
         node, relax.nn.conv3d_transpose, kernel, channels, data_layout="NDHWC", kernel_layout="DHWOI"

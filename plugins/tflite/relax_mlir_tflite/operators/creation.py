@@ -5,9 +5,21 @@ from __future__ import annotations
 
 import math
 
-from relax_mlir.symbols import broadcast_dim
+from relax_mlir.dialects.relax.infer.broadcast import broadcast_dim
 
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, known, register_rows, register_tflite, relax, sizes
+from ..prelude import (
+    Outputs,
+    Tensor,
+    TfliteNode,
+    Value,
+    cast,
+    const,
+    known,
+    register_rows,
+    register_tflite,
+    relax,
+    sizes,
+)
 
 register_rows(
     {
@@ -19,7 +31,7 @@ register_rows(
 
 
 @register_tflite("SHAPE")
-def shape(node: Node) -> Outputs:
+def shape(node: TfliteNode) -> Outputs:
     own = node.sizes_of(0)
     if sizes.is_known(*own):
         return known(own, node.dtype)
@@ -27,7 +39,7 @@ def shape(node: Node) -> Outputs:
 
 
 @register_tflite("BROADCAST_ARGS")
-def broadcast_args(node: Node) -> Outputs:
+def broadcast_args(node: TfliteNode) -> Outputs:
     """Convert BROADCAST_ARGS: the shape to which two shapes are broadcast."""
     shapes = [node.sizes_in(index) for index in (0, 1)]
     count = max(map(len, shapes))
@@ -42,7 +54,7 @@ def broadcast_args(node: Node) -> Outputs:
 
 
 @register_tflite("RANGE")
-def arange(node: Node) -> Outputs:
+def arange(node: TfliteNode) -> Outputs:
     """Convert RANGE: numbers from a start to a limit, which is excluded, in steps."""
     bounds = [node.value(index) for index in range(3)]
     if all(each.array is not None for each in bounds):
@@ -56,7 +68,7 @@ def arange(node: Node) -> Outputs:
     return relax.arange(start, limit, step, dtype=node.dtype)
 
 
-def _of_numbers(node: Node, start: float, limit: float, step: float) -> Value:
+def _of_numbers(node: TfliteNode, start: float, limit: float, step: float) -> Value:
     import numpy
 
     count = math.ceil((limit - start) / step) if step and math.isfinite(start + limit + step) else -1
@@ -68,7 +80,7 @@ def _of_numbers(node: Node, start: float, limit: float, step: float) -> Value:
 
 
 @register_tflite("ONE_HOT")
-def one_hot(node: Node) -> Outputs:
+def one_hot(node: TfliteNode) -> Outputs:
     """Convert ONE_HOT: along a new axis, the value `on` at each index and the value `off` elsewhere."""
     rank = node.rank(0)
     axis = node.attr("axis", -1)
@@ -81,7 +93,7 @@ def one_hot(node: Node) -> Outputs:
 
 
 @register_tflite("MATRIX_DIAG")
-def matrix_diag(node: Node) -> Outputs:
+def matrix_diag(node: TfliteNode) -> Outputs:
     """Convert MATRIX_DIAG: matrices with the elements of the last dimension on their diagonals."""
     x = node.tensor(0)
     size = node.sizes_of(0, 1)[-1]
@@ -90,7 +102,7 @@ def matrix_diag(node: Node) -> Outputs:
 
 
 @register_tflite("MATRIX_SET_DIAG")
-def matrix_set_diag(node: Node) -> Outputs:
+def matrix_set_diag(node: TfliteNode) -> Outputs:
     """Convert MATRIX_SET_DIAG: matrices with their main diagonal replaced."""
     height, width = node.sizes_of(0, 2)[-2:]
     diagonal = node.tensor(1)
@@ -100,6 +112,6 @@ def matrix_set_diag(node: Node) -> Outputs:
     return relax.where(relax.equal(rows, columns), relax.expand_dims(spread, axis=[-2]), node.tensor(0))
 
 
-def _last(node: Node) -> Tensor:
+def _last(node: TfliteNode) -> Tensor:
     """Return the last index of the diagonal."""
     return sizes.as_tensor([sizes.minus(node.sizes_of(1, 1)[-1], 1)])

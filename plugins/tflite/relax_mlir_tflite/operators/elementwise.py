@@ -8,9 +8,9 @@ from functools import reduce
 
 from ..prelude import (
     Convert,
-    Node,
     Outputs,
     Tensor,
+    TfliteNode,
     cast,
     const,
     like,
@@ -81,7 +81,7 @@ register_rows(
 
 
 @register_tflite("SELECT")
-def select(node: Node) -> Outputs:
+def select(node: TfliteNode) -> Outputs:
     """Convert SELECT. A one-dimensional condition selects rows."""
     condition, x, y = node.tensors(3)
     behind = node.rank(1) - node.rank(0)
@@ -91,7 +91,7 @@ def select(node: Node) -> Outputs:
 
 
 @register_tflite("CAST")
-def convert(node: Node) -> Outputs:
+def convert(node: TfliteNode) -> Outputs:
     """Convert CAST, which casts the stored integers of a quantized tensor."""
     x = node.stored(0).ssa
     target = node.results[0].dtype
@@ -99,12 +99,12 @@ def convert(node: Node) -> Outputs:
 
 
 @register_tflite("BITCAST")
-def bitcast(node: Node) -> Outputs:
+def bitcast(node: TfliteNode) -> Outputs:
     return relax.bitcast(node.stored(0).ssa, dtype=node.results[0].dtype)
 
 
 @register_tflite("FAKE_QUANT")
-def fake_quant(node: Node) -> Outputs:
+def fake_quant(node: TfliteNode) -> Outputs:
     """Convert FAKE_QUANT: round real numbers to the steps of a quantization.
 
     The bounds are shifted so that 0 is a step.

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from relax_mlir.front_ends import Pair, Transform, magnitude, transformed_along
+from relax_mlir.frontends.core.complex_numbers import Pair, magnitude
+from relax_mlir.frontends.core.fourier import Transform, transformed_along
 
-from ..prelude import Convert, Node, Outputs, Tensor, register_rows, register_tflite
+from ..prelude import Convert, Outputs, Tensor, TfliteNode, register_rows, register_tflite
 
 
 @register_tflite("RFFT2D")
-def rfft2d(node: Node) -> Outputs:
+def rfft2d(node: TfliteNode) -> Outputs:
     """Convert RFFT2D: the transform of the last two dimensions.
 
     The dimensions are cropped or zero-padded to the lengths in the second input. The result has the first half of the

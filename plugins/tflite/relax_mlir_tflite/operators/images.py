@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from ..prelude import Node, Tensor, register_rows, relax
+from ..prelude import Tensor, TfliteNode, register_rows, relax
 
 
-def _resize(node: Node, method: str, half_pixels: str, rounding: str) -> Tensor:
+def _resize(node: TfliteNode, method: str, half_pixels: str, rounding: str) -> Tensor:
     """Resize images.
 
     `half_pixels` is the coordinate transformation for half pixel centers. `rounding` is the rounding of the nearest

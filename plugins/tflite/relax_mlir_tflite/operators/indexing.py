@@ -3,17 +3,29 @@
 
 from __future__ import annotations
 
-from relax_mlir.facts import is_float
-from relax_mlir.front_ends import highest, lowest
+from relax_mlir.dialects.core.infos import is_float
+from relax_mlir.emit.axis_reduction import highest, lowest
 
-from ..prelude import Convert, Node, Outputs, Tensor, Value, cast, const, register_rows, register_tflite, relax, sizes
+from ..prelude import (
+    Convert,
+    Outputs,
+    Tensor,
+    TfliteNode,
+    Value,
+    cast,
+    const,
+    register_rows,
+    register_tflite,
+    relax,
+    sizes,
+)
 
 #: Largest finite number of f32.
 _LARGEST = (2 - 2**-23) * 2.0**127
 
 
 @register_tflite("GATHER")
-def gather(node: Node) -> Outputs:
+def gather(node: TfliteNode) -> Outputs:
     """Convert GATHER: slices along an axis. The leading dimensions of data and indices may be batch dimensions."""
     rank, shared = node.rank(0), node.attr("batch_dims", 0)
     axis = node.axis_of(node.attr("axis", 0), rank)
@@ -37,14 +49,14 @@ def gather(node: Node) -> Outputs:
 
 
 @register_tflite("SCATTER_ND")
-def scatter_nd(node: Node) -> Outputs:
+def scatter_nd(node: TfliteNode) -> Outputs:
     """Convert SCATTER_ND of the operands indices, updates and shape. Updates of the same element are added."""
     base = sizes.zeros(node.sizes_in(2), node.dtype)
     return relax.scatter_nd(base, node.integers(0), node.tensor(1), reduction="add")
 
 
 @register_tflite("SPARSE_TO_DENSE")
-def sparse_to_dense(node: Node) -> Outputs:
+def sparse_to_dense(node: TfliteNode) -> Outputs:
     """Convert SPARSE_TO_DENSE of the operands indices, shape, values and default value."""
     wanted = node.sizes_in(1)
     base = sizes.full(wanted, relax.reshape(node.tensor(3), ()))
@@ -58,20 +70,20 @@ def sparse_to_dense(node: Node) -> Outputs:
 
 
 @register_tflite("WHERE")
-def where(node: Node) -> Outputs:
+def where(node: TfliteNode) -> Outputs:
     """Convert WHERE: one row with the indices of each nonzero element."""
     return cast(relax.permute_dims(relax.nonzero(node.tensor(0)), axes=[1, 0]), node.dtype)
 
 
 @register_tflite("REVERSE_SEQUENCE")
-def reverse_sequence(node: Node) -> Outputs:
+def reverse_sequence(node: TfliteNode) -> Outputs:
     rank = node.rank(0)
     axis, batch = (node.axis_of(node.attr(name), rank, name) for name in ("seq_dim", "batch_dim"))
     return relax.reverse_sequence(node.tensor(0), node.integers(1), seq_axis=axis, batch_axis=batch)
 
 
 @register_tflite("DYNAMIC_UPDATE_SLICE")
-def dynamic_update_slice(node: Node) -> Outputs:
+def dynamic_update_slice(node: TfliteNode) -> Outputs:
     """Convert DYNAMIC_UPDATE_SLICE. The start indices are clamped so that the update is within the data."""
     own, written = node.sizes_of(0), node.sizes_of(1)
     made, starts = node.tensor(1), node.integers(2)
@@ -88,7 +100,7 @@ def dynamic_update_slice(node: Node) -> Outputs:
     return _written(node, made, sizes.broadcast(places, written), flat_size)
 
 
-def _written(node: Node, update: Tensor, places: Tensor, count: sizes.Size) -> Tensor:
+def _written(node: TfliteNode, update: Tensor, places: Tensor, count: sizes.Size) -> Tensor:
     """Write elements to the flattened data of `count` elements, at flat indices, and restore the shape."""
     flat = sizes.reshaped(node.tensor(0), [count])
     made = relax.scatter_elements(flat, relax.flatten(places), relax.flatten(update), axis=0)
@@ -96,7 +108,7 @@ def _written(node: Node, update: Tensor, places: Tensor, count: sizes.Size) -> T
 
 
 @register_tflite("SEGMENT_SUM")
-def segment_sum(node: Node) -> Outputs:
+def segment_sum(node: TfliteNode) -> Outputs:
     """Convert SEGMENT_SUM: the sum of the slices of each segment.
 
     The segment ids are sorted, so the last one determines the number of sums.
@@ -107,7 +119,7 @@ def segment_sum(node: Node) -> Outputs:
     return _sums(node, max(ids) + 1)
 
 
-def _sums(node: Node, count: sizes.Size, reduction: str = "add") -> Tensor:
+def _sums(node: TfliteNode, count: sizes.Size, reduction: str = "add") -> Tensor:
     """Reduce the slices of each segment. The result of an empty segment is the identity of the reduction."""
     least, most = (-_LARGEST, _LARGEST) if is_float(node.dtype) else (lowest(node.dtype), highest(node.dtype))
     first = {"add": 0, "mul": 1, "max": least, "min": most}[reduction]

@@ -6,9 +6,9 @@ from __future__ import annotations
 import struct
 from typing import NamedTuple
 
-from relax_mlir.front_ends import padded
+from relax_mlir.frontends.core.padding import padded
 
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, like, register_tflite, relax, sizes
+from ..prelude import Outputs, Tensor, TfliteNode, Value, cast, const, like, register_tflite, relax, sizes
 from .activations import FUNCTIONS
 from .convolutions import same_padding
 
@@ -17,7 +17,7 @@ _SAME, _VALID = 1, 2
 _ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT")
 
 
-def _integers(node: Node, *names: str) -> list[int]:
+def _integers(node: TfliteNode, *names: str) -> list[int]:
     """Return the first integers of the operator's options."""
     held, layout = node.row.custom_options, struct.Struct(f"<{len(names)}i")
     if len(held) < layout.size:
@@ -32,7 +32,7 @@ def _integers(node: Node, *names: str) -> list[int]:
 
 
 @register_tflite("Convolution2DTransposeBias")
-def transpose_conv_bias(node: Node) -> Outputs:
+def transpose_conv_bias(node: TfliteNode) -> Outputs:
     """Convert a transposed convolution of data, weights and a bias. The size of the data determines the result's."""
     padding, *strides = _integers(node, "padding", "stride_width", "stride_height")
     strides.reverse()
@@ -55,7 +55,7 @@ def transpose_conv_bias(node: Node) -> Outputs:
     return relax.add(made, node.tensor(2))
 
 
-def _cut(node: Node, size: sizes.Size, taps: int, stride: int) -> int:
+def _cut(node: TfliteNode, size: sizes.Size, taps: int, stride: int) -> int:
     """Return the number of elements that SAME crops from the full result along one dimension."""
     if stride == 1:
         return taps - 1
@@ -76,7 +76,7 @@ class _Pool(NamedTuple):
     activation: str
 
 
-def _pool(node: Node) -> _Pool:
+def _pool(node: TfliteNode) -> _Pool:
     names = ("padding", "stride_width", "stride_height", "filter_width", "filter_height", "activation")
     padding, right, down, width, height, activation = _integers(node, *names)
     if not 0 <= activation < len(_ACTIVATIONS):
@@ -85,7 +85,7 @@ def _pool(node: Node) -> _Pool:
 
 
 @register_tflite("MaxPoolingWithArgmax2D")
-def max_pool_with_argmax(node: Node) -> Outputs:
+def max_pool_with_argmax(node: TfliteNode) -> Outputs:
     """Return the largest element of each window, and its index in the window as a float.
 
     As in MediaPipe, indices are row-major, plus 0.1. TFLite's delegate stores column-major indices as the bits of
@@ -120,7 +120,7 @@ def max_pool_with_argmax(node: Node) -> Outputs:
 
 
 @register_tflite("MaxUnpooling2D")
-def max_unpooling(node: Node) -> Outputs:
+def max_unpooling(node: TfliteNode) -> Outputs:
     """Write each element at its index in a window of zeros. The windows are adjacent."""
     import numpy
 

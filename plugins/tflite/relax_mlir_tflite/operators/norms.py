@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from functools import reduce
 
-from ..prelude import Node, Outputs, const, like, part, register_tflite, relax
+from ..prelude import Outputs, TfliteNode, const, like, part, register_tflite, relax
 from .activations import activated
 
 #: Lower bound of a vector's length in the division.
@@ -13,14 +13,14 @@ _SHORTEST = 1e-6
 
 
 @register_tflite("L2_NORMALIZATION")
-def l2_normalization(node: Node) -> Outputs:
+def l2_normalization(node: TfliteNode) -> Outputs:
     x = node.tensor(0)
     length = relax.sqrt(relax.sum(relax.square(x), axis=[-1], keepdims=True))
     return activated(node, relax.divide(x, relax.maximum(length, like(x, _SHORTEST))))
 
 
 @register_tflite("LOCAL_RESPONSE_NORMALIZATION")
-def local_response_normalization(node: Node) -> Outputs:
+def local_response_normalization(node: TfliteNode) -> Outputs:
     """Convert LOCAL_RESPONSE_NORMALIZATION, which divides by a power of the sum of squares of the near channels."""
     x, rank, radius = node.tensor(0), node.rank(0), node.attr("radius")
     channels = node.sizes_of(0, 1)[-1]

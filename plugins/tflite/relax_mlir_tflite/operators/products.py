@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from ..prelude import Node, Outputs, Tensor, Value, register_tflite, relax, sizes
+from ..prelude import Outputs, Tensor, TfliteNode, Value, register_tflite, relax, sizes
 from .convolutions import with_bias
 
 #: Format of weights that are signed bytes in blocks of 4 rows and 16 columns.
@@ -11,7 +11,7 @@ _SHUFFLED = 1
 
 
 @register_tflite("FULLY_CONNECTED")
-def fully_connected(node: Node) -> Outputs:
+def fully_connected(node: TfliteNode) -> Outputs:
     """Convert FULLY_CONNECTED: the product of rows of the data and rows of the weights [outputs, inputs]."""
     outputs, inputs = node.fixed_sizes(1, 2)
     own = node.sizes_of(0)
@@ -21,7 +21,7 @@ def fully_connected(node: Node) -> Outputs:
     return with_bias(node, relax.matmul(data, relax.permute_dims(_weights(node, outputs, inputs), axes=[1, 0])), 2)
 
 
-def _weights(node: Node, outputs: int, inputs: int) -> Tensor:
+def _weights(node: TfliteNode, outputs: int, inputs: int) -> Tensor:
     if node.attr("weights_format", 0) != _SHUFFLED:
         return node.tensor(1)
     array = node.stored(1).array
@@ -32,12 +32,12 @@ def _weights(node: Node, outputs: int, inputs: int) -> Tensor:
 
 
 @register_tflite("BATCH_MATMUL")
-def batch_matmul(node: Node) -> Outputs:
+def batch_matmul(node: TfliteNode) -> Outputs:
     sides = [_transpose(node, index, node.attr(name, False)) for index, name in enumerate(("adj_x", "adj_y"))]
     return relax.matmul(*sides)
 
 
-def _transpose(node: Node, index: int, is_transposed: bool) -> Tensor:
+def _transpose(node: TfliteNode, index: int, is_transposed: bool) -> Tensor:
     x, rank = node.tensor(index), node.rank(index)
     if not is_transposed:
         return x

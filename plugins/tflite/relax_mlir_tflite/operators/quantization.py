@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from ..prelude import Node, Outputs, Value, cast, register_rows, register_tflite
+from ..prelude import Outputs, TfliteNode, Value, cast, register_rows, register_tflite
 
 register_rows({"QUANTIZE": lambda node: node.tensor(0), "DENSIFY": lambda node: node.stored(0)})
 
 
 @register_tflite("DEQUANTIZE")
-def dequantize(node: Node) -> Outputs:
+def dequantize(node: TfliteNode) -> Outputs:
     """Convert DEQUANTIZE, which also widens floats of 16 bits."""
     array = node.value(0).array
     if array is not None and array.dtype.kind == "f":

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from relax_mlir.front_ends import run_steps
+from relax_mlir.frontends.core.control.recurrent_loops import run_steps
 
-from ..prelude import Node, Outputs, Tensor, const, part, register_tflite, relax, sizes
+from ..prelude import Outputs, Tensor, TfliteNode, const, part, register_tflite, relax, sizes
 from .activations import activated, function_of
 
 
-def _rows(node: Node, is_major: bool) -> Tensor:
+def _rows(node: TfliteNode, is_major: bool) -> Tensor:
     x = node.tensor(0)
     return x if is_major else relax.permute_dims(x, axes=[1, 0, 2])
 
@@ -24,7 +24,7 @@ def _product(x: Tensor, weights: Tensor) -> Tensor:
     return relax.matmul(x, relax.permute_dims(weights, axes=[1, 0]))
 
 
-def _bias(node: Node, index: int) -> Tensor | None:
+def _bias(node: TfliteNode, index: int) -> Tensor | None:
     return node.real(index, node.stored(index)).ssa if node.has(index) else None
 
 
@@ -35,7 +35,7 @@ def _plus(x: Tensor, other: Tensor | None) -> Tensor:
 # ---- RNN ----
 
 
-def _run_rnn(node: Node, rows: Tensor, first: int, state: int) -> tuple[Tensor, Tensor]:
+def _run_rnn(node: TfliteNode, rows: Tensor, first: int, state: int) -> tuple[Tensor, Tensor]:
     """Return the results of all steps, and the state after the last step.
 
     `first` is the index of the weights, which the recurrent weights and the bias follow. `state` is the index of the
@@ -54,7 +54,7 @@ def _run_rnn(node: Node, rows: Tensor, first: int, state: int) -> tuple[Tensor, 
 
 
 @register_tflite("UNIDIRECTIONAL_SEQUENCE_RNN")
-def sequence_rnn(node: Node) -> Outputs:
+def sequence_rnn(node: TfliteNode) -> Outputs:
     is_major = bool(node.attr("time_major", False))
     made, last = _run_rnn(node, _rows(node, is_major), 1, 4)
     node.keep(4, last)
@@ -62,7 +62,7 @@ def sequence_rnn(node: Node) -> Outputs:
 
 
 @register_tflite("RNN")
-def rnn(node: Node) -> Outputs:
+def rnn(node: TfliteNode) -> Outputs:
     """Convert RNN, a sequence of one step."""
     _, last = _run_rnn(node, relax.expand_dims(node.tensor(0), axis=[0]), 1, 4)
     node.keep(4, last)
@@ -94,7 +94,7 @@ _LSTM = Places(1, 5, 9, 12, 16, 18, 19, 20)
 class Lstm:
     """LSTM in one direction. Without weights for the input gate, the gate is 1 minus the forget gate."""
 
-    def __init__(self, node: Node, places: Places):
+    def __init__(self, node: TfliteNode, places: Places):
         self.node, self.places = node, places
         self.is_coupled = not node.has(places.weights)
         self.gates = [gate for gate in range(4) if gate or not self.is_coupled]
@@ -166,7 +166,7 @@ class Lstm:
 
 
 @register_tflite("UNIDIRECTIONAL_SEQUENCE_LSTM")
-def sequence_lstm(node: Node) -> Outputs:
+def sequence_lstm(node: TfliteNode) -> Outputs:
     is_major = bool(node.attr("time_major", False))
     if node.attr("diagonal_recurrent_tensors", False):
         raise node.fail("diagonal recurrent weights are not supported", "diagonal_recurrent_tensors")
@@ -174,7 +174,7 @@ def sequence_lstm(node: Node) -> Outputs:
     return made if is_major else relax.permute_dims(made, axes=[1, 0, 2])
 
 
-def _run_lstm(node: Node, rows: Tensor) -> Tensor:
+def _run_lstm(node: TfliteNode, rows: Tensor) -> Tensor:
     if node.rows[0] is not None and node.rows[0].is_quantized:
         raise node.fail("an integer LSTM, which has separate scales for its gates, is not supported")
     made, states = Lstm(node, _LSTM).run(rows)
@@ -184,7 +184,7 @@ def _run_lstm(node: Node, rows: Tensor) -> Tensor:
 
 
 @register_tflite("LSTM")
-def lstm(node: Node) -> Outputs:
+def lstm(node: TfliteNode) -> Outputs:
     """Convert LSTM, a sequence of one step."""
     if node.attr("kernel_type", 0):
         raise node.fail("the basic kernel, which has different operands, is not supported", "kernel_type")
@@ -195,7 +195,7 @@ def lstm(node: Node) -> Outputs:
 
 
 @register_tflite("BIDIRECTIONAL_SEQUENCE_RNN")
-def both_rnns(node: Node) -> Outputs:
+def both_rnns(node: TfliteNode) -> Outputs:
     """Convert a bidirectional RNN: forward weights and state, followed by backward weights and state."""
     if node.has(9):
         raise node.fail("an auxiliary input is not supported")
@@ -212,7 +212,7 @@ _FORWARD, _BACKWARD = Places(1, 5, 9, 12, 16, 35, 36, None), Places(18, 22, 26, 
 
 
 @register_tflite("BIDIRECTIONAL_SEQUENCE_LSTM")
-def both_lstms(node: Node) -> Outputs:
+def both_lstms(node: TfliteNode) -> Outputs:
     if any(node.has(index) for index in range(39, 48)):
         raise node.fail("an auxiliary input is not supported")
     is_major = bool(node.attr("time_major", True))
@@ -224,7 +224,7 @@ def both_lstms(node: Node) -> Outputs:
     return _both(node, forward, relax.flip(backward, axis=0), is_major)
 
 
-def _both(node: Node, forward: Tensor, backward: Tensor, is_major: bool) -> Sequence[Tensor]:
+def _both(node: TfliteNode, forward: Tensor, backward: Tensor, is_major: bool) -> Sequence[Tensor]:
     """Return both directions, concatenated along the last dimension or as separate results."""
     made = [relax.concat([forward, backward], axis=2)] if node.attr("merge_outputs", False) else [forward, backward]
     return [each if is_major else relax.permute_dims(each, axes=[1, 0, 2]) for each in made]
@@ -234,7 +234,7 @@ def _both(node: Node, forward: Tensor, backward: Tensor, is_major: bool) -> Sequ
 
 
 @register_tflite("SVDF")
-def svdf(node: Node) -> Outputs:
+def svdf(node: TfliteNode) -> Outputs:
     """Convert SVDF: filters over the features, then over the last results in time.
 
     One unit is the sum of `rank` filters.

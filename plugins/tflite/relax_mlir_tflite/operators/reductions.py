@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from relax_mlir.facts import is_float
-from relax_mlir.front_ends import all_of, any_of
+from relax_mlir.dialects.core.infos import is_float
+from relax_mlir.frontends.core.tensors import all_of, any_of
 
-from ..prelude import Convert, Node, Outputs, Tensor, cast, register_rows, register_tflite, relax, sizes
+from ..prelude import Convert, Outputs, Tensor, TfliteNode, cast, register_rows, register_tflite, relax, sizes
 
 
 def _reduced(function: Callable[..., Tensor]) -> Convert:
-    def convert(node: Node) -> Outputs:
+    def convert(node: TfliteNode) -> Outputs:
         x = node.tensor(0)
         axes = _axes(node)
         return function(x, axis=axes, keepdims=bool(node.attr("keep_dims", False))) if axes else x
@@ -20,12 +20,12 @@ def _reduced(function: Callable[..., Tensor]) -> Convert:
     return convert
 
 
-def _axes(node: Node) -> list[int]:
+def _axes(node: TfliteNode) -> list[int]:
     return sorted({node.axis_of(axis, node.rank(0)) for axis in node.known_numbers(1)})
 
 
 @register_tflite("MEAN")
-def mean(node: Node) -> Outputs:
+def mean(node: TfliteNode) -> Outputs:
     """Convert MEAN. The mean of integers is truncated."""
     x, axes, keeps = node.tensor(0), _axes(node), bool(node.attr("keep_dims", False))
     if not axes or is_float(node.dtype):
@@ -50,12 +50,12 @@ register_rows(
 )
 
 
-def _place(node: Node, function: Callable[..., Tensor]) -> Tensor:
+def _place(node: TfliteNode, function: Callable[..., Tensor]) -> Tensor:
     return cast(function(node.tensor(0), axis=node.axis(1, node.rank(0))), node.dtype)
 
 
 @register_tflite("CUMSUM")
-def cumsum(node: Node) -> Outputs:
+def cumsum(node: TfliteNode) -> Outputs:
     x, axis = node.tensor(0), node.axis(1, node.rank(0))
     is_reversed = node.attr("reverse", False)
     x = relax.flip(x, axis=axis) if is_reversed else x

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from relax_mlir.front_ends import padded
-from relax_mlir.symbols import equal
+from relax_mlir.dialects.core.symbols import equal
+from relax_mlir.frontends.core.padding import padded
 
-from ..prelude import Node, Outputs, Tensor, Value, register_rows, register_tflite, relax, sizes
+from ..prelude import Outputs, Tensor, TfliteNode, Value, register_rows, register_tflite, relax, sizes
 
 register_rows(
     {
@@ -21,7 +21,7 @@ register_rows(
 
 
 @register_tflite("RESHAPE")
-def reshape(node: Node) -> Outputs:
+def reshape(node: TfliteNode) -> Outputs:
     """Convert RESHAPE. The shape is an operand or, in older files, an option.
 
     One size may be -1: the other sizes determine this size.
@@ -31,7 +31,7 @@ def reshape(node: Node) -> Outputs:
 
 
 @register_tflite("SQUEEZE")
-def squeeze(node: Node) -> Outputs:
+def squeeze(node: TfliteNode) -> Outputs:
     """Convert SQUEEZE: remove the listed dimensions, or all dimensions of size 1 if the list is empty."""
     rank = node.rank(0)
     axes = [node.axis_of(axis, rank, "squeeze_dims") for axis in node.attr("squeeze_dims", [])]
@@ -41,7 +41,7 @@ def squeeze(node: Node) -> Outputs:
 
 
 @register_tflite("REVERSE_V2")
-def reverse(node: Node) -> Outputs:
+def reverse(node: TfliteNode) -> Outputs:
     made = node.tensor(0)
     for axis in node.known_numbers(1):
         made = relax.flip(made, axis=node.axis_of(axis, node.rank(0)))
@@ -51,7 +51,7 @@ def reverse(node: Node) -> Outputs:
 # ---- blocks of space ----
 
 
-def _block(node: Node) -> int:
+def _block(node: TfliteNode) -> int:
     block = node.attr("block_size")
     if block < 1 or node.rank(0) != 4:
         raise node.fail(f"expected blocks of at least 1 and 4 dimensions, got {block} and {node.rank(0)}", "block_size")
@@ -59,7 +59,7 @@ def _block(node: Node) -> int:
 
 
 @register_tflite("SPACE_TO_DEPTH")
-def space_to_depth(node: Node) -> Outputs:
+def space_to_depth(node: TfliteNode) -> Outputs:
     block, (batch, height, width, channels) = _block(node), node.sizes_of(0)
     rows, columns = sizes.divided(height, block), sizes.divided(width, block)
     apart = sizes.reshaped(node.tensor(0), [batch, rows, block, columns, block, channels])
@@ -68,7 +68,7 @@ def space_to_depth(node: Node) -> Outputs:
 
 
 @register_tflite("DEPTH_TO_SPACE")
-def depth_to_space(node: Node) -> Outputs:
+def depth_to_space(node: TfliteNode) -> Outputs:
     block, (batch, height, width, depth) = _block(node), node.sizes_of(0)
     channels = sizes.divided(depth, block * block)
     apart = sizes.reshaped(node.tensor(0), [batch, height, width, block, block, channels])
@@ -76,7 +76,7 @@ def depth_to_space(node: Node) -> Outputs:
     return sizes.reshaped(moved, [batch, sizes.times(height, block), sizes.times(width, block), channels])
 
 
-def _blocks(node: Node) -> tuple[list[int], list[tuple[sizes.Size, sizes.Size]]]:
+def _blocks(node: TfliteNode) -> tuple[list[int], list[tuple[sizes.Size, sizes.Size]]]:
     """Return the block sizes of the dimensions after the batch, and their padding or cropping."""
     blocks, around = node.known_numbers(1), node.sizes_in(2)
     if min(blocks, default=1) < 1 or len(around) != 2 * len(blocks) or len(blocks) >= node.rank(0):
@@ -85,7 +85,7 @@ def _blocks(node: Node) -> tuple[list[int], list[tuple[sizes.Size, sizes.Size]]]
 
 
 @register_tflite("SPACE_TO_BATCH_ND")
-def space_to_batch(node: Node) -> Outputs:
+def space_to_batch(node: TfliteNode) -> Outputs:
     blocks, around = _blocks(node)
     made = padded(node.value(0), dict(enumerate(around, 1)), "constant", 0)
     data = made.ssa if isinstance(made, Value) else made
@@ -101,7 +101,7 @@ def space_to_batch(node: Node) -> Outputs:
 
 
 @register_tflite("BATCH_TO_SPACE_ND")
-def batch_to_space(node: Node) -> Outputs:
+def batch_to_space(node: TfliteNode) -> Outputs:
     blocks, cut = _blocks(node)
     batch, *rest = node.sizes_of(0)
     count = len(blocks)

@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from relax_mlir.facts import OPEN
-from relax_mlir.front_ends import padded
+from relax_mlir.dialects.relax.infer.slices import OPEN
+from relax_mlir.frontends.core.padding import padded
 
-from ..prelude import Node, Outputs, Tensor, Value, const, joined, register_rows, register_tflite, relax, sizes
+from ..prelude import Outputs, Tensor, TfliteNode, Value, const, joined, register_rows, register_tflite, relax, sizes
 from .activations import activated
 
 #: Maximum number of elements of a joined tensor that may be a shape.
@@ -16,7 +16,7 @@ _MOST_SIZES = 8
 
 
 @register_tflite("CONCATENATION")
-def concatenation(node: Node) -> Outputs:
+def concatenation(node: TfliteNode) -> Outputs:
     axis = node.axis_of(node.attr("axis", 0), node.rank(0))
     if node.rank(0) == 1 and node.dtype in ("i32", "i64"):
         counts = [(node.value(index).shape or (None,))[0] for index in range(len(node.inputs))]
@@ -25,21 +25,21 @@ def concatenation(node: Node) -> Outputs:
     return activated(node, joined(node.tensors(), axis=axis))
 
 
-def _note_sizes(node: Node, found: list[sizes.Size]) -> None:
+def _note_sizes(node: TfliteNode, found: list[sizes.Size]) -> None:
     """Store the sizes in an output that may be a shape. Only some of the sizes may be known at import."""
     if any(isinstance(each, int) for each in found):
         node.graph.parts[node.row.outputs[0]] = found
 
 
 @register_tflite("PACK")
-def pack(node: Node) -> Outputs:
+def pack(node: TfliteNode) -> Outputs:
     if node.rank(0) == 0 and node.dtype in ("i32", "i64"):
         _note_sizes(node, [sizes.of_scalar(node.value(index)) for index in range(len(node.inputs))])
     return relax.stack(node.tensors(), axis=node.axis_of(node.attr("axis", 0), node.rank(0) + 1))
 
 
 @register_tflite("UNPACK")
-def unpack(node: Node) -> Outputs:
+def unpack(node: TfliteNode) -> Outputs:
     axis = node.axis_of(node.attr("axis", 0), node.rank(0))
     size = node.sizes_of(0)[axis]
     if size != len(node.results):
@@ -49,7 +49,7 @@ def unpack(node: Node) -> Outputs:
 
 
 @register_tflite("SPLIT")
-def split(node: Node) -> Outputs:
+def split(node: TfliteNode) -> Outputs:
     """Convert SPLIT of the operands axis and data."""
     axis, count = node.axis(0, node.rank(1)), len(node.results)
     size = node.sizes_of(1)[axis]
@@ -59,7 +59,7 @@ def split(node: Node) -> Outputs:
 
 
 @register_tflite("SPLIT_V")
-def split_by_sizes(node: Node) -> Outputs:
+def split_by_sizes(node: TfliteNode) -> Outputs:
     """Convert SPLIT_V. One size may be -1: the remaining elements."""
     axis, lengths = node.axis(2, node.rank(0)), node.sizes_in(1)
     if len(lengths) != len(node.results) or lengths.count(-1) > 1:
@@ -77,7 +77,7 @@ def split_by_sizes(node: Node) -> Outputs:
 
 
 @register_tflite("SLICE")
-def slice_(node: Node) -> Outputs:
+def slice_(node: TfliteNode) -> Outputs:
     """Convert SLICE. A size of -1 selects all elements from the start to the end."""
     starts, counts, own = node.sizes_in(1), node.sizes_in(2), node.sizes_of(0)
     if not len(starts) == len(counts) == len(own):
@@ -101,7 +101,7 @@ def _count(start: sizes.Size, count: sizes.Size, whole: sizes.Size) -> sizes.Siz
 
 
 @register_tflite("STRIDED_SLICE")
-def strided_slice(node: Node) -> Outputs:
+def strided_slice(node: TfliteNode) -> Outputs:
     """Convert STRIDED_SLICE by Python's rules.
 
     The bits of the masks mark entries with an open bound, ellipses, new dimensions, and single elements with their
@@ -134,7 +134,9 @@ def strided_slice(node: Node) -> Outputs:
     return relax.expand_dims(made, axis=added) if added else made
 
 
-def _bounds(node: Node, place: int, bounds: tuple[sizes.Size, sizes.Size, int]) -> tuple[sizes.Size, sizes.Size, int]:
+def _bounds(
+    node: TfliteNode, place: int, bounds: tuple[sizes.Size, sizes.Size, int]
+) -> tuple[sizes.Size, sizes.Size, int]:
     begin, end, step = bounds
     if node.attr("offset", False):
         end = sizes.plus(begin, end)
@@ -145,7 +147,7 @@ def _bounds(node: Node, place: int, bounds: tuple[sizes.Size, sizes.Size, int]) 
     return begin, end, step
 
 
-def _element(node: Node, begin: sizes.Size, size: sizes.Size) -> tuple[sizes.Size, sizes.Size, int]:
+def _element(node: TfliteNode, begin: sizes.Size, size: sizes.Size) -> tuple[sizes.Size, sizes.Size, int]:
     """Return the bounds of one element. A negative index counts from the end."""
     if isinstance(begin, int) and begin == -1:
         return -1, OPEN, 1
@@ -155,7 +157,7 @@ def _element(node: Node, begin: sizes.Size, size: sizes.Size) -> tuple[sizes.Siz
 # ---- padding ----
 
 
-def _pairs(node: Node) -> dict[int, tuple[sizes.Size, sizes.Size]]:
+def _pairs(node: TfliteNode) -> dict[int, tuple[sizes.Size, sizes.Size]]:
     """Return the padding before and after the data, by axis."""
     widths, rank = node.sizes_in(1) if node.rank(1) == 1 else _flat(node), node.rank(0)
     if len(widths) != 2 * rank:
@@ -165,7 +167,7 @@ def _pairs(node: Node) -> dict[int, tuple[sizes.Size, sizes.Size]]:
     return {axis: (widths[2 * axis], widths[2 * axis + 1]) for axis in range(rank)}
 
 
-def _flat(node: Node) -> list[sizes.Size]:
+def _flat(node: TfliteNode) -> list[sizes.Size]:
     """Return the padding widths, stored as rows of two, as a flat list."""
     found = node.sizes(1)
     if found is not None:
@@ -175,7 +177,7 @@ def _flat(node: Node) -> list[sizes.Size]:
 
 
 @register_tflite("PADV2")
-def pad_with(node: Node) -> Outputs:
+def pad_with(node: TfliteNode) -> Outputs:
     fill = node.scalar(2)
     return padded(node.value(0), _pairs(node), "constant", relax.reshape(node.tensor(2), ()) if fill is None else fill)
 
@@ -184,7 +186,7 @@ register_rows({"PAD": lambda node: padded(node.value(0), _pairs(node), "constant
 
 
 @register_tflite("MIRROR_PAD")
-def mirror_pad(node: Node) -> Outputs:
+def mirror_pad(node: TfliteNode) -> Outputs:
     """Convert MIRROR_PAD. REFLECT does not repeat the element at the border, SYMMETRIC does."""
     pairs = _pairs(node)
     if node.attr("mode", 0) == 0:
@@ -195,7 +197,7 @@ def mirror_pad(node: Node) -> Outputs:
     return made
 
 
-def _symmetric(node: Node, x: Tensor, axis: int, size: sizes.Size, pair: tuple[sizes.Size, sizes.Size]) -> Tensor:
+def _symmetric(node: TfliteNode, x: Tensor, axis: int, size: sizes.Size, pair: tuple[sizes.Size, sizes.Size]) -> Tensor:
     before, after = pair
     if not all(isinstance(each, int) for each in (size, before, after)) or max(before, after) > size:
         raise node.fail(f"the widths {pair} are larger than {size}, or not known at import")

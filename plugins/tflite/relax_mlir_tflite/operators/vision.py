@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..prelude import Node, Outputs, Tensor, Value, cast, const, joined, part, register_tflite, relax, sizes
+from ..prelude import Outputs, Tensor, TfliteNode, Value, cast, const, joined, part, register_tflite, relax, sizes
 
 
 class Kept(NamedTuple):
@@ -35,7 +35,7 @@ def _suppress_overlaps(boxes: Tensor, scores: Tensor, most: int, overlap: Tensor
     return Kept(relax.where(is_one, relax.take(numbers, places, axis=0), const(0, "i64")), count, is_one)
 
 
-def _select_boxes(node: Node) -> tuple[Kept, Tensor]:
+def _select_boxes(node: TfliteNode) -> tuple[Kept, Tensor]:
     """Select boxes by the operands boxes, scores, maximum count, maximum overlap and minimum score."""
     (most,) = node.known_numbers(2)
     kept = _suppress_overlaps(node.tensor(0), node.tensor(1), most, node.tensor(3), node.tensor(4))
@@ -43,13 +43,13 @@ def _select_boxes(node: Node) -> tuple[Kept, Tensor]:
 
 
 @register_tflite("NON_MAX_SUPPRESSION_V4")
-def non_max_suppression(node: Node) -> Outputs:
+def non_max_suppression(node: TfliteNode) -> Outputs:
     kept, count = _select_boxes(node)
     return [cast(kept.numbers, "i32"), count]
 
 
 @register_tflite("NON_MAX_SUPPRESSION_V5")
-def soft_suppression(node: Node) -> Outputs:
+def soft_suppression(node: TfliteNode) -> Outputs:
     """Convert NON_MAX_SUPPRESSION_V5, which also returns scores. Lowered scores of overlapping boxes are refused."""
     if node.scalar(5) != 0:
         raise node.fail("lowered scores of overlapping boxes (soft_nms_sigma) are not supported")
@@ -59,7 +59,7 @@ def soft_suppression(node: Node) -> Outputs:
 
 
 @register_tflite("TFLite_Detection_PostProcess")
-def detections(node: Node) -> Outputs:
+def detections(node: TfliteNode) -> Outputs:
     """Convert the detection operator: boxes relative to anchors, their best classes, scores, and the number of boxes.
 
     The score of a box's best class decides the selection, for all classes together.
@@ -100,7 +100,7 @@ def detections(node: Node) -> Outputs:
     ]
 
 
-def _around_anchors(node: Node) -> Tensor:
+def _around_anchors(node: TfliteNode) -> Tensor:
     """Return the corners of the boxes [n, 4]. The predictions move the anchors' centers and scale their sizes."""
     anchors, _ = node.fixed_sizes(2, 2)
     predicted = relax.reshape(node.tensor(0), (anchors, 4))

@@ -8,21 +8,12 @@ from dataclasses import replace
 from functools import partial
 from itertools import accumulate
 
-from relax_mlir.primitives import (
-    SERIAL,
-    Edit,
-    Loop,
-    LoopRV,
-    blocks_in,
-    drop_unreached_init,
-    map_nodes,
-    names_in,
-    rebind,
-    rename_nodes,
-    variable,
-)
+from relax_mlir.dialects.core.symbols_expr import Size
+from relax_mlir.passes.loops.handles import LoopRV
+from relax_mlir.passes.loops.primitives import Edit
+from relax_mlir.passes.loops.tree import SERIAL, Loop, blocks_in, map_nodes, names_in, rebind, variable
+from relax_mlir.passes.primitives.body_copies import drop_unreached_init, rename_nodes
 from relax_mlir.schedules import register_primitive
-from relax_mlir.symbols import Size
 
 
 @register_primitive

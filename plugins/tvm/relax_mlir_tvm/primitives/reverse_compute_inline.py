@@ -5,22 +5,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from relax_mlir.primitives import (
-    Block,
-    BlockRV,
-    Edit,
-    Element,
-    Expr,
-    Limits,
-    check_inlinable,
-    check_once,
-    check_passes,
-    iter_variable,
-    merge_reads,
-    plain_iter,
-)
+from relax_mlir.dialects.core.indices import is_below, is_never_negative
+from relax_mlir.dialects.core.symbols_expr import Size, substituted, variables_of
+from relax_mlir.passes.loops.body_scalars import Element, Expr
+from relax_mlir.passes.loops.boxes import Limits
+from relax_mlir.passes.loops.handles import BlockRV
+from relax_mlir.passes.loops.primitives import Edit
+from relax_mlir.passes.loops.tree import Block, iter_variable
+from relax_mlir.passes.primitives.code_motion import check_passes, plain_iter
+from relax_mlir.passes.primitives.compute_inline import check_inlinable, check_once, merge_reads
 from relax_mlir.schedules import register_primitive
-from relax_mlir.symbols import Size, is_below, is_never_negative, substituted, variables_of
 
 from .inverse_points import inverse_points
 

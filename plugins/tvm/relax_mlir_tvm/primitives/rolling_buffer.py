@@ -6,25 +6,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import NamedTuple
 
-from relax_mlir.primitives import (
-    SERIAL,
-    Access,
-    Block,
-    BlockRV,
-    Buffer,
-    Edit,
-    Loop,
-    Range,
-    around_all,
-    blocks_in,
-    box_of,
-    factor_of,
-    own_buffer,
-    ranges_of,
-    variable,
-)
+from relax_mlir.dialects.core.indices import is_never_negative
+from relax_mlir.dialects.core.symbols_expr import extremum, variables_of
+from relax_mlir.passes.loops.boxes import box_of
+from relax_mlir.passes.loops.handles import BlockRV
+from relax_mlir.passes.loops.primitives import Edit
+from relax_mlir.passes.loops.ranges import Range, factor_of, ranges_of
+from relax_mlir.passes.loops.tree import SERIAL, Access, Block, Loop, around_all, blocks_in, variable
+from relax_mlir.passes.loops.tree_buffers import Buffer
+from relax_mlir.passes.primitives.caching import own_buffer
 from relax_mlir.schedules import register_primitive
-from relax_mlir.symbols import extremum, is_never_negative, variables_of
 
 
 class _Rolling(NamedTuple):

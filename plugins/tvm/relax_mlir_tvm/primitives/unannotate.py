@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from relax_mlir.primitives import BlockRV, Edit, LoopRV, annotatable_node, suggest
+from relax_mlir.passes.loops.handles import BlockRV, LoopRV
+from relax_mlir.passes.loops.primitives import Edit
+from relax_mlir.passes.primitives.annotate import annotatable_node
 from relax_mlir.schedules import register_primitive
+from relax_mlir.support.suggest import suggest
 
 
 @register_primitive

@@ -6,19 +6,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from relax_mlir import ir
-from relax_mlir.facts import Type, TypeProblem, element_type
-from relax_mlir.primitives import (
-    Block,
-    BlockRV,
-    Buffer,
-    Compute,
-    Edit,
-    Element,
-    Expr,
-    Load,
-    exchange_buffers,
-    own_buffer,
-)
+from relax_mlir.bindings.ir import Type
+from relax_mlir.dialects.core.codec import TypeProblem, element_type
+from relax_mlir.passes.loops.body_scalars import Compute, Element, Expr, Load
+from relax_mlir.passes.loops.handles import BlockRV
+from relax_mlir.passes.loops.primitives import Edit
+from relax_mlir.passes.loops.tree import Block, exchange_buffers
+from relax_mlir.passes.loops.tree_buffers import Buffer
+from relax_mlir.passes.primitives.caching import own_buffer
 from relax_mlir.schedules import register_primitive
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 
 from relax_mlir import select
-from relax_mlir.emission import Number, intrinsic, maximum, minimum, numbers, operation, unary
-from relax_mlir.mlir_operations import OpView
+from relax_mlir.bindings.ir import OpView
+from relax_mlir.emit.numbers import Number, intrinsic, maximum, minimum, numbers, operation, unary
 from relax_mlir.rules import register_legalize_intrinsic, register_lower_intrinsic
 
 _OF_MATH = {f"tir.{name}": f"math.{name}" for name in "sin cos tan sinh cosh asinh acosh atanh cbrt".split()}

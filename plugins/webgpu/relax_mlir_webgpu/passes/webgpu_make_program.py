@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from relax_mlir import Pass, ir, register_pass
-from relax_mlir.gpu_targets import DEVICE, EXTERNAL_MODS, KERNELS, ExternalPart, external_attribute
-from relax_mlir.mlir_operations import body_of, operations_of, symbol_name
+from relax_mlir.bindings.navigation import body_of, operations_of, symbol_name
+from relax_mlir.dialects.core.ir_attributes import DEVICE, EXTERNAL_MODS, KERNELS
+from relax_mlir.passes.core.external import external_attribute
 from relax_mlir.rewriting import Operation
+from relax_mlir.support.external_part import ExternalPart
 
 from ..program.entries import entry_calls
 from ..program.whole_program import packed, program_of

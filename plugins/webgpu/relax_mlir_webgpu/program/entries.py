@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 from relax_mlir import ShapeInfo, ir
-from relax_mlir.facts import decode
-from relax_mlir.gpu_targets import (
+from relax_mlir.bindings.ir import Type
+from relax_mlir.bindings.mlir import string_value
+from relax_mlir.bindings.navigation import functions_in, is_private, symbol_name
+from relax_mlir.dialects.core.codec import decode
+from relax_mlir.dialects.core.ir_attributes import (
     GRAPH_INPUTS,
     GRAPH_RESULTS,
     INPUT_NAMES,
     MEMORY_PLAN,
     RESULT_MAKERS,
     WRITTEN,
-    function_attributes,
 )
-from relax_mlir.mlir_operations import Type, functions_in, is_private, string_value, symbol_name
+from relax_mlir.dialects.relax.function_attributes import function_attributes
 from relax_mlir.rewriting import Operation
 
 #: Attributes of a lowered function that its calling function gets anew.

@@ -7,7 +7,9 @@ import functools
 from dataclasses import replace
 
 from relax_mlir import RefusalError, ir
-from relax_mlir.mlir_operations import DYNAMIC, Type, constant_of
+from relax_mlir.bindings.ir import Type
+from relax_mlir.bindings.mlir import DYNAMIC
+from relax_mlir.bindings.navigation import constant_of
 from relax_mlir.rewriting import Operation
 
 from ..runtime.instructions import READABLE

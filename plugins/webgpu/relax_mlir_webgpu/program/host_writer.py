@@ -13,28 +13,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from relax_mlir import RefusalError, ir
-from relax_mlir.gpu_targets import (
-    GRAPH_INPUTS,
-    OPERATOR,
-    PACKED_DTYPES,
-    PACKED_TEXT,
-    OperationWriter,
-    dlpack_name,
-    launched,
-)
-from relax_mlir.mlir_operations import (
-    DYNAMIC,
-    Block,
-    Location,
-    Type,
-    body_of,
-    callee_of,
-    constant_of,
-    made_at,
-    string_value,
-    symbol_name,
-)
+from relax_mlir.bindings.diagnostics import made_at
+from relax_mlir.bindings.ir import Block, Location, Type
+from relax_mlir.bindings.mlir import DYNAMIC, string_value
+from relax_mlir.bindings.navigation import body_of, callee_of, constant_of, symbol_name
+from relax_mlir.dialects.core.ir_attributes import GRAPH_INPUTS, OPERATOR, PACKED_DTYPES, PACKED_TEXT
 from relax_mlir.rewriting import Operation, Value, located_error
+from relax_mlir.targets.gpu.kernels.outline import launched
+from relax_mlir.targets.host.abi import dlpack_name
+from relax_mlir.targets.text.operation_writer import OperationWriter
 
 from ..wgsl.wgsl_types import memory_bytes
 

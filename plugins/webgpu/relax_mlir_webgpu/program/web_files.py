@@ -8,19 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from relax_mlir import RefusalError
-from relax_mlir.gpu_targets import EXTERNAL_MODS
-from relax_mlir.mlir_operations import elements_bytes, string_value
+from relax_mlir.bindings.mlir import string_value
+from relax_mlir.dialects.core.elements import elements_bytes
+from relax_mlir.dialects.core.ir_attributes import EXTERNAL_MODS
 from relax_mlir.rewriting import Operation
 
 from ..runtime.program_bytes import unpacked
 
 if TYPE_CHECKING:
-    from ..runtime.program_types import Program
+    from ..runtime.program_types import WebProgram
 
 _WEB = Path(__file__).parent.parent / "web"
 
 
-def program_in(module: Operation) -> tuple[Program, memoryview]:
+def program_in(module: Operation) -> tuple[WebProgram, memoryview]:
     """Return the program in a lowered module, and the program's constants."""
     if EXTERNAL_MODS not in module.attributes:
         raise RefusalError("the module contains no program: the stage 'program' did not run")

@@ -12,29 +12,25 @@ import math
 from collections.abc import Callable, Sequence
 
 from relax_mlir import ScalarInfo, TensorInfo, array_of_attribute, ir
-from relax_mlir.facts import Info, decode, describe
-from relax_mlir.gpu_targets import (
-    GRAPH_INPUTS,
-    GRAPH_RESULTS,
-    INPUT_NAMES,
-    RESULT_NAMES,
-    WRITTEN,
-    decode_grown,
-    dlpack_name,
-    element_bytes,
-)
-from relax_mlir.mlir_operations import (
+from relax_mlir.bindings.mlir import string_value
+from relax_mlir.bindings.navigation import (
     body_of,
     functions_in,
     has_body,
     is_private,
     operations_named,
     operations_of,
-    string_value,
     symbol_name,
 )
+from relax_mlir.dialects.core.codec import decode
+from relax_mlir.dialects.core.infos import Info, describe
+from relax_mlir.dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS, INPUT_NAMES, RESULT_NAMES, WRITTEN
+from relax_mlir.dialects.core.symbols import SymExpr
+from relax_mlir.dialects.core.symbols_expr import value_of
+from relax_mlir.dialects.core.symbols_terms import Atom
+from relax_mlir.dialects.relax.function_attributes import decode_grown
 from relax_mlir.rewriting import Operation, located_error
-from relax_mlir.symbols import Atom, SymExpr, value_of
+from relax_mlir.targets.host.abi import dlpack_name, element_bytes
 
 from ..runtime.program_bytes import VERSION
 from ..wgsl.kernel import Shader, shader_of

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
-from relax_mlir.devices import DeviceError, once
+from relax_mlir.runtime.errors import DeviceError
+from relax_mlir.support.once import once
 
 _INSTALL = "pip install relax-mlir[webgpu]"
 #: Limits requested at the adapter's maximum. Other limits keep WebGPU's defaults, which all devices support.

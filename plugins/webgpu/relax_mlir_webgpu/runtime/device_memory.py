@@ -11,14 +11,14 @@ import struct
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from relax_mlir.devices import DeviceError
+from relax_mlir.runtime.errors import DeviceError
 
 from .device import open_device, told, wgpu
 from .heap import Heap
 from .instructions import failure
 
 if TYPE_CHECKING:
-    from .program_types import Program
+    from .program_types import WebProgram
 
 #: Alignment of each launch's arguments in their buffer, in bytes.
 _STEP = 256
@@ -33,10 +33,10 @@ _NEEDS = {"threads": "max-compute-invocations-per-workgroup", "shared": "max-com
 _MOST_BYTES = (1 << 31) - 256
 
 
-class DeviceMemory:
+class WebgpuMemory:
     """Device memory and pending launches of one program."""
 
-    def __init__(self, program: Program, constants: memoryview) -> None:
+    def __init__(self, program: WebProgram, constants: memoryview) -> None:
         self._program, self._device = program, open_device()
         check_needs(program["needs"], self._device.limits)
         self._usage, self._stage = wgpu().BufferUsage, wgpu().ShaderStage.COMPUTE

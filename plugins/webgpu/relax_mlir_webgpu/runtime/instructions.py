@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from .program_types import Function, Program
+    from .program_types import HostCode, WebProgram
 
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "slt": operator.lt, "sle": operator.le, "sgt": operator.gt,
@@ -100,7 +100,7 @@ def _to_integer(value: float) -> int:
     return int(max(-(2.0**63), min(value, 2.0**63 - 1024)))
 
 
-class Given(NamedTuple):
+class TensorResult(NamedTuple):
     """Result of a call: its address, its sizes, and the bytes of an element."""
 
     address: int
@@ -108,7 +108,7 @@ class Given(NamedTuple):
     element_bytes: int
 
 
-class Passed(NamedTuple):
+class TensorArgument(NamedTuple):
     """Tensor that is an argument of a packed function: its element type, address and sizes."""
 
     dtype: str
@@ -159,13 +159,16 @@ class Run:
     """One call of a program."""
 
     def __init__(
-        self, program: Program, memory: ProgramMemory, packed: Callable[[str, Sequence[float | Passed]], None]
+        self,
+        program: WebProgram,
+        memory: ProgramMemory,
+        packed: Callable[[str, Sequence[float | TensorArgument]], None],
     ) -> None:
         """Create a call. `packed` calls a function by name that is not part of the program."""
         self._functions, self._memory, self._call_packed = program["functions"], memory, packed
-        self.given: dict[int, Given] = {}
+        self.given: dict[int, TensorResult] = {}
 
-    def enter(self, function: Function, arguments: Sequence[int | float], place: str) -> None:
+    def enter(self, function: HostCode, arguments: Sequence[int | float], place: str) -> None:
         registers: Registers = [*arguments, *[0] * (function["registers"] - len(arguments))]
         self._all(function["body"], registers, place)
 
@@ -226,8 +229,8 @@ class Run:
         self.enter(self._functions[name], [registers[each] for each in arguments], place)
 
     def _packed(self, registers: Registers, _: str, name: str, arguments: list[Any]) -> None:
-        def passed(dtype: str, address: int, sizes: list[int]) -> Passed:
-            return Passed(dtype, registers[address], tuple(registers[each] for each in sizes))
+        def passed(dtype: str, address: int, sizes: list[int]) -> TensorArgument:
+            return TensorArgument(dtype, registers[address], tuple(registers[each] for each in sizes))
 
         given = [passed(*each) if isinstance(each, list) else registers[each] for each in arguments]
         self._call_packed(name, given)
@@ -262,7 +265,7 @@ class Run:
 
     def _give(self, registers: Registers, _: str, place: int, address: int, sizes: list[int], bytes_: int) -> None:
         shape = tuple(registers[each] for each in sizes)
-        self.given[registers[place]] = Given(registers[address], shape, bytes_)
+        self.given[registers[place]] = TensorResult(registers[address], shape, bytes_)
 
 
 _OTHERS: dict[str, Callable[..., None]] = {

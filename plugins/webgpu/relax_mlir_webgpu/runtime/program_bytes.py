@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 from relax_mlir import RelaxError
 
 if TYPE_CHECKING:
-    from .program_types import Program
+    from .program_types import WebProgram
 
 VERSION = 1
 
 
-def unpacked(data: memoryview) -> tuple[Program, memoryview]:
+def unpacked(data: memoryview) -> tuple[WebProgram, memoryview]:
     """Return the program and its constants. Raises RelaxError if the bytes do not encode a program."""
     data = memoryview(data).cast("B")
     size = int.from_bytes(data[:8], "little")
     try:
-        program: Program = json.loads(bytes(data[16 : 16 + size]))
+        program: WebProgram = json.loads(bytes(data[16 : 16 + size]))
     except ValueError as error:
         raise RelaxError(f"these bytes are not a WebGPU program: {error}") from None
     if not isinstance(program, dict) or program.get("version") != VERSION:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 
 
-class Kernel(TypedDict):
+class KernelShader(TypedDict):
     """Shader: the element types of its arguments, its checks as pairs of exception and message, and its code."""
 
     name: str
@@ -27,7 +27,7 @@ class Constant(TypedDict):
     bytes: int
 
 
-class Function(TypedDict):
+class HostCode(TypedDict):
     """Host code. An instruction is its name and its parts: registers, numbers, texts or bodies."""
 
     parameters: int
@@ -53,7 +53,7 @@ class Grown(TypedDict):
     added: str
 
 
-class Entry(Function):
+class PublicFunction(HostCode):
     """Public function."""
 
     inputs: list[EntryValue]
@@ -61,12 +61,12 @@ class Entry(Function):
     grown: NotRequired[list[Grown]]
 
 
-class Program(TypedDict):
+class WebProgram(TypedDict):
     """Program without its data."""
 
     version: int
     needs: dict[str, int]
-    entries: dict[str, Entry]
+    entries: dict[str, PublicFunction]
     constants: list[Constant]
-    functions: dict[str, Function]
-    kernels: list[Kernel]
+    functions: dict[str, HostCode]
+    kernels: list[KernelShader]

@@ -9,18 +9,19 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.codegens import CallingRuntime, register_runtime
-from relax_mlir.devices import DeviceError, numpy_type, storage
 from relax_mlir.runtime import tensor
+from relax_mlir.runtime.arrays import numpy_type, storage
+from relax_mlir.runtime.errors import DeviceError
 
 from .device import devices, open_device
-from .device_memory import DeviceMemory
-from .instructions import Passed, Run
+from .device_memory import WebgpuMemory
+from .instructions import Run, TensorArgument
 from .program_bytes import unpacked
 
 if TYPE_CHECKING:
     from relax_mlir.runtime import Array, Tensor
 
-    from .program_types import Entry, Program
+    from .program_types import PublicFunction, WebProgram
 
 
 @register_runtime("webgpu")
@@ -40,7 +41,7 @@ class WebgpuRuntime(CallingRuntime):
 
     def load(self, data: memoryview) -> Mapping[str, Callable[..., object]]:
         program, constants = unpacked(data)
-        held = DeviceMemory(program, constants)
+        held = WebgpuMemory(program, constants)
         self._others, lock = _OtherFunctions(held), RLock()
         return {name: _function(program, name, held, self._others, lock) for name in program["entries"]}
 
@@ -51,16 +52,16 @@ class WebgpuRuntime(CallingRuntime):
 class _OtherFunctions:
     """Calls of functions in other parts or in tvm-ffi's registry, with tensors copied from the device and back."""
 
-    def __init__(self, memory: DeviceMemory) -> None:
+    def __init__(self, memory: WebgpuMemory) -> None:
         self._memory = memory
         self.linked: Mapping[str, Callable[..., object]] = {}
         #: Name of the function that runs, or empty between calls.
         self.running = ""
 
-    def __call__(self, name: str, arguments: Sequence[float | Passed]) -> None:
+    def __call__(self, name: str, arguments: Sequence[float | TensorArgument]) -> None:
         import numpy
 
-        kinds = {each: numpy_type(each.dtype) for each in arguments if isinstance(each, Passed)}
+        kinds = {each: numpy_type(each.dtype) for each in arguments if isinstance(each, TensorArgument)}
         # Transfers have whole 32-bit words. The remaining bytes of the first and last word keep their values.
         ends = [each.address + math.prod(each.sizes) * kind.itemsize for each, kind in kinds.items()]
         firsts = [each.address - each.address % 4 for each in kinds]
@@ -89,7 +90,7 @@ class _OtherFunctions:
 
 
 def _function(
-    program: Program, name: str, memory: DeviceMemory, others: _OtherFunctions, lock: RLock
+    program: WebProgram, name: str, memory: WebgpuMemory, others: _OtherFunctions, lock: RLock
 ) -> Callable[..., object]:
     from relax_mlir.runtime.ffi import tvm_ffi
 
@@ -111,7 +112,7 @@ def _function(
 
 
 def _run_entry(
-    program: Program, entry: Entry, memory: DeviceMemory, others: _OtherFunctions, arguments: Any
+    program: WebProgram, entry: PublicFunction, memory: WebgpuMemory, others: _OtherFunctions, arguments: Any
 ) -> list[object]:
     import numpy
 
@@ -148,7 +149,7 @@ def _run_entry(
 _Parts = list[tuple[int, int]]
 
 
-def _parts(entry: Entry, place: int, arguments: Any, bytes_: int) -> tuple[_Parts, _Parts]:
+def _parts(entry: PublicFunction, place: int, arguments: Any, bytes_: int) -> tuple[_Parts, _Parts]:
     """Return the byte ranges of an argument that a call may read, and the ranges that it may write.
 
     For a growing tensor, such as a key-value cache, a call reads the existing rows and writes the new rows.
@@ -167,7 +168,7 @@ def _parts(entry: Entry, place: int, arguments: Any, bytes_: int) -> tuple[_Part
     )
 
 
-def _count_new_rows(entry: Entry, added: str, arguments: Any) -> int:
+def _count_new_rows(entry: PublicFunction, added: str, arguments: Any) -> int:
     """Return the number of new rows. `added` is a number or the name of a dynamic size."""
     if added.isdecimal():
         return int(added)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
-from relax_mlir.mlir_operations import Type
+from relax_mlir.bindings.ir import Type
 
 from .wgsl_types import HALVES, memory_bytes
 

@@ -9,8 +9,9 @@ broadcasts its value to the others.
 from __future__ import annotations
 
 from relax_mlir import RefusalError
-from relax_mlir.gpu_targets import CONTROL_RULES, dimension_of
 from relax_mlir.rewriting import Operation, Value
+from relax_mlir.targets.gpu.emit.threads import dimension_of
+from relax_mlir.targets.text.structured_control import CONTROL_RULES
 
 from .wgsl_types import register_type
 from .writer import KernelWriter, Rule

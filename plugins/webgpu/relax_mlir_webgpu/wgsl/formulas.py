@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from relax_mlir import RefusalError, ir
-from relax_mlir.emission import element_type
-from relax_mlir.mlir_operations import Type
+from relax_mlir.bindings.ir import Type
+from relax_mlir.emit.arithmetic import element_type
 from relax_mlir.rewriting import Operation, Value, made_by
 
 from .wgsl_types import HALVES, register_type, width

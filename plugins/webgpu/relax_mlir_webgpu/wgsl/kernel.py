@@ -17,9 +17,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from relax_mlir import RefusalError, ir
-from relax_mlir.gpu_targets import threads_of
-from relax_mlir.mlir_operations import Type, body_of, symbol_name
+from relax_mlir.bindings.ir import Type
+from relax_mlir.bindings.navigation import body_of, symbol_name
 from relax_mlir.rewriting import Operation, located_error
+from relax_mlir.targets.gpu.emit.threads import threads_of
 
 from . import control_flow, formulas, memory_rules, vector_lanes
 from .helpers import FAIL, RECORD, helpers_of, memory_of

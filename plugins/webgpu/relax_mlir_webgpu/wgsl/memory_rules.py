@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from relax_mlir import RefusalError, ir
-from relax_mlir.emission import root_of
-from relax_mlir.mlir_operations import DYNAMIC, constant_of, operations_named, symbol_name, users_of
+from relax_mlir.bindings.mlir import DYNAMIC
+from relax_mlir.bindings.navigation import constant_of, operations_named, symbol_name, users_of
+from relax_mlir.emit.memrefs import root_of
 from relax_mlir.rewriting import Operation, Value, made_by, operations_in
 
 from .array_views import ArrayView, Size, dense

@@ -16,8 +16,9 @@ from functools import cache
 from itertools import count
 
 from relax_mlir import RefusalError, ir
-from relax_mlir.emission import element_type
-from relax_mlir.mlir_operations import Type, users_of
+from relax_mlir.bindings.ir import Type
+from relax_mlir.bindings.navigation import users_of
+from relax_mlir.emit.arithmetic import element_type
 from relax_mlir.rewriting import Operation, Value
 
 from .formulas import FORMULAS, f64_operands

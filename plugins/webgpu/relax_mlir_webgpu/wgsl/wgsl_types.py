@@ -11,7 +11,7 @@ import math
 import struct
 
 from relax_mlir import RefusalError, ir
-from relax_mlir.mlir_operations import Attribute, Type
+from relax_mlir.bindings.ir import Attribute, Type
 
 LEAST, MOST = -(2**31), 2**31 - 1
 PAIR = "vec2<u32>"

@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from relax_mlir import RefusalError, ir
-from relax_mlir.emission import element_type
-from relax_mlir.gpu_targets import ASSERT, TextWriter
-from relax_mlir.mlir_operations import Type, body_of, operations_named, symbol_name
+from relax_mlir.bindings.ir import Type
+from relax_mlir.bindings.navigation import body_of, operations_named, symbol_name
+from relax_mlir.dialects.tir.prim_func import ASSERT
+from relax_mlir.emit.arithmetic import element_type
 from relax_mlir.rewriting import Operation, Value, made_by
+from relax_mlir.targets.text.text_writer import TextWriter
 
 from .array_views import ArrayView
 from .program_data import ProgramData

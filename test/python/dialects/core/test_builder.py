@@ -9,8 +9,12 @@ import ml_dtypes
 import numpy
 import pytest
 from inferring import infer
+from relax_mlir.bindings.mlir import ir
 from relax_mlir.dialects.core.infos import ScalarInfo
 from shorthand import refusal, tensor
+
+import relax_mlir as rx
+from relax_mlir import relax
 
 
 @pytest.mark.parametrize(
@@ -45,6 +49,17 @@ def test_a_scalar_value_is_a_tensor_where_one_is_expected() -> None:
     assert infer("relax.astype", ScalarInfo("index"), "float32") == [tensor()]
     message = refusal("relax.add", tensor(3), ScalarInfo("i64"))
     assert "operand 'x1' (tensor<3xf32>) and operand 'x2' (tensor<i64>) must have the same element type" in message
+
+
+def test_a_location_and_a_place_decide_the_context() -> None:
+    module = rx.Module()
+    with module.function("main", [tensor(3)]) as f:
+        f.returns(*f)
+    block, here = module.body.operations[0].regions[0].blocks[0], ir.Location.name("here", context=module.context)
+    first = relax.exp(*f, loc=here, ip=ir.InsertionPoint.at_block_begin(block)).owner
+    second = relax.exp(first.results[0], ip=ir.InsertionPoint(block.operations[1])).owner
+    assert [first, second] == list(block.operations)[:2] and "here" in str(first.location)
+    assert "here" not in str(second.location)
 
 
 @pytest.mark.parametrize("index", [0, -1, numpy.int32(1), numpy.array(1)])

@@ -193,10 +193,7 @@ def test_calls_are_built_as_in_relax():
     assert infer("relax.call_pure_packed", "lib.f", [x, y], ty_args=ObjectInfo()) == [ObjectInfo()]
     assert infer("relax.call_pure_packed", "lib.f", [], ty_args="tensor<2xf32>") == [tensor(2)]
     assert infer("relax.call_packed", "lib.f", [x, y], ty_args=[]) == []
-    assert infer("relax.call_packed", "lib.f", [x, y], ty_args=[unranked(), ObjectInfo()]) == [
-        unranked(),
-        ObjectInfo(),
-    ]
+    assert infer("relax.call_packed", "lib.f", [x, y], ty_args=[unranked(), ObjectInfo()]) == [unranked(), ObjectInfo()]
     assert infer("relax.call_inplace_packed", "lib.f", [x, y], [-1, 1], ty_args=[out, y]) == [out, y]
 
 

@@ -70,6 +70,11 @@ def test_large_constants_keep_their_bytes(dtype: str) -> None:
     assert array.tobytes().hex().upper()[:64] in text.upper() or dtype == "bool"
 
 
+def test_a_kilobyte_is_inline() -> None:
+    assert "dense<" in constant(numpy.arange(256, dtype="int32"))[1]
+    assert "dense_resource<" in constant(numpy.arange(257, dtype="int32"))[1]
+
+
 @pytest.mark.parametrize(("value", "dtype"), [("a", None), (object(), None), (1.0, "flot"), (1.0, "index2")])
 def test_what_is_no_constant_is_refused(value: object, dtype: str | None) -> None:
     module = rx.Module()
@@ -95,8 +100,7 @@ def strided(kind: str, dtype: object, sizes: tuple[int, int]) -> numpy.ndarray:
 @pytest.mark.parametrize("sizes", [(513, 132), (1, 80_000), (20_000, 4), (64, 1024)])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "uint8", "bfloat16"])
 @pytest.mark.parametrize(
-    "kind",
-    ["transposed", "reversed", "every other", "last first", "in blocks", "repeated", "repeated along the last"],
+    "kind", ["transposed", "reversed", "every other", "last first", "in blocks", "repeated", "repeated along the last"]
 )
 def test_large_arrays_with_gaps_keep_their_elements(kind: str, dtype: str, sizes: tuple[int, int]) -> None:
     """Copy arrays with gaps, which passes produce, a few columns at a time."""

@@ -91,10 +91,7 @@ def test_eye():
 
 @draws(30)
 @given(
-    st.sampled_from(["tril", "triu"]),
-    st.lists(st.integers(0, 4), min_size=2, max_size=4),
-    st.none() | SMALL,
-    DTYPES,
+    st.sampled_from(["tril", "triu"]), st.lists(st.integers(0, 4), min_size=2, max_size=4), st.none() | SMALL, DTYPES
 )
 def test_triangles_are_shaped_as_in_numpy(name, shape, k, dtype):
     expected = getattr(numpy, name)(numpy.zeros(shape), k or 0).shape
@@ -135,11 +132,7 @@ def test_hamming_window():
 @pytest.mark.parametrize(
     ("name", "operands", "message"),
     [
-        (
-            "full",
-            [(2,), 1.0],
-            "operand 'fill_value' must be an SSA value, got float (make it one with relax.const)",
-        ),
+        ("full", [(2,), 1.0], "operand 'fill_value' must be an SSA value, got float (make it one with relax.const)"),
         ("zeros", [(2,)], "misses attribute 'dtype' (an element type)"),
         ("arange", [], "misses operand 'start'"),
         ("arange", [0, 10, 0.0], "operand 'step' must not be zero"),

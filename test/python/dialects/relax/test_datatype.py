@@ -20,10 +20,7 @@ NAMES = {
 @draws(40)
 @given(st.lists(st.integers(0, 4) | st.sampled_from(["n", "2*m"]) | st.none(), max_size=4), st.data())
 def test_astype_keeps_the_shape(shape, data):
-    source, target = (
-        data.draw(st.sampled_from(sorted(NAMES.values()))),
-        data.draw(st.sampled_from(sorted(NAMES))),
-    )
+    source, target = (data.draw(st.sampled_from(sorted(NAMES.values()))), data.draw(st.sampled_from(sorted(NAMES))))
     assert infer("relax.astype", tensor(*shape, dtype=source), target) == [tensor(*shape, dtype=NAMES[target])]
 
 

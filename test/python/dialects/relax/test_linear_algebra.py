@@ -37,11 +37,7 @@ def inferred(name, *operands, **arguments):
 
 
 @draws(60)
-@given(
-    mutually_broadcastable_shapes(signature="(m?,n),(n,p?)->(m?,p?)", max_dims=3, max_side=4),
-    ELEMENTS,
-    st.data(),
-)
+@given(mutually_broadcastable_shapes(signature="(m?,n),(n,p?)->(m?,p?)", max_dims=3, max_side=4), ELEMENTS, st.data())
 def test_matmul_is_shaped_as_in_numpy(shapes, dtype, data):
     out_dtype = data.draw(st.none() | ELEMENTS)
     expected = tensor(*numpy_shape(numpy.matmul, *shapes.input_shapes), dtype=out_dtype or dtype)

@@ -38,11 +38,7 @@ def test_flip(shape, dtype, axis, named):
 @given(SHAPE, DTYPE, st.none() | AXES, NAMED)
 def test_permute_dims(shape, dtype, axes, named):
     agrees_with_numpy(
-        "relax.permute_dims",
-        [numpy.zeros(shape, dtype)],
-        lambda x: numpy.transpose(x, axes),
-        named,
-        axes=axes,
+        "relax.permute_dims", [numpy.zeros(shape, dtype)], lambda x: numpy.transpose(x, axes), named, axes=axes
     )
 
 
@@ -192,11 +188,7 @@ def test_stack_takes_one_shape_only(shapes, dtype):
 def test_meshgrid(shapes, dtype, indexing, named):
     tensors = [numpy.zeros(shape, dtype) for shape in shapes]
     agrees_with_numpy(
-        "relax.meshgrid",
-        [tensors],
-        lambda arrays: numpy.meshgrid(*arrays, indexing=indexing),
-        named,
-        indexing=indexing,
+        "relax.meshgrid", [tensors], lambda arrays: numpy.meshgrid(*arrays, indexing=indexing), named, indexing=indexing
     )
 
 
@@ -218,21 +210,12 @@ def test_split_at_indices(shape, dtype, indices, axis, named):
     x = numpy.zeros(shape, dtype)
     assume(-x.ndim <= axis < x.ndim or indices)  # numpy does not look at the axis when there is nothing to split
     agrees_with_numpy(
-        "relax.split",
-        [x],
-        lambda x: numpy.split(x, indices, axis),
-        named,
-        indices_or_sections=indices,
-        axis=axis,
+        "relax.split", [x], lambda x: numpy.split(x, indices, axis), named, indices_or_sections=indices, axis=axis
     )
 
 
 @examples
-@given(
-    st.lists(st.integers(1, 3), min_size=1, max_size=3),
-    st.lists(st.integers(1, 3), min_size=3, max_size=3),
-    NAMED,
-)
+@given(st.lists(st.integers(1, 3), min_size=1, max_size=3), st.lists(st.integers(1, 3), min_size=3, max_size=3), NAMED)
 def test_layout_transform(outer, blocks, named):
     """Move blocks of each dimension to the end. Sizes are multiples of the blocks, so that nothing is padded."""
     blocks = blocks[: len(outer)]

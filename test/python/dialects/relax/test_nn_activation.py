@@ -90,12 +90,7 @@ def test_unranked_data_goes_through_softmax() -> None:
     ("name", "operands", "attributes", "message"),
     [
         ("prelu", (tensor(2), tensor(2)), {}, "attribute 'axis' (1) is out of range for 1 dimensions"),
-        (
-            "prelu",
-            (tensor(2, 3), tensor(1, 3)),
-            {},
-            "operand 'alpha' (tensor<1x3xf32>) must be 1-D, but is 2-D",
-        ),
+        ("prelu", (tensor(2, 3), tensor(1, 3)), {}, "operand 'alpha' (tensor<1x3xf32>) must be 1-D, but is 2-D"),
         (
             "prelu",
             (tensor(2, 3), tensor(3, dtype="f16")),

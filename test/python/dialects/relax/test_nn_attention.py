@@ -29,11 +29,7 @@ def attention_shapes(draw):
     batch, queries, keys, size, value_size = (draw(SIZES) for _ in range(5))
     key_heads, value_heads = draw(SIZES), draw(SIZES)
     heads = key_heads * value_heads * draw(st.integers(1, 2))
-    return (
-        (batch, queries, heads, size),
-        (batch, keys, key_heads, size),
-        (batch, keys, value_heads, value_size),
-    )
+    return ((batch, queries, heads, size), (batch, keys, key_heads, size), (batch, keys, value_heads, value_size))
 
 
 @draws(40)

@@ -182,12 +182,7 @@ def test_symbolic_sizes_are_the_fixed_ones_once_known(case: Case, transposed: bo
             {"out_dtype": "int32"},
             tensor(1, 4, 7, 7, dtype="i32"),
         ),
-        (
-            tensor(1, 3, 9, 9, dtype="f16"),
-            tensor(4, 3, 3, 3, dtype="f16"),
-            {"out_dtype": "f32"},
-            tensor(1, 4, 7, 7),
-        ),
+        (tensor(1, 3, 9, 9, dtype="f16"), tensor(4, 3, 3, 3, dtype="f16"), {"out_dtype": "f32"}, tensor(1, 4, 7, 7)),
         # Sizes of the kernel may be symbolic too.
         (tensor(1, "c", "h", 9), tensor("o", "c", "k", 3), {}, tensor(1, "o", "h - k + 1", 7)),
     ],
@@ -214,10 +209,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "op attribute 'strides' ((0, 1)) must be 1 or more, got 0": ("conv2d", {"strides": (0, 1)}),
     "op attribute 'strides' ((1, 1)) must have 1 entry, got 2": ("conv1d", {"strides": (1, 1)}),
     "op attribute 'dilation' ((-1, -1)) must be 1 or more, got -1": ("conv2d", {"dilation": -1}),
-    "op attribute 'padding' ((1, 2, 3)) must have 1, 2 or 4 entries, got 3": (
-        "conv2d",
-        {"padding": (1, 2, 3)},
-    ),
+    "op attribute 'padding' ((1, 2, 3)) must have 1, 2 or 4 entries, got 3": ("conv2d", {"padding": (1, 2, 3)}),
     "op attribute 'padding' (()) must have 1 or 2 entries, got 0": ("conv1d", {"padding": ()}),
     "op attribute 'padding' ((0, -1)) must be 0 or more, got -1": ("conv2d", {"padding": (0, -1)}),
     "op attribute 'groups' (0) must be 1 or more": ("conv2d", {"groups": 0}),
@@ -231,30 +223,18 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "as many channels as operand 'weight' (tensor<4x3x3x3xf32>) takes: 3 in the data, 6 by the input "
     "channels of the weight times groups": ("conv2d", {"groups": 2, "weight": (4, 3, 3, 3)}),
-    "takes: 3 in the data, 4 by the input channels of the weight": (
-        "conv2d_transpose",
-        {"weight": (4, 3, 3, 3)},
-    ),
+    "takes: 3 in the data, 4 by the input channels of the weight": ("conv2d_transpose", {"weight": (4, 3, 3, 3)}),
     "op operand 'data' (tensor<1x3x9x2xf32>) is too small along W: a window is 3 wide, the padded data 2": (
         "conv2d",
         {"data": (1, 3, 9, 2)},
     ),
-    "along H: a window is 9 wide, the padded data 8": (
-        "conv2d",
-        {"data": (1, 3, 6, 9), "dilation": 4, "padding": 1},
-    ),
-    "op operand 'weight' (tensor<4x3x0x3xf32>) must not be empty along H": (
-        "conv2d",
-        {"weight": (4, 3, 0, 3)},
-    ),
+    "along H: a window is 9 wide, the padded data 8": ("conv2d", {"data": (1, 3, 6, 9), "dilation": 4, "padding": 1}),
+    "op operand 'weight' (tensor<4x3x0x3xf32>) must not be empty along H": ("conv2d", {"weight": (4, 3, 0, 3)}),
     "op operand 'data' (tensor<3x9x9xf32>) must be 4-D to have layout 'NCHW', but is 3-D": (
         "conv2d",
         {"data": (3, 9, 9)},
     ),
-    "op operand 'weight' (tensor<4x3x3xf32>) must be 4-D to have layout 'OIHW'": (
-        "conv2d",
-        {"weight": (4, 3, 3)},
-    ),
+    "op operand 'weight' (tensor<4x3x3xf32>) must be 4-D to have layout 'OIHW'": ("conv2d", {"weight": (4, 3, 3)}),
     "op attribute 'data_layout' (NCHX) names an unknown dimension 'X' (expects the dimensions N, C, H, W": (
         "conv2d",
         {"data_layout": "NCHX"},
@@ -265,18 +245,9 @@ REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "op attribute 'out_layout' (NCHWW) names dimension 'W' twice": ("conv2d", {"out_layout": "NCHWW"}),
     "op attribute 'out_dtype' (i1) must be a float or integer type": ("conv2d", {"out_dtype": "bool"}),
-    "must have the same element type where attribute 'out_dtype' is absent": (
-        "conv2d",
-        {"dtypes": ("f32", "f16")},
-    ),
-    "op operand 'data' (tensor<1x3x9x9xi1>) must have float or int elements": (
-        "conv2d",
-        {"dtypes": ("i1", "i1")},
-    ),
-    "op operand 'weight' (tensor<4x3x3x3xi1>) must have float or int elements": (
-        "conv2d",
-        {"dtypes": ("f32", "i1")},
-    ),
+    "must have the same element type where attribute 'out_dtype' is absent": ("conv2d", {"dtypes": ("f32", "f16")}),
+    "op operand 'data' (tensor<1x3x9x9xi1>) must have float or int elements": ("conv2d", {"dtypes": ("i1", "i1")}),
+    "op operand 'weight' (tensor<4x3x3x3xi1>) must have float or int elements": ("conv2d", {"dtypes": ("f32", "i1")}),
     "op attribute 'output_padding' ((2, 2)) must be less than the stride or the dilation, got 2": (
         "conv2d_transpose",
         {"output_padding": 2, "strides": 2},

@@ -63,14 +63,7 @@ def test_operands_that_may_fit_are_taken():
 
 @pytest.mark.parametrize(
     ("predictions", "targets"),
-    [
-        ((3, 5), (4,)),
-        ((3, 5), ()),
-        ((5,), (1,)),
-        ((3, 5, 2), (3,)),
-        ((3, 5, 2), (3, 5)),
-        (("n", 5), ("n+1",)),
-    ],
+    [((3, 5), (4,)), ((3, 5), ()), ((5,), (1,)), ((3, 5, 2), (3,)), ((3, 5, 2), (3, 5)), (("n", 5), ("n+1",))],
 )
 def test_targets_that_do_not_fit_are_refused(predictions, targets):
     message = refusal("relax.nn.nll_loss", tensor(*predictions), tensor(*targets, dtype="i32"))

@@ -127,12 +127,7 @@ def test_a_large_integer_pad_value_stays_exact() -> None:
             {"upscale_factor": 2},
             "operand 'data' (tensor<8x4xf32>) must be 3-D or more (..., C, H, W), but is 2-D",
         ),
-        (
-            "pixel_shuffle",
-            tensor(8, 4, 4),
-            {"upscale_factor": 0},
-            "attribute 'upscale_factor' (0) must be 1 or more",
-        ),
+        ("pixel_shuffle", tensor(8, 4, 4), {"upscale_factor": 0}, "attribute 'upscale_factor' (0) must be 1 or more"),
         (
             "pixel_shuffle",
             tensor(6, 4, 4),

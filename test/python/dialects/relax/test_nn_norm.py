@@ -84,11 +84,7 @@ def test_what_one_operand_does_not_know_another_does() -> None:
     ],
 )
 def test_the_result_is_as_the_data(name: str, attributes: dict[str, Any]) -> None:
-    for data in (
-        tensor("n", 8, "h", 8, dtype="bf16"),
-        tensor(None, 8, None, 8, dtype="bf16"),
-        unranked("bf16"),
-    ):
+    for data in (tensor("n", 8, "h", 8, dtype="bf16"), tensor(None, 8, None, 8, dtype="bf16"), unranked("bf16")):
         assert infer(f"relax.nn.{name}", data, *[tensor(8, dtype="bf16")] * 2, **attributes) == [data]
 
 
@@ -115,26 +111,11 @@ GROUP: dict[str, Any] = {"num_groups": 3, **INSTANCE}
             BATCH,
             "(tensor<5xf32>) must have size 6 in dimension 0 (the data's along axis 1), got 5",
         ),
-        (
-            "batch_norm",
-            (X, C, C, tensor(6, 1), C),
-            BATCH,
-            "operand 'moving_mean' (tensor<6x1xf32>) must be 1-D",
-        ),
+        ("batch_norm", (X, C, C, tensor(6, 1), C), BATCH, "operand 'moving_mean' (tensor<6x1xf32>) must be 1-D"),
         ("batch_norm", (X, C, C, C, C), {"axis": 4}, "attribute 'axis' (4) is out of range for 4 dimensions"),
         ("batch_norm", (X, C, C, C, C), {}, "misses attribute 'axis'"),
-        (
-            "batch_norm",
-            (X, C, C, C, C),
-            {**BATCH, "epsilon": -1.0},
-            "attribute 'epsilon' (-1.0) must be 0 or more",
-        ),
-        (
-            "batch_norm",
-            (X, C, C, C, C),
-            {**BATCH, "epsilon": float("nan")},
-            "attribute 'epsilon' (nan) must be 0",
-        ),
+        ("batch_norm", (X, C, C, C, C), {**BATCH, "epsilon": -1.0}, "attribute 'epsilon' (-1.0) must be 0 or more"),
+        ("batch_norm", (X, C, C, C, C), {**BATCH, "epsilon": float("nan")}, "attribute 'epsilon' (nan) must be 0"),
         (
             "batch_norm",
             (X, C, C, C, tensor(6, dtype="f16")),
@@ -147,12 +128,7 @@ GROUP: dict[str, Any] = {"num_groups": 3, **INSTANCE}
             BATCH,
             "operand 'data' (tensor<2x6xi32>) must have float elements",
         ),
-        (
-            "batch_norm",
-            (unranked(), C, tensor(5), C, C),
-            BATCH,
-            "operand 'beta' (tensor<5xf32>) must have size 6",
-        ),
+        ("batch_norm", (unranked(), C, tensor(5), C, C), BATCH, "operand 'beta' (tensor<5xf32>) must have size 6"),
         ("layer_norm", (X, C, C), {"axes": []}, "attribute 'axes' (()) must name at least one axis"),
         ("layer_norm", (X, C, C), {"axes": [-5]}, "attribute 'axes' (-5) is out of range"),
         (
@@ -161,12 +137,7 @@ GROUP: dict[str, Any] = {"num_groups": 3, **INSTANCE}
             {"axes": [1, -3]},
             "attribute 'axes' ((1, -3)) names axis 1 tw",
         ),
-        (
-            "layer_norm",
-            (X, C, C),
-            {"axes": [1, 2]},
-            "operand 'gamma' (tensor<6xf32>) must be 2-D, but is 1-D",
-        ),
+        ("layer_norm", (X, C, C), {"axes": [1, 2]}, "operand 'gamma' (tensor<6xf32>) must be 2-D, but is 1-D"),
         ("layer_norm", (X, tensor(4), C), LAYER, "operand 'gamma' (tensor<4xf32>) must have size 6"),
         (
             "rms_norm",
@@ -180,18 +151,8 @@ GROUP: dict[str, Any] = {"num_groups": 3, **INSTANCE}
             {"channel_axis": 1, "axes": [1, 2]},
             "attribute 'axes' ((1, 2)) must not hold attribute 'channel_axis' (1)",
         ),
-        (
-            "instance_norm",
-            (X, C, C),
-            {"channel_axis": 9, "axes": [2]},
-            "attribute 'channel_axis' (9) is out of range",
-        ),
-        (
-            "instance_norm",
-            (X, C, C),
-            {"channel_axis": 1, "axes": [2, 2]},
-            "attribute 'axes' ((2, 2)) names axis 2 tw",
-        ),
+        ("instance_norm", (X, C, C), {"channel_axis": 9, "axes": [2]}, "attribute 'channel_axis' (9) is out of range"),
+        ("instance_norm", (X, C, C), {"channel_axis": 1, "axes": [2, 2]}, "attribute 'axes' ((2, 2)) names axis 2 tw"),
         ("instance_norm", (X, C, tensor(7)), INSTANCE, "operand 'beta' (tensor<7xf32>) must have size 6"),
         (
             "group_norm",
@@ -205,12 +166,7 @@ GROUP: dict[str, Any] = {"num_groups": 3, **INSTANCE}
             {"num_groups": 4, "channel_axis": 1, "axes": []},
             "attribute 'num_groups' (4) must divide the",
         ),
-        (
-            "group_norm",
-            (X, C, C),
-            {**INSTANCE, "num_groups": 0},
-            "attribute 'num_groups' (0) must be 1 or more",
-        ),
+        ("group_norm", (X, C, C), {**INSTANCE, "num_groups": 0}, "attribute 'num_groups' (0) must be 1 or more"),
         ("group_norm", (X, C, C), {**GROUP, "axes": [1]}, "must not hold attribute 'channel_axis' (1)"),
         ("group_norm", (X, unranked(), tensor(6, 1)), GROUP, "operand 'beta' (tensor<6x1xf32>) must be 1-D"),
     ],

@@ -83,12 +83,7 @@ def test_symbolic_sizes_are_the_fixed_ones_once_known(
             {"pool_size": 3, "strides": 2, "padding": 1, "ceil_mode": True},
             tensor("n", 8, "h//2 + 1", "w//2 + 1"),
         ),
-        (
-            "max_pool2d",
-            tensor("n", 8, "h", "w"),
-            {"pool_size": 2, "strides": 2},
-            tensor("n", 8, "h//2", "w//2"),
-        ),
+        ("max_pool2d", tensor("n", 8, "h", "w"), {"pool_size": 2, "strides": 2}, tensor("n", 8, "h//2", "w//2")),
         # Whether the last window starts behind the data depends on the size.
         (
             "max_pool1d",
@@ -99,12 +94,7 @@ def test_symbolic_sizes_are_the_fixed_ones_once_known(
         # Rounding up, a window may be larger than the data.
         ("avg_pool1d", tensor(1, 8, 1), {"pool_size": 3, "strides": 3, "ceil_mode": True}, tensor(1, 8, 1)),
         ("avg_pool3d", tensor("n", 4, None, 9, "w"), {"pool_size": 3}, tensor("n", 4, None, 7, "w - 2")),
-        (
-            "avg_pool2d",
-            unranked("f16"),
-            {"out_layout": "NCHW4c"},
-            tensor(None, None, None, None, 4, dtype="f16"),
-        ),
+        ("avg_pool2d", unranked("f16"), {"out_layout": "NCHW4c"}, tensor(None, None, None, None, 4, dtype="f16")),
         (
             "max_pool2d",
             tensor(1, 2, 8, 8, 4),
@@ -112,25 +102,10 @@ def test_symbolic_sizes_are_the_fixed_ones_once_known(
             tensor(1, 7, 7, 8),
         ),
         ("adaptive_avg_pool1d", tensor("n", 8, "w"), {"output_size": 5}, tensor("n", 8, 5)),
-        (
-            "adaptive_avg_pool2d",
-            tensor("n", "h", "w", 8),
-            {"output_size": 1, "layout": "NHWC"},
-            tensor("n", 1, 1, 8),
-        ),
+        ("adaptive_avg_pool2d", tensor("n", "h", "w", 8), {"output_size": 1, "layout": "NHWC"}, tensor("n", 1, 1, 8)),
         ("adaptive_avg_pool2d", tensor("n", 8, "h", "w"), {"output_size": [5]}, tensor("n", 8, 5, 5)),
-        (
-            "adaptive_avg_pool3d",
-            tensor("n", 8, "d", "h", "w"),
-            {"output_size": (3, 4, 5)},
-            tensor("n", 8, 3, 4, 5),
-        ),
-        (
-            "adaptive_avg_pool3d",
-            tensor("n", 8, "d", "h", "w"),
-            {"out_layout": "NDHWC"},
-            tensor("n", "d", "h", "w", 8),
-        ),
+        ("adaptive_avg_pool3d", tensor("n", 8, "d", "h", "w"), {"output_size": (3, 4, 5)}, tensor("n", 8, 3, 4, 5)),
+        ("adaptive_avg_pool3d", tensor("n", 8, "d", "h", "w"), {"out_layout": "NDHWC"}, tensor("n", "d", "h", "w", 8)),
         ("adaptive_avg_pool2d", unranked(), {"output_size": 7}, tensor(None, None, 7, 7)),
     ],
 )
@@ -147,24 +122,9 @@ def test_pooling(name: str, data: TensorInfo, attributes: dict[str, Any], expect
             {"pool_size": (1, 2, 3)},
             "attribute 'pool_size' ((1, 2, 3)) must have 1 or 2 entries, got 3",
         ),
-        (
-            "max_pool2d",
-            tensor(1, 3, 9, 9),
-            {"pool_size": 0},
-            "attribute 'pool_size' ((0, 0)) must be 1 or more",
-        ),
-        (
-            "max_pool2d",
-            tensor(1, 3, 9, 9),
-            {"strides": (1, -2)},
-            "attribute 'strides' ((1, -2)) must be 1 or more",
-        ),
-        (
-            "avg_pool1d",
-            tensor(1, 3, 9),
-            {"dilation": 0},
-            "attribute 'dilation' ((0,)) must be 1 or more, got 0",
-        ),
+        ("max_pool2d", tensor(1, 3, 9, 9), {"pool_size": 0}, "attribute 'pool_size' ((0, 0)) must be 1 or more"),
+        ("max_pool2d", tensor(1, 3, 9, 9), {"strides": (1, -2)}, "attribute 'strides' ((1, -2)) must be 1 or more"),
+        ("avg_pool1d", tensor(1, 3, 9), {"dilation": 0}, "attribute 'dilation' ((0,)) must be 1 or more, got 0"),
         ("avg_pool1d", tensor(1, 3, 9), {"padding": -1}, "attribute 'padding' ((-1, -1)) must be 0 or more"),
         (
             "avg_pool3d",
@@ -185,18 +145,8 @@ def test_pooling(name: str, data: TensorInfo, attributes: dict[str, Any], expect
             "is too small along W: a window is 7 wide, the padded data 1",
         ),
         ("max_pool1d", tensor(1, 3, 9, 9), {}, "must be 3-D to have layout 'NCW', but is 4-D"),
-        (
-            "max_pool1d",
-            tensor(1, 3, 9),
-            {"layout": "NCL"},
-            "attribute 'layout' (NCL) names an unknown dimension 'L'",
-        ),
-        (
-            "max_pool1d",
-            tensor(1, 3, 9),
-            {"out_layout": "NC"},
-            "attribute 'out_layout' (NC) misses dimension 'W'",
-        ),
+        ("max_pool1d", tensor(1, 3, 9), {"layout": "NCL"}, "attribute 'layout' (NCL) names an unknown dimension 'L'"),
+        ("max_pool1d", tensor(1, 3, 9), {"out_layout": "NC"}, "attribute 'out_layout' (NC) misses dimension 'W'"),
         (
             "max_pool1d",
             tensor(1, 3, 9, dtype="i1"),
@@ -209,12 +159,7 @@ def test_pooling(name: str, data: TensorInfo, attributes: dict[str, Any], expect
             {"output_size": (1, 2)},
             "attribute 'output_size' ((1, 2)) must have 1 or 3 entries, got 2",
         ),
-        (
-            "adaptive_avg_pool1d",
-            tensor(1, 3, 9),
-            {"output_size": 0},
-            "attribute 'output_size' ((0,)) must be 1 or",
-        ),
+        ("adaptive_avg_pool1d", tensor(1, 3, 9), {"output_size": 0}, "attribute 'output_size' ((0,)) must be 1 or"),
         (
             "adaptive_avg_pool1d",
             tensor(1, 3, 0),

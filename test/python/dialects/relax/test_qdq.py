@@ -61,11 +61,7 @@ def test_defaults():
 
 
 def test_slices_that_may_fit_are_taken():
-    for data, scale in [
-        (tensor(2, "n"), tensor(4)),
-        (tensor(2, 4), tensor("n")),
-        (tensor(2, None), tensor("n")),
-    ]:
+    for data, scale in [(tensor(2, "n"), tensor(4)), (tensor(2, 4), tensor("n")), (tensor(2, None), tensor("n"))]:
         assert infer("relax.quantize", data, scale, tensor(dtype="i8")) == [data.with_dtype("i8")]
     assert infer("relax.quantize", unranked(), unranked(), tensor(4, dtype="i8"), 7) == [unranked("i8")]
 

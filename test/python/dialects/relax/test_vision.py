@@ -120,10 +120,7 @@ def test_multibox_transform_loc(batch, classes, anchors, dtype):
     boxes = offsets + numpy.zeros((1, anchors, 4))
     scores = tensor(batch, classes, anchors, dtype=dtype)
     operands = scores, tensor(batch, 4 * anchors, dtype=dtype), tensor(1, anchors, 4, dtype=dtype)
-    assert infer("relax.vision.multibox_transform_loc", *operands) == [
-        tensor(*boxes.shape, dtype=dtype),
-        scores,
-    ]
+    assert infer("relax.vision.multibox_transform_loc", *operands) == [tensor(*boxes.shape, dtype=dtype), scores]
 
 
 def test_multibox_transform_loc_of_unknown_sizes():

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 import pytest
+from lit_schedules import script_of
 from relax_mlir.dialects.script.print_script import print_script
 from relax_mlir.support.errors import RelaxError
 from relax_mlir.targets.core.code import stages_of
@@ -29,7 +30,7 @@ def test_the_modules_of_the_lit_tests(share: int) -> None:
     """Print and read each part of each file, except tests of invalid text."""
     count = 0
     for path in _FILES[share::_SHARES]:
-        for text in re.split(r"^(?://|#) -----.*$", path.read_text(), flags=re.MULTILINE):
+        for text in re.split(r"^(?://|#) -----.*$", script_of(path), flags=re.MULTILINE):
             try:
                 module = read(text) if path.suffix == ".py" else parse(text)
             except RelaxError:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 PATH = Path(__file__).parent / "not_passing.txt"
 _HEADER = """\
-# Cases of ONNX's own suites that do not pass, and why. `make conformance` compares this list with a run.
+# Cases of ONNX's own suites that do not pass, and why. `suite.py conformance` compares this list with a run.
 # It only shrinks: a case that once passed is repaired, not listed; a new operator's cases leave it.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Report of `make conformance`: reasons, differences from the list, and isolation of a case that ends its process."""
+"""Report of `suite.py conformance`: reasons, differences from the list, isolation of a case that ends its process."""
 
 from __future__ import annotations
 

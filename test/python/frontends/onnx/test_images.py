@@ -88,6 +88,19 @@ def test_corners_of_lengths_that_are_fractions(mode: str, symbolic: bool) -> Non
     numpy.testing.assert_allclose(array(rx.compile(rx.from_onnx(model))["main"](x)), expected, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("symbolic", [False, True])
+@pytest.mark.parametrize("sizes", [[1, 2, 1, 1], [1, 2, 1, 3], [1, 2, 4, 1]])
+def test_a_single_element_of_a_crop_is_its_middle(sizes: list[int], symbolic: bool) -> None:
+    x, roi = real(1, 2, 5, 7), numpy.array([0, 0, 0.2, 0.1, 1, 1, 0.8, 0.7], "float32")
+    inputs = {"x": x, "roi": roi, "scales": None, "sizes": numpy.array(sizes)}
+    settings = {"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize"}
+    model = with_constants(
+        one_node("Resize", inputs, opset=19, symbolic=symbolic, **settings), {"roi": roi, "sizes": inputs["sizes"]}
+    )
+    (expected,) = ReferenceEvaluator(model).run(None, {"x": x})
+    numpy.testing.assert_allclose(array(rx.compile(rx.from_onnx(model))["main"](x)), expected, rtol=1e-4, atol=1e-5)
+
+
 def test_scales_of_symbolic_sizes() -> None:
     settings = {"mode": "linear"}
     resize(real(1, 2, 7, 6), [1, 1, 0.5, 0.5], **settings)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A sample of ONNX's own cases through its interface for backends; `make conformance` runs all of them."""
+"""A sample of ONNX's own cases through its interface for backends; `suite.py conformance` runs all of them."""
 
 from __future__ import annotations
 

@@ -7,17 +7,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from relax_mlir.compilation.decided import decided_schedule
+from relax_mlir.compilation.kernel_module import module_of_kernel
+from relax_mlir.compilation.schedules import until_rules
+from relax_mlir.passes.loops.decisions import CategoricalDecision, TileDecision
+from relax_mlir.passes.schedule.constant_arguments import callers_in
 
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.tuning import (
-    CategoricalDecision,
-    TileDecision,
-    callers_in,
-    decided_schedule,
-    module_of_kernel,
-    until_rules,
-)
 
 TARGET = "decisions_test"
 rx.register_target(rx.Target(TARGET, parents=("llvm",), doc="A CPU with a rule that has decisions."))
@@ -83,6 +80,14 @@ def test_defaults_give_the_same_code() -> None:
 def test_a_rule_draws_nothing() -> None:
     """Without a default: the largest last factor, and the first number."""
     assert lowered_by(undecided) == lowered_by(splits([2, 1, 8], [None, 4]))
+
+
+def test_a_single_factor_is_the_extent() -> None:
+    def single(sch: Any, i: Any, j: Any) -> None:
+        assert [int(each) for each in sch.sample_perfect_tile(i, 1)] == [16]
+        fixed(sch, i, j)
+
+    assert lowered_by(single) == lowered_by(fixed)
 
 
 def test_a_search_decides(kernel: rx.Module) -> None:

@@ -92,3 +92,23 @@ def test_what_goes_on_with_sums_in_their_place_can_go_to_them() -> None:
     for rows in (0, 1, 7):
         x = np.random.default_rng(rows).standard_normal((rows, 4)).astype("float32")
         np.testing.assert_allclose(np.from_dlpack(program["main"](x)), x.mean(axis=1), rtol=1e-5, atol=1e-6)
+
+
+def test_several_that_go_on_have_a_buffer_each() -> None:
+    """Write means in place of sums, and their squares in place of the means."""
+    square = """
+  %square = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      outs(%mean : tensor<?xf32>) {
+  ^bb0(%b: f32):
+    %s = arith.mulf %b, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %square"""
+    sch = rx.Schedule(rx.Module.parse(MEANS.replace("  return %mean", square)))
+    (tree,) = sch.trees()
+    sums, means, squares = tree.blocks()
+    assert len({block.writes[0].buffer.name for block in (sums, means, squares)}) == 3
+    sch.reverse_compute_at(squares.name, sch.get_loops(means.name)[0])
+    x = np.random.default_rng(0).standard_normal((7, 4)).astype("float32")
+    result = np.from_dlpack(rx.compile(sch.mod)["main"](x))
+    np.testing.assert_allclose(result, x.mean(axis=1) ** 2, rtol=1e-5, atol=1e-6)

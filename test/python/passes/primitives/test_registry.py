@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Each primitive has one file and two lit tests: for its effect and for its refusals."""
+"""Each primitive has one file, a lit test of its effect, and refusals in a table."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
+from lit_schedules import read_table
 from relax_mlir.passes.loops.primitives import find_primitive, primitive_names
 
 LIT = Path(__file__).resolve().parents[3] / "passes" / "primitives"
@@ -18,8 +19,9 @@ def test_each_is_found_by_its_name(name: str) -> None:
     primitive = find_primitive(name)
     assert primitive.function.__module__ == PACKAGE + name
     assert primitive.usage.startswith(f"{name}(") and "'" not in primitive.usage and primitive.summary.endswith(".")
-    for file in (f"{name}.py", f"{name}-invalid.py"):
-        assert f"sch.{name}" in (LIT / file).read_text(encoding="utf-8"), file
+    assert f"sch.{name}" in (LIT / f"{name}.py").read_text(encoding="utf-8")
+    refusals = [each for table in LIT.glob("refusals-*.py") for each in read_table(table)[1]]
+    assert any(f"sch.{name}(" in step for each in refusals if each.section == name for step in each.steps)
 
 
 def test_all_of_tvms_that_were_asked_for_are_there() -> None:

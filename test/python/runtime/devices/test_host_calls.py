@@ -93,7 +93,7 @@ def test_a_kernel_of_many_parameters(kind: str) -> None:
 
 def kernels_of(program: rx.runtime.Executable) -> Any:
     """Return the kernels of a program, in either format: SPIR-V, or the OpenCL C that a device without SPIR-V takes."""
-    from relax_mlir.runtime.devices.spirv import FORMAT, TEXT_FORMAT, read_kernels
+    from relax_mlir_spirv.device_kernels import FORMAT, TEXT_FORMAT, read_kernels
 
     return read_kernels(program._artifact.devices[0], FORMAT, TEXT_FORMAT)
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Each operator, compiled for cuda and run on the emulator of GPUs, against the CPU's code.
 
-`make gpu-emulated` runs all tests of operators in this way: test_legalize_*.py, which compare with independent results.
+`suite.py gpu-emulated` runs all tests of operators in this way: test_legalize_*.py compare with independent results.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Products, convolutions and attention keep their operands in registers, by the report of NVIDIA's assembler.
 
-`make gpu-code` checks the kernels of the exported models.
+`suite.py gpu-code` checks the kernels of the exported models.
 """
 
 from __future__ import annotations

@@ -14,12 +14,12 @@ from relax_mlir.bindings.rewriting import Decline
 from relax_mlir.dialects.context import create_context
 from relax_mlir.passes.schedule.planning import plan_each
 from relax_mlir.passes.schedule.registry import ScheduleContext
-from relax_mlir.runtime.devices.spirv import block_needs
 from relax_mlir.targets.core.backend import ChosenTarget
 from relax_mlir.targets.core.machine import Machine
 from relax_mlir.targets.cuda.objects.cubin import resources
 from relax_mlir.targets.gpu.plans.strip import plan_strip
-from relax_mlir.targets.spirv.abi import unpacked
+from relax_mlir_spirv.abi import unpacked
+from relax_mlir_spirv.device_kernels import block_needs
 
 import relax_mlir as rx
 

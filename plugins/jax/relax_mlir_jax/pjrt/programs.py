@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""JAX programs: compilation of StableHLO artifacts, and calls with the platform's arrays."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from relax_mlir.compilation.compiling import compile
+from relax_mlir.dialects.core.infos import DTYPE_BY_NAME
+from relax_mlir.runtime.foreign_types import Tensor
+
+from ..jax_modules import imported, main_of, opened
+from .api import ExecuteOptions, Program
+from .c_handles import Held, KeptMemory, clear, held_by_handle, hold
+from .client import KIND_OF_MEMORY, client
+from .entries import HAPPENED, entry, gives, gives_list, gives_text
+from .platform_arrays import PlatformArray, Shape, shape_of
+
+_HANDLES = ctypes.c_void_p
+#: Serialized protocol buffer DeviceAssignment: one replica and one computation on device 0.
+_ON_THE_DEVICE = bytes([0x08, 1, 0x10, 1, 0x1A, 3, 0x0A, 1, 0])
+_FORMAT = "mlir"
+_MARKS_OF_DONATED = ("tf.aliasing_output", "jax.buffer_donor")
+
+
+class Executable(Held):
+    """Compiled program, with precomputed answers to the queries of C code."""
+
+    def __init__(self, code: bytes) -> None:
+        module = opened(code)
+        self.shapes = _result_shapes(module)
+        super().__init__(len(self.shapes), 1)  # one replica, one partition
+        self.code, self.is_deleted = code, False
+        self.name, self.donated = _name(module), _donated(module)
+        self.main: Callable[..., Any] = compile(imported(module), **client.options)["main"].packed
+        self.fingerprint = hashlib.sha256(code).hexdigest()
+        self._memory = KeptMemory()
+        array, count = self._memory.array, len(self.shapes)
+        self.kinds = array(_HANDLES, [KIND_OF_MEMORY[0]] * count)
+        self.kind_sizes = array(ctypes.c_size_t, [KIND_OF_MEMORY[1]] * count)
+        self.types = array(ctypes.c_int32, [each.type for each in self.shapes])
+        self.sizes = array(ctypes.c_int64, [size for each in self.shapes for size in each.sizes])
+        self.ranks = array(ctypes.c_size_t, [len(each.sizes) for each in self.shapes])
+        self.format = self._memory.text(_FORMAT)
+        self.assignment = self._memory.text(_ON_THE_DEVICE)
+
+    def results(self, tensors: list[Tensor | None]) -> list[PlatformArray]:
+        given = self.main(*tensors)
+        several = [] if not self.shapes else [given] if len(self.shapes) == 1 else given[:]
+        return [PlatformArray(each, shape) for each, shape in zip(several, self.shapes, strict=True)]
+
+
+def _name(module: Any) -> str:
+    attributes = module.operation.attributes
+    return str(attributes["sym_name"].value) if "sym_name" in attributes else "main"
+
+
+def _donated(module: Any) -> list[int]:
+    """Return the positions of donated arguments."""
+    attributes = main_of(module).attributes
+    marks = list(attributes["arg_attrs"]) if "arg_attrs" in attributes else []
+    return [place for place, each in enumerate(marks) if any(mark in each for mark in _MARKS_OF_DONATED)]
+
+
+#: JAX's names of element types, by MLIR's names.
+_NAMES = {dtype: name for name, dtype in reversed(DTYPE_BY_NAME.items())}  # "bool" is the first name of i1
+_NAMES |= {"complex<f32>": "complex64", "complex<f64>": "complex128"}
+
+
+def _result_shapes(module: Any) -> list[Shape]:
+    results = main_of(module).attributes["function_type"].value.results
+    return [_shape_of_result(each) for each in results]
+
+
+def _shape_of_result(type_: Any) -> Shape:
+    """Return the shape of a result. A token of ordered effects is an array without elements."""
+    if str(type_) == "!stablehlo.token":
+        return shape_of("bool", (0,))
+    element = str(type_.element_type)
+    return shape_of(_NAMES.get(element, element), tuple(type_.shape))
+
+
+@entry("Client_Compile")
+def _compile(arguments: ctypes.Structure, held: object) -> None:
+    program: ctypes.Structure = Program.from_address(arguments.program)
+    arguments.executable = hold(Executable(ctypes.string_at(program.code, program.size)))
+
+
+@entry("LoadedExecutable_Execute")
+def _execute(arguments: ctypes.Structure, executable: Executable) -> None:
+    clear()
+    if executable.is_deleted:
+        raise ValueError("the program is deleted")
+    count = arguments.count
+    buffers: list[PlatformArray] = []
+    if count:
+        row = _HANDLES.from_address(arguments.arguments).value or 0
+        buffers = [held_by_handle[each] for each in (_HANDLES * count).from_address(row)]
+    tensors = [each.tensor for each in buffers]
+    if any([each is None for each in tensors]):
+        raise ValueError("an argument is a deleted array")
+    results = executable.results(tensors)
+    if executable.donated:
+        _delete_donated(executable, buffers, arguments.options)
+    if results:
+        place = _HANDLES.from_address(arguments.results).value or 0
+        (_HANDLES * len(results)).from_address(place)[:] = [hold(each) for each in results]
+    if arguments.events:
+        _HANDLES.from_address(arguments.events).value = HAPPENED
+
+
+def _delete_donated(executable: Executable, buffers: list[PlatformArray], address: int) -> None:
+    options: ctypes.Structure = ExecuteOptions.from_address(address)
+    kept = (ctypes.c_int64 * options.kept_count).from_address(options.kept) if options.kept_count else ()
+    for place in executable.donated:
+        if place not in kept:
+            buffers[place].delete()
+
+
+@entry("Executable_OptimizedProgram")
+def _program(arguments: ctypes.Structure, executable: Executable) -> None:
+    """Return the original code. C code calls this function twice: for the size, then for the bytes."""
+    program: ctypes.Structure = Program.from_address(arguments.program)
+    if program.code:
+        ctypes.memmove(program.code, executable.code, len(executable.code))
+    program.size = len(executable.code)
+    program.format, program.format_size = executable.format
+
+
+@entry("LoadedExecutable_GetDeviceAssignment")
+def _assignment(arguments: ctypes.Structure, executable: Executable) -> None:
+    from .c_handles import stubs
+
+    arguments.text, arguments.size = executable.assignment
+    arguments.holder, arguments.deleter = executable.handle, stubs().nothing
+
+
+@entry("LoadedExecutable_Delete")
+def _delete(arguments: ctypes.Structure, executable: Executable) -> None:
+    executable.is_deleted = True
+
+
+gives("LoadedExecutable_IsDeleted", value=lambda executable: executable.is_deleted)
+gives("LoadedExecutable_GetExecutable", value=lambda executable: executable.handle)
+gives_text("Executable_Name", lambda executable: executable.name)
+for _each in ("Executable_Fingerprint", "LoadedExecutable_Fingerprint"):
+    gives_text(_each, lambda executable: executable.fingerprint)
+gives("Executable_SizeOfGeneratedCodeInBytes", value=lambda executable: len(executable.code))
+gives("Executable_GetCostAnalysis", count=0, items=0)
+gives(
+    "Executable_OutputMemoryKinds",
+    count=lambda executable: len(executable.shapes),
+    items=lambda executable: executable.kinds[0],
+    sizes=lambda executable: executable.kind_sizes[0],
+)
+gives_list("Executable_OutputElementTypes", lambda executable: (executable.types[0], len(executable.shapes)))
+gives(
+    "Executable_OutputDimensions",
+    count=lambda executable: len(executable.shapes),
+    items=lambda executable: executable.sizes[0],
+    sizes=lambda executable: executable.ranks[0],
+)
+gives("ExecuteContext_Create", value=lambda held: hold(Held()))

@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels of a module that contains host code, too."""
+
+from __future__ import annotations
+
+from relax_mlir.bindings.ir import Operation
+from relax_mlir.bindings.navigation import body_of, operations_of
+
+
+def kernel_modules(op: Operation) -> list[Operation]:
+    return [each for each in operations_of(body_of(op)) if each.name == "gpu.module"]
+
+
+def kernels_of(module: Operation) -> list[Operation]:
+    return [each for each in operations_of(module.regions[0].blocks[0]) if each.name == "gpu.func"]

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Converters of systems of linear equations, inverses and determinants, by factorizations."""
+
+from __future__ import annotations
+
+from relax_mlir.frontends.core.linear_algebra.factorizations import identity, lu_of, require_success
+from relax_mlir.frontends.core.linear_algebra.linear_systems import SolveLU, SolveTriangular, System, triangular
+from relax_mlir.frontends.core.linear_algebra.matrix_loops import transposed
+
+from ..prelude import Outputs, Tensor, TorchNode, Value, const, like, register_torch, relax, sizes
+
+
+@register_torch("aten::linalg_solve_triangular")
+def solve_triangular(node: TorchNode) -> Outputs:
+    """Convert solve_triangular. X A = B is solved as Aᵀ Xᵀ = Bᵀ."""
+    a, b = node.tensor("self"), node.tensor("B")
+    is_upper, is_unit = node.bool("upper"), node.bool("unitriangular")
+    if node.bool("left", True):
+        return triangular(node, a, b, SolveTriangular(is_upper, is_unit))
+    return transposed(triangular(node, a, transposed(b), SolveTriangular(is_upper, is_unit, is_transposed=True)))
+
+
+@register_torch("aten::triangular_solve")
+def old_triangular_solve(node: TorchNode) -> Outputs:
+    """Return the solution, and the coefficients in the shape of the batch."""
+    b, a = node.tensor("self"), node.tensor("A")
+    kernel = SolveTriangular(node.bool("upper", True), node.bool("unitriangular"), node.bool("transpose"))
+    coefficients = sizes.broadcast(a, (node.results[1] or node.info).shape or ())
+    return [triangular(node, a, b, kernel), coefficients]
+
+
+@register_torch("aten::cholesky_solve")
+def cholesky_solve(node: TorchNode) -> Outputs:
+    return _solve_by_cholesky(node, node.tensor("input2"), node.tensor("self"))
+
+
+@register_torch("aten::cholesky_inverse")
+def cholesky_inverse(node: TorchNode) -> Outputs:
+    n = sizes.sizes_of(node.value(0))[-1]
+    return _solve_by_cholesky(node, node.tensor(0), identity(n, n, node.dtype))
+
+
+def _solve_by_cholesky(node: TorchNode, factor: Tensor, b: Tensor) -> Tensor:
+    """Solve L Lᵀ X = B or Uᵀ U X = B."""
+    is_upper = node.bool("upper")
+    first = triangular(node, factor, b, SolveTriangular(is_upper, False, is_transposed=is_upper))
+    return triangular(node, factor, first, SolveTriangular(is_upper, False, is_transposed=not is_upper))
+
+
+@register_torch("aten::linalg_lu_solve", "aten::lu_solve")
+def lu_solve(node: TorchNode) -> Outputs:
+    """Convert lu_solve with the pivots of each matrix. X A = B is solved as Aᵀ Xᵀ = Bᵀ."""
+    if node.op.startswith("aten::lu_solve"):
+        return _solve_by_lu(node, node.tensor("LU_data"), node.tensor("LU_pivots"), node.tensor("self"))
+    lu, pivots, b = node.tensor("LU"), node.tensor("pivots"), node.tensor("B")
+    is_left, is_adjoint = node.bool("left", True), node.bool("adjoint")
+    if is_left:
+        return _solve_by_lu(node, lu, pivots, b, is_adjoint)
+    return transposed(_solve_by_lu(node, lu, pivots, transposed(b), not is_adjoint))
+
+
+def _solve_by_lu(
+    node: TorchNode, lu: Tensor, pivots: Tensor, b: Tensor, is_transposed: bool = False, is_vector: bool = False
+) -> Tensor:
+    system = System(node, lu, b, is_vector)
+    return system.solved(SolveLU(is_transposed), system.a, system.batch.spread(pivots, 1))
+
+
+@register_torch("aten::linalg_solve", "aten::_linalg_solve_ex", "aten::linalg_solve_ex")
+def solve(node: TorchNode) -> Outputs:
+    """Convert solve.
+
+    The right side is vectors if it has one dimension less than the matrices, or their batch's shape.
+    """
+    a, b, is_left = node.tensor("A"), node.tensor("B"), node.bool("left", True)
+    is_vector = _is_vector(node)
+    factors, pivots, info = lu_of(node, a if is_left else transposed(a))
+    if is_left or is_vector:
+        x = _solve_by_lu(node, factors, pivots, b, is_vector=is_vector)
+    else:
+        x = transposed(_solve_by_lu(node, factors, pivots, transposed(b)))
+    if node.op.startswith("aten::_linalg_solve_ex"):
+        return [x, factors, pivots, info]
+    if node.op.startswith("aten::linalg_solve_ex"):
+        return [x, info]
+    require_success(info, "a matrix is singular: its system of equations has no unique solution")
+    return x
+
+
+def _is_vector(node: TorchNode) -> bool:
+    """Decide as torch does whether the right side is vectors."""
+    a, b = node.value("A").shape or (), node.value("B").shape or ()
+    return len(b) == 1 or (len(a) - 1 == len(b) and tuple(b) == tuple(a[:-1]))
+
+
+@register_torch("aten::linalg_inv", "aten::linalg_inv_ex", "aten::inverse")
+def inverse(node: TorchNode) -> Outputs:
+    a = node.tensor(0)
+    n = sizes.sizes_of(node.value(0))[-1]
+    factors, pivots, info = lu_of(node, a)
+    x = _solve_by_lu(node, factors, pivots, identity(n, n, node.value(0).dtype))
+    if node.op.startswith("aten::linalg_inv_ex"):
+        return [x, info]
+    require_success(info, "a matrix is singular: it has no inverse")
+    return x
+
+
+@register_torch("aten::_linalg_det", "aten::linalg_det", "aten::det")
+def determinant(node: TorchNode) -> Outputs:
+    """Return the determinant: the product of the pivots, with the sign of the swaps."""
+    factors, pivots, _ = lu_of(node, node.tensor(0))
+    result = relax.multiply(relax.prod(_diagonal(factors), axis=[-1]), _sign_of(pivots, node.value(0).dtype))
+    return [result, factors, pivots] if node.op.startswith("aten::_linalg") else result
+
+
+@register_torch("aten::_linalg_slogdet", "aten::linalg_slogdet", "aten::slogdet")
+def signed_log_determinant(node: TorchNode) -> Outputs:
+    factors, pivots, _ = lu_of(node, node.tensor(0))
+    sign, log = _sign_and_log(factors, pivots)
+    return [sign, log, factors, pivots] if node.op.startswith("aten::_linalg") else [sign, log]
+
+
+@register_torch("aten::logdet")
+def log_determinant(node: TorchNode) -> Outputs:
+    """Return the logarithm of the determinant, or NaN for negative determinants."""
+    sign, log = _sign_and_log(*lu_of(node, node.tensor(0))[:2])
+    return relax.where(relax.less(sign, like(sign, 0)), like(log, float("nan")), log)
+
+
+def _sign_and_log(factors: Tensor, pivots: Tensor) -> tuple[Tensor, Tensor]:
+    diagonal = _diagonal(factors)
+    signs = relax.prod(relax.sign(diagonal), axis=[-1])
+    sign = relax.multiply(signs, _sign_of(pivots, Value(ssa=factors).dtype))
+    return sign, relax.sum(relax.log(relax.abs(diagonal)), axis=[-1])
+
+
+def _diagonal(matrix: Tensor) -> Tensor:
+    """Return the diagonals of square matrices."""
+    n = sizes.sizes_of(Value(ssa=matrix))[-1]
+    return relax.sum(relax.where(_is_diagonal(n), matrix, like(matrix, 0)), axis=[-1])
+
+
+def _is_diagonal(n: sizes.Size) -> Tensor:
+    return relax.equal(sizes.positions([n, n], 0), sizes.positions([n, n], 1))
+
+
+def _sign_of(pivots: Tensor, dtype: str) -> Tensor:
+    """Return -1 for an odd number of row swaps, else 1."""
+    n = sizes.sizes_of(Value(ssa=pivots))[-1]
+    own = relax.add(sizes.count_up(n, "i32"), const(1, "i32"))
+    is_swap = relax.not_equal(pivots, own)
+    one = const(1, dtype)
+    return relax.prod(relax.where(is_swap, const(-1, dtype), one), axis=[-1])

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Target reference: programs with interpreted functions."""

@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Schedules of PrimFuncs for Vulkan devices: the schedules of all GPUs, and a rule for cooperative matrices."""
-
-from __future__ import annotations
-
-from ...passes.schedule.registry import register_plan
-from ..spirv.plans.cooperative import plan_cooperative
-
-register_plan("vulkan")(plan_cooperative)
