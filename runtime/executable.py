@@ -350,9 +350,17 @@ def _checked_graphs(graphs: bool | None, artifact: Artifact) -> bool | None:
     if graphs is not None and not isinstance(graphs, bool):
         raise OptionError(f"graphs={graphs!r}: expected True, False, or None, which asks an estimate for each function")
     kind = artifact.devices[0].kind if artifact.devices else "cpu"
-    if graphs and kind not in ("cuda", "vulkan"):
-        raise OptionError(f"graphs=True: graphs are of programs for cuda and vulkan; this one is compiled for {kind}")
+    if graphs and not _has_graphs(artifact):
+        raise OptionError(f"graphs=True: the program is compiled for {kind}, a kind of device without graphs")
     return graphs
+
+
+def _has_graphs(artifact: Artifact) -> bool:
+    if not artifact.devices:
+        return False
+    from .device_kinds import program_class
+
+    return program_class(artifact.devices).has_graphs
 
 
 def _checked_device(device: str | None, artifact: Artifact) -> str:

@@ -76,7 +76,7 @@ class Site(NamedTuple):
 
 
 class Recorded(NamedTuple):
-    """Recorded launch of a function: a CUDA graph or a Vulkan command buffer."""
+    """Recorded launch of a function, such as a CUDA graph."""
 
     #: Number of kernels that a call launches.
     launches: int

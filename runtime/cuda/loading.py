@@ -57,7 +57,7 @@ _HOST, _DEVICE = 1, 2
 class CudaProgram(DeviceProgram):
     """State of a program on a device of NVIDIA's driver."""
 
-    kind, dlpack_kind, called = KIND, 2, _CALLED
+    kind, dlpack_kind, called, has_graphs = KIND, 2, _CALLED, True
 
     @classmethod
     def devices(cls) -> list[str]:

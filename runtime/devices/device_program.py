@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """State of a program on a device: kernels, constants, the record of kernels' assertions, and the code's table.
 
-The subclasses in runtime/cuda and in plugins/spirv implement what differs between kinds of devices.
+Subclasses, such as runtime/cuda's, implement the differences between kinds of devices.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ DELETER = "__relax_device_deleter"
 class DeviceProgram(ABC):
     """State of a program on a device while this object lives. The program's code keeps it alive."""
 
-    #: Kind of device, as in "vulkan:0", and DLPack's number for it.
+    #: Kind of device, as in "cuda:0", and DLPack's number for it.
     kind: ClassVar[str]
     dlpack_kind: ClassVar[int]
     #: Driver functions that code calls, with the names for messages, in the order of its table.
     called: ClassVar[Sequence[str]]
-    #: Recorded launches: CUDA graphs, or command buffers of Vulkan.
+    #: True for kinds that record launches, and these recordings, such as CUDA graphs.
+    has_graphs: ClassVar[bool] = False
     graphs: Any = None
     #: The device's only stream; 0 if callers have their own streams.
     stream: int = 0

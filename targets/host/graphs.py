@@ -27,7 +27,7 @@ from . import abi
 from .arguments import CheckedTensor
 from .llvm_ops import address_of, constant, load, mark_end, stack, store, stored, type_of, view_of
 from .signature import Signature
-from .support import DEVICE_TABLE, PROFILE_TABLE, Support
+from .support import DEVICE_TABLE, PROFILE_TABLE, Support, device_function
 
 #: Host operations that may occur in a graph: operations with the same effect at each call. They compute, allocate
 #: memory and launch kernels.
@@ -41,8 +41,8 @@ _WAITING = frozenset(("memref.load", "memref.store", "memref.copy"))
 _CALLED = frozenset(("__relax_device_profile_begin", "__relax_device_profile_end"))
 #: Accesses of a call to a tensor.
 _READ, _WRITTEN = 1, 2
-#: Device kinds with graphs in their part of the library, and the name of these graphs in messages.
-_KINDS = {"cuda": "a CUDA graph (graphs=False launches kernels one by one)", "vulkan": "commands that are kept"}
+#: Names of a device kind's graphs in messages, and the name for other kinds.
+_NAMES, _OTHER_NAME = {"cuda": "a CUDA graph (graphs=False launches kernels one by one)"}, "commands that are kept"
 #: Layout of the state of a call (<kind>_graphs.mlir): its size in bytes, the offset of the flag that requests launches
 #: after all, and the value of the first word for a call that runs by a graph.
 _SCOPE_BYTES, _AGAIN, _BY_GRAPH = 56, 48, 2
@@ -50,7 +50,8 @@ _SCOPE_BYTES, _AGAIN, _BY_GRAPH = 56, 48, 2
 
 def may_have_graph(kind: str, signature: Signature, kernel: Operation) -> bool:
     """Return True if a function of a program for a device kind may run as one graph."""
-    return kind in _KINDS and _is_same_each_time(signature, kernel)
+    is_same = bool(kind) and _is_same_each_time(signature, kernel)
+    return is_same and device_function(kind, "graph_begin") is not None
 
 
 def _is_same_each_time(signature: Signature, kernel: Operation) -> bool:
@@ -66,7 +67,7 @@ def graph_of(kind: str, signature: Signature, kernel: Operation) -> dict[str, ob
     """Return the manifest entry of a function that may be a graph, or an empty dictionary.
 
     When the program is loaded, the runtime estimates from the entry whether the graph is faster
-    (runtime/cuda/graphs.py, kept_commands.py of plugins/spirv).
+    (runtime/cuda/graphs.py).
     """
     if not may_have_graph(kind, signature, kernel):
         return {}
@@ -147,7 +148,7 @@ class GraphCall:
         """Create the call. `place` is the index of the function in the program, `kind` the kind of the device."""
         self._support, self._kind, self._tensors = support, kind, tensors
         described = support.numbers([word for pair in _described(signature) for word in pair])
-        label = support.text(f"{signature.name}, as {_KINDS[kind]}")
+        label = support.text(f"{signature.name}, as {_NAMES.get(kind, _OTHER_NAME)}")
         self._given = stored([each.data for each in tensors])
         self._about = constant(len(tensors)), self._given, described
         self._table, self._label, self._place = address_of(DEVICE_TABLE), label, constant(place)

@@ -10,6 +10,7 @@ from ...bindings.ir import Attribute, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import body_of, operations_of, symbol_name
 from ...dialects.tir import dialect as tir
+from ...support.plugins import load_plugins
 from . import llvm_ops
 from .abi import EXPORT_PREFIX
 from .units import copied_text, find_function
@@ -53,9 +54,14 @@ PROFILE_TABLE = "__relax_profile_table"
 DEVICE_FUNCTIONS = ("__relax_device_deleter", "__relax_device_empty", "__relax_device_synchronize")
 
 
-#: By device kind, for kinds that do not use CUDA's driver functions: the packed function that returns the address of
-#: the program's replacements.
-DRIVER_FUNCTIONS = {kind: f"__relax_{kind}_functions" for kind in ("opencl", "vulkan")}
+def device_function(kind: str, name: str) -> str | None:
+    """Return the symbol of a library function of a kind of device, or None.
+
+    The plug-in with the target of this name may register the function (`register_library`).
+    """
+    load_plugins("target", kind)
+    symbol = f"{_PREFIX}{kind}_{name}"
+    return None if find_function(symbol) is None else symbol
 
 
 def device_text(kernels: int, has_constants: bool, kind: str = "") -> str:
@@ -64,7 +70,8 @@ def device_text(kernels: int, has_constants: bool, kind: str = "") -> str:
     The owner of the memory on the device arrives with the constants. A program without constants has a table of 0
     constants for it.
     """
-    functions = [*DEVICE_FUNCTIONS, *([DRIVER_FUNCTIONS[kind]] if kind in DRIVER_FUNCTIONS else [])]
+    driver = device_function(kind, "functions")
+    functions = [*DEVICE_FUNCTIONS, *([driver] if driver else [])]
     exported = "".join(
         f"""
 llvm.func hidden @{name}(!ptr, !ptr, i32, !ptr) -> i32

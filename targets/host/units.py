@@ -23,11 +23,12 @@ from .flush_modes import keep_text
 _FILES = (
     "support.mlir", "kept.mlir", "calls.mlir", "native_calls.mlir", "device.mlir", "device_tensors.mlir",
     "device_calls.mlir", "device_profile.mlir", "cuda_recording.mlir", "cuda_graphs.mlir",
-    "device_tensor_maps.mlir", "device_memory.mlir", "vulkan_commands.mlir", "vulkan.mlir",
-    "vulkan_graphs.mlir", "opencl.mlir",
+    "device_tensor_maps.mlir",
 )  # fmt: skip
 _PREFIX = "__relax_"
 _FOLDER = Path(__file__).parent / "library"
+#: Texts of the units of other packages.
+_registered: dict[str, None] = {}
 
 
 class LibraryFunction(NamedTuple):
@@ -56,78 +57,23 @@ def unit_texts() -> tuple[str, ...]:
     Their functions are visible only to the other units of a program. The first unit is the one that every program
     needs.
     """
-    return tuple(map(_text, _FILES))
+    return tuple(_file("prelude.mlir") + unit for unit in (*map(_file, _FILES), *_registered))
 
 
-def _text(name: str) -> str:
-    text = "".join((_FOLDER / each).read_text(encoding="utf-8") for each in ("prelude.mlir", name))
-    return text + driver_table_text(_DRIVERS[name]) if name in _DRIVERS else text
+def register_library(*units: str) -> None:
+    """Add units for a kind of device to the library, in the module that registers the target of the kind's name.
 
-
-class DeviceFunctions(NamedTuple):
-    """Replacement of a driver's functions: the kind of device and the functions that copy to and from the device."""
-
-    kind: str
-    write: str
-    read: str
-    #: Functions that allocate and free memory, and the function that drops the memory of recorded commands, if any.
-    take: str = "device_take_piece"
-    give: str = "device_give_piece"
-    forget: str | None = None
-
-
-#: Drivers by the file that contains them.
-_DRIVERS = {
-    "vulkan.mlir": DeviceFunctions(
-        "vulkan", "vulkan_write", "vulkan_read", "vulkan_take", "vulkan_give", "vulkan_forget"
-    ),
-    "opencl.mlir": DeviceFunctions("opencl", "opencl_write", "opencl_write"),
-}
-#: Functions of device_memory.mlir, with their operand types. All drivers share them.
-_SHARED = {
-    "nothing": "!ptr", "take_piece": "!ptr, i64, !ptr", "give_piece": "!ptr, !ptr", "make_mark": "!ptr, i32",
-    "between_marks": "!ptr, !ptr, !ptr", "end_mark": "!ptr",
-}  # fmt: skip
-
-
-def driver_table_text(driver: DeviceFunctions) -> str:
-    """Return the text of a driver's function table and of the packed function that returns the table's address.
-
-    The table fills slots 6 to 22 of the table in device.mlir. The functions that grow and drop chunks follow, then the
-    function that forgets recorded commands. Two slots are null, because the table itself describes errors.
+    A unit is MLIR text that follows prelude.mlir, and may call functions of earlier units. A packed function
+    `__relax_KIND_functions` returns the address of replacements of CUDA's driver functions (device.mlir).
+    `__relax_KIND_graph_begin`, `_end` and `_leave` launch recorded graphs (cuda_graphs.mlir). All are optional.
     """
-    kind = driver.kind
-    own = "launch copy finish mark grow drop".split()
-    launch, copy, finish, mark, grow, drop = (f"{kind}_{name}" for name in own)
-    nothing, _, _, make, between, end = (f"device_{name}" for name in _SHARED)
-    memory, copies = (driver.take, driver.give), (driver.write, driver.read, copy, finish, finish)
-    events = make, mark, nothing, between, end
-    listed = [nothing, nothing, launch, *memory, *copies, None, None, *events, grow, drop, driver.forget]
-    type_, lines = f"!llvm.array<{len(listed)} x ptr>", []
-    for place, name in enumerate(listed):
-        if name is None:
-            lines.append(f"%p{place} = llvm.mlir.zero : !ptr")
-        else:
-            lines.append(f"%p{place} = llvm.mlir.addressof @{_PREFIX}{name} : !ptr")
-        lines.append(f"%t{place + 1} = llvm.insertvalue %p{place}, %t{place}[{place}] : {type_}")
-    shared = [f"llvm.func hidden @{_PREFIX}device_{name}({types}) -> i32\n" for name, types in _SHARED.items()]
-    joined = "\n  ".join(lines)
-    return f"""
-{"".join(shared)}
-llvm.mlir.global internal constant @{_PREFIX}{kind}_table() {{alignment = 8 : i64}} : {type_} {{
-  %t0 = llvm.mlir.zero : {type_}
-  {joined}
-  llvm.return %t{len(listed)} : {type_}
-}}
-func.func @{_PREFIX}{kind}_functions(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {{
-  %ok = arith.constant 0 : i32  %int_kind = arith.constant 1 : i64
-  %functions = llvm.mlir.addressof @{_PREFIX}{kind}_table : !ptr  %address = llvm.ptrtoint %functions : !ptr to i64
-  %none = llvm.mlir.zero : !any  %with_kind = llvm.insertvalue %int_kind, %none[0] : !any
-  %answer = llvm.insertvalue %address, %with_kind[1] : !any
-  llvm.store %answer, %result : !any, !ptr
-  return %ok : i32
-}}
-"""
+    _registered.update(dict.fromkeys(units))
+    unit_texts.cache_clear()
+    _place_of.cache_clear()
+
+
+def _file(name: str) -> str:
+    return (_FOLDER / name).read_text(encoding="utf-8")
 
 
 #: Spin-wait hint (pause) of a processor, by LLVM's architecture name.
@@ -145,13 +91,13 @@ def pool_text(architecture: str) -> str:
         f"func.func private @{name}() attributes {{llvm.always_inline}} {{\n  {text}\n  return\n}}\n"
         for name, text in own.items()
     )
-    return "\n".join((_text("pool.mlir"), *functions))
+    return "\n".join((_file("prelude.mlir") + _file("pool.mlir"), *functions))
 
 
 @lru_cache(maxsize=1)
 def copied_text() -> str:
     """Return the functions that every program contains itself, with declarations of the functions they call."""
-    return (_FOLDER / "copied.mlir").read_text(encoding="utf-8")
+    return _file("copied.mlir")
 
 
 def find_function(name: str) -> LibraryFunction | None:
@@ -162,7 +108,7 @@ def find_function(name: str) -> LibraryFunction | None:
     if name in _copied():
         return _copied()[name]
     place = _place_of(name)
-    return None if place is None else _unit(place).functions[name]
+    return None if place is None else _unit(unit_texts()[place]).functions[name]
 
 
 def needed_texts(module: Operation) -> list[str]:
@@ -170,9 +116,9 @@ def needed_texts(module: Operation) -> list[str]:
     needed = {place for each in declared_in(module) if (place := _place_of(symbol_name(each))) is not None}
     if not needed:
         return []
-    for place in reversed(range(len(_FILES))):
+    for place in reversed(range(len(unit_texts()))):
         if place in needed:
-            needed |= {other for name in _unit(place).declared if (other := _place_of(name)) is not None}
+            needed |= {other for name in _unit(unit_texts()[place]).declared if (other := _place_of(name)) is not None}
     return [text for place, text in enumerate(unit_texts()) if place in {0, *needed}]
 
 
@@ -188,20 +134,16 @@ def _place_of(name: str) -> int | None:
         return None
     # Parsing a unit takes longer than a search for the name in its text.
     texts = enumerate(unit_texts())
-    return next((place for place, text in texts if name in text and name in _unit(place).functions), None)
+    return next((place for place, text in texts if name in text and name in _unit(text).functions), None)
 
 
 @lru_cache(maxsize=1)
 def _copied() -> dict[str, LibraryFunction]:
-    return {name: each._replace(is_copied=True) for name, each in _read(copied_text()).functions.items()}
+    return {name: each._replace(is_copied=True) for name, each in _unit(copied_text()).functions.items()}
 
 
-@lru_cache(maxsize=len(_FILES))
-def _unit(place: int) -> _Unit:
-    return _read(unit_texts()[place])
-
-
-def _read(text: str) -> _Unit:
+@lru_cache(maxsize=64)
+def _unit(text: str) -> _Unit:
     with new_context() as context, ir.Location.unknown():
         context.allow_unregistered_dialects = True  # this project's dialects need not be loaded
         module = ir.Module.parse(text)

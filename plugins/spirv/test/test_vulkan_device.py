@@ -20,8 +20,8 @@ import pytest
 import relax_mlir as rx
 from real_devices import compiled, device_without_leaks, open_device, target, with_more
 from relax_mlir import relax
-from relax_mlir.runtime.devices.paged import PagedProgram
 from relax_mlir.runtime.errors import DeviceError
+from relax_mlir_spirv.paged import PagedProgram
 from relax_mlir_spirv.vulkan_runtime import driver as driver_module
 from relax_mlir_spirv.vulkan_runtime import opened
 from relax_mlir_spirv.vulkan_runtime.driver import VulkanDriver, driver

@@ -5,8 +5,8 @@
 // few programs need in device_calls.mlir, device_profile.mlir, cuda_graphs.mlir and device_tensor_maps.mlir.
 //
 // Which device that is says `%table`, the program's, of one place each (DEVICE_SLOTS of support.py; runtime/devices/device_program.py
-// fills it). A driver's functions have the signatures of CUDA's, of which they are named here; what has others has such
-// functions in the program (vulkan.mlir, opencl.mlir):
+// fills it). A driver's functions have the signatures of CUDA's, of which they are named here; a kind of device with
+// others has such functions in the program (register_library of units.py):
 //   0 context            1 number of the device   2 flags for assertions, of kernels   3 their records, the host's
 //   4 array of kernels' names, for messages       5 what deletes results: code that stays with the process
 //   6 cuCtxPushCurrent   7 cuCtxPopCurrent        8 cuLaunchKernel        9 cuMemAllocAsync    10 cuMemFreeAsync

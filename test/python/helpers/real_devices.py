@@ -15,10 +15,10 @@ from functools import cache
 from typing import Any
 
 import pytest
-from relax_mlir.runtime.devices.paged import Page
 from relax_mlir.runtime.errors import DeviceError
 from relax_mlir_spirv.opencl_runtime import opened as opencl
 from relax_mlir_spirv.opencl_runtime.driver import driver as opencl_driver
+from relax_mlir_spirv.paged import Page
 from relax_mlir_spirv.vulkan_runtime import opened as vulkan
 from relax_mlir_spirv.vulkan_runtime.driver import driver as vulkan_driver
 

@@ -15,7 +15,7 @@ from relax_mlir.bindings.navigation import has_body, operations_of, symbol_name
 from relax_mlir.dialects.context import create_context
 from relax_mlir.targets.host import units
 from relax_mlir.targets.host.passes.host_define_support import define_support, parsed_unit
-from relax_mlir.targets.host.support import Support
+from relax_mlir.targets.host.support import Support, device_function, device_text
 from relax_mlir.targets.host.units import copied_text, needed_texts, pool_text, unit_texts
 from relax_mlir.targets.llvm.objects import native_code, unit_compiler
 from relax_mlir.targets.llvm.objects.object_file import check_compilable
@@ -127,7 +127,7 @@ def test_what_stands_around_a_function_does_not_matter() -> None:
     other = text.replace("func.func @", "// { func.func @none(\nfunc.func\n  @").replace(
         "relax.entry}", "relax.entry, a.b = {}}"
     )
-    assert units._read(other) == units._read(text)
+    assert units._unit(other) == units._unit(text)
 
 
 def test_units_come_with_those_that_they_need() -> None:
@@ -136,6 +136,30 @@ def test_units_come_with_those_that_they_need() -> None:
         needed = needed_texts(module.operation)
     names = [re.search(r"\nfunc.func @__relax_(\w+)", each)[1] for each in needed]  # type: ignore[index]
     assert names == ["fail", "give_tensor", "set_device", "device_check_tensor", "device_borrow"]
+
+
+def test_a_package_registers_units(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Find the driver's functions of a registered kind of device, with the units that its unit needs."""
+    monkeypatch.setattr(units, "_registered", {})
+    own = (
+        "func.func private @__relax_toy_helper(!any)\n"
+        "func.func @__relax_toy_functions(%any: !any) { func.call @__relax_toy_helper(%any) : (!any) -> () return }"
+    )
+    helper = "func.func @__relax_toy_helper(%any: !any) { return }"
+    before = unit_texts()
+    try:
+        units.register_library(helper, own, helper)
+        assert [text.endswith(unit) for text, unit in zip(unit_texts()[-2:], (helper, own), strict=True)] == [True] * 2
+        assert unit_texts()[:-2] == before[: len(unit_texts()) - 2]
+        assert device_function("toy", "functions") == "__relax_toy_functions"
+        assert device_function("toy", "graph_begin") is None is device_function("cuda", "functions")
+        assert "@__tvm_ffi___relax_toy_functions(" in device_text(1, False, "toy")
+        with new_context(("llvm",)), ir.Location.unknown():
+            module = ir.Module.parse("llvm.func @__relax_toy_functions(!llvm.ptr)")
+            assert needed_texts(module.operation) == [unit_texts()[0], *unit_texts()[-2:]]
+    finally:
+        monkeypatch.undo()
+        units.register_library()
 
 
 def test_a_program_has_the_units_that_it_needs(made: list[bytes]) -> None:

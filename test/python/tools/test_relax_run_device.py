@@ -119,7 +119,7 @@ def test_graphs_of_a_program_for_the_cpu(tmp_path: Path) -> None:
     code, _, errors = ran(str(tmp_path / "x.rxa"), "--graphs")
     assert (code, errors) == (
         1,
-        "relax-run: error: graphs=True: graphs are of programs for cuda and vulkan; this one is compiled for cpu\n",
+        "relax-run: error: graphs=True: the program is compiled for cpu, a kind of device without graphs\n",
     )
 
 

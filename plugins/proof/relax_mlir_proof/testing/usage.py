@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy
 from relax_mlir.runtime import Executable, load
 from relax_mlir.runtime.arrays import tensor, to_numpy
-from relax_mlir.runtime.devices.paged import Page, PagedProgram
 from relax_mlir.runtime.guard_pages import guarded, guarded_results
 from relax_mlir.runtime.poisoning import PATTERNS
 
@@ -179,16 +178,15 @@ def fault_without_memory(executable: Executable, arguments: Sequence[ndarray], e
     return ""
 
 
-def _page(executable: Executable) -> Page | None:
-    """Return the device memory that programs share, or None."""
-    program = executable._on_device
-    return program.page if isinstance(program, PagedProgram) else None
+def _page(executable: Executable) -> Any:
+    """Return the device memory that programs share, or None. Programs for Vulkan and OpenCL have such memory."""
+    return getattr(executable._on_device, "page", None)
 
 
 def _full_device(executable: Executable) -> AbstractContextManager[None]:
-    program = executable._on_device
-    assert isinstance(program, PagedProgram)
-    return program.without_room()
+    program: Any = executable._on_device
+    full: AbstractContextManager[None] = program.without_room()
+    return full
 
 
 def _failing_results(_: Executable) -> AbstractContextManager[None]:

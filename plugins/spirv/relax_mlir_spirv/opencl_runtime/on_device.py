@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from relax_mlir.runtime.artifact import DeviceCode
-from relax_mlir.runtime.devices.paged import PagedProgram
 from relax_mlir.runtime.errors import DeviceError
 from relax_mlir.runtime.manifest import Signature
 
 from ..device_kernels import FORMAT, TEXT_FORMAT, SpirvKernel, capabilities, read_kernels, too_large
+from ..paged import PagedProgram
 from .driver import FLOATS_OF_64, OpenclDevice, OpenclError, driver
 from .opened import open_device
 from .source_text import extensions, kernel_name, most_threads

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Open device in the form that code uses: the page of targets/host/library/opencl.mlir, one per device of a process."""
+"""Open device in the form that code uses: the page of host_library/opencl.mlir, one per device of a process."""
 
 from __future__ import annotations
 
 import ctypes
 import threading
 
-from relax_mlir.runtime.devices.paged import Page
 from relax_mlir.runtime.errors import DeviceError
 
+from ..paged import Page
 from .driver import OpenclDevice, OpenclDriver
 
 #: Functions that the code calls, in the page's order, from word 24 on.

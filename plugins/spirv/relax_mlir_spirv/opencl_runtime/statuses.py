@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.runtime.devices import paged
+from .. import paged
 
 NO_DEVICE, NO_PLATFORM = -1, -1001
 FULL = frozenset({-4, -5, -6})

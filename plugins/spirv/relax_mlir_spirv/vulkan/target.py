@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from relax_mlir.targets.core.registry import Target, register_target
+from relax_mlir.targets.host.units import register_library
 
+from ..host_units import vulkan_units
 from ..options import MATRICES, OPTIONS, VERSION
 from .backend import VulkanBackend
 
+register_library(*vulkan_units())
 TARGET = register_target(
     Target(
         "vulkan",

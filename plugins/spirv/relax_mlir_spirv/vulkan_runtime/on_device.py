@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from functools import partial
 
 from relax_mlir.runtime.artifact import DeviceCode
-from relax_mlir.runtime.devices.paged import PagedProgram
 from relax_mlir.runtime.errors import ArtifactError, DeviceError
 from relax_mlir.runtime.manifest import Signature
 
 from ..device_kernels import SpirvKernel, block_needs, read_kernels, too_large
+from ..paged import PagedProgram
 from . import structures as vk
 from .driver import PhysicalDevice, VulkanError, driver
 from .kept_commands import KeptCommands, kept_commands
@@ -30,7 +30,7 @@ _COMPUTE, _FULL_SUBGROUPS = 0x20, 2
 class VulkanProgram(PagedProgram):
     """State of a program on a device of Vulkan's loader."""
 
-    kind, dlpack_kind, table_name, statuses = KIND, 7, "__relax_vulkan_functions", STATUSES
+    kind, dlpack_kind, table_name, statuses, has_graphs = KIND, 7, "__relax_vulkan_functions", STATUSES, True
 
     @classmethod
     def devices(cls) -> list[str]:

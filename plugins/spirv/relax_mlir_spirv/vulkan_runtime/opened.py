@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Open device in the form that code uses: the page of targets/host/library/vulkan.mlir, one per device of a process."""
+"""Open device in the form that code uses: the page of host_library/vulkan.mlir, one per device of a process."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import ctypes
 import threading
 from typing import NamedTuple
 
-from relax_mlir.runtime.devices.paged import Page
 from relax_mlir.runtime.errors import DeviceError
 from relax_mlir.support.byte_sizes import byte_text
 
+from ..paged import Page
 from . import structures as vk
 from .driver import ATOMICS, MATRICES, Capabilities, PhysicalDevice, VulkanDriver, VulkanError, VulkanFunctions
 from .statuses import OUT_OF_DEVICE_MEMORY, OUT_OF_HOST_MEMORY

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.runtime.devices import paged
+from .. import paged
 
 OUT_OF_HOST_MEMORY, OUT_OF_DEVICE_MEMORY, LOST = -1, -2, -4
 INCOMPATIBLE_DRIVER = -9

@@ -11,11 +11,11 @@ from typing import Any
 import numpy
 import pytest
 from real_devices import KINDS, compiled, device_without_leaks, page, target
-from relax_mlir.runtime.devices.paged import PagedProgram
 from relax_mlir.runtime.watching import VARIABLE
 from relax_mlir_proof.testing.checking import subject_of
 from relax_mlir_proof.testing.every_model import all_models
 from relax_mlir_proof.testing.trial import tried
+from relax_mlir_spirv.paged import PagedProgram
 
 import relax_mlir as rx
 from relax_mlir import relax

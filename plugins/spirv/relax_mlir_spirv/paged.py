@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Devices that code finds by a page of state, and programs with functions of their own in place of the driver's.
 
-targets/host/library/device_memory.mlir defines the first words of a page.
+host_library/device_memory.mlir defines the first words of a page.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import ClassVar
 
-from ..errors import DeviceError
-from .device_program import DeviceProgram
+from relax_mlir.runtime.devices.device_program import DeviceProgram
+from relax_mlir.runtime.errors import DeviceError
 
 _LEAST_CHUNK, _LARGEST, _TAKEN, _PIECES, _CHUNKS, _GROW, _DROP = range(9, 16)
 _CHUNK_BYTES = 1 << 24

@@ -7,7 +7,7 @@
 // To record costs what launching does, hence nothing is copied: commands are kept for the addresses that they are for,
 // those of a call that is the second one with these. Temporaries are the recording's own as long as it is kept.
 //
-// Place 23 of the table is null where nothing is kept, else 16 words (kept_commands.py of plugins/spirv), all 0, and for each function 8:
+// Place 23 of the table is null where nothing is kept, else 16 words (vulkan_runtime/kept_commands.py), all 0, and for each function 8:
 //   0 whether commands are kept: 0 no, 1 of calls with addresses that are noted, 2 of all calls
 //   1 how many more times others may take the place of kept ones
 //   2 the place of the next ones to be kept   4 rows of kept commands   6 how many

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What programs for OpenCL have in the place of a driver's functions: those that device.mlir calls, with its signatures, in
-// terms of cl*. A stream is the device's page, one for all programs of a process (opencl_runtime/opened.py of plugins/spirv makes it). There
+// terms of cl*. A stream is the device's page, one for all programs of a process (opencl_runtime/opened.py makes it). There
 // is one queue, in order; memory is shared virtual memory, whose addresses kernels are passed as they are.
 //
 // `%page` has words of 8 bytes, the first 16 as device_memory.mlir says:

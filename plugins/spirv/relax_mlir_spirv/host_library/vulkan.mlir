@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What programs for Vulkan have in the place of a driver's functions: those that device.mlir calls, with its signatures,
-// in terms of vk*. A stream is the device's page, one for all programs of a process (vulkan_runtime/opened.py of plugins/spirv makes it, with
+// in terms of vk*. A stream is the device's page, one for all programs of a process (vulkan_runtime/opened.py makes it, with
 // the structures that Vulkan is passed filled in). Work is recorded into a ring of command buffers, in order, each command
 // followed by a barrier; what is recorded is submitted when somebody waits, or when a buffer has enough. That is in
 // vulkan_commands.mlir; a function's commands that are recorded once are in vulkan_graphs.mlir.

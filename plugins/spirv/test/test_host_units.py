@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Units of the host library for Vulkan and OpenCL: code of each, and names that fit the other units."""
+
+from __future__ import annotations
+
+import pytest
+from relax_mlir.bindings.context import new_context
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.bindings.navigation import has_body, operations_of, symbol_name
+from relax_mlir.support.plugins import load_plugins
+from relax_mlir.targets.host.passes.host_define_support import parsed_unit
+from relax_mlir.targets.host.units import register_library, unit_texts
+from relax_mlir.targets.llvm.objects.object_file import check_compilable
+from relax_mlir_spirv.host_units import opencl_units, vulkan_units
+
+for kind in ("vulkan", "opencl"):
+    load_plugins("target", kind)
+OWN = tuple(dict.fromkeys([*vulkan_units(), *opencl_units()]))
+
+
+def test_units_are_registered_once() -> None:
+    before = unit_texts()
+    assert [sum(text.endswith(unit) for text in before) for unit in OWN] == [1] * 5
+    register_library(*vulkan_units())
+    assert unit_texts() == before
+
+
+@pytest.mark.parametrize("text", [text for text in unit_texts() if text.endswith(OWN)])
+def test_each_unit_becomes_code_by_itself(text: str) -> None:
+    with new_context(("llvm",)):
+        check_compilable(parsed_unit(text), 2)
+
+
+def test_units_fit_into_one_module() -> None:
+    seen: dict[str, str] = {}
+    with new_context(("llvm",)), ir.Location.unknown():
+        for text in unit_texts():
+            unit = parsed_unit(text, is_shared=False)
+            for op in operations_of(unit.body):
+                if has_body(op) or "value" in op.attributes:
+                    assert seen.setdefault(symbol_name(op), str(op)) == str(op)
+
+
+def test_units_declare_what_earlier_units_define() -> None:
+    """Compare types: a wrong one would only show as a crash."""
+    known: dict[str, str] = {}
+    with new_context(("llvm",)), ir.Location.unknown():
+        for text in unit_texts():
+            unit = parsed_unit(text)
+            functions = [op for op in operations_of(unit.body) if symbol_name(op).startswith("__relax_")]
+            types = {op: str(op.attributes["function_type"]) for op in functions if op.name == "llvm.func"}
+            for op, type_ in types.items():
+                assert has_body(op) or known[symbol_name(op)] == type_
+            known |= {symbol_name(op): type_ for op, type_ in types.items() if has_body(op)}
