@@ -8,16 +8,17 @@ from ..runtime.errors import DeviceError
 from ..support.errors import OptionError
 from ..support.suggest import counted
 
-_KINDS = ("vulkan", "opencl")
+#: Targets whose options do not come from a device.
+_WITHOUT_DEVICE = ("llvm", "cuda")
 
 
 def target_of_machine(target: str, device: str | None = None) -> str:
     """Return a device target without options as a target with the options of this machine's device.
 
-    The device is the first one, or `device`, such as "vulkan:1". Without a device on this machine the target is
+    The device is the first one, or the one that `device` names. Without a device on this machine the target is
     returned unchanged, and the code suits most devices. Raises OptionError for a device number that is too large.
     """
-    if target not in _KINDS:
+    if target in _WITHOUT_DEVICE or not str(target).isidentifier():
         return target
     try:
         found = targets_of_devices(target)

@@ -35,11 +35,11 @@ from .libraries import Libraries
 from .manifest import Fields, Signature, parse_signature
 
 FORMAT_VERSION = 5
-#: Version 4 launches only as many blocks as its host code states. Version 3 has other tables for calls of these
-#: devices.
+#: Version 4 launches only as many blocks as its host code states. Version 3 has other tables for calls of devices,
+#: except for cuda.
 #: docs/versions.md lists these numbers. `make generate` writes them there.
 READ_VERSIONS = (3, 4, FORMAT_VERSION)
-_READ_SINCE = {"vulkan": 4, "opencl": 4}
+_DEVICES_SINCE = 4
 # The packed-function ABI that the code was compiled against: tvm-ffi's major and minor version.
 ABI_VERSION = (0, 1)
 #: Alignment of objects and constants.
@@ -407,10 +407,10 @@ def _parse_manifest(text: bytes, version: int) -> _Parsed:
         _parse_external(each, parsed)
     for each in fields.get("devices", list) if "devices" in content else ():
         _parse_device(each, parsed)
-    changed = [each.kind for each in parsed.devices if version < _READ_SINCE.get(each.kind, 0)]
-    if changed:
+    changed = [code.kind for code in parsed.devices if code.kind != "cuda"]
+    if changed and version < _DEVICES_SINCE:
         what = f"its code for {changed[0]} is of format version {version}, this release reads"
-        raise ArtifactError(f"{what} versions {_READ_SINCE[changed[0]]} to {FORMAT_VERSION}: compile it again")
+        raise ArtifactError(f"{what} versions {_DEVICES_SINCE} to {FORMAT_VERSION}: compile it again")
     if "definitions" in content:
         place = _parse_place(Fields(fields.get("definitions", dict), "definitions"))
         parsed.places.append(("the definitions", place))
