@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 from relax_mlir import TensorInfo, find_op
 from relax_mlir.codegens import Codegen, CodegenOption, PatternRow, register_codegen
 from relax_mlir.dialects.core.codec import decode
-from relax_mlir.frontends.onnx.export.asking import why_not
 from relax_mlir.frontends.onnx.export.model import USUAL_OPSET, export_function
 from relax_mlir.frontends.onnx.export.registry import exported_names
 from relax_mlir.patterns import Match, is_op
 from relax_mlir.rewriting import Operation
 from relax_mlir.runtime import packed
 
+from .asking import why_not
 from .checks import DEVIATIONS, why_not_run
 from .quantized_types import RECIPE
 from .runtime import SessionPart

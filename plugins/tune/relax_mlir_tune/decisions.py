@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from random import Random
 
 import relax_mlir as rx
-from relax_mlir.compilation.decided import decided_schedule
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
 from relax_mlir.passes.loops.decisions import CategoricalDecision, Decision, Taken, TileDecision
 from relax_mlir.passes.schedule.decided import DecidedSchedule
 from relax_mlir.passes.schedule.tuned_steps import use_steps
 
 from .block_space import plan_space
+from .decided import decided_schedule
 from .space import Plans, SearchSpace, machine_of
 
 #: First text of a point that has decisions in place of plans. The rule's name follows, then a text for each decision.

@@ -14,13 +14,13 @@ from pathlib import Path
 from random import Random
 
 import relax_mlir as rx
-from relax_mlir.compilation.decided import own_plans
 from relax_mlir.compilation.schedules import planned
 from relax_mlir.passes.schedule.tuned_plans import MachineFacts, Times, TunedKernel
 from relax_mlir.support.plugins import load_plugin, named_plugins
 from relax_mlir.targets.core.registry import parse_target
 
 from .budget import Budget
+from .decided import own_plans
 from .decisions import has_decisions, schedule_of, space_of
 from .files import as_table, kernels_in
 from .measuring import KernelJob, Outcome

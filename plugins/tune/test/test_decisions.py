@@ -16,11 +16,11 @@ import numpy
 import pytest
 import relax_mlir as rx
 from relax_mlir import relax
-from relax_mlir.compilation.decided import decided_schedule
 from relax_mlir.passes.loops.decisions import TileDecision
 from relax_mlir.passes.schedule.decided import DecidedSchedule
 from relax_mlir.passes.schedule.tuned_plans import TunedFolder, TunedKernel, read_tuned
 from relax_mlir_tune import Tuning, tune
+from relax_mlir_tune.decided import decided_schedule
 from relax_mlir_tune.decisions import DecisionSpace, decisions_of, point_of, schedule_of
 from relax_mlir_tune.files import measured_again, merged
 from relax_mlir_tune.measuring import KernelJob, Outcome, clock_of, measure

@@ -7,11 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from relax_mlir.compilation.decided import decided_schedule
-from relax_mlir.compilation.kernel_module import module_of_kernel
 from relax_mlir.compilation.schedules import until_rules
 from relax_mlir.passes.loops.decisions import CategoricalDecision, TileDecision
 from relax_mlir.passes.schedule.constant_arguments import callers_in
+from relax_mlir_tune.decided import decided_schedule
+from relax_mlir_tune.kernel_module import module_of_kernel
 
 import relax_mlir as rx
 from relax_mlir import relax

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from ..bindings.ir import Operation
-from ..bindings.mlir import ir
-from ..dialects.relax.function_attributes import function_attributes
-from ..dialects.relax.known_constants import is_constant
-from ..frontends.module import Module
+from relax_mlir.bindings.ir import Operation
+from relax_mlir.bindings.mlir import ir
+from relax_mlir.dialects.relax.function_attributes import function_attributes
+from relax_mlir.dialects.relax.known_constants import is_constant
+from relax_mlir.frontends.module import Module
 
 
 def module_of_kernel(function: Operation, call: Operation, name: str = "main") -> Module:

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-from ....bindings.ir import Operation, Value
-from ....bindings.navigation import made_by
-from ....dialects.core.codec import decode
-from ....dialects.core.dialect import row_of
-from ....dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo
-from ....dialects.core.symbols_terms import Atom
-from ....dialects.core.verifier import items_of
-from .export_problems import Problems
-from .export_values import Held, Part, Ref, ShapeValue
-from .function_exporter import LITERALS, FunctionExporter
-from .graph import Graph
-from .size_tensors import SizeTensors
+from relax_mlir.bindings.ir import Operation, Value
+from relax_mlir.bindings.navigation import made_by
+from relax_mlir.dialects.core.codec import decode
+from relax_mlir.dialects.core.dialect import row_of
+from relax_mlir.dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo
+from relax_mlir.dialects.core.symbols_terms import Atom
+from relax_mlir.dialects.core.verifier import items_of
+from relax_mlir.frontends.onnx.export.export_problems import Problems
+from relax_mlir.frontends.onnx.export.export_values import Held, Part, Ref, ShapeValue
+from relax_mlir.frontends.onnx.export.function_exporter import LITERALS, FunctionExporter
+from relax_mlir.frontends.onnx.export.graph import Graph
+from relax_mlir.frontends.onnx.export.size_tensors import SizeTensors
 
 # Cached reasons. Operations of the same types and attributes share an entry.
 _KNOWN: dict[object, str] = {}
