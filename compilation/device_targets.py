@@ -8,7 +8,7 @@ from ..runtime.errors import DeviceError
 from ..support.errors import OptionError
 from ..support.suggest import counted
 
-#: Targets whose options do not come from a device.
+#: Targets without options of a device.
 _WITHOUT_DEVICE = ("llvm", "cuda")
 
 

@@ -31,24 +31,17 @@ def test_each_unit_becomes_code_by_itself(text: str) -> None:
         check_compilable(parsed_unit(text), 2)
 
 
-def test_units_fit_into_one_module() -> None:
+def test_units_fit_together() -> None:
+    """Check that a name means the same in all units, and that units declare types that earlier units define."""
     seen: dict[str, str] = {}
+    types: dict[str, str] = {}
     with new_context(("llvm",)), ir.Location.unknown():
         for text in unit_texts():
             unit = parsed_unit(text, is_shared=False)
             for op in operations_of(unit.body):
+                name = symbol_name(op)
                 if has_body(op) or "value" in op.attributes:
-                    assert seen.setdefault(symbol_name(op), str(op)) == str(op)
-
-
-def test_units_declare_what_earlier_units_define() -> None:
-    """Compare types: a wrong one would only show as a crash."""
-    known: dict[str, str] = {}
-    with new_context(("llvm",)), ir.Location.unknown():
-        for text in unit_texts():
-            unit = parsed_unit(text)
-            functions = [op for op in operations_of(unit.body) if symbol_name(op).startswith("__relax_")]
-            types = {op: str(op.attributes["function_type"]) for op in functions if op.name == "llvm.func"}
-            for op, type_ in types.items():
-                assert has_body(op) or known[symbol_name(op)] == type_
-            known |= {symbol_name(op): type_ for op, type_ in types.items() if has_body(op)}
+                    assert seen.setdefault(name, str(op)) == str(op)
+                if op.name == "llvm.func" and name.startswith("__relax_"):
+                    type_ = str(op.attributes["function_type"])
+                    assert (types.setdefault(name, type_) if has_body(op) else types[name]) == type_
