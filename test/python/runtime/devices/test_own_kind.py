@@ -103,7 +103,8 @@ class ToyProgram(DeviceProgram):
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(device_kinds, "_kinds", dict(device_kinds._kinds))
+    loaded = {kind: device_kinds._kinds[kind] for kind in device_kinds._known_kinds()}
+    monkeypatch.setattr(device_kinds, "_kinds", loaded)
     device_kinds.register_device("toy", lambda: ToyProgram)
     yield
 
