@@ -150,6 +150,7 @@ def test_runtimes_of_codegens_list_their_devices(monkeypatch: pytest.MonkeyPatch
         def list_devices(self) -> Sequence[str]:
             raise ValueError("a bug")
 
+    device_kinds._known_kinds()  # plug-ins register their kinds once in a process
     monkeypatch.setattr(device_kinds, "_kinds", {})
     monkeypatch.setattr(device_kinds, "all_runtimes", lambda: [Works, HasNone, Fails, ExternalRuntime])
     assert device_kinds.devices_text().splitlines() == [
