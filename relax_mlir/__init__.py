@@ -127,7 +127,7 @@ _NAMESPACES = {
         "passes.intrinsics.registry": "all_intrinsic_rules register_legalize_intrinsic register_lower_intrinsic",
         "passes.mixed_precision.registry": "register_precision",
         "passes.decompose.registry": "all_decompositions register_decomposition",
-        "passes.gradient.registry": "all_gradients register_gradient",
+        "passes.gradient_rules": "all_gradients register_gradient",
         "passes.evaluate.ratios": "NotKnown",
         "passes.evaluate.references": "all_references register_reference",
         "passes.evaluate.registry": "all_evaluations register_evaluation",

@@ -8,8 +8,8 @@ from .passes.evaluate.references import all_references as all_references
 from .passes.evaluate.references import register_reference as register_reference
 from .passes.evaluate.registry import all_evaluations as all_evaluations
 from .passes.evaluate.registry import register_evaluation as register_evaluation
-from .passes.gradient.registry import all_gradients as all_gradients
-from .passes.gradient.registry import register_gradient as register_gradient
+from .passes.gradient_rules import all_gradients as all_gradients
+from .passes.gradient_rules import register_gradient as register_gradient
 from .passes.intrinsics.registry import all_intrinsic_rules as all_intrinsic_rules
 from .passes.intrinsics.registry import register_legalize_intrinsic as register_legalize_intrinsic
 from .passes.intrinsics.registry import register_lower_intrinsic as register_lower_intrinsic

@@ -12,6 +12,7 @@ In the other package's pyproject.toml:
     "device.mynpu" = "mynpu.device"         # a kind of device, by rx.runtime.register_device
     "rules.mynpu" = "mynpu.rules"           # rules for the operators mynpu.*, for all targets
     "references.mynpu" = "mynpu.meanings"   # references of operators, which define them in NumPy
+    "gradients.mynpu" = "mynpu.derivatives" # derivatives of operators, by rx.rules.register_gradient
     "primitives.mynpu" = "mynpu.steps"      # primitives of schedules, of any names
     "comparison.each" = "mynpu.compare"     # what an option of relax-run compares with: each, reference
     "page.report" = "mynpu.report"          # what relax-compile --report writes
@@ -38,7 +39,7 @@ from .errors import OptionError, RelaxError, message_of
 GROUP = "relax_mlir.plugins"
 DISABLED = "RELAX_MLIR_DISABLED_PLUGINS"
 KINDS = tuple(
-    "dialect pass target codegen runtime device rules references primitives comparison page "
+    "dialect pass target codegen runtime device rules references gradients primitives comparison page "
     "frontend onnx torch stablehlo tosa".split()
 )
 
@@ -150,6 +151,7 @@ _POINTS = {
     "relax_mlir_tflite": "frontend.tflite",
     "relax_mlir_torch": "frontend.torch",
     "relax_mlir_tosa": "frontend.tosa",
+    "relax_mlir_training": "onnx.ai.onnx.preview.training pass.relax-gradient",
     "relax_mlir_tvm": "frontend.tvm",
     "relax_mlir_webgpu": "target.webgpu",
 }

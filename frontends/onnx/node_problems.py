@@ -6,6 +6,7 @@ from __future__ import annotations
 import keyword
 import re
 
+from ...support.plugins import announced_names, missing_plugin
 from ...support.suggest import suggest
 from ..core.problems import shown
 from .onnx_node import OnnxNode
@@ -19,7 +20,8 @@ UNKNOWN = "the front end does not know this operator (rx.register_onnx teaches i
 
 def unknown(node: OnnxNode) -> str:
     """Return the reason that a node without a converter cannot be imported."""
-    return UNKNOWN + suggest(node.op, known_names(node.domain))
+    missing = "" if node.domain in announced_names("onnx") else missing_plugin(f"onnx.{node.domain}")
+    return missing or UNKNOWN + suggest(node.op, known_names(node.domain))
 
 
 def lines_to_teach(node: OnnxNode) -> str:

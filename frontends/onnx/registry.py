@@ -86,5 +86,6 @@ def known_names(domain: str) -> list[str]:
 
 
 def all_converters() -> list[NodeConverter]:
-    """Return all converters, sorted by domain, name and version."""
+    """Return all converters, including converters of plug-ins, sorted by domain, name and version."""
+    load_plugins("onnx")
     return CONVERTERS.all()

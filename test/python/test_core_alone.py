@@ -74,9 +74,24 @@ def test_public_names_of_a_missing_plug_in_are_refused(name: str) -> None:
     assert run(f"import relax_mlir as rx; assert not hasattr(rx, {name!r})").returncode == 0
 
 
-def test_errors_name_the_plug_in_of_a_missing_pass() -> None:
-    missing = "pass 'relax-requantize': it is in the package relax_mlir_quantize, which is hidden by"
-    assert missing in message_of("rx.Pipeline('relax-requantize{recipe=llvm}')")
+@pytest.mark.parametrize(("name", "package"), [("relax-requantize", "quantize"), ("relax-gradient", "training")])
+def test_errors_name_the_plug_in_of_a_missing_pass(name: str, package: str) -> None:
+    missing = f"pass '{name}': it is in the package relax_mlir_{package}, which is hidden by"
+    assert missing in message_of(f"rx.Pipeline('{name}')")
+
+
+DIFFERENTIATED = """
+<ir_version: 10, opset_import: ["" : 21, "ai.onnx.preview.training" : 1]>
+main (float[3] x) => (float[3] r) {
+  y = Exp(x)
+  r = ai.onnx.preview.training.Gradient<xs = ["x"], y = "y">(x)
+}
+"""
+
+
+def test_errors_name_the_plug_in_of_a_missing_onnx_operator() -> None:
+    read = f"__import__('onnx').parser.parse_model({DIFFERENTIATED!r})"
+    assert "it is in the package relax_mlir_training, which is hidden by" in message_of(f"rx.from_onnx({read})")
 
 
 QUANTIZED = """
@@ -98,3 +113,8 @@ def test_quantized_models_and_recipes_need_no_plug_in() -> None:
 def test_the_core_registers_references() -> None:
     code = "rx.rules.register_reference('relax.add')(min); print(rx.rules.all_references()[0].op)"
     assert run(f"import relax_mlir as rx; {code}").stdout == "relax.add\n"
+
+
+def test_the_core_registers_derivatives() -> None:
+    code = "rx.rules.register_gradient('relax.add')(min); print([each.op for each in rx.rules.all_gradients()])"
+    assert run(f"import relax_mlir as rx; {code}").stdout == "['relax.add']\n"

@@ -20,11 +20,13 @@ from plugin_tests import NEEDED
 #: Public modules: these, and the modules of these packages. docs/versions.md says what that means.
 PUBLIC = (
     "bindings compilation dialects emit frontends.core frontends.front_end frontends.module frontends.onnx.export "
-    "frontends.onnx.onnx_node frontends.reader passes.core passes.decompose.tensor_formulas passes.evaluate "
-    "passes.gradient passes.intrinsics passes.legalize passes.loops passes.lower_calls.function_lowering "
+    "frontends.onnx.importer frontends.onnx.onnx_node frontends.onnx.order frontends.onnx.problems "
+    "frontends.onnx.tensor_data frontends.reader passes.core passes.decompose.registry "
+    "passes.decompose.tensor_formulas passes.evaluate passes.gradient_rules passes.intrinsics "
+    "passes.layout.conversion passes.legalize passes.loops passes.lower_calls.function_lowering "
     "passes.lower_calls.size_bounds passes.outline_tensors.plain_functions passes.params passes.partition "
     "passes.partition_stages passes.parts passes.patterns passes.primitives passes.quantization passes.recipes "
-    "passes.relax_bind_symbolic_vars passes.relax_fuse_dequantize_matmul passes.relax_gradient passes.relax_observe "
+    "passes.relax_bind_symbolic_vars passes.relax_fuse_dequantize_matmul passes.relax_inline passes.relax_observe "
     "passes.relax_unbind_params passes.scales passes.schedule passes.tir_check_bounds runtime support targets.core "
     "targets.default targets.gpu targets.host targets.llvm.intrinsics targets.llvm.objects.code_target targets.text "
     "tools.common tools.compile.progress tools.compile.reporting tools.opt tools.run"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from generated import main
 from relax_mlir.support.importing import is_own_module
+from relax_mlir.support.plugins import load_plugins
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "front-ends.md"
 HEAD = """\
@@ -92,7 +93,7 @@ def families(front_end: str) -> Counter[str]:
     Converters that a helper creates count for the file that calls it.
     """
     registry = importlib.import_module(_PLUGINS.get(front_end, f"relax_mlir.frontends.{front_end}.registry"))
-    registry.CONVERTERS.load()
+    load_plugins(front_end)
     modules: dict[str, str] = {}
     for each in registry.CONVERTERS.all():
         module = each.function.__module__

@@ -60,7 +60,7 @@ CAPABILITIES = (
     Capability("WebGPU", "plugins/webgpu/relax_mlir_webgpu targets/webgpu runtime/webgpu", "TVM 2,324; tinygrad 336"),
     Capability(
         "gradients and training",
-        "passes/gradient passes/relax_gradient.py plugins/training/relax_mlir_training",
+        "passes/gradient_rules.py plugins/training/relax_mlir_training",
         "TVM 4,400",
     ),
     Capability("proof: reference interpreter, check, reduce, bisect", "plugins/proof/relax_mlir_proof", "xDSL 6,079"),

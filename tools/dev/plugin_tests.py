@@ -29,7 +29,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "example_npu": ("quantize",),
     "llm": ("spirv", "webgpu"),
     "proof": ("quantize",),
-    "torch": ("quantize",),
+    "torch": ("quantize", "training"),
     "tune": ("report",),
 }
 #: Plug-in -> other plug-ins that its tests use.
@@ -39,6 +39,7 @@ _TESTED_WITH: Mapping[str, tuple[str, ...]] = {
     "proof": ("c", "example_npu", "spirv"),
     "quantize": ("c", "proof", "training"),
     "tflite": ("proof", "quantize"),
+    "training": ("proof",),
     "tune": ("quantize",),
     "webgpu": ("example_npu", "quantize", "spirv"),
 }

@@ -13,7 +13,7 @@ from ...frontends.onnx.registry import NodeConverter, all_converters
 from ...passes.decompose.registry import find_decomposition
 from ...passes.evaluate.references import meaning_of
 from ...passes.evaluate.registry import find_evaluation
-from ...passes.gradient.registry import find_gradient, reason_against
+from ...passes.gradient_rules import find_gradient, reason_against
 from ...passes.intrinsics.registry import all_intrinsic_rules
 from ...passes.layout.registry import find_layout_rule
 from ...passes.legalize.rules import all_rules

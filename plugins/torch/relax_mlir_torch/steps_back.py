@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from relax_mlir.frontends.core.values import Tensor, Value, as_values
-from relax_mlir.passes.gradient.reverse import gradients_at
+from relax_mlir_training.gradient.reverse import gradients_at
 
 from .fx_node import TorchNode
 from .fx_operators import defaults_of, name_of

@@ -12,11 +12,11 @@ from relax_mlir.bindings.navigation import body_of, function_type_of, functions_
 from relax_mlir.dialects.core.codec import encode
 from relax_mlir.dialects.relax.function_attributes import VISIBILITY, argument_names, function_attributes
 from relax_mlir.dialects.relax.values import tensor_info
-from relax_mlir.passes.gradient.scf_derivatives import Options
-from relax_mlir.passes.relax_gradient import add_adjoint, parameters
 from relax_mlir.support.errors import RelaxError
 
+from .gradient.scf_derivatives import Options
 from .optimizers import Optimizer
+from .relax_gradient import add_adjoint, parameters
 
 
 def add_step(

@@ -13,8 +13,6 @@ from relax_mlir.compilation.compiling import compile
 from relax_mlir.dialects.relax.function_attributes import argument_names
 from relax_mlir.frontends.module import Module
 from relax_mlir.passes.core.base import changing
-from relax_mlir.passes.gradient.scf_derivatives import Options
-from relax_mlir.passes.relax_gradient import Gradient, function_of
 from relax_mlir.passes.relax_unbind_params import UnbindParams
 from relax_mlir.runtime import to_numpy
 from relax_mlir.support.argument_types import types_checked
@@ -22,7 +20,9 @@ from relax_mlir.support.callbacks import enters
 from relax_mlir.support.errors import OptionError, RelaxError
 from relax_mlir.support.suggest import counted, suggest
 
+from .gradient.scf_derivatives import Options
 from .optimizers import COUNT, RATE, Optimizer
+from .relax_gradient import Gradient, function_of
 from .step import add_step
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from relax_mlir.passes import gradient_rules
 from relax_mlir.passes.decompose import registry as decompositions
-from relax_mlir.passes.gradient import registry
 from relax_mlir.passes.layout import registry as layouts
 from relax_mlir.passes.mixed_precision import registry as precisions
 from relax_mlir.passes.schedule import registry as schedules
@@ -31,8 +31,8 @@ def without_new(registered: Registry[Any]) -> Iterator[None]:
 
 @contextmanager
 def without_new_gradients() -> Iterator[None]:
-    registry.all_gradients()
-    with without_new(registry._RULES):
+    gradient_rules.all_gradients()
+    with without_new(gradient_rules._RULES):
         yield
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from relax_mlir.dialects.core.infos import is_float
-from relax_mlir.passes.gradient.reverse import gradients_at
+from relax_mlir_training.gradient.reverse import gradients_at
 
 from ..prelude import (
     Outputs,
