@@ -17,8 +17,9 @@ PACKAGE = __name__.partition(".")[0]
 #: Subpackages, whose folders can be in different places.
 _ROOMS = "bindings compilation dialects emit frontends passes runtime support targets tools"
 PARTS = ("", *(f".{room}" for room in _ROOMS.split()))
-#: Plug-ins of this project with primitives. A schedule in a module runs them, whatever the options are.
-_STEPS = ("relax_mlir_tvm",)
+#: Plug-ins of this project that run whatever the options are: derivatives, for nodes of models, and primitives, for
+#: schedules in modules.
+_PLUGINS = ("relax_mlir_training", "relax_mlir_tvm")
 #: Other packages that the compiler may import. A change of their files may change programs.
 _OTHERS = ("onnx", "torch", "numpy", "ml_dtypes", "llvmlite")
 _SKIPPED = frozenset({"__pycache__", "dev"})
@@ -32,12 +33,12 @@ def loaded_compiler() -> str:
 
 
 def own_files() -> Iterator[str]:
-    """Yield a line for each file of this package, and of the plug-ins with primitives."""
+    """Yield a line for each file of this package, and of the plug-ins that run whatever the options are."""
     for part in PARTS:
         spec = importlib.util.find_spec(PACKAGE + part)
         # Only the folder of the origin: the search path of a checkout is the whole repository, where files come and go.
         yield from files_in([os.path.dirname(spec.origin)] if spec and spec.origin else ())
-    for name in _STEPS:
+    for name in _PLUGINS:
         found = top_spec(name)
         yield from files_in(found.submodule_search_locations or () if found else ())
 

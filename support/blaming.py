@@ -20,7 +20,6 @@ from typing import Any, NamedTuple
 from .errors import RelaxError, message_of
 from .importing import is_own_module
 
-_PACKAGE = __name__.partition(".")[0]
 #: Location that is reported for all code typed into notebook cells.
 CELL = "__main__"
 #: Maximum number of callers of the raising line that a message lists.
@@ -179,7 +178,7 @@ def _where(error: BaseException, function: object) -> tuple[str, str]:
     if not theirs:
         return place_of(function), ""
     last = list(_lines(error.__traceback__))[-1]
-    return theirs[-1], last.place if last.package == _PACKAGE and not _is_asked_for_a_name(error) else ""
+    return theirs[-1], last.place if is_own_module(last.package) and not _is_asked_for_a_name(error) else ""
 
 
 def _lines_of_theirs(error: BaseException, function: object) -> list[str]:
@@ -201,7 +200,7 @@ class _Line(NamedTuple):
 
     package: str
     place: str
-    #: True for this project, Python's standard library and installed packages.
+    #: True for this project and its plug-ins, Python's standard library and installed packages.
     is_library: bool
 
 
@@ -210,6 +209,6 @@ def _lines(traceback: TracebackType | None) -> Iterator[_Line]:
     while traceback is not None:
         frame = traceback.tb_frame
         file, package = frame.f_code.co_filename, str(frame.f_globals.get("__name__", "")).partition(".")[0]
-        is_library = package in (_PACKAGE, *sys.stdlib_module_names) or "site-packages" in file
+        is_library = is_own_module(package) or package in sys.stdlib_module_names or "site-packages" in file
         yield _Line(package, shown_place(file, traceback.tb_lineno), is_library)
         traceback = traceback.tb_next
