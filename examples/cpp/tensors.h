@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the examples do with tensors: make one, print one.
+// Helpers of the examples to create and print tensors.
 
 #ifndef TENSORS_H_
 #define TENSORS_H_

@@ -13,7 +13,7 @@ static struct {
 } copies[MOST];
 static int64_t started, done, ends[MOST], groups;
 
-/* How often the unit was used: for whoever wants to see it. */
+/* Number of uses of the unit, for reports. */
 int64_t dsp_products;
 
 static void finish(int64_t end) {

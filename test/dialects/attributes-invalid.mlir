@@ -38,7 +38,7 @@ module attributes {relax.any_order = 1} {
 
 // -----
 
-// Of a kernel, and of upstream, which has attributes of its own that begin with gpu.
+// Attributes of a kernel. Upstream has its own attributes that begin with gpu.
 module attributes {gpu.container_module} {
   gpu.module @kernels {
     // expected-error @+1 {{'gpu.func' op has attribute 'gpu.dynamic_shared' that must be an integer, got unit}}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A loop whose body says what each thread does: a block of as many threads as it says for each step; what has the
-// block's memory space, or none, is shared by its threads.
+// A loop with a body per thread: each iteration is a block with the stated number of threads. Buffers in the memory space
+// of the block, or in none, are shared by its threads.
 // RUN: relax-opt %s --gpu-outline-kernels | FileCheck %s --check-prefix=OUTLINED
 // RUN: relax-opt %s --gpu-outline-kernels --gpu-share-threads | FileCheck %s
 

@@ -205,8 +205,8 @@ func.func @negative(%x: tensor<?x?xf32, #relax.sym<["n", "m"]>>) -> tensor<f32> 
   return %b : tensor<f32>
 }
 
-// Of several such sizes, the lowest is compared with 0. What has been checked is not checked again: tensors of the same
-// sizes, in another order too, of elements that take no more room.
+// Only the lowest of several sizes is compared with 0. A checked size is not checked again for tensors with the same
+// sizes, in any order, and elements of at most the same width.
 // CHECK-LABEL: func.func @once(
 // CHECK: %[[LOWEST:[a-z_0-9]+]] = arith.minsi %{{.*}}, %{{.*}} : index
 // CHECK: arith.cmpi sge, %[[LOWEST]], %c0{{[_0-9]*}} : index
@@ -243,7 +243,7 @@ func.func @computed(%s: tensor<2xi64>, %x: tensor<f32>) -> tensor<f32> {
   return %b : tensor<f32>
 }
 
-// A tensor whose size is computed at run time has no place in the arena; it is freed after its last use. A view is one.
+// A tensor of a size computed at run time has no place in the arena. It is freed after its last use, which may be a view.
 // CHECK-LABEL: func.func @short_lives(
 // CHECK: %[[A:[a-z_0-9]+]] = memref.alloc({{.*}}relax.counted
 // CHECK: %[[B:[a-z_0-9]+]] = memref.alloc({{.*}}relax.counted

@@ -27,7 +27,7 @@ func.func @join(%x: memref<?x4xf32>, %y: memref<1x4xf32>, %out: memref<?x4xf32>)
   return
 }
 
-// As many rows as there are turns, behind none; a turn's is made there.
+// The output has one row per iteration, after zero initial rows. Each iteration computes its row in place.
 // CHECK-LABEL: func.func @gathered(
 // CHECK: %[[ROWS:[a-z_0-9]+]] = memref.alloc(%{{.*}}) {alignment = 64 : i64} : memref<?x4xf32>
 // CHECK: scf.for %[[TURN:[a-z_0-9]+]] =

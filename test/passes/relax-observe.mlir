@@ -23,9 +23,9 @@
 // CHECK-LABEL: func.func @main_observed_2(
 // Outputs that no operation reads are workspace.
 // CHECK-LABEL: func.func @main_observed_3(%arg0: tensor<?xf32, #relax.sym<["n"]>>) -> tensor<?xf32, #relax.sym<["n"]>>
-// What needs a number of the function's is not there alone.
+// An operation that needs a number of the function is not observed separately.
 // CHECK-NOT: @main_observed_4
-// Sizes that no operand has are those of arrays.
+// Sizes that no operand has come from arrays.
 // CHECK-LABEL: func.func @half_observed_0(%arg0: tensor<?xf32, #relax.sym<["2*m"]>>, %arg1: tensor<?xui8, #relax.sym<["m"]>>)
 
 func.func @main(%x: tensor<?xf32, #relax.sym<["n"]>>, %k: i64) -> (tensor<?xf32, #relax.sym<["n"]>>, tensor<?xf32, #relax.sym<["2*n"]>>) {

@@ -1,4 +1,4 @@
-// Independent loops become functions whose calls are adjacent, so that they may run at the same time.
+// Independent loops become functions with adjacent calls, so that they may run at the same time.
 
 // RUN: relax-opt %s --relax-outline-branches | FileCheck %s
 // RUN: relax-opt %s --relax-outline-branches --tir-apply-plan --tir-bufferize --relax-plan-memory | FileCheck %s --check-prefix=MEMORY

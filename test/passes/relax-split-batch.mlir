@@ -40,7 +40,7 @@ func.func @known(%x: tensor<8x4x16x16xf32>, %w: tensor<4x4x3x3xf32>, %v: tensor<
 
 // -----
 
-// How many images there are is dynamic; what is wanted besides is gathered, too, and what reads it comes after.
+// The number of images is dynamic. Other results are gathered, too, and their readers follow.
 // CHECK-LABEL: func.func @open
 // CHECK: "relax.shape_expr"() {dims = ["n"]}
 // CHECK: %[[LOOP:.*]]:3 = scf.for {{.*}} -> (i64, tensor<?x4x16x16xf32>, tensor<?x4x16x16xf32>)
@@ -91,7 +91,7 @@ func.func @heavy(%x: tensor<8x128x4x4xf32>, %w: tensor<128x128x3x3xf32>) -> tens
 
 // -----
 
-// What is between may look at all images: what comes after it stays, and a part of one convolution alone is no part.
+// An operation in between may read all images: later operations stay, and a single convolution is no part.
 // CHECK-LABEL: func.func @together
 // CHECK-NOT: scf.for
 // CHECK: return

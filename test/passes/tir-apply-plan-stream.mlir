@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// An input whose rows are read once (tir.stream): with those of a step come others into the cache, 4 KB further on.
+// An input with rows that are read once (tir.stream): each step prefetches the rows 4 KB further on.
 
 // RUN: relax-opt %s --tir-apply-plan='target=llvm{vector-bytes=64}' | FileCheck %s
 

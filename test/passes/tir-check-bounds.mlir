@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: relax-opt %s --tir-check-bounds | FileCheck %s
-// Accesses that may leave their buffer get an assertion. Those that static sizes and loops prove have none.
+// Accesses that may leave their buffer get an assertion. Accesses proved by static sizes and loops get none.
 
 // CHECK-LABEL: func.func @scalars
 // CHECK: %[[AT_LEAST:.*]] = arith.cmpi sge, %[[I:.*]], %{{.*}} : index

@@ -2,7 +2,7 @@
 // RUN: relax-opt %s --tir-check-numerics --split-input-file --verify-diagnostics
 // RUN: not relax-opt %s --tir-check-numerics='orders=true contraction=false' --split-input-file 2>&1 | FileCheck %s
 // RUN: not relax-opt %s --check-numerics --canonicalize --split-input-file 2>&1 | FileCheck %s --check-prefix=EACH
-// Code whose floating-point results depend on the machine. All operations are reported.
+// Code with floating-point results that depend on the machine. All operations are reported.
 
 // Contraction is allowed before llvm-fuse-multiply-add. Orders are checked after llvm-order-reductions.
 // CHECK: vector.reduction: the order of its sums or products depends on the length of the vectors

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: relax-opt %s --tir-fuse-rows='target=cuda' | FileCheck %s
-// How many rows there are is dynamic: a tensor from outside is asked along its rows, whichever of an
-// operation's loops those are.
+// The number of rows is dynamic. It comes from a dimension of an outside tensor, along any loop
+// of the operation.
 
 #ij = affine_map<(i, j) -> (i, j)>
 #i = affine_map<(i, j) -> (i)>

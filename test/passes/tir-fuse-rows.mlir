@@ -2,7 +2,7 @@
 // RUN: relax-opt %s --relax-legalize-ops --tir-lower-intrinsics --tir-fuse-rows='target=llvm{vector-bytes=64 caches=32K,512K cores=2}' | FileCheck %s
 // RUN: relax-opt %s --relax-legalize-ops --tir-lower-intrinsics --tir-fuse-rows='target=llvm{vector-bytes=64 caches=32K,512K cores=1}' | FileCheck %s --check-prefix=ALONE
 // RUN: not relax-opt %s --tir-fuse-rows='target=none' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// What is done with the same rows is done for some rows after the other. Results: test_fuse_rows.py.
+// Operations on the same rows run together on one group of rows after the other. Results: test_fuse_rows.py.
 
 // UNKNOWN: none
 // ALONE: scf.for
@@ -15,7 +15,7 @@ func.func @softmax(%x: tensor<512x768xf32>) -> tensor<512x768xf32> {
   return %0 : tensor<512x768xf32>
 }
 
-// What is less than half of the second cache stays there anyway; products have better ways to go through rows.
+// Tensors below half of the second cache stay in it anyway; products have better loops over rows.
 func.func @stays(%x: tensor<8x768xf32>, %w: tensor<768x768xf32>, %y: tensor<512x768xf32>, %z: tensor<768x16x16xf32>)
     -> (tensor<8x768xf32>, tensor<512x768xf32>, tensor<768x16x16xf32>) {
   %0 = "relax.nn.softmax"(%x) : (tensor<8x768xf32>) -> tensor<8x768xf32>

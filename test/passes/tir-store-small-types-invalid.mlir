@@ -1,4 +1,4 @@
-// What neither moves elements nor computes with single ones is refused, and stays as it is.
+// An operation that neither moves elements nor computes element by element is refused, and unchanged.
 
 // RUN: relax-opt %s --tir-store-small-types --split-input-file --verify-diagnostics
 

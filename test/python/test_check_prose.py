@@ -24,6 +24,13 @@ TREE = {
     ),
     "root.py": '"""Ofen."""\n\n\ndef f():\n    r"""How\\s."""\n',
     "docs/a.md": f"# Title\n\nShort. {WORDS}.\n\n```\n{WORDS}\n```\n- {WORDS[:-5]}\n- word `{WORDS}`\n",
+    "docs/conformance/c.md": f"{WORDS}\n",
+}
+OTHERS = {
+    "targets/a.mlir": '// RUN: held\n// What a call returns,\n// whose name stands here.\n%0 = f "// held"  // Has x\n',
+    "targets/b.c": "/* Held by x. */\nint whose;\n",
+    "pyproject.toml": "name = 'held' # alone\n",
+    ".ci/run": "# Of x.\n",
     "docs/b/c.md": f"{WORDS}\n",
 }
 
@@ -38,24 +45,39 @@ def checker(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    for name, text in TREE.items():
-        file = tmp_path / name
+    return written(tmp_path, TREE)
+
+
+def written(folder: Path, texts: dict[str, str]) -> Path:
+    for name, text in texts.items():
+        file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
-    return tmp_path
+    return folder
 
 
 def test_offenders(checker: ModuleType, tree: Path) -> None:
     """Find docstrings by their first word, docstrings and comments by idioms, and pages by sentences."""
-    found = checker.find_offenders(tree)
-    places = {
-        rule: {folder: [(each.file.name, each.line) for each in offenders] for folder, offenders in counted.items()}
-        for rule, counted in found.items()
-    }
-    assert places == {
+    assert places(checker, tree) == {
         checker.OPENINGS: {".": [("root.py", 5)], "passes": [("a.py", 1), ("a.py", 5)]},
         checker.IDIOMS: {"passes": [("a.py", 4), ("b.py", 8), ("b.py", 9)]},
         checker.SENTENCES: {"docs": [("a.md", 3)]},
+    }
+
+
+def test_comments_of_other_languages_and_pages_in_folders_count(checker: ModuleType, tmp_path: Path) -> None:
+    """Find blocks of comments by their first word and by idioms, but neither directives of lit nor strings."""
+    assert places(checker, written(tmp_path, OTHERS)) == {
+        checker.OPENINGS: {".ci": [("run", 1)], "targets": [("a.mlir", 2)]},
+        checker.IDIOMS: {".": [("pyproject.toml", 1)], "targets": [("a.mlir", 3), ("a.mlir", 3), ("b.c", 1)]},
+        checker.SENTENCES: {"docs": [("c.md", 1)]},
+    }
+
+
+def places(checker: ModuleType, tree: Path) -> dict[str, dict[str, list[tuple[str, int]]]]:
+    return {
+        rule: {folder: [(each.file.name, each.line) for each in offenders] for folder, offenders in counted.items()}
+        for rule, counted in checker.find_offenders(tree).items()
     }
 
 
@@ -71,7 +93,7 @@ def test_counts_that_equal_the_budgets_pass(checker: ModuleType, tree: Path) -> 
 def test_counts_above_and_below_the_budgets_are_errors(checker: ModuleType, tree: Path) -> None:
     over, under, docs = checker.problems(tree, budgets(checker, 1, 4, 0), checker.find_offenders(tree))
     assert over.splitlines() == [
-        "error: passes: 2 docstrings that begin with What, Whether, Of, How or the like, 1 at most; "
+        "error: passes: 2 docstrings or comments that begin with What, Whether, Of, How or the like, 1 at most; "
         "rewrite the new ones:",
         "    passes/a.py:1: What a pass is.",
         "    passes/a.py:5: Whether x is even.",
@@ -138,7 +160,7 @@ def test_command_fails_above_and_writes_its_own_table(checker: ModuleType, tree:
     (tree / "passes" / "c.py").write_text('"""How."""\n', encoding="utf-8")
     above = run("--write")
     assert above.returncode == 1
-    assert above.stdout.splitlines()[0].startswith("error: passes: 3 docstrings that begin with ")
+    assert above.stdout.splitlines()[0].startswith("error: passes: 3 docstrings or comments that begin with ")
     assert above.stdout.splitlines()[-1] == "    passes/c.py:1: How."
 
 

@@ -46,7 +46,7 @@
 // HELPER-NOT: @main
 // HELPER: relax.exp
 
-// So it is with all else that stands next to a function and is named in it.
+// The same holds for all other operations beside a function that the function names.
 // RUN: relax-opt %s -o /dev/null --print-script --pass-pipeline='builtin.module(func.func(cse))' --mlir-print-ir-before-all --mlir-print-ir-tree-dir=%t.beside
 // RUN: relax-opt %t.beside/builtin_module_no-symbol-name/func_func_beside/0_0_cse.py | FileCheck %s --check-prefix=BESIDE
 // BESIDE: func.func @beside()

@@ -1,5 +1,5 @@
-// What --mlir-pass-statistics prints: of upstream's passes what changed in the IR, of patterns in Python how often they
-// were applied.
+// Output of --mlir-pass-statistics: the changes of the IR for upstream passes, the number of applications for patterns in
+// Python.
 
 // RUN: relax-opt %s -o /dev/null --pass-pipeline='builtin.module(cse,func.func(relax-canonicalize),cse)' --mlir-pass-statistics 2>&1 | FileCheck %s --check-prefix=PIPELINE
 // PIPELINE: ... Pass statistics report ...

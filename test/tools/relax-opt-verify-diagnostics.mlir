@@ -1,4 +1,4 @@
-// As in mlir-opt: all diagnostics must match the expected ones, and the output is written.
+// Like mlir-opt: all diagnostics must match the expected ones, and the output is written.
 
 // RUN: relax-opt %s --split-input-file --verify-diagnostics | FileCheck %s
 // RUN: relax-opt %s -split-input-file -verify-diagnostics=all -o %t && FileCheck %s --input-file=%t

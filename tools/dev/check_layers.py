@@ -122,15 +122,18 @@ def check_repository(root: Path) -> list[Violation]:
 
 
 def python_files(root: Path) -> Iterator[Path]:
+    return (file for file in source_files(root) if file.suffix == ".py")
+
+
+def source_files(root: Path) -> Iterator[Path]:
+    """Yield the files outside of build folders and hidden folders, relative to `root`."""
     for folder, subfolders, files in os.walk(root):
         subfolders[:] = sorted(
             name
             for name in subfolders
             if name not in SKIPPED_FOLDERS and not name.startswith(".") and not name.endswith(".egg-info")
         )
-        for name in sorted(files):
-            if name.endswith(".py"):
-                yield (Path(folder) / name).relative_to(root)
+        yield from ((Path(folder) / name).relative_to(root) for name in sorted(files))
 
 
 def _check_file(root: Path, file: Path) -> tuple[SourceFile | None, list[Violation]]:

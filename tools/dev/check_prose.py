@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Budgets of unclear prose in docstrings, comments and pages; needs Python alone. Usage: check_prose.py [REPOSITORY].
 
+Comments of MLIR, C, JavaScript, TOML, make and the shell count, too.
+
 Each top-level folder has a budget per rule. A count above the budget is an error, and so is a count below it, so that
 budgets only fall. With --write the table in this file receives the lower counts.
 """
@@ -17,13 +19,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from check_layers import python_files
+from check_layers import python_files, source_files
 
-OPENINGS = "docstrings that begin with What, Whether, Of, How or the like"
+OPENINGS = "docstrings or comments that begin with What, Whether, Of, How or the like"
 IDIOMS = "idioms in docstrings and comments"
 SENTENCES = "sentences of more than 30 words"
 
-#: Accepted counts per top-level folder: (openings, idioms), and sentences for docs/*.md.
+#: Accepted counts per top-level folder: (openings, idioms), and sentences for the pages of docs/.
 BUDGETS: dict[str, tuple[int, int]] = {
     "bindings": (0, 11),
     "compilation": (0, 7),
@@ -36,7 +38,7 @@ BUDGETS: dict[str, tuple[int, int]] = {
     "test": (1, 83),
     "tools": (0, 6),
 }
-LONG_SENTENCES = 5
+LONG_SENTENCES = 6
 
 MOST_WORDS = 30
 _MOST_SHOWN, _SHOWN_WORDS = 20, 8
@@ -52,6 +54,12 @@ _TOKEN = re.compile(
     r'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'|#[^\n]*',
     re.DOTALL,
 )
+#: Begins of comments in other languages, by suffix or name of a file.
+_MARKS = {
+    **dict.fromkeys((".mlir", ".js", ".c", ".h", ".cpp"), r"(?://|/\*)"),
+    **dict.fromkeys(("Makefile", ".toml", "run"), "#"),
+}
+_DIRECTIVE = re.compile(r"\s*(?:[A-Z][-\w]*:|expected-)")  # of lit
 _HEADER_END = re.compile(r":[ \t]*(?:#.*)?\Z")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _CODE = re.compile(r"`[^`]*`")
@@ -77,16 +85,37 @@ Found = dict[str, dict[str, list[Offender]]]
 def find_offenders(root: Path) -> Found:
     """Return all offenders by rule and top-level folder."""
     found: Found = {rule: defaultdict(list) for rule in (OPENINGS, IDIOMS, SENTENCES)}
+
+    def text_of(file: Path) -> str:
+        return (root / file).read_text(encoding="utf-8", errors="replace")  # check_layers.py refuses other encodings
+
     for file in python_files(root):
-        folder = file.parts[0] if len(file.parts) > 1 else "."
-        text = (root / file).read_text(encoding="utf-8", errors="replace")  # check_layers.py refuses other encodings
-        for rule, line, words in _python_offenders(text):
-            found[rule][folder].append(Offender(file, line, words))
-    for page in sorted((root / "docs").glob("*.md")):
-        file = page.relative_to(root)
+        for rule, line, words in _python_offenders(text_of(file)):
+            found[rule][_folder(file)].append(Offender(file, line, words))
+    for file in (*source_files(root), Path(".ci/run")):
+        if (mark := _MARKS.get(file.suffix or file.name)) and (root / file).is_file():
+            for rule, line, words in _comment_offenders(text_of(file), mark):
+                found[rule][_folder(file)].append(Offender(file, line, words))
+    for page in sorted({*(root / "docs").glob("**/*.md")} - {*(root / "docs" / "conformance").glob("*.md")}):
         for line, words in long_sentences(page.read_text(encoding="utf-8")):
-            found[SENTENCES]["docs"].append(Offender(file, line, words))
+            found[SENTENCES]["docs"].append(Offender(page.relative_to(root), line, words))
     return found
+
+
+def _folder(file: Path) -> str:
+    return file.parts[0] if len(file.parts) > 1 else "."
+
+
+def _comment_offenders(text: str, mark: str) -> Iterator[tuple[str, int, str]]:
+    """Yield the offenders in comments behind a mark. A block of comments opens like a docstring."""
+    before = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        written = re.search(rf"(?:^|\s){mark}(.*)", line)
+        words = written[1].strip() if written and not _DIRECTIVE.match(written[1]) else ""
+        if not before and _OPENING.match(words):
+            yield OPENINGS, number, words
+        yield from ((IDIOMS, number, _around(words, idiom)) for idiom in _IDIOM.finditer(words))
+        before = words
 
 
 def _python_offenders(text: str) -> Iterator[tuple[str, int, str]]:

@@ -12,7 +12,7 @@ func.func @fused(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
-// What the unit cannot do stays: a negative factor.
+// A negative factor stays: the unit cannot compute it.
 // CHECK-LABEL: func.func @negative
 // CHECK-NOT: mynpu.scaled_relu
 // CHECK: relax.multiply

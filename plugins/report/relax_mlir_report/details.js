@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is known of the selection, next to everything else.
+// Fill the side panel with the details of the selection.
 function showDetails(selection) {
   const aside = at("details");
   aside.classList.toggle("empty", selection === null);
@@ -20,7 +20,7 @@ const heading = (kind, title, colour) => [
 const part = (title, ...content) => (content.flat().length ? [el("h3", {}, title), ...content.flat()] : []);
 const list = (items) => (items.length ? [el("ul", {}, items.map((item) => el("li", {}, item)))] : []);
 
-// Pairs of a name and what it is; those that are nothing are left out.
+// Pairs of a name and a value. Empty values are left out.
 function facts(pairs) {
   const known = pairs.filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== "–");
   return known.length ? [el("dl", {}, known.map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]))] : [];
@@ -46,7 +46,7 @@ const callChip = (number, title = callLabel(number)) => {
   const detail = [call.outputs.map((place) => place.type).join(", "), call.seconds === undefined ? "" : secondsText(call.seconds)];
   return chip({ kind: "call", number }, title, detail.filter((text) => text).join(" · "), call.kernel);
 };
-// Of one kernel's calls, what distinguishes them: the nodes.
+// Link to one call of a kernel, labelled by the nodes of the model.
 const callByNodes = (number) => {
   const { origins, position } = data.calls[number];
   return callChip(number, shortened(origins.length ? origins.map(lastPart).join(" + ") : `step at ${position}`, 90));
@@ -164,7 +164,7 @@ function stepsText(lines) {
   return [el("details", {}, el("summary", {}, "Loops as steps of a schedule"), el("pre", { tabindex: "0" }, lines.join("\n")))];
 }
 
-// How the loops of an operation run: 64 × 112 × 112, summed over 3 × 7 × 7.
+// Loops of an operation as text: 64 × 112 × 112, summed over 3 × 7 × 7.
 function loopLine(loops) {
   if (loops.reason) return el("span", {}, "plain loops", el("span", { class: "muted" }, `: ${loops.reason}`));
   const size = (dim) => (typeof loops.sizes[dim] === "number" ? loops.sizes[dim] : "?");
@@ -184,7 +184,7 @@ function loopLine(loops) {
 
 const kernelText = (kernel, isOpen) => folded(`PrimFunc ${kernel.name}`, [kernel], isOpen);
 
-// Scripts, one below the other; what is marked in them has its colour.
+// Scripts, one below the other, with coloured marks.
 function folded(title, scripts, isOpen) {
   const known = scripts.filter((script) => script.text);
   if (!known.length) return [];

@@ -17,7 +17,7 @@ class GraphView {
     this.show(0);
   }
 
-  // ---- what is shown ----
+  // ---- drawing ----
 
   show(level) {
     this.graph = data.graphs[level];
@@ -48,7 +48,7 @@ class GraphView {
       canvas.height = Math.max(1, Math.round(canvas.clientHeight * ratio));
     }
     this.ratio = ratio;
-    // What was in the middle stays there.
+    // Keep the centre of the view.
     const width = this.canvas.clientWidth;
     if (this.view && this.width) this.view.x += (width - this.width) / 2;
     this.width = width;
@@ -193,7 +193,7 @@ class GraphView {
       pen.lineWidth = isMarked ? Math.max(2.5, 2 / this.view.scale) : 1.5;
       pen.stroke();
     }
-    // What is dim is still read: its text has the page's colour, as there is little of the box's behind it.
+    // The text of a dim box has the page's colour to stay readable, as the box is almost transparent.
     pen.globalAlpha = isDim ? 0.72 : 1;
     if (this.view.scale > 0.28) this.write(box, left, isPort || isDim);
     pen.globalAlpha = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Places the boxes of a graph in layers: who reads stands below whom it reads of. Time grows with boxes and edges.
+// Places the boxes of a graph in layers: a reader is below its producers. Time grows with boxes and edges.
 const BOX_HEIGHT = 40, LAYER_GAP = 30, BOX_GAP = 18, LANE_WIDTH = 12;
 const MOST_LANES = 12000, LONGEST_LANE = 40;
 
@@ -32,7 +32,7 @@ function layOut(graph, widthOf) {
   graph.isPlaced = true;
 }
 
-// The longest way from the beginning; what reads nothing stands right above its first reader.
+// The longest path from an input. A box without operands is right above its first reader.
 function findLayers(boxes) {
   const waiting = boxes.map((box) => box.reads.length);
   const ready = boxes.filter((box) => box.reads.length === 0).map((box) => box.id);
@@ -122,7 +122,7 @@ function align(layers) {
   }
 }
 
-// How much a place has a say in where others are: what reads nothing has next to none, edges that go by little.
+// Weight of a place in the positions of others: near zero for a box without operands, low for passing edges.
 const LANE_PULL = 0.15;
 const pull = (place) => (!place.box ? LANE_PULL : place.above.length === 0 && place.box.kind !== "input" ? 0.02 : 1);
 

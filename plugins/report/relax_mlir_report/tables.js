@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tables that are sorted and filtered: kernels, buffers, stages, facts of kinds that this page does not know.
 
-// Columns have a name, the value to sort by, what is shown, and whether they are numbers.
+// A column has a name, a sort key, a cell text, and a flag for numbers.
 class SortedTable {
   constructor(table, columns, rows, start) {
     Object.assign(this, { table, columns, rows, filter: () => true });
@@ -116,7 +116,7 @@ function showStrip(rows) {
     piece("var(--idle)", data.between / totalSeconds, "Between kernels"));
 }
 
-// What codegens tell of a run of their parts: a line for each step.
+// Table of the steps that codegens report for their parts.
 function showParts() {
   const rows = data.calls.flatMap((call, number) => (call.steps ?? []).map((step) => ({ ...step, kernel: data.kernels[call.kernel], colour: call.kernel, selection: { kind: "call", number } })));
   at("parts").hidden = rows.length === 0;
@@ -135,7 +135,7 @@ function showParts() {
   listeners.push(() => table.show());
 }
 
-// What another report says, next to this one.
+// Table of the differences to another report.
 function showComparison() {
   const { compared } = data;
   at("compared").hidden = compared === null;
@@ -170,7 +170,7 @@ function showStages() {
     piecesText() ? el("p", { class: "muted hint" }, piecesText()) : null);
 }
 
-// What passes did: operators and functions that are fewer or more behind each, and the patterns that it applied.
+// Table of the passes: the change in the number of operators and functions, and the applied patterns.
 function showPasses() {
   at("passes").hidden = data.passes.length === 0;
   const changes = (pass) => Object.entries(pass.operations).map(([name, count]) => `${name} ${count > 0 ? "+" : "−"}${Math.abs(count)}`).join(", ");
@@ -193,7 +193,7 @@ function piecesText() {
   return `${parts.filter((text) => text).join(", ")}.`;
 }
 
-// A value of a fact: lists by commas, what is counted by name behind the names.
+// Text of a fact: a list with commas, or counts by name.
 function factText(value) {
   if (value === undefined || value === null) return "";
   if (Array.isArray(value)) return value.map(factText).join(", ");

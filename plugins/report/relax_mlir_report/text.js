@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What all parts of the page share: the data, elements, numbers for people, colours, the tip under the pointer.
+// Common code of the page: the data, elements, numbers for people, colours, the tip under the pointer.
 const data = JSON.parse(document.getElementById("data").textContent);
 const at = (id) => document.getElementById(id);
 
@@ -78,12 +78,12 @@ data.nodes.forEach((node, number) => {
 });
 data.operators.forEach((operator, number) => operator.calls.forEach((call) => operatorsOfCall[call].push(number)));
 
-// Those that have made parts of the program.
+// Codegens of the parts of the program.
 const codegens = [...new Set(data.kernels.map((kernel) => kernel.codegen).filter(Boolean))];
 const isMeasured = data.calls.some((call) => call.seconds !== undefined);
-// The sum over calls of what each of them has, or null where one has none.
+// Sum of a value over calls, or null if a call lacks the value.
 const sumOf = (calls, value) => (calls.some((call) => value(call) === null) ? null : sum(calls.map(value)));
-// How much of the machine's roofline calls reach together: each counts by its time.
+// Average share of the machine's roofline that calls reach, weighted by time.
 function rooflineOf(calls) {
   const known = calls.filter((call) => call.roofline !== null && call.roofline !== undefined);
   return known.length ? sum(known.map((call) => call.roofline * call.seconds)) / sum(known.map((call) => call.seconds)) : null;
@@ -96,7 +96,7 @@ const callLabel = (number) => {
 };
 const kernelLine = (number) => (data.kernels[number].codegen ? data.kernels[number].title : `kernel ${data.kernels[number].title}`);
 
-// What a selection {kind, number} stands for on every level.
+// Return the objects of a selection {kind, number} on every level.
 function related(selection) {
   const found = { nodes: new Set(), operators: new Set(), calls: new Set() };
   if (selection === null) return found;

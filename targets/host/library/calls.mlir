@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of registered functions, tensors that they are passed and give back, copies, and results that callers get as one.
-// Beside support.mlir, whose names it uses, for programs that need it (units.py).
+// Calls of registered functions, the tensors that these take and return, copies, and lists of results.
+// Uses the names of support.mlir. units.py links this unit to the programs that need it.
 
 // Type index, rank and element type of an argument.
 !kind = !llvm.struct<(i64, i64, i64)>
@@ -17,7 +17,7 @@ func.func private @__relax_allocate(!ptr, i32, i32, i64, !ptr, !ptr) -> i32
 
 // ---- copies ----
 
-// A new tensor with a copy of the elements.
+// Create a tensor with a copy of the elements.
 func.func @__relax_give_tensor(%label: !ptr, %rank: i32, %dtype: i32, %bytes: i64, %shape: !ptr,
     %data: !ptr, %any: !ptr) -> i32 {
   %ok = arith.constant 0 : i32
@@ -33,7 +33,7 @@ func.func @__relax_give_tensor(%label: !ptr, %rank: i32, %dtype: i32, %bytes: i6
 }
 
 llvm.mlir.global internal constant @__relax_no_copy("%s, %lld bytes needed\00")
-// Leaves the address of a copy of a checked tensor's elements, for `free` to end.
+// Copy the elements of a checked tensor and store the address of the copy. The caller passes the address to `free`.
 func.func @__relax_take_tensor(%any: !ptr, %bytes: i64, %out: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %c64 = arith.constant 64 : i64  %mask = arith.constant -64 : i64
   %null = llvm.mlir.zero : !ptr
@@ -110,8 +110,8 @@ func.func private @__relax_ensure_error(%name: !ptr) attributes {llvm.cold, llvm
   return
 }
 
-// Calls the function of that name with values, borrowed; the caller owns the result, None before. The slot keeps the
-// function from the first call on.
+// Call a function by its name with borrowed values. The caller owns the result, which is None before the call. The first
+// call stores the function in the slot.
 func.func private @__relax_call_global(%slot: !ptr, %name: !ptr, %length: i64, %args: !ptr,
     %count: i32, %result: !ptr) -> i32 {
   %null = llvm.mlir.zero : !ptr  %failure = arith.constant -1 : i32  %zero = arith.constant 0 : i32
@@ -134,7 +134,7 @@ func.func private @__relax_call_global(%slot: !ptr, %name: !ptr, %length: i64, %
 }
 
 llvm.mlir.global internal constant @__relax_no_header("%s: %lld bytes needed\00")
-// A tensor of memory that is there, for the time of a call.
+// Wrap existing memory in a tensor for the duration of a call.
 func.func @__relax_borrow(%rank: i32, %dtype: i32, %shape: !ptr, %data: !ptr, %any: !ptr) -> i32 {
   %c16 = arith.constant 16 : i64  %header = arith.constant 80 : i64  %null = llvm.mlir.zero : !ptr
   %long_rank = arith.extsi %rank : i32 to i64  %dims = arith.muli %long_rank, %c16 : i64
@@ -172,9 +172,9 @@ func.func private @__relax_give_back(%any: !ptr) -> i32 attributes {llvm.no_inli
   return %result : i32
 }
 
-// Calls a registered function with arguments that are described: three i64 for each in `kinds`, type index, rank and
-// element type. A tensor, which is borrowed, is its address and sizes among `words`, every other argument one word; an
-// object (type index -1) is there by the address of a value.
+// Call a registered function. `kinds` describes each argument by three i64: type index, rank and element type. `words`
+// has the address and the sizes of a borrowed tensor, and one word of any other argument. The word of an object (type
+// index -1) is the address of a value.
 func.func @__relax_call(%slot: !ptr, %name: !ptr, %length: i64, %kinds: !ptr, %count: i32,
     %words: !ptr, %result: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %failure = arith.constant -1 : i32
@@ -215,7 +215,7 @@ func.func @__relax_call(%slot: !ptr, %name: !ptr, %length: i64, %kinds: !ptr, %c
     : (!ptr, !ptr, i64, !ptr, i32, !ptr) -> i32
   cf.br ^undo(%count, %called : i32, i32)
 
-// Ends the tensors, from the last one on; after a call that failed its error stays.
+// End the borrowed tensors in reverse order. The error of a failed call stays set.
 ^undo(%passed: i32, %outcome: i32):
   %status = scf.for %j = %ok to %passed step %one iter_args(%so_far = %outcome) -> (i32) : i32 {
     %behind = arith.subi %passed, %j : i32  %last = arith.subi %behind, %one : i32
@@ -245,11 +245,11 @@ func.func @__relax_call(%slot: !ptr, %name: !ptr, %length: i64, %kinds: !ptr, %c
   return %status : i32
 }
 
-// ---- results that callers get as one ----
+// ---- lists of results ----
 
 llvm.mlir.global internal constant @__relax_make_array_name("ffi.Array\00")
 llvm.mlir.global internal @__relax_make_array_slot(0 : i64) {alignment = 8 : i64} : i64
-// An array of values, which are contiguous, by tvm-ffi's own function.
+// Create an array of contiguous values with tvm-ffi's own function.
 func.func @__relax_make_array(%items: !ptr, %count: i32, %any: !ptr) -> i32 {
   %slot = llvm.mlir.addressof @__relax_make_array_slot : !ptr
   %name = llvm.mlir.addressof @__relax_make_array_name : !ptr  %length = arith.constant 9 : i64
@@ -264,8 +264,8 @@ func.func private @__relax_first_size(%any: !ptr) -> i64 {
   return %size : i64
 }
 
-// An array of the first items, as many as `count`, and of the tensors that the two items behind them join: elements, and
-// a row of integers for each tensor, its number of elements and its shape.
+// Create an array of the first `count` items and of the tensors that the next two items encode: the elements of all
+// tensors, and for each tensor a row of integers with its number of elements and its shape.
 func.func @__relax_separate(%label: !ptr, %items: !ptr, %count: i64, %rank: i32, %dtype: i32,
     %bytes: i64, %out: !ptr) -> i32 {
   %joined = llvm.getelementptr %items[%count] : (!ptr, i64) -> !ptr, !any
@@ -286,8 +286,8 @@ llvm.func internal @__relax_give_row(%table: !ptr, %label: !ptr, %rank: i32, %dt
 llvm.mlir.global internal constant @__relax_wrong_rows("%s #%lld does not fit its elements\00")
 llvm.mlir.global internal constant @__relax_list_shape("the shape of a list's tensor\00")
 llvm.mlir.global internal constant @__relax_no_list("%s: a list of %lld tensors\00")
-// As separate, with the rows where the host reads them. `make(table, label, rank, dtype, bytes, sizes, elements, any)`
-// gives a tensor with a copy of the elements.
+// Like separate, for rows in host memory. `make(table, label, rank, dtype, bytes, sizes, elements, any)` returns a tensor
+// with a copy of the elements.
 func.func @__relax_separate_rows(%table: !ptr, %make: !ptr, %rows: !ptr, %label: !ptr, %items: !ptr, %count: i64,
     %rank: i32, %dtype: i32, %bytes: i64, %out: !ptr) -> i32 {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %most = arith.constant 2147483647 : i64
@@ -351,7 +351,7 @@ func.func @__relax_separate_rows(%table: !ptr, %make: !ptr, %rows: !ptr, %label:
   return %outcome : i32
 }
 
-// Sets a value to None, unless the tensor of one bool is true.
+// Set a value to None unless the one bool of the tensor is true.
 func.func @__relax_keep_if(%flag: !ptr, %any: !ptr) {
   %data = func.call @__relax_data(%flag) : (!ptr) -> !ptr  %truth = llvm.load %data : !ptr -> i8
   func.call @__relax_keep_where(%truth, %any) : (i8, !ptr) -> ()

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What programs have themselves, for it to become part of the functions that call it (support.py): in the
-// LLVM dialect, as these call it before they are lowered.
+// Functions that are copied into each program, so that their callers can inline them (support.py). They are in the LLVM
+// dialect because their callers are not lowered yet.
 
 !ptr = !llvm.ptr
 
 llvm.func hidden @__relax_clock(!ptr, i64) -> i64
-// A time to hand to profile_end after the kernel; 0 without a profile. The two cost two loads and branches then.
+// Return the start time for profile_end, or 0 without a profile. Both functions then cost two loads and two branches.
 llvm.func internal @__relax_profile_begin(%table: !ptr) -> i64 attributes {passthrough = ["alwaysinline"]} {
   %c0 = llvm.mlir.constant(0 : i64) : i64
   %thread = llvm.load %table atomic monotonic {alignment = 8 : i64} : !ptr -> i64
@@ -19,7 +19,7 @@ llvm.func internal @__relax_profile_begin(%table: !ptr) -> i64 attributes {passt
   llvm.return %result : i64
 }
 llvm.func hidden @__relax_add_time(!ptr, i64, i64, i64)
-// Adds the time since profile_begin to a place in the table.
+// Add the time since profile_begin to a place in the table.
 llvm.func internal @__relax_profile_end(%table: !ptr, %place: i64, %start: i64)
     attributes {passthrough = ["alwaysinline"]} {
   %c0 = llvm.mlir.constant(0 : i64) : i64

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// CUDA graphs: what a function of known sizes launches is recorded once and launched as one after that. Beside
-// device.mlir, which says what `%table` is, and cuda_recording.mlir, for programs that need it (units.py).
+// CUDA graphs: the launches of a function with static sizes are recorded once. Later calls launch the graph. device.mlir
+// describes `%table`. Used with cuda_recording.mlir, for programs that need it (units.py).
 //
-// A graph reads and writes at the addresses that it was recorded with. Callers' tensors come and go, and so do results,
-// hence a graph has memory of its own: arguments are copied there before a launch and what is written is copied back,
-// on the caller's stream. (A graph for each set of addresses would copy nothing, but allocators promise no address
-// twice: how many graphs there are, and which call stops to record one, would be theirs to decide. To record at each call
-// and update the graph (cuGraphExecUpdate) costs the host what the launches do; to set the parameters of the kernels that
-// have an argument (cuGraphExecKernelNodeSetParams), a call for each of them, and who knows which parameter is in which.)
+// A graph reads and writes at the addresses that it was recorded with. Tensors of callers and results have new addresses
+// in each call, hence a graph has memory of its own: arguments are copied there before a launch and results are copied
+// back, on the caller's stream. Alternatives: a graph for each set of addresses needs no copies, but the allocator would
+// decide how many graphs exist and which call records one. Recording at each call with an update of the graph
+// (cuGraphExecUpdate) costs the host as much as the launches. Setting the parameters of the kernels that read an argument
+// (cuGraphExecKernelNodeSetParams) takes a call for each kernel, and a map from arguments to parameters of kernels.
 //
 // Place 23 of the table is null without graphs, else (runtime/cuda/graphs.py):
 //   0 cuStreamCreate    1 cuStreamDestroy   2 cuStreamBeginCapture   3 cuStreamEndCapture  4 cuGraphInstantiateWithFlags
@@ -21,11 +21,11 @@
 //                                        4 whether its kernels assert something
 //                                        5 how many calls come before the one that is recorded; -1: no call is
 //                                        6 the stream of its last launch   7 whether an estimate asked for it
-// One thread at a time has a function's graph, while it launches it; others meanwhile launch kernels one by one. What an
-// estimate asked for delays nothing and fails no call that would do without: where the last launch is still under way on
-// another stream kernels are launched one by one too, and where the driver makes no graph from then on.
+// A thread owns the graph of a function while it launches the graph. Other threads launch the kernels one by one
+// meanwhile. A graph that an estimate chose delays and fails no call: the kernels are launched one by one while its last
+// launch runs on another stream, and in all later calls if the driver cannot create the graph.
 
-// Of a call: 0 how it runs (0 kernel by kernel, 1 recording, 2 by the graph)   1 the table   2 the function's words
+// Words of a call: 0 how it runs (0 kernel by kernel, 1 recording, 2 by the graph)   1 the table   2 the function's words
 //            3 the stream that is recorded on   4 the caller's meanwhile   5 whether recording has begun
 //            6 whether the kernels are to be launched after all
 !scope = !llvm.array<6 x ptr>
@@ -46,8 +46,8 @@ llvm.mlir.global internal constant @__relax_graph_copy_name("cuMemcpyDtoDAsync\0
 llvm.mlir.global internal constant @__relax_graph_launch_name("cuGraphLaunch\00")
 llvm.mlir.global internal constant @__relax_graph_mark_name("cuEventRecord\00")
 
-// Begins a call of the function at a place: of `count` tensors at the addresses `given`, `described` by bytes and role each
-// (1 read, 2 written, 3 both). Leaves in `passed` the addresses that kernels are to have, where they are to be launched.
+// Begin a call of the function at a place with `count` tensors at the addresses `given`. `described` has the bytes and the
+// role (1 read, 2 written, 3 both) of each. If kernels must be launched, store the addresses for them in `passed`.
 func.func @__relax_cuda_graph_begin(%table: !ptr, %function: i64, %label: !ptr, %times: !ptr, %count: i64,
     %given: !ptr, %described: !ptr, %passed: !ptr, %scope: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %one = arith.constant 1 : i32  %never = arith.constant -1 : i64
@@ -66,7 +66,7 @@ func.func @__relax_cuda_graph_begin(%table: !ptr, %function: i64, %label: !ptr, 
   %reported_before = llvm.load %before_at atomic monotonic {alignment = 8 : i64} : !ptr -> i64
   %is_never = arith.cmpi eq, %reported_before, %never : i64
   cf.cond_br %is_never, ^return(%ok : i32), ^profile
-// Whoever asks for times gets them kernel by kernel.
+// A profiled call launches kernel by kernel, so that each kernel has a time.
 ^profile:
   %has_times = llvm.icmp "ne" %times, %null : !ptr
   cf.cond_br %has_times, ^timed, ^take
@@ -78,7 +78,7 @@ func.func @__relax_cuda_graph_begin(%table: !ptr, %function: i64, %label: !ptr, 
   %swapped = llvm.cmpxchg %state, %c0, %c1 acq_rel monotonic {alignment = 8 : i64} : !ptr, i64
   %is_mine = llvm.extractvalue %swapped[1] : !swapped
   cf.cond_br %is_mine, ^ask, ^return(%ok : i32)
-// A caller who records a graph of his own gets the kernels in it: graphs that allocate cannot be part of another.
+// A caller that records a graph gets the kernels in it: a graph that allocates cannot be part of another graph.
 ^ask:
   %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
   %ask_at = llvm.getelementptr %graphs[7] : (!ptr) -> !ptr, !ptr  %ask = llvm.load %ask_at : !ptr -> !ptr
@@ -101,7 +101,7 @@ func.func @__relax_cuda_graph_begin(%table: !ptr, %function: i64, %label: !ptr, 
   %fewer = arith.subi %before, %c1 : i64
   llvm.store %fewer, %before_at atomic monotonic {alignment = 8 : i64} : i64, !ptr
   cf.br ^give
-// The thread that had it meanwhile may have given it up.
+// Another thread may have released the graph meanwhile.
 ^is_allowed:
   %is_given_up = arith.cmpi eq, %before, %never : i64
   cf.cond_br %is_given_up, ^give, ^take_recording
@@ -118,7 +118,7 @@ func.func @__relax_cuda_graph_begin(%table: !ptr, %function: i64, %label: !ptr, 
   cf.br ^return(%ok : i32)
 ^record:
   func.call @__relax_cuda_graph_note(%scope, %c1, %table, %state) : (!ptr, i64, !ptr, !ptr) -> ()
-  // What is made for it must not end what another thread records, or this one elsewhere: CU_STREAM_CAPTURE_MODE_RELAXED.
+  // Allocations here must not invalidate a recording of this or another thread: CU_STREAM_CAPTURE_MODE_RELAXED.
   llvm.store %relaxed, %mode_at : i32, !ptr
   func.call @__relax_cuda_graph_exchange(%table, %mode_at) : (!ptr, !ptr) -> ()
   %status = func.call @__relax_cuda_graph_record(%table, %label, %count, %described, %passed, %scope)
@@ -136,13 +136,13 @@ func.func @__relax_cuda_graph_begin(%table: !ptr, %function: i64, %label: !ptr, 
 ^return(%result: i32):
   return %result : i32
 }
-// Whether the user asked for a function's graph, and not an estimate.
+// Check whether the user asked for the graph of a function, instead of an estimate.
 func.func private @__relax_cuda_graph_is_asked_for(%state: !ptr) -> i1 {
   %estimated_at = llvm.getelementptr %state[7] : (!ptr) -> !ptr, !ptr  %estimated = llvm.load %estimated_at : !ptr -> !ptr
   %null = llvm.mlir.zero : !ptr  %is_asked_for = llvm.icmp "eq" %estimated, %null : !ptr
   return %is_asked_for : i1
 }
-// Whether a call on a stream can have the graph: by an estimate only where nothing keeps the stream waiting.
+// Check whether a call on a stream can use the graph. A graph that an estimate chose must not let the stream wait.
 func.func private @__relax_cuda_graph_is_ready(%table: !ptr, %state: !ptr, %stream: !ptr) -> i1 {
   %true = arith.constant true  %ok = arith.constant 0 : i32  %relaxed = arith.constant 2 : i32
   %c1 = arith.constant 1 : i64  %per_thread = arith.constant 2 : i64  // CU_STREAM_PER_THREAD: each thread has its own
@@ -179,7 +179,7 @@ func.func private @__relax_cuda_graph_note(%scope: !ptr, %mode: i64, %table: !pt
   return
 }
 
-// Copies on the device, on the caller's stream; the driver's status.
+// Copy on the device, on the caller's stream. Return the driver's status.
 func.func private @__relax_cuda_graph_move(%table: !ptr, %to: !ptr, %from: !ptr, %bytes: i64) -> i32 {
   %ok = arith.constant 0 : i32  %c0 = arith.constant 0 : i64  %is_some = arith.cmpi ne, %bytes, %c0 : i64
   %result = scf.if %is_some -> i32 {
@@ -192,7 +192,7 @@ func.func private @__relax_cuda_graph_move(%table: !ptr, %to: !ptr, %from: !ptr,
   }
   return %result : i32
 }
-// Copies tensors of one role between the graph's memory and where the caller has them; the driver's status.
+// Copy the tensors of one role between the memory of the graph and the caller's memory. Return the driver's status.
 func.func private @__relax_cuda_graph_copy(%table: !ptr, %count: i64, %given: !ptr, %described: !ptr, %memory: !ptr,
     %role: i64) -> i32 {
   %ok = arith.constant 0 : i32  %first = arith.constant 256 : i64
@@ -220,7 +220,7 @@ func.func private @__relax_cuda_graph_copy(%table: !ptr, %count: i64, %given: !p
   return %status : i32
 }
 
-// Behind the calls, or in their place: launches the graph on the caller's stream, behind its last launch on any stream.
+// Launch the graph on the caller's stream, after its last launch on any stream.
 func.func @__relax_cuda_graph_end(%table: !ptr, %label: !ptr, %count: i64, %given: !ptr, %described: !ptr,
     %scope: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %relaxed = arith.constant 2 : i32  %c16 = arith.constant 16 : i64
@@ -249,7 +249,7 @@ func.func @__relax_cuda_graph_end(%table: !ptr, %label: !ptr, %count: i64, %give
   %wait_name = llvm.mlir.addressof @__relax_graph_wait_name : !ptr
   %copy_name = llvm.mlir.addressof @__relax_graph_copy_name : !ptr
   cf.br ^check(%wait_name, %waited, %c0 : !ptr, i32, i64)
-// Goes on with the step of that number where the one before went well.
+// Start the step of this number if the step before succeeded.
 ^check(%name: !ptr, %status: i32, %step: i64):
   %checked = func.call @__relax_cuda_graph_status(%table, %label, %name, %status, %state)
     : (!ptr, !ptr, !ptr, i32, !ptr) -> i32
@@ -261,7 +261,7 @@ func.func @__relax_cuda_graph_end(%table: !ptr, %label: !ptr, %count: i64, %give
   %read = func.call @__relax_cuda_graph_copy(%table, %count, %given, %described, %memory, %c1)
     : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> i32
   cf.br ^check(%copy_name, %read, %c1 : !ptr, i32, i64)
-// What its kernels assert is this thread's. Its flag stays as it is: others that it has launched elsewhere may set it.
+// Assign the assertions of the graph's kernels to this thread. Keep the flag: kernels on other streams may set it.
 ^tell:
   cf.cond_br %has_record, ^tell_record, ^run
 ^tell_record:
@@ -284,7 +284,7 @@ func.func @__relax_cuda_graph_end(%table: !ptr, %label: !ptr, %count: i64, %give
   llvm.store %never, %before_at atomic monotonic {alignment = 8 : i64} : i64, !ptr
   llvm.store %c1, %again_at : i64, !ptr
   cf.br ^return(%ok : i32)
-// From here on an error is one.
+// Errors from here on are raised.
 ^write:
   %written = func.call @__relax_cuda_graph_copy(%table, %count, %given, %described, %memory, %c2)
     : (!ptr, i64, !ptr, !ptr, !ptr, i64) -> i32
@@ -303,7 +303,7 @@ func.func @__relax_cuda_graph_end(%table: !ptr, %label: !ptr, %count: i64, %give
   return %result : i32
 }
 
-// Ends a call, whatever came of it.
+// End a call, successful or not.
 func.func @__relax_cuda_graph_leave(%scope: !ptr) {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %never = arith.constant -1 : i64
   %null = llvm.mlir.zero : !ptr  %graph_at = llvm.alloca %c1 x !ptr : (i64) -> !ptr
@@ -315,7 +315,7 @@ func.func @__relax_cuda_graph_leave(%scope: !ptr) {
     scf.if %is_recording {
       %begun_at = llvm.getelementptr %scope[40] : (!ptr) -> !ptr, i8  %begun = llvm.load %begun_at : !ptr -> i64
       %is_under_way = arith.cmpi ne, %begun, %c0 : i64
-      // A launch has failed: what an estimate asked for is not tried again.
+      // A launch has failed: do not try again the graph that an estimate chose.
       scf.if %is_under_way {
         %before_at = llvm.getelementptr %state[5] : (!ptr) -> !ptr, !ptr
         %is_asked_for = func.call @__relax_cuda_graph_is_asked_for(%state) : (!ptr) -> i1

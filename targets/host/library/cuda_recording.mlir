@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How a CUDA graph of a function is recorded. Beside device.mlir, which says what `%table` is, and cuda_graphs.mlir,
-// which calls this and says what the words of graphs, functions (`%state`) and calls (`%scope`) are.
+// Recording of a CUDA graph. cuda_graphs.mlir calls these functions and describes the words of graphs, functions
+// (`%state`) and calls (`%scope`); device.mlir describes `%table`.
 
 func.func private @TVMFFIEnvSetStream(i32, i32, !ptr, !ptr) -> i32
 func.func private @__relax_device_status(!ptr, !ptr, !ptr, i32) attributes {relax.entry}
@@ -13,7 +13,7 @@ llvm.mlir.global internal constant @__relax_graph_begin_name("cuStreamBeginCaptu
 llvm.mlir.global internal constant @__relax_graph_end_name("cuStreamEndCapture\00")
 llvm.mlir.global internal constant @__relax_graph_instantiate_name("cuGraphInstantiateWithFlags\00")
 
-// A status of the driver's: raised, unless it was an estimate that asked for the graph, where kernels do without one.
+// Raise a status of the driver, unless an estimate chose the graph: the kernels then run without a graph.
 func.func @__relax_cuda_graph_status(%table: !ptr, %label: !ptr, %name: !ptr, %status: i32,
     %state: !ptr) attributes {relax.entry} {
   %null = llvm.mlir.zero : !ptr
@@ -26,7 +26,7 @@ func.func @__relax_cuda_graph_status(%table: !ptr, %label: !ptr, %name: !ptr, %s
   return
 }
 
-// How this thread's calls go with what anybody records meanwhile, at a place, from where the one before comes.
+// Exchange this thread's capture mode, which says how its calls affect recordings, with the mode at a place.
 func.func @__relax_cuda_graph_exchange(%table: !ptr, %mode: !ptr) {
   %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !ptr  %graphs = llvm.load %graphs_at : !ptr -> !ptr
   %exchange_at = llvm.getelementptr %graphs[15] : (!ptr) -> !ptr, !ptr  %exchange = llvm.load %exchange_at : !ptr -> !ptr
@@ -34,15 +34,15 @@ func.func @__relax_cuda_graph_exchange(%table: !ptr, %mode: !ptr) {
   return
 }
 
-// Where the tensor behind one of a number of bytes is in a graph's memory.
+// Return the offset in a graph's memory after a tensor: a multiple of 256 bytes.
 func.func @__relax_cuda_graph_behind(%place: i64, %bytes: i64) -> i64 {
   %most = arith.constant 255 : i64  %mask = arith.constant -256 : i64
   %end = arith.addi %place, %bytes : i64  %over = arith.addi %end, %most : i64  %next = arith.andi %over, %mask : i64
   return %next : i64
 }
 
-// Has the calls that follow recorded: on a stream of its own, which is the thread's meanwhile, as the usual stream cannot
-// be recorded on. What fails is given back by cuda_graph_leave.
+// Start to record the following calls, on a new stream that becomes the thread's stream meanwhile: the default stream
+// cannot be recorded. After a failure, cuda_graph_leave releases the resources.
 func.func @__relax_cuda_graph_record(%table: !ptr, %label: !ptr, %count: i64, %described: !ptr, %passed: !ptr,
     %scope: !ptr) attributes {llvm.cold, llvm.no_inline, relax.entry} {
   %one = arith.constant 1 : i32  %untimed = arith.constant 2 : i32  %cuda = arith.constant 2 : i32
@@ -108,7 +108,7 @@ func.func @__relax_cuda_graph_record(%table: !ptr, %label: !ptr, %count: i64, %d
   return
 }
 
-// The thread's stream is the caller's again, and what was recorded comes as a graph, where the driver has one; its status.
+// Restore the caller's stream and store the recorded graph, if the driver returns one. Return the driver's status.
 func.func @__relax_cuda_graph_recorded(%table: !ptr, %scope: !ptr, %graph_at: !ptr) -> i32 {
   %cuda = arith.constant 2 : i32  %c0 = arith.constant 0 : i64  %null = llvm.mlir.zero : !ptr
   %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !ptr  %graphs = llvm.load %graphs_at : !ptr -> !ptr
@@ -134,7 +134,7 @@ func.func @__relax_cuda_graph_drop(%table: !ptr, %graph: !ptr) {
   }
   return
 }
-// Makes a graph of what was recorded.
+// Instantiate the recorded graph.
 func.func @__relax_cuda_graph_make(%table: !ptr, %label: !ptr, %scope: !ptr) attributes {
     llvm.cold, llvm.no_inline, relax.entry} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %ok = arith.constant 0 : i32

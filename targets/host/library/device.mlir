@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What host code of programs for a device does with it: memory, copies, launches, what kernels assert. Beside
-// support.mlir, whose names it uses, for programs that need it (units.py); tensors are in device_tensors.mlir, what
-// few programs need in device_calls.mlir, device_profile.mlir, cuda_graphs.mlir and device_tensor_maps.mlir.
+// Host code of programs for a device: memory, copies, launches, assertions of kernels. Uses the names of support.mlir,
+// for programs that need it (units.py). Tensors are in device_tensors.mlir. Few programs need device_calls.mlir,
+// device_profile.mlir, cuda_graphs.mlir and device_tensor_maps.mlir.
 //
-// Which device that is says `%table`, the program's, of one place each (DEVICE_SLOTS of support.py; runtime/devices/device_program.py
-// fills it). A driver's functions have the signatures of CUDA's, of which they are named here; a kind of device with
-// others has such functions in the program (register_library of units.py):
+// `%table` of the program describes the device (DEVICE_SLOTS of support.py; runtime/devices/device_program.py fills it). The
+// driver's functions have the names and signatures of CUDA's. For other drivers the program has functions with these
+// signatures (register_library of units.py):
 //   0 context            1 number of the device   2 flags for assertions, of kernels   3 their records, the host's
 //   4 array of kernels' names, for messages       5 what deletes results: code that stays with the process
 //   6 cuCtxPushCurrent   7 cuCtxPopCurrent        8 cuLaunchKernel        9 cuMemAllocAsync    10 cuMemFreeAsync
@@ -17,21 +17,21 @@
 //  (device_tensor_maps.mlir)   25 DLPack's number for the kind of device   26 the kind's name, "cuda"
 //  27 names of the functions, by their places    28 the stream, null where callers have their own
 //  29 statuses with name and text, where 16 is null: after the last, 0      30 the first kernel's handle
-// Status 0 is success, 2 says that memory has run out. Work goes to the caller's stream: the one that TVMFFIEnvGetStream
-// gives for the device, or the device's only one.
+// Status 0 is success, 2 is out of memory. Work goes to the caller's stream: the stream that TVMFFIEnvGetStream returns
+// for the device, or the device's only stream.
 
-// What a kernel asserts: whether it has (1), the texts of place and of kind and message, four numbers. This is the host's
-// memory. Kernels look at a flag in the device's: whether one has asserted something, and where it reports to the host.
+// Record of a failed assertion in host memory: 1 if set, the texts of place and of kind and message, four numbers.
+// Kernels read a flag in device memory: whether an assertion has failed, and the address of the record.
 !record = !llvm.struct<(i32, i32, ptr, ptr, array<4 x i64>)>
 
 func.func private @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) attributes {relax.entry}
 
-// ---- the loader's one call before all others ----
+// ---- initialization by the loader ----
 
 llvm.mlir.global internal constant @__relax_set_device_name("__relax_set_device\00")
 llvm.mlir.global internal constant @__relax_set_device_wrong(
   "%s: expected, once, a pointer to %lld addresses and their number\00")
-// What owns all that the table names comes with the constants (support.py).
+// The owner of all entries of the table comes with the constants (support.py).
 func.func @__relax_set_device(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) attributes {relax.entry} {
   %two = arith.constant 2 : i32  %c0 = arith.constant 0 : i64  %c8 = arith.constant 8 : i64
   %pointer_kind = arith.constant 4 : i32  %int_kind = arith.constant 1 : i32  %null = llvm.mlir.zero : !ptr
@@ -68,7 +68,7 @@ func.func @__relax_set_device(%table: !ptr, %wanted: i64, %args: !ptr, %count: i
 llvm.mlir.global internal constant @__relax_unknown_name("unknown error\00")
 llvm.mlir.global internal constant @__relax_no_text("the driver says no more\00")
 llvm.mlir.global internal constant @__relax_driver_error("%s: %s: %s: %s\00")
-// What a function of the driver refuses: `where` and `call` are texts, `status` is what it gave.
+// Raise the error of a driver's function. `where` and `call` are texts, `status` is its result.
 func.func @__relax_device_fail(%table: !ptr, %where: !ptr, %call: !ptr, %status: i32)
     attributes {llvm.cold, llvm.no_inline, relax.entry} {
   %c0 = arith.constant 0 : i64  %no_room = arith.constant 2 : i32  // CUDA_ERROR_OUT_OF_MEMORY
@@ -84,7 +84,7 @@ func.func @__relax_device_fail(%table: !ptr, %where: !ptr, %call: !ptr, %status:
   func.call @__relax_fail(%kind, %format, %where, %a, %b, %c, %c0) : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
   return
 }
-// What a function of the driver, at a place of the table, says of a status, or a text where it says nothing.
+// Return the driver's text for a status by its function at a place of the table, or a default text.
 func.func private @__relax_device_text(%table: !ptr, %which: i64, %status: i32, %otherwise: !ptr) -> i64 {
   %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr  %place = llvm.alloca %c1 x !ptr : (i64) -> !ptr
   llvm.store %null, %place : !ptr, !ptr
@@ -100,7 +100,7 @@ func.func private @__relax_device_text(%table: !ptr, %which: i64, %status: i32, 
   %text = arith.select %is_none, %otherwise, %found : !ptr  %address = llvm.ptrtoint %text : !ptr to i64
   return %address : i64
 }
-// Of the table's statuses: the name (16) or text (17) of one; null where it is not among them.
+// Return the name (16) or text (17) of a status in the table of statuses, or null.
 func.func private @__relax_device_known(%table: !ptr, %which: i64, %status: i32) -> !ptr {
   %null = llvm.mlir.zero : !ptr  %ok = arith.constant 0 : i32  %c15 = arith.constant 15 : i64
   %rows_at = llvm.getelementptr %table[29] : (!ptr) -> !ptr, !ptr  %rows = llvm.load %rows_at : !ptr -> !ptr
@@ -119,7 +119,7 @@ func.func private @__relax_device_known(%table: !ptr, %which: i64, %status: i32)
 ^return(%result: !ptr):
   return %result : !ptr
 }
-// 0 as it is, anything else of the function at a place of the table raised.
+// Return status 0. Raise any other status as an error of the function at a place of the table.
 func.func @__relax_device_answer(%table: !ptr, %where: !ptr, %which: i64, %status: i32) attributes {relax.entry} {
   %ok = arith.constant 0 : i32  %is_refused = arith.cmpi ne, %status, %ok : i32
   scf.if %is_refused {
@@ -129,7 +129,7 @@ func.func @__relax_device_answer(%table: !ptr, %where: !ptr, %which: i64, %statu
   }
   return
 }
-// 0 as it is, anything else raised.
+// Return status 0. Raise any other status.
 func.func @__relax_device_status(%table: !ptr, %where: !ptr, %call: !ptr, %status: i32) attributes {relax.entry} {
   %ok = arith.constant 0 : i32  %is_refused = arith.cmpi ne, %status, %ok : i32
   scf.if %is_refused {
@@ -142,7 +142,7 @@ func.func @__relax_device_status(%table: !ptr, %where: !ptr, %call: !ptr, %statu
 
 llvm.mlir.global internal constant @__relax_the_device("the device\00")
 llvm.mlir.global internal constant @__relax_no_device("the program's device is not set: call %s first\00")
-// Makes the device's context this thread's, until device_leave.
+// Make the device's context current in this thread, until device_leave.
 func.func @__relax_device_enter(%table: !ptr) attributes {relax.entry} {
   %c0 = arith.constant 0 : i64  %null = llvm.mlir.zero : !ptr
   %context = llvm.load %table : !ptr -> !ptr  %is_unset = llvm.icmp "eq" %context, %null : !ptr
@@ -163,7 +163,7 @@ func.func @__relax_device_leave(%table: !ptr) {
   %status = llvm.call %pop(%popped) : !ptr, (!ptr) -> i32
   return
 }
-// The caller's stream.
+// Return the caller's stream.
 func.func @__relax_device_stream(%table: !ptr) -> !ptr {
   %kind_at = llvm.getelementptr %table[25] : (!ptr) -> !ptr, !ptr  %kind = llvm.load %kind_at : !ptr -> i32
   %number_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !ptr  %number = llvm.load %number_at : !ptr -> i32
@@ -185,7 +185,7 @@ func.func @__relax_stream_of(%only: !ptr, %kind: i32, %number: i32) -> !ptr {
 // ---- kernels ----
 
 llvm.mlir.global internal constant @__relax_many_blocks("%s: %lld blocks were asked for, a launch takes 2147483647\00")
-// Starts a kernel by its place in the table; `params` is where the addresses of its parameters are. Of 0 blocks: nothing.
+// Launch a kernel by its place in the table. `params` points to the addresses of its parameters. Skip 0 blocks.
 func.func @__relax_device_launch(%table: !ptr, %kernel: i64, %blocks: i64, %threads: i64, %shared: i64,
     %params: !ptr) attributes {relax.entry} {
   %one = arith.constant 1 : i32  %c0 = arith.constant 0 : i64  %most = arith.constant 2147483647 : i64
@@ -215,8 +215,8 @@ func.func @__relax_device_launch(%table: !ptr, %kernel: i64, %blocks: i64, %thre
   return
 }
 
-// The threads that have called, each with a record of its own: what kernels of one assert is no other's, and stops no
-// other's kernels. All that come after the 63rd share the last one.
+// Each calling thread has a record of its own: a failed assertion is reported only to the thread that launched the
+// kernel, and stops only its kernels. The threads after the 63rd share the last record.
 llvm.mlir.global internal @__relax_callers(dense<0> : tensor<64xi64>) {alignment = 8 : i64} : !llvm.array<64 x i64>
 func.func private @__relax_device_caller() -> i64 {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %last = arith.constant 63 : i64
@@ -240,7 +240,7 @@ func.func private @__relax_device_caller() -> i64 {
 ^return(%number: i64):
   return %number : i64
 }
-// The flag of what kernels assert that this thread starts, or has recorded for a graph: that has one of its own.
+// Return the assertion flag of the kernels that this thread launches. A graph in recording has a flag of its own.
 func.func @__relax_device_record(%table: !ptr) -> !ptr {
   %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr
   %graphs_at = llvm.getelementptr %table[23] : (!ptr) -> !ptr, !ptr  %graphs = llvm.load %graphs_at : !ptr -> !ptr
@@ -262,7 +262,7 @@ func.func @__relax_device_record(%table: !ptr) -> !ptr {
   %record = func.call @__relax_device_record_in(%table, %c1) : (!ptr, i64) -> !ptr
   return %record : !ptr
 }
-// What is this thread's of flags (1) and of records (2).
+// Return the address of this thread's flag (1) or record (2).
 func.func private @__relax_device_record_in(%table: !ptr, %which: i64) -> !ptr {
   %behind = llvm.getelementptr %table[1] : (!ptr) -> !ptr, !ptr
   %place = llvm.getelementptr %behind[%which] : (!ptr, i64) -> !ptr, !ptr  %records = llvm.load %place : !ptr -> !ptr
@@ -270,7 +270,7 @@ func.func private @__relax_device_record_in(%table: !ptr, %which: i64) -> !ptr {
   %record = llvm.getelementptr %records[%number] : (!ptr, i64) -> !ptr, !llvm.array<64 x i8>
   return %record : !ptr
 }
-// Raises what a kernel that this thread has started asserted. Whoever sees the first word of a record waits for the rest of it.
+// Raise a failed assertion of a kernel that this thread launched. The first word of a record is set before the others.
 func.func @__relax_device_check(%table: !ptr) attributes {relax.entry} {
   %ok = arith.constant 0 : i32  %c2 = arith.constant 2 : i64
   %record = func.call @__relax_device_record_in(%table, %c2) : (!ptr, i64) -> !ptr
@@ -290,11 +290,11 @@ func.func private @__relax_device_raise(%table: !ptr, %record: !ptr)
   %the_device = llvm.mlir.addressof @__relax_the_device : !ptr  %waits = arith.constant 15 : i64
   func.call @__relax_device_answer(%table, %the_device, %waits, %waited) : (!ptr, !ptr, i64, i32) -> ()
   %loaded = llvm.load %record : !ptr -> !record
-  // One of several threads that come here raises it.
+  // Only one of several threads that share the record raises the error.
   %swapped = llvm.cmpxchg %record, %one, %ok acq_rel monotonic {alignment = 4 : i64} : !ptr, i32
   %is_mine = llvm.extractvalue %swapped[1] : !llvm.struct<(i32, i1)>
   scf.if %is_mine {
-    // Kernels that come after this do their work again, on whatever stream.
+    // Later kernels do their work again, on any stream.
     %flag = func.call @__relax_device_record(%table) : (!ptr) -> !ptr
     %four = arith.constant 4 : i64  %c1 = arith.constant 1 : i64  %none = llvm.alloca %c1 x i32 : (i64) -> !ptr
     llvm.store %ok, %none : i32, !ptr
@@ -311,7 +311,7 @@ func.func private @__relax_device_raise(%table: !ptr, %record: !ptr)
 
 // ---- memory ----
 
-// Memory of the device at a place, of 0 bytes too: an address of its own. The driver's status.
+// Allocate device memory and store its address at a place. 0 bytes get an address, too. Return the driver's status.
 func.func @__relax_device_take(%table: !ptr, %bytes: i64, %place: !ptr) -> i32 {
   %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr
   %allocate_at = llvm.getelementptr %table[9] : (!ptr) -> !ptr, !ptr  %allocate = llvm.load %allocate_at : !ptr -> !ptr
@@ -321,7 +321,7 @@ func.func @__relax_device_take(%table: !ptr, %bytes: i64, %place: !ptr) -> i32 {
   %status = llvm.call %allocate(%place, %some, %stream) : !ptr, (!ptr, i64, !ptr) -> i32
   return %status : i32
 }
-// The same by its address, null where there is none.
+// Allocate device memory. Return its address, or null.
 func.func @__relax_device_alloc(%table: !ptr, %bytes: i64) -> !ptr {
   %c1 = arith.constant 1 : i64  %ok = arith.constant 0 : i32  %null = llvm.mlir.zero : !ptr
   %place = llvm.alloca %c1 x !ptr : (i64) -> !ptr
@@ -341,7 +341,7 @@ func.func @__relax_device_free(%table: !ptr, %address: !ptr) {
 }
 
 llvm.mlir.global internal constant @__relax_copying("copying memory\00")
-// Copies by the driver's function at a place of the table.
+// Copy with the driver's function at a place of the table.
 func.func private @__relax_device_move(%table: !ptr, %which: i64, %to: !ptr, %from: !ptr, %bytes: i64)
     attributes {relax.entry} {
   %c0 = arith.constant 0 : i64  %is_some = arith.cmpi ne, %bytes, %c0 : i64
@@ -355,7 +355,7 @@ func.func private @__relax_device_move(%table: !ptr, %which: i64, %to: !ptr, %fr
   }
   return
 }
-// Waits for the caller's stream.
+// Wait for the caller's stream.
 func.func @__relax_device_wait(%table: !ptr) attributes {relax.entry} {
   %function_at = llvm.getelementptr %table[14] : (!ptr) -> !ptr, !ptr  %function = llvm.load %function_at : !ptr -> !ptr
   %stream = func.call @__relax_device_stream(%table) : (!ptr) -> !ptr
@@ -364,17 +364,17 @@ func.func @__relax_device_wait(%table: !ptr) attributes {relax.entry} {
   func.call @__relax_device_answer(%table, %where, %which, %waited) : (!ptr, !ptr, i64, i32) -> ()
   return
 }
-// Copies to the host and waits; what kernels have asserted until then is raised.
+// Copy to the host and wait. Raise failed assertions of kernels.
 func.func @__relax_device_read(%table: !ptr, %host: !ptr, %device: !ptr, %bytes: i64) attributes {relax.entry} {
   %which = arith.constant 12 : i64
   func.call @__relax_device_wait(%table) : (!ptr) -> ()
-  // A kernel that has found something wrong has not written what is to be read.
+  // A kernel with a failed assertion has not written its results.
   func.call @__relax_device_check(%table) : (!ptr) -> ()
   func.call @__relax_device_move(%table, %which, %host, %device, %bytes) : (!ptr, i64, !ptr, !ptr, i64) -> ()
   func.call @__relax_device_wait(%table) : (!ptr) -> ()
   return
 }
-// Copies to the device. It waits, as the host's memory may be gone after the call.
+// Copy to the device and wait, as the host's memory may be freed after the call.
 func.func @__relax_device_write(%table: !ptr, %device: !ptr, %host: !ptr, %bytes: i64) attributes {relax.entry} {
   %which = arith.constant 11 : i64
   func.call @__relax_device_move(%table, %which, %device, %host, %bytes) : (!ptr, i64, !ptr, !ptr, i64) -> ()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors on a device that registered functions are passed and give back, and lists of results. Beside device.mlir,
+// Tensors on a device that registered functions take and return, and lists of results. Uses the names of device.mlir,
 // device_tensors.mlir and calls.mlir, for programs that need it (units.py).
 
 func.func private @__relax_borrow(i32, i32, !ptr, !ptr, !ptr) attributes {relax.entry}
@@ -24,8 +24,8 @@ func.func private @__relax_free(%block: !ptr) {
 
 // ---- registered functions ----
 
-// A tensor of memory of the device that is there, for the time of a call. The object has a header of its own: whoever
-// asks it by DLPack is given what that says.
+// Wrap existing device memory in a tensor for the duration of a call. The object has a header of its own, which DLPack
+// exports return.
 func.func @__relax_device_borrow(%table: !ptr, %rank: i32, %dtype: i32, %shape: !ptr, %data: !ptr,
     %any: !ptr) attributes {relax.entry} {
   %kind_at = llvm.getelementptr %table[25] : (!ptr) -> !ptr, !ptr  %kind = llvm.load %kind_at : !ptr -> i32
@@ -40,7 +40,7 @@ func.func @__relax_device_borrow(%table: !ptr, %rank: i32, %dtype: i32, %shape: 
 }
 llvm.mlir.global internal constant @__relax_device_kept(
   "%s: a function that was called has kept a tensor that lives only during the call: it must copy it\00")
-// Says where somebody kept such a tensor.
+// Report a callee that still holds a reference to the tensor.
 func.func @__relax_device_end_borrow(%name: !ptr, %any: !ptr) attributes {relax.entry} {
   %one = arith.constant 1 : i32  %c0 = arith.constant 0 : i64
   %object_at = llvm.getelementptr %any[8] : (!ptr) -> !ptr, i8  %object = llvm.load %object_at : !ptr -> !ptr
@@ -52,7 +52,7 @@ func.func @__relax_device_end_borrow(%name: !ptr, %any: !ptr) attributes {relax.
   }
   return
 }
-// Leaves the address of a copy of a checked tensor's elements, for device_free to end.
+// Copy the elements of a checked tensor and store the address of the copy. The caller passes it to device_free.
 func.func @__relax_device_take_tensor(%table: !ptr, %name: !ptr, %any: !ptr, %bytes: i64, %out: !ptr)
     attributes {relax.entry} {
   %ok = arith.constant 0 : i32
@@ -72,9 +72,9 @@ func.func @__relax_device_take_tensor(%table: !ptr, %name: !ptr, %any: !ptr, %by
   return
 }
 
-// ---- results that callers get as one ----
+// ---- lists of results ----
 
-// Sets a value to None, unless the tensor of one bool is true.
+// Set a value to None unless the one bool of the tensor is true.
 func.func @__relax_device_keep_if(%table: !ptr, %flag: !ptr, %any: !ptr) attributes {relax.entry} {
   %c1 = arith.constant 1 : i64  %truth_at = llvm.alloca %c1 x i8 : (i64) -> !ptr
   %data = func.call @__relax_data(%flag) : (!ptr) -> !ptr
@@ -85,7 +85,7 @@ func.func @__relax_device_keep_if(%table: !ptr, %flag: !ptr, %any: !ptr) attribu
 }
 
 llvm.mlir.global internal constant @__relax_no_rows("%s: %lld bytes needed\00")
-// As separate: the rows, which say how long and of which shapes the tensors are, are read from the device at once.
+// Like separate. The rows, with the lengths and shapes of the tensors, are read from the device in one copy.
 func.func @__relax_device_separate(%table: !ptr, %label: !ptr, %items: !ptr, %count: i64, %rank: i32,
     %dtype: i32, %bytes: i64, %out: !ptr) attributes {relax.entry} {
   %c8 = arith.constant 8 : i64  %null = llvm.mlir.zero : !ptr

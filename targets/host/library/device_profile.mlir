@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Times of kernels on NVIDIA's GPUs, by events around their launches. Beside device.mlir, which says what `%table` is, for
-// programs with clocks (host-profile-kernels); `%times` is the program's table of them (support.mlir).
+// Times of kernels on NVIDIA's GPUs, by events around their launches, for programs with clocks (host-profile-kernels).
+// device.mlir describes `%table`; `%times` is the program's table of times (support.mlir).
 
 func.func private @__relax_device_enter(!ptr) attributes {relax.entry}
 func.func private @__relax_device_leave(!ptr)
@@ -10,15 +10,15 @@ func.func private @__relax_is_logged() -> i1
 func.func private @__relax_log(i64, i64, i64, i64)
 func.func private @__relax_now() -> i64
 
-// What runs between two events is reported when it is done: there are no waits but for room. How many there have been
-// that are reported, and how many since; pairs of events; the place of each pair, -1 before its end.
+// The time between two events is reported after both have passed; only a full table waits. Number of reported pairs,
+// number of pairs since; the pairs of events; the place of each pair, -1 before its end.
 llvm.mlir.global internal @__relax_reported_events(0 : i64) {alignment = 8 : i64} : i64
 llvm.mlir.global internal @__relax_open_events(0 : i64) {alignment = 8 : i64} : i64
 llvm.mlir.global internal @__relax_events(dense<0> : tensor<1024xi64>) {alignment = 8 : i64} : !llvm.array<1024 x i64>
 llvm.mlir.global internal @__relax_event_places(dense<0> : tensor<512xi64>) {alignment = 8 : i64} : !llvm.array<512 x i64>
 
-// For the log: an event before all others since the last report, and when the host has recorded it, which is taken for
-// the time that it has on the device; 0 without.
+// For the log: the first event since the last report, and the host's time of recording, which approximates its time on
+// the device; 0 without a log.
 llvm.mlir.global internal @__relax_first_event(0 : i64) {alignment = 8 : i64} : i64
 llvm.mlir.global internal @__relax_first_time(0 : i64) {alignment = 8 : i64} : i64
 func.func private @__relax_device_mark_first(%table: !ptr) attributes {llvm.cold, llvm.no_inline} {
@@ -34,7 +34,7 @@ func.func private @__relax_device_mark_first(%table: !ptr) attributes {llvm.cold
   }
   return
 }
-// Nanoseconds from that event to another one, in the host's time.
+// Return the host's time of an event in nanoseconds, by its distance to the first event.
 func.func private @__relax_device_time_of(%table: !ptr, %event: !ptr) -> i64 {
   %c1 = arith.constant 1 : i64  %mega = arith.constant 1.0e6 : f64  %elapsed = llvm.alloca %c1 x f32 : (i64) -> !ptr
   %zero = arith.constant 0.0 : f32
@@ -49,7 +49,7 @@ func.func private @__relax_device_time_of(%table: !ptr, %event: !ptr) -> i64 {
   return %at : i64
 }
 
-// Records an event on the caller's stream, made where there is none yet; the driver's status.
+// Record an event on the caller's stream, and create it if needed. Return the driver's status.
 func.func private @__relax_device_event(%table: !ptr, %slot: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %null = llvm.mlir.zero : !ptr
   %there = llvm.load %slot : !ptr -> !ptr  %is_new = llvm.icmp "eq" %there, %null : !ptr
@@ -73,7 +73,7 @@ func.func private @__relax_device_event(%table: !ptr, %slot: !ptr) -> i32 {
   return %recorded : i32
 }
 
-// As profile_begin and profile_end, of what the device does between them; 0 where this thread has no profile.
+// Like profile_begin and profile_end, for the device's work between both; 0 if this thread has no profile.
 func.func @__relax_device_profile_begin(%table: !ptr, %times: !ptr) -> i64 {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %none = arith.constant -1 : i64
   %room = arith.constant 512 : i64  %ok = arith.constant 0 : i32
@@ -117,7 +117,7 @@ func.func @__relax_device_profile_end(%table: !ptr, %times: !ptr, %place: i64, %
   %off = arith.cmpi eq, %ordinal, %c0 : i64
   cf.cond_br %off weights([2000, 1]), ^end, ^look
 ^look:
-  // What has begun before the last time that all were reported has no place any more.
+  // A pair that began before the last report has no place any more.
   %reported_at = llvm.mlir.addressof @__relax_reported_events : !ptr  %reported = llvm.load %reported_at : !ptr -> i64
   %behind = arith.subi %ordinal, %reported : i64  %number = arith.subi %behind, %c1 : i64
   %is_there = arith.cmpi sge, %number, %c0 : i64
@@ -141,7 +141,7 @@ func.func @__relax_device_profile_end(%table: !ptr, %times: !ptr, %place: i64, %
   return
 }
 
-// Waits for all pairs and adds what they tell, in nanoseconds, to their places.
+// Wait for all pairs and add their nanoseconds to their places.
 func.func private @__relax_device_tell_events(%table: !ptr, %times: !ptr) {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %ok = arith.constant 0 : i32
   %mega = arith.constant 1.0e6 : f64  %elapsed = llvm.alloca %c1 x f32 : (i64) -> !ptr
@@ -182,7 +182,7 @@ func.func private @__relax_device_tell_events(%table: !ptr, %times: !ptr) {
   return
 }
 
-// For the runtime, after a call and before it reads the times: all that is under way is reported. The events go.
+// Report all pairs and destroy the events. The runtime calls this after a call, before it reads the times.
 func.func @__relax_device_tell_profile(%table: !ptr, %times: !ptr) attributes {relax.entry} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %room = arith.constant 1024 : i64
   %null = llvm.mlir.zero : !ptr  %events = llvm.mlir.addressof @__relax_events : !ptr

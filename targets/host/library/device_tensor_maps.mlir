@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensor maps: descriptions of matrices of which a device copies blocks by itself. Next to device.mlir, which says what
-// `%table` is, for programs that need it (units.py). The driver writes them, for an address, in the host's memory.
+// Tensor maps: descriptions of matrices for the device's block copies, for programs that need it (units.py). The driver
+// writes the map of an address to host memory. device.mlir describes `%table`.
 
 func.func private @__relax_device_status(!ptr, !ptr, !ptr, i32) attributes {relax.entry}
 
 llvm.mlir.global internal constant @__relax_map_name("cuTensorMapEncodeTiled\00")
 
-// The map of a matrix at an address for a launch of a kernel, by its place in the table: 128 bytes at %map, a multiple of
-// 64. `%described` has numbers of 64 bits: 0 the type of elements, 1 how many axes there are, 2 to 6 their sizes, the
-// innermost first, 7 to 10 by how many bytes the points of all but the first are apart; and of 32 bits, from 11 on what
-// a block has of each, from 14 on by how many elements it goes along them.
+// Write the tensor map of a matrix at an address, for a kernel by its place in the table: 128 bytes at %map, aligned to
+// 64. `%described` has i64 words: 0 element type, 1 number of axes, 2 to 6 sizes, innermost first, 7 to 10 strides in
+// bytes of all axes but the first. i32 words follow: from word 11 on the sizes of a block, from word 14 on the strides of
+// the block in elements.
 func.func @__relax_device_tensor_map(%table: !ptr, %kernel: i64, %map: !ptr, %address: !ptr,
     %described: !ptr) attributes {relax.entry} {
   %zero = arith.constant 0 : i32  %turned = arith.constant 3 : i32  // lines of 128 bytes

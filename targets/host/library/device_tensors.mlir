@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors of a program for a device: those that callers pass, results, and what the runtime asks for. Beside
-// device.mlir, which says what `%table` is, and support.mlir, for programs that need it (units.py).
+// Tensors of a program for a device: arguments, results, and functions for the runtime. Uses the names of support.mlir
+// and device.mlir, which describes `%table`, for programs that need it (units.py).
 
-// A result's block: DLPack's header; what its memory is given back by: push, pop, free, context and stream; shape, strides.
+// Block of a result: DLPack's header; push, pop, free, context and stream, to free its memory; shape; strides.
 !block = !llvm.struct<(struct<(i64, ptr, ptr, i64, struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>)>, array<5 x ptr>)>
 
 func.func private @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) attributes {relax.entry}
@@ -25,7 +25,7 @@ llvm.mlir.global internal constant @__relax_on_cpu("%s expected a tensor on %s:%
 llvm.mlir.global internal constant @__relax_on_other("%s expected a tensor on %s:%lld, got one on %s:%lld\00")
 llvm.mlir.global internal constant @__relax_on_unknown(
   "%s expected a tensor on %s:%lld, got one on DLPack device type %lld\00")
-// As check_tensor, for tensors on the program's device; `hint` is what helps against one of the CPU.
+// Like check_tensor, for tensors on the program's device. `hint` is the advice in the error for a tensor on the CPU.
 func.func @__relax_device_check_tensor(%table: !ptr, %any: !ptr, %where: !ptr, %dtype: !ptr, %shape: !ptr,
     %expected: !ptr, %out: !ptr, %hint_of_cpu: !ptr) attributes {relax.entry} {
   %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr
@@ -48,7 +48,7 @@ func.func @__relax_device_check_tensor(%table: !ptr, %any: !ptr, %where: !ptr, %
       func.call @__relax_device_fail_place(%table, %where, %kind, %given_number, %hint_of_cpu)
         : (!ptr, !ptr, i32, i32, !ptr) -> ()
     }
-    // All else is as of memory of the host.
+    // Check the rest like a tensor in host memory.
     %as_host = llvm.insertvalue %cpu, %tensor[1] : !tensor
     llvm.store %as_host, %copied : !tensor, !ptr
     %address = llvm.ptrtoint %copied : !ptr to i64  %none = llvm.mlir.zero : !any
@@ -82,16 +82,16 @@ func.func private @__relax_device_fail_place(%table: !ptr, %where: !ptr, %given_
   return
 }
 
-// ---- arguments that kernels cannot read as they are ----
+// ---- unaligned arguments ----
 
-// Kernels read 16 bytes at once where sizes allow, from memory that begins at a multiple of 16. A tensor that does not, a
-// slice of another one, has a copy for the time of the call. What is kept of that: how many there are, the table, and for
-// each the copy, the original, bytes, and whether the call writes to it.
+// Kernels read 16 bytes at once if sizes allow, from memory aligned to 16 bytes. An unaligned tensor, such as a slice, is
+// copied for the duration of the call. Record of the copies: their number, the table, and for each the address of the
+// copy, the address of the original, bytes, and 1 if the call writes to the tensor.
 !copied = !llvm.struct<(ptr, ptr, i64, i64)>
-// Of a tensor: rank, bytes of an element, and whether the call writes to it.
+// Description of a tensor: rank, bytes of an element, 1 if the call writes to it.
 !described = !llvm.array<3 x i64>
 llvm.mlir.global internal constant @__relax_aligned_copy("a copy of an argument that begins at no multiple of 16\00")
-// `places` are those where check_tensor has left addresses and sizes of the tensors.
+// `places` has the addresses and sizes that check_tensor stored.
 func.func @__relax_device_align(%table: !ptr, %count: i64, %places: !ptr, %described: !ptr, %kept: !ptr)
     attributes {relax.entry} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c15 = arith.constant 15 : i64
@@ -107,7 +107,7 @@ func.func @__relax_device_align(%table: !ptr, %count: i64, %places: !ptr, %descr
       %element = llvm.extractvalue %about[1] : !described  %written = llvm.extractvalue %about[2] : !described
       %sizes = llvm.getelementptr %place[8] : (!ptr) -> !ptr, i8
       %bytes = func.call @__relax_product(%element, %rank, %sizes) : (i64, i32, !ptr) -> i64
-      // One element is read as such.
+      // A single element is not read as a vector.
       %are_several = arith.cmpi sgt, %bytes, %element : i64
       scf.if %are_several {
         %number = llvm.load %kept : !ptr -> i64  %items = llvm.getelementptr %kept[16] : (!ptr) -> !ptr, i8
@@ -130,7 +130,7 @@ func.func @__relax_device_align(%table: !ptr, %count: i64, %places: !ptr, %descr
   }
   return
 }
-// What the call has written goes where it belongs.
+// Copy written tensors back to their originals.
 func.func @__relax_device_restore(%table: !ptr, %kept: !ptr) attributes {relax.entry} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %count = llvm.load %kept : !ptr -> i64  %items = llvm.getelementptr %kept[16] : (!ptr) -> !ptr, i8
@@ -145,7 +145,7 @@ func.func @__relax_device_restore(%table: !ptr, %kept: !ptr) attributes {relax.e
   }
   return
 }
-// The copies go, on the stream that the call is on.
+// Free the copies on the stream of the call.
 func.func @__relax_device_unalign(%kept: !ptr) {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %count = llvm.load %kept : !ptr -> i64  %items = llvm.getelementptr %kept[16] : (!ptr) -> !ptr, i8
@@ -159,7 +159,7 @@ func.func @__relax_device_unalign(%kept: !ptr) {
 
 // ---- results ----
 
-// Gives a result back on the stream of whoever drops it. Of the process, as results outlive programs (runtime/devices).
+// Free a result on the stream of the caller that drops it. Code of the process, as results outlive programs (runtime/devices).
 llvm.func internal @__relax_device_delete(%block: !ptr) {
   %c1 = arith.constant 1 : i64  %popped = llvm.alloca %c1 x !ptr : (i64) -> !ptr
   %held = llvm.load %block : !ptr -> !block
@@ -178,7 +178,7 @@ llvm.func internal @__relax_device_delete(%block: !ptr) {
 llvm.mlir.global internal constant @__relax_no_room("%s: out of memory of the device, %lld bytes needed\00")
 llvm.mlir.global internal constant @__relax_bad_size(
   "%s: a size is negative or all of them are too large, with elements of %lld bytes\00")
-// As allocate, a new tensor on the device.
+// Create a tensor on the device, like allocate.
 func.func @__relax_device_allocate(%table: !ptr, %label: !ptr, %rank: i32, %dtype: i32, %bytes: i64, %shape: !ptr,
     %any: !ptr) attributes {llvm.no_inline, relax.entry} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %ok = arith.constant 0 : i32
@@ -259,7 +259,7 @@ func.func private @__relax_device_exhausted(%label: !ptr, %bytes: i64)
 
 // ---- for the runtime: packed functions (DEVICE_FUNCTIONS of support.py) ----
 
-// The address of what deletes results.
+// Return the address of the deleter of results.
 func.func @__relax_device_deleter(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %int_kind = arith.constant 1 : i64
   %deleter = llvm.mlir.addressof @__relax_device_delete : !ptr  %address = llvm.ptrtoint %deleter : !ptr to i64
@@ -268,7 +268,7 @@ func.func @__relax_device_deleter(%table: !ptr, %args: !ptr, %count: i32, %resul
   llvm.store %answer, %result : !any, !ptr
   return %ok : i32
 }
-// Waits for the caller's stream and raises what kernels have asserted.
+// Wait for the caller's stream and raise failed assertions of kernels.
 func.func @__relax_device_synchronize(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) attributes {relax.entry} {
   func.call @__relax_device_enter(%table) : (!ptr) -> ()
   %inside = llvm.getelementptr %table[0] {relax.ended_by = "device_leave"} : (!ptr) -> !ptr, i8
@@ -279,7 +279,7 @@ func.func @__relax_device_synchronize(%table: !ptr, %args: !ptr, %count: i32, %r
 }
 llvm.mlir.global internal constant @__relax_empty_name("__relax_device_empty\00")
 llvm.mlir.global internal constant @__relax_empty_wrong("%s: expected a label, rank, element type, bytes and sizes\00")
-// A new tensor, of integers: the addresses of a text for messages, rank, element type and its bytes, that of the sizes.
+// Create a tensor from integers: address of a label for messages, rank, element type, its bytes, address of the sizes.
 func.func @__relax_device_empty(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) attributes {relax.entry} {
   %five = arith.constant 5 : i32  %int_kind = arith.constant 1 : i64
   %c0 = arith.constant 0 : i32  %c1 = arith.constant 1 : i32  %zero = arith.constant 0 : i64

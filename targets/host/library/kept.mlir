@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a loaded program keeps from call to call (memory, constants, functions), and loops that threads share. Beside
-// support.mlir, whose names it uses, for programs that need it (units.py).
+// State of a loaded program (memory, constants, functions), and parallel loops. Uses the names of support.mlir, for
+// programs that need it (units.py).
 
 func.func private @__relax_fail(!ptr, !ptr, !ptr, i64, i64, i64, i64) attributes {relax.entry}
 func.func private @__relax_release(!ptr)
 func.func private @__relax_ask_for_large_pages(!ptr, i64)
 func.func private @__relax_give_object(!ptr, !ptr) -> i32
 
-// ---- what a loaded program keeps ----
+// ---- state of a loaded program ----
 
-// Two blocks of memory, their sizes in front: the arena of temporaries (0), and what a kernel needs for itself (1). A call
-// takes one, or gets a new one where it is taken or too small; who comes back last leaves his.
+// Two cached blocks of memory, each after its size: the arena of temporaries (0) and the scratch memory of kernels (1). A
+// call takes a cached block, or allocates one if it is taken or too small. The last call to return leaves its block.
 llvm.mlir.global internal @__relax_blocks(dense<0> : tensor<2xi64>) {alignment = 8 : i64} : !llvm.array<2 x i64>
 func.func private @__relax_block(%which: i64) -> !ptr {
   %blocks = llvm.mlir.addressof @__relax_blocks : !ptr
@@ -56,7 +56,7 @@ func.func @__relax_give_block(%which: i64, %data: !ptr) {
   return
 }
 
-// The objects that own the constants' memory, the functions that came with the program, and what its threads are shared by.
+// Owners of the constants' memory, of the functions that came with the program, and of the thread pool.
 llvm.mlir.global internal @__relax_constant_owner(dense<0> : tensor<2xi64>) {alignment = 8 : i64} : !llvm.array<2 x i64>
 llvm.mlir.global internal @__relax_function_owner(dense<0> : tensor<2xi64>) {alignment = 8 : i64} : !llvm.array<2 x i64>
 llvm.mlir.global internal @__relax_thread_owner(dense<0> : tensor<2xi64>) {alignment = 8 : i64} : !llvm.array<2 x i64>
@@ -69,8 +69,8 @@ llvm.mlir.global internal constant @__relax_threads_word("addresses of threads\0
 llvm.mlir.global internal constant @__relax_three_arguments("%s: expected a pointer, a count and an owner\00")
 llvm.mlir.global internal constant @__relax_wrong_number("%s: the code has %lld %s, got %lld\00")
 llvm.mlir.global internal constant @__relax_set_already("%s: the %s are set already\00")
-// The loader's one call before all others: a pointer to the constants' addresses, each a multiple of 64, their number,
-// and an object that keeps the memory, which the program holds on to until it is unloaded.
+// Initialize the constants; the loader calls this first. Takes a pointer to the addresses of the constants, each aligned
+// to 64, their number, and an object that owns the memory. The program references the object until it is unloaded.
 func.func @__relax_set_constants(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) attributes {relax.entry} {
   %owner = llvm.mlir.addressof @__relax_constant_owner : !ptr
   %name = llvm.mlir.addressof @__relax_set_constants_name : !ptr
@@ -79,7 +79,7 @@ func.func @__relax_set_constants(%table: !ptr, %wanted: i64, %args: !ptr, %count
     : (!ptr, i64, !ptr, !ptr, !ptr, !ptr, i32) -> ()
   return
 }
-// The same of functions: the handle of each in the order of the table, null for what is to be found by its name.
+// Initialize the functions likewise: their handles in the order of the table, null for a function to look up by name.
 func.func @__relax_set_functions(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) attributes {relax.entry} {
   %owner = llvm.mlir.addressof @__relax_function_owner : !ptr
   %name = llvm.mlir.addressof @__relax_set_functions_name : !ptr
@@ -88,7 +88,7 @@ func.func @__relax_set_functions(%table: !ptr, %wanted: i64, %args: !ptr, %count
     : (!ptr, i64, !ptr, !ptr, !ptr, !ptr, i32) -> ()
   return
 }
-// What shares a range (pool.mlir), and where it is said how many threads there may be.
+// Set the function that shares a range (pool.mlir), and the address of the largest number of threads.
 func.func @__relax_set_threads(%table: !ptr, %wanted: i64, %args: !ptr, %count: i32) attributes {relax.entry} {
   %owner = llvm.mlir.addressof @__relax_thread_owner : !ptr
   %name = llvm.mlir.addressof @__relax_set_threads_name : !ptr
@@ -142,7 +142,7 @@ func.func private @__relax_set_table(%table: !ptr, %wanted: i64, %slot: !ptr, %n
 
 // ---- random numbers ----
 
-// How many keys the program has been given: calls may come from many threads, and each gets others.
+// Number of keys that the program has drawn. Calls from several threads get different keys.
 llvm.mlir.global internal @__relax_keys(0 : i64) {alignment = 8 : i64} : i64
 func.func @__relax_random_key() -> i64 {
   %c1 = arith.constant 1 : i64  %keys = llvm.mlir.addressof @__relax_keys : !ptr
@@ -150,13 +150,13 @@ func.func @__relax_random_key() -> i64 {
   return %key : i64
 }
 
-// ---- loops that threads share ----
+// ---- parallel loops ----
 
 func.func private @__relax_is_logged() -> i1
 func.func private @__relax_log(i64, i64, i64, i64)
 func.func private @__relax_now() -> i64
 
-// `function(argument, from, to)` for a whole range: shared in grains with other threads, where there are some.
+// Run `function(argument, from, to)` over a range, in grains on several threads if there are any.
 func.func @__relax_parallel(%table: !ptr, %function: !ptr, %argument: !ptr, %from: i64, %to: i64, %grain: i64) -> i32 {
   %null = llvm.mlir.zero : !ptr  %c1 = arith.constant 1 : i64
   %share = llvm.load %table : !ptr -> !ptr  %is_alone = llvm.icmp "eq" %share, %null : !ptr
@@ -187,7 +187,7 @@ func.func @__relax_parallel(%table: !ptr, %function: !ptr, %argument: !ptr, %fro
     : !ptr, (!ptr, !ptr, i64, i64, i64, i64) -> i32
   return %shared : i32
 }
-// In the place of a function and its argument, which it is given as a pair: the log tells who took what when.
+// Run a function and its argument, given as a pair, and log the thread, the range and the time.
 llvm.func internal @__relax_logged_range(%pair: !ptr, %from: i64, %to: i64) -> i32 {
   %range_kind = arith.constant 2 : i64  %second = llvm.getelementptr %pair[1] : (!ptr) -> !ptr, !ptr
   %function = llvm.load %pair : !ptr -> !ptr  %argument = llvm.load %second : !ptr -> !ptr
@@ -198,8 +198,8 @@ llvm.func internal @__relax_logged_range(%pair: !ptr, %from: i64, %to: i64) -> i
   llvm.return %status : i32
 }
 
-// Written into the sections themselves: the engine that compiles keeps llvm.global_dtors for its own use. The loader
-// runs what is to run at the end only for objects with something to run at the start.
+// Written to the sections directly: the JIT engine reserves llvm.global_dtors for itself. The loader runs the finalizers
+// only of objects that have an initializer.
 llvm.func internal @__relax_load() {
   llvm.return
 }

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions that are lists of C calls. What they read, runtime/native_calls.py builds: its structures are these. Beside
-// support.mlir, whose names it uses, for programs that need it (units.py).
+// Functions that are lists of C calls. runtime/native_calls.py builds the structures that they read. Uses the names of
+// support.mlir, for programs that need it (units.py).
 
-// A frame: the next idle one, what tensors it is for (of each: rank, whether it is contiguous, sizes, strides), and
-// what is done with them: addresses that are passed, and calls.
+// A frame: the next idle frame, the tensors that it accepts (for each: rank, 1 if contiguous, sizes, strides), the
+// addresses to pass, and the calls.
 !frame = !llvm.struct<(ptr, ptr, i64, ptr, i64, ptr)>
-// The address of an argument, moved by an offset, goes to a place.
+// Copies the address of an argument plus an offset to a place.
 !passed = !llvm.struct<(ptr, i64, i64)>
-// A function, how it is called (1: what it gives is a status, 2: after a failure too, 4: with many words, 8: it is a
-// kernel from here by its number), its words, where what it gives goes, and its name.
+// A function, its flags (1: it returns a status, 2: it is called after a failure, too, 4: it takes many words, 8: it is
+// the number of a kernel of this file), its words, the place of its result, and its name.
 !ccall = !llvm.struct<(ptr, i64, ptr, ptr, ptr)>
-// The idle frames, what makes more of them, the number of arguments, how many frames may be idle, the part's name, and a
-// mutex.
+// The idle frames, the function that creates frames, the number of arguments, the largest number of idle frames, the
+// part's name, and a mutex.
 !native = !llvm.struct<(ptr, ptr, i64, i64, ptr, array<8 x i64>)>
 
-// The words of a call, few or many: integers, then numbers. Either kind has registers of its own, wherever it stands.
+// The words of a call, few or many: integers, then floats. Each kind has its own registers, in any order of parameters.
 !few = !llvm.array<6 x i64>
 !many = !llvm.array<24 x i64>
 !reals = !llvm.array<8 x f64>
@@ -31,8 +31,8 @@ func.func private @__relax_now() -> i64
 
 llvm.mlir.global internal constant @__relax_native_arguments("%s takes a pointer and a function\00")
 llvm.mlir.global internal constant @__relax_native_name("__relax_native_function\00")
-// A function that is a list of calls: of the address of what describes it, and of the function that makes its frames,
-// which the new one keeps.
+// Create a function that is a list of calls, from the address of its description and from the function that creates its
+// frames. The new function owns a reference to the latter.
 func.func @__relax_native_function(%args: !ptr, %count: i32, %result: !ptr) -> i32 {
   %kind = arith.constant 68 : i32  %pointer_kind = arith.constant 4 : i32  %two = arith.constant 2 : i32
   %c0 = arith.constant 0 : i64  %no = arith.constant false  %enough = arith.cmpi eq, %count, %two : i32
@@ -72,7 +72,7 @@ llvm.func internal @__relax_native_drop(%native: !ptr) {
   llvm.return
 }
 
-// The tensor that an argument is, null where it is none.
+// Return the tensor of an argument, or null.
 func.func private @__relax_native_tensor(%arg: !ptr) -> !ptr {
   %object_kind = arith.constant 70 : i32  %pointer_kind = arith.constant 7 : i32  %null = llvm.mlir.zero : !ptr
   %payload_at = llvm.getelementptr %arg[8] : (!ptr) -> !ptr, i8  %payload = llvm.load %payload_at : !ptr -> !ptr
@@ -82,7 +82,7 @@ func.func private @__relax_native_tensor(%arg: !ptr) -> !ptr {
   return %tensor : !ptr
 }
 
-// Whether a frame is for such arguments.
+// Check whether a frame accepts these arguments.
 func.func private @__relax_native_fits(%layouts: !ptr, %args: !ptr, %count: i64) -> i1 {
   %yes = arith.constant true  %no = arith.constant false  %zero = arith.constant 0 : i32
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c8 = arith.constant 8 : i64
@@ -126,7 +126,7 @@ func.func private @__relax_native_fits(%layouts: !ptr, %args: !ptr, %count: i64)
 }
 
 llvm.mlir.global internal constant @__relax_native_failed("%s: %s gave %lld\00")
-// What the function does: an idle frame that fits, or a new one, is this call's alone while its calls are made.
+// Run the function: the call takes an idle frame that fits, or a new frame, and no other call uses the frame meanwhile.
 llvm.func internal @__relax_native_call(%self: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %null = llvm.mlir.zero : !ptr  %failure_at = llvm.alloca %c1 x i64 : (i64) -> !ptr
@@ -181,8 +181,8 @@ llvm.func internal @__relax_native_call(%self: !ptr, %args: !ptr, %count: i32, %
   llvm.return %done : i32
 }
 
-// Has Python make a frame, whose address is its result: 0 where it has done all that was to do, or failed. Where there
-// are enough, the one that was idle for the longest time is given back to it before.
+// Let Python create a frame. Return its address, or 0 if Python has done the work itself, or failed. If there are enough
+// frames, first return the frame with the longest idle time to Python.
 func.func private @__relax_native_make(%self: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32
     attributes {llvm.cold, llvm.no_inline} {
   %ok = arith.constant 0 : i32  %one = arith.constant 1 : i32  %c1 = arith.constant 1 : i64
@@ -222,7 +222,7 @@ func.func private @__relax_native_make(%self: !ptr, %args: !ptr, %count: i32, %r
   return %status : i32
 }
 
-// Puts the arguments' addresses where the calls read them.
+// Store the addresses of the arguments for the calls.
 func.func private @__relax_native_pass(%frame: !ptr, %args: !ptr) {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %count_at = llvm.getelementptr %frame[0, 2] : (!ptr) -> !ptr, !frame  %count = llvm.load %count_at : !ptr -> i64
@@ -241,7 +241,7 @@ func.func private @__relax_native_pass(%frame: !ptr, %args: !ptr) {
   return
 }
 
-// What libraries of products lack: adds a row to rows, which are contiguous, and raises what is below `least` to it.
+// Add a row to contiguous rows and clamp elements below `least`: the epilogue that BLAS libraries lack.
 llvm.func internal @__relax_native_finish_f32(%least: f32, %out: !ptr, %row: !ptr, %rows: i64, %columns: i64) {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   scf.for %i = %c0 to %rows step %c1 : i64 {
@@ -269,7 +269,7 @@ llvm.func internal @__relax_native_finish_f64(%least: f64, %out: !ptr, %row: !pt
   llvm.return
 }
 
-// By their numbers in KERNELS of runtime/native_calls.py.
+// Kernels by their numbers in KERNELS of runtime/native_calls.py.
 llvm.mlir.global internal constant @__relax_native_kernels() {alignment = 8 : i64} : !llvm.array<2 x ptr> {
   %none = llvm.mlir.undef : !llvm.array<2 x ptr>
   %f32 = llvm.mlir.addressof @__relax_native_finish_f32 : !ptr
@@ -279,7 +279,7 @@ llvm.mlir.global internal constant @__relax_native_kernels() {alignment = 8 : i6
   llvm.return %both : !llvm.array<2 x ptr>
 }
 
-// Makes the calls of a frame. The name of the first that failed, and what it gave; null where none did.
+// Make the calls of a frame. Return the name and status of the first call that failed, or null.
 func.func private @__relax_native_run(%frame: !ptr, %failure_at: !ptr) -> !ptr {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %null = llvm.mlir.zero : !ptr
   %count_at = llvm.getelementptr %frame[0, 4] : (!ptr) -> !ptr, !frame  %count = llvm.load %count_at : !ptr -> i64

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The threads that all programs of a process share: one pool, which the runtime loads once and never unloads
-// (runtime/threads.py). It is an object of its own in each artifact whose code has parallel loops.
+// (runtime/threads.py). Each artifact with parallel loops contains it as a separate object.
 //
 // A loop's range is a job on the stack of the calling thread. The caller shows the job to the workers, takes grains as
 // they do, takes the job back from workers that have not begun, and waits for the others. Each thread has a part of the
 // range, the same part of each loop, so that it reads from its own cache what it wrote in the loop before. A thread
 // takes grains from the front of its own part. An idle thread steals from the end of another part. Nobody waits for a
 // worker that has not woken up: a worker that another program keeps from running delays only the grains that it has
-// begun. While the loop of one thread is shared, other threads run their loops alone.
+// begun. While the loop of one thread is shared, other threads run their loops sequentially.
 //
-// What is in the state's memory is gone in a forked process, whose only thread finds a pool without workers.
+// A forked process has no copy of the state's memory: its only thread finds a pool without workers.
 
-// The state, pages of its own: whether a loop is shared (0), workers (8), whether starting one failed (16), whether the
-// process ends (24). From 128 on 128 bytes for each worker: its job, null or 1 while it works (0), whether it sleeps
-// (8), its thread (16), which part of a job is its own (24), a semaphore (64).
-// A job: how many parts it has (0), where it begins (8) and ends (16), a grain (24), the function (32) and its
-// argument (40); on the next line of the cache where the first failure is (64) and its error (72), the error's lock (80).
-// From 128 on a line for each part: the numbers of its first grain and of that behind its last, 32 bits each.
+// Bytes of the state, in pages of its own: 1 while a loop is shared (0), number of workers (8), 1 if starting a worker
+// failed (16), 1 at the end of the process (24). From 128 on 128 bytes for each worker: its job, null, or 1 while it works
+// (0), 1 while it sleeps (8), its thread (16), the index of its part of a job (24), a semaphore (64).
+// Bytes of a job: number of parts (0), begin (8) and end (16) of the range, grain (24), function (32) and its argument
+// (40); on the next cache line the place of the first failure (64), its error (72), the lock of the error (80).
+// From 128 on a cache line for each part: the number of its first grain and the number after its last, 32 bits each.
 !job = !llvm.struct<(i64, i64, i64, i64, ptr, ptr)>
 
 func.func private @mmap(!ptr, i64, i32, i32, i32, i64) -> !ptr
@@ -33,7 +33,7 @@ func.func private @sigfillset(!ptr) -> i32
 
 llvm.mlir.global internal @state(0 : i64) {alignment = 8 : i64} : i64
 
-// The state; null where the system has no memory that vanishes on a fork.
+// Return the state, or null if the system cannot exclude memory from a fork.
 func.func private @find_state() -> !ptr {
   %null = llvm.mlir.zero : !ptr  %none = arith.constant -1 : i64
   %slot = llvm.mlir.addressof @state : !ptr
@@ -43,7 +43,7 @@ func.func private @find_state() -> !ptr {
 ^give(%state: !ptr):
   return %state : !ptr
 ^map:
-  // Room for 255 workers. Readable and writable; private, of no file.
+  // Room for 255 workers. Readable and writable; private, anonymous.
   %bytes = arith.constant 32768 : i64  %c0 = arith.constant 0 : i64
   %protection = arith.constant 3 : i32  %flags = arith.constant 34 : i32  %no_file = arith.constant -1 : i32
   %made = func.call @mmap(%null, %bytes, %protection, %flags, %no_file, %c0) : (!ptr, i64, i32, i32, i32, i64) -> !ptr
@@ -82,7 +82,7 @@ func.func private @nanoseconds() -> i64 {
 
 // ---- jobs ----
 
-// Takes grains of a job until none is left, those of its own part first. Behind a failure none is worked on.
+// Take grains of a job until none is left, from the own part first. Skip the grains after a failure.
 func.func private @work(%job: !ptr, %own: i64) {
   %ok = arith.constant 0 : i32  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %c32 = arith.constant 32 : i64  %low = arith.constant 4294967295 : i64  %from_behind = arith.constant -4294967296 : i64
@@ -97,7 +97,7 @@ func.func private @work(%job: !ptr, %own: i64) {
   %part = func.call @part_of(%job, %number) : (!ptr, i64) -> !ptr
   cf.br ^next
 ^next:
-  // What is taken of a part that has no more stays without effect: its front is not before its end ever again.
+  // Taking from an empty part has no effect: its front never gets before its end again.
   %both = llvm.atomicrmw add %part, %change monotonic : !ptr, i64  %front = arith.andi %both, %low : i64
   %behind = arith.shrsi %both, %c32 : i64  %is_left = arith.cmpi slt, %front, %behind : i64
   cf.cond_br %is_left, ^take, ^other
@@ -131,8 +131,8 @@ func.func private @part_of(%job: !ptr, %number: i64) -> !ptr {
   return %part : !ptr
 }
 
-// Keeps the error that this thread has raised if no grain before has failed. Those before are all worked on, so that in
-// the end it is the one that a single thread would have met.
+// Store this thread's error unless an earlier grain has failed. All earlier grains run, so that the error in the end is
+// the error that a single thread would raise.
 func.func private @note_failure(%job: !ptr, %start: i64) attributes {llvm.cold, llvm.no_inline} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %null = llvm.mlir.zero : !ptr  %slot = llvm.alloca %c1 x !ptr : (i64) -> !ptr
@@ -166,9 +166,9 @@ func.func private @note_failure(%job: !ptr, %start: i64) attributes {llvm.cold, 
 
 // ---- workers ----
 
-// What a worker does as long as the process lives: for 50 microseconds after each job it looks for the next one, then
-// it sleeps. A new thread has the mode of the thread that started it, which may flush denormal numbers: a worker begins
-// without, and programs that flush set the mode for their parts (host-flush-denormals).
+// Main loop of a worker: poll for the next job for 50 microseconds after each job, then sleep. A new thread inherits the
+// floating-point mode of its creator, which may flush denormal numbers. A worker resets the mode, and programs that flush
+// set it for their parts (host-flush-denormals).
 llvm.func internal @serve(%worker: !ptr) -> !ptr {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %c64 = arith.constant 64 : i64  %patience = arith.constant 50000 : i64
@@ -200,7 +200,7 @@ llvm.func internal @serve(%worker: !ptr) -> !ptr {
   %is_late = arith.cmpi ugt, %late, %c1 : i64
   cf.cond_br %is_late, ^rise, ^sleep
 ^rise:
-  // Who has posted meanwhile is waited for: each post wakes once.
+  // Wait for a post that came meanwhile: each post wakes once.
   %slept = llvm.atomicrmw xchg %sleeps, %c0 seq_cst : !ptr, i64
   %is_awake = arith.cmpi eq, %slept, %c1 : i64
   cf.cond_br %is_awake, ^idle, ^sleep
@@ -224,7 +224,7 @@ llvm.func internal @serve(%worker: !ptr) -> !ptr {
   cf.br ^idle
 }
 
-// Puts a job where a worker looks, and wakes it.
+// Give a job to a worker and wake the worker.
 func.func private @hand(%worker: !ptr, %job: i64) {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %sleeps = llvm.getelementptr %worker[8] : (!ptr) -> !ptr, i8
@@ -241,7 +241,7 @@ func.func private @hand(%worker: !ptr, %job: i64) {
   return
 }
 
-// Starts workers until there are that many, or the system has no more; how many there are. Signals are for others.
+// Start workers up to a number, or to the limit of the system. Return their number. Workers block all signals.
 func.func private @start(%state: !ptr, %wanted: i64) -> i64 {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c16 = arith.constant 16 : i64
   %ok = arith.constant 0 : i32  %set_mask = arith.constant 2 : i32  %most = arith.constant 255 : i64
@@ -283,10 +283,10 @@ func.func private @start(%state: !ptr, %wanted: i64) -> i64 {
   cf.br ^give(%last : i64)
 }
 
-// ---- what programs call ----
+// ---- called by programs ----
 
-// `function(argument, from, to)` for a whole range, in grains, by `threads` at most; its status, with the error set. Where no
-// grain is given (0), there are eight for each thread.
+// Run `function(argument, from, to)` over a range, in grains, on at most `threads` threads. Return the status, with the
+// error set. A grain of 0 selects eight grains for each thread.
 llvm.func internal @share(%function: !ptr, %argument: !ptr, %from: i64, %to: i64, %asked: i64, %threads: i64) -> i32 {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %c8 = arith.constant 8 : i64
   %ok = arith.constant 0 : i32  %failure = arith.constant -1 : i32  %furthest = arith.constant 9223372036854775807 : i64
@@ -331,7 +331,7 @@ llvm.func internal @share(%function: !ptr, %argument: !ptr, %from: i64, %to: i64
   llvm.store %null, %error_at : !ptr, !ptr
   llvm.store %c0, %lock_at : i64, !ptr
   %address = llvm.ptrtoint %job : !ptr to i64  %grains = arith.addi %others, %c1 : i64
-  // The caller's, the first, is the longest: it begins earlier.
+  // The caller's part, the first, is the longest: the caller begins earlier.
   %end = scf.for %index = %c0 to %parts step %c1 iter_args(%front = %c0) -> (i64) : i64 {
     %after = arith.addi %index, %c1 : i64  %scaled = arith.muli %after, %grains : i64
     %rounded = arith.addi %scaled, %workers : i64  %behind = arith.divsi %rounded, %parts : i64
@@ -364,7 +364,7 @@ llvm.func internal @share(%function: !ptr, %argument: !ptr, %from: i64, %to: i64
   }
   llvm.return %status : i32
 }
-// Until a worker has done what it has begun.
+// Wait until a worker has finished the grains that it began.
 func.func private @wait_for(%worker: !ptr) {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %patience = arith.constant 2000 : i64
   %all = scf.while (%count = %c0) : (i64) -> (i64) {
@@ -384,9 +384,9 @@ func.func private @wait_for(%worker: !ptr) {
   return
 }
 
-// ---- what the runtime calls, by the packed-function ABI ----
+// ---- called by the runtime, with the packed-function ABI ----
 
-// The address of what shares a range.
+// Return the address of the function that shares a range.
 func.func @__tvm_ffi___relax_pool(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
   %share = llvm.mlir.addressof @share : !ptr  %address = llvm.ptrtoint %share : !ptr to i64
   %status = func.call @give(%address, %result) : (i64, !ptr) -> i32
@@ -400,19 +400,19 @@ func.func private @give(%number: i64, %result: !ptr) -> i32 {
   return %ok : i32
 }
 
-// How many workers there are, of those that this process has begun.
+// Return the number of workers that this process has started.
 func.func @__tvm_ffi___relax_pool_workers(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
   %workers_at = arith.constant 8 : i64  %status = func.call @tell(%workers_at, %result) : (i64, !ptr) -> i32
   return %status : i32
 }
 
-// Whether the system had no thread to give when one more was asked for.
+// Check whether the system refused to start a worker.
 func.func @__tvm_ffi___relax_pool_failed(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
   %failed_at = arith.constant 16 : i64  %status = func.call @tell(%failed_at, %result) : (i64, !ptr) -> i32
   return %status : i32
 }
 
-// A number of the state, as a result; 0 where nothing has been shared yet.
+// Return a number of the state, or 0 before the first shared loop.
 func.func private @tell(%offset: i64, %result: !ptr) -> i32 {
   %c0 = arith.constant 0 : i64  %null = llvm.mlir.zero : !ptr  %slot = llvm.mlir.addressof @state : !ptr
   %state = llvm.load %slot atomic acquire {alignment = 8 : i64} : !ptr -> !ptr
@@ -427,8 +427,8 @@ func.func private @tell(%offset: i64, %result: !ptr) -> i32 {
   return %status : i32
 }
 
-// At the end of the process, when this code may go: workers leave, and no more are started. Who works meanwhile does so
-// alone.
+// End the workers and start no more, at the end of the process, when this code may be unloaded. Loops run sequentially
+// from then on.
 func.func @__tvm_ffi___relax_pool_end(%handle: !ptr, %args: !ptr, %count: i32, %result: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %end = arith.constant 2 : i64  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %null = llvm.mlir.zero : !ptr  %none = llvm.mlir.zero : !any

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What each unit begins with: types, names of exceptions, functions of C and of tvm-ffi.
+// Prelude of each unit: types, names of exceptions, functions of C and of tvm-ffi.
 //
-// A function that says relax.entry can fail: it gives an i32, a status, 0 or -1 with the error set, and where it calls
-// one that fails it fails at once (host-lower-errors). Private functions are the unit's own, others the program's.
+// A function with relax.entry can fail: it returns an i32 status, 0 or -1 with the error set. It returns at once if a
+// callee fails (host-lower-errors). Private functions are local to the unit, others to the program.
 
 !ptr = !llvm.ptr
-// TVMFFIAny: type index and padding, payload. Below 64 the payload is a value, from there on a counted reference.
+// TVMFFIAny: type index and padding, payload. For type indices below 64 the payload is a value, else a counted reference.
 !any = !llvm.struct<(i64, i64)>
 // DLTensor: data, device type and number, rank, element type, sizes, strides, offset in bytes.
 !tensor = !llvm.struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>
-// What llvm.cmpxchg gives: what was there, and whether it was what was expected.
+// Result of llvm.cmpxchg: the previous value, and whether it equals the expected value.
 !swapped = !llvm.struct<(i64, i1)>
 
 llvm.mlir.global internal constant @__relax_type_error("TypeError\00")
@@ -35,7 +35,7 @@ func.func private @TVMFFIObjectDecRef(!ptr) -> i32
 func.func private @TVMFFIObjectIncRef(!ptr) -> i32
 func.func private @TVMFFITensorFromDLPackVersioned(!ptr, i32, i32, !ptr) -> i32
 
-// The product of a first number and a number of sizes.
+// Return the product of a first number and a number of sizes.
 func.func private @__relax_product(%first: i64, %rank: i32, %sizes: !ptr) -> i64 {
   %c0 = arith.constant 0 : i32  %c1 = arith.constant 1 : i32
   %product = scf.for %axis = %c0 to %rank step %c1 iter_args(%so_far = %first) -> (i64) : i32 {
@@ -46,7 +46,7 @@ func.func private @__relax_product(%first: i64, %rank: i32, %sizes: !ptr) -> i64
   return %product : i64
 }
 
-// The bytes of a new tensor; -1 where a size is negative or all of them are too large: 2^62 bytes and more.
+// Return the bytes of a new tensor, or -1 if a size is negative or the total is 2^62 bytes or more.
 func.func private @__relax_bytes(%rank: i32, %element: i64, %shape: !ptr) -> i64 {
   %c0 = arith.constant 0 : i64  %none = arith.constant -1 : i64  %largest = arith.constant 4.0e18 : f64
   %i0 = arith.constant 0 : i32  %i1 = arith.constant 1 : i32  %one = arith.constant 1.0 : f64
@@ -64,7 +64,7 @@ func.func private @__relax_bytes(%rank: i32, %element: i64, %shape: !ptr) -> i64
   return %result : i64
 }
 
-// Copies a shape, with the strides of row-major memory behind it.
+// Copy a shape, and append its row-major strides.
 func.func private @__relax_lay_out(%rank: i64, %shape: !ptr, %own_shape: !ptr) {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %own_strides = llvm.getelementptr %own_shape[%rank] : (!ptr, i64) -> !ptr, i64
@@ -81,7 +81,7 @@ func.func private @__relax_lay_out(%rank: i64, %shape: !ptr, %own_shape: !ptr) {
   return
 }
 
-// Adds a call's time to a program's table (support.mlir): all, then calls and time of the place.
+// Add the time of a call to the program's table (support.mlir): to the total, and to the calls and the time of the place.
 func.func private @__relax_add_spent(%table: !ptr, %place: i64, %spent: i64) {
   %c1 = arith.constant 1 : i64  %all_at = llvm.getelementptr %table[1] : (!ptr) -> !ptr, i64
   func.call @__relax_add(%all_at, %spent) : (!ptr, i64) -> ()

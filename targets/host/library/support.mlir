@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The host functions that are the same in every program: checks of what comes in, errors, tensors and profiles. Compiled
-// once for a machine and linked to each program (units.py): public functions are for the program's own code and for the
-// files next to this one.
+// Host functions that all programs share: checks of arguments, errors, tensors and profiles. They are compiled once for a
+// machine and linked to each program (units.py). Public functions are for the program's own code and for the other files
+// of this folder.
 
 // DLManagedTensorVersioned: version, context, deleter, flags, the tensor.
 !managed = !llvm.struct<(i64, ptr, ptr, i64, struct<(ptr, i32, i32, i32, i32, ptr, ptr, i64)>)>
@@ -14,10 +14,10 @@ func.func private @TVMFFIErrorCreate(!ptr, !ptr, !ptr, !ptr) -> i32
 func.func private @TVMFFIErrorSetRaisedFromCStr(!ptr, !ptr)
 func.func private @TVMFFIGetTypeInfo(i32) -> !ptr
 
-// ---- errors: off the way of a call that succeeds ----
+// ---- errors, outside of the path of a successful call ----
 
-// Raises the exception `kind`: the format, printf's, takes `where`, then up to four numbers or texts. A format that
-// takes fewer lets zeros vanish with %.0lld. MESSAGE_BYTES in support.py is the room that there is.
+// Raise the exception `kind`. The printf format takes `where`, then up to four numbers or texts. A format with fewer
+// operands drops zeros with %.0lld. MESSAGE_BYTES in support.py limits the length.
 func.func @__relax_fail(%kind: !ptr, %format: !ptr, %where: !ptr, %a: i64, %b: i64, %c: i64, %d: i64)
     attributes {llvm.cold, llvm.no_inline, relax.entry} {
   %size = arith.constant 2048 : i64  %most = arith.constant 2047 : i64  %c1 = arith.constant 1 : i64
@@ -31,8 +31,8 @@ func.func @__relax_fail(%kind: !ptr, %format: !ptr, %where: !ptr, %a: i64, %b: i
   %name_length = func.call @strlen(%kind) : (!ptr) -> i64
   func.call @__relax_set_bytes(%name, %kind, %name_length) : (!ptr, !ptr, i64) -> ()
   func.call @__relax_set_bytes(%message, %buffer, %written) : (!ptr, !ptr, i64) -> ()
-  // Without a backtrace: that of compiled code is unused, and tvm-ffi makes it under a lock, which another thread may
-  // hold when a process is forked.
+  // Without a backtrace: nothing uses the backtrace of compiled code, and tvm-ffi creates it under a lock that another
+  // thread may own when a process is forked.
   llvm.store %nothing, %no_backtrace : !any, !ptr
   %created = func.call @TVMFFIErrorCreate(%name, %message, %no_backtrace, %slot) : (!ptr, !ptr, !ptr, !ptr) -> i32
   %is_created = arith.cmpi eq, %created, %ok : i32
@@ -46,14 +46,14 @@ func.func @__relax_fail(%kind: !ptr, %format: !ptr, %where: !ptr, %a: i64, %b: i
   "tir.return_unless_ok"(%failure) : (i32) -> ()
   return
 }
-// A TVMFFIByteArray: what it has, and how many bytes.
+// TVMFFIByteArray: data and number of bytes.
 func.func private @__relax_set_bytes(%place: !ptr, %data: !ptr, %length: i64) {
   %length_at = llvm.getelementptr %place[8] : (!ptr) -> !ptr, i8
   llvm.store %data, %place : !ptr, !ptr
   llvm.store %length, %length_at : i64, !ptr
   return
 }
-// A MemoryError: the format takes "out of memory" and a number.
+// Raise a MemoryError. The format takes "out of memory" and a number.
 func.func @__relax_exhausted(%format: !ptr, %number: i64) attributes {llvm.cold, llvm.no_inline, relax.entry} {
   %c0 = arith.constant 0 : i64
   %kind = llvm.mlir.addressof @__relax_memory_error : !ptr  %where = llvm.mlir.addressof @__relax_out_of_memory : !ptr
@@ -103,7 +103,7 @@ func.func private @__relax_print(%at: !ptr, %end: !ptr, %format: !ptr, %number: 
   return %next : !ptr
 }
 
-// A ValueError: the format takes `where`, three numbers, and a tensor's shape by %s, the first 16 sizes of it.
+// Raise a ValueError. The format takes `where`, three numbers, and the first 16 sizes of a tensor's shape as %s.
 func.func private @__relax_fail_shape(%format: !ptr, %where: !ptr, %a: i64, %b: i64, %c: i64, %tensor: !ptr)
     attributes {llvm.cold, llvm.no_inline, relax.entry} {
   %size = arith.constant 512 : i64  %c0 = arith.constant 0 : i32  %c1 = arith.constant 1 : i32
@@ -117,7 +117,7 @@ func.func private @__relax_fail_shape(%format: !ptr, %where: !ptr, %a: i64, %b: 
   %end = llvm.getelementptr %buffer[512] : (!ptr) -> !ptr, i8
   %given = llvm.load %tensor : !ptr -> !tensor
   %rank = llvm.extractvalue %given[3] : !tensor  %shape = llvm.extractvalue %given[5] : !tensor
-  // Nobody has tensors of a rank above 64: what says so is damaged, and so is its shape.
+  // A rank above 64 comes from a damaged header, and so does its shape.
   %is_absurd = arith.cmpi ugt, %rank, %highest : i32
   %is_null = llvm.icmp "eq" %shape, %null : !ptr  %has_sizes = arith.cmpi ne, %rank, %c0 : i32
   %lacks_sizes = arith.andi %is_null, %has_sizes : i1  %is_unreadable = arith.ori %is_absurd, %lacks_sizes : i1
@@ -143,11 +143,11 @@ func.func private @__relax_fail_shape(%format: !ptr, %where: !ptr, %a: i64, %b: 
   return
 }
 
-// ---- checks of what callers pass and functions return, before memory is touched ----
+// ---- checks of arguments and of results of functions, before memory is accessed ----
 
 llvm.mlir.global internal constant @__relax_wrong_kind("%s expected %s, got %.*s\00")
-// Whether the type index of a value is one of `kinds`: bit i stands for the value type i, bit 32 + i for the object
-// type 64 + i.
+// Check whether `kinds` contains the type index of a value: bit i means the value type i, bit 32 + i the object type
+// 64 + i.
 func.func @__relax_check_kind(%any: !ptr, %where: !ptr, %expected: !ptr, %kinds: i64) attributes {relax.entry} {
   %half = arith.constant 32 : i32  %first_object = arith.constant 64 : i32  %no = arith.constant false
   %index = llvm.load %any : !ptr -> i32  %is_value = arith.cmpi ult, %index, %half : i32
@@ -171,7 +171,7 @@ func.func @__relax_check_kind(%any: !ptr, %where: !ptr, %expected: !ptr, %kinds:
   cf.br ^end
 }
 
-// The DLTensor of a value that is a tensor: behind an object's header, or what a pointer points to.
+// Return the DLTensor of a tensor value: after the header of an object, or the target of a pointer.
 func.func @__relax_tensor(%any: !ptr) -> !ptr {
   %first_object = arith.constant 64 : i32
   %payload_at = llvm.getelementptr %any[8] : (!ptr) -> !ptr, i8  %payload = llvm.load %payload_at : !ptr -> !ptr
@@ -201,7 +201,7 @@ llvm.mlir.global internal constant @__relax_wrong_offset("%s expected a byte off
 llvm.mlir.global internal constant @__relax_misaligned(
   "%s expected data aligned to %lld bytes, got an address %lld bytes off\00")
 
-// A ValueError where something is not good: the format takes `where` and two numbers.
+// Raise a ValueError unless a condition is true. The format takes `where` and two numbers.
 func.func private @__relax_require(%is_good: i1, %format: !ptr, %where: !ptr, %a: i64, %b: i64)
     attributes {llvm.always_inline, relax.entry} {
   cf.cond_br %is_good weights([2000, 1]), ^end, ^refuse
@@ -217,7 +217,7 @@ func.func private @__relax_refuse(%format: !ptr, %where: !ptr, %a: i64, %b: i64)
   func.call @__relax_fail(%kind, %format, %where, %a, %b, %c0, %c0) : (!ptr, !ptr, !ptr, i64, i64, i64, i64) -> ()
   return
 }
-// The same with a tensor's shape, as fail_shape.
+// Raise a ValueError with a tensor's shape unless a condition is true, like fail_shape.
 func.func private @__relax_require_shape(%is_good: i1, %format: !ptr, %where: !ptr, %a: i64, %b: i64, %c: i64,
     %tensor: !ptr) attributes {llvm.always_inline, relax.entry} {
   cf.cond_br %is_good weights([2000, 1]), ^end, ^refuse
@@ -228,8 +228,8 @@ func.func private @__relax_require_shape(%is_good: i1, %format: !ptr, %where: !p
   return
 }
 
-// Checks a tensor against `expected`, i64s: element type, rank, bytes of an element, then each size, -1 for any.
-// `dtype` and `shape` are that as messages have it. Leaves the address of the elements behind `out`, then the sizes.
+// Check a tensor against the i64 words `expected`: element type, rank, bytes of an element, then each size, -1 for any.
+// `dtype` and `shape` are their texts for messages. Store the address of the elements at `out`, then the sizes.
 func.func @__relax_check_tensor(%any: !ptr, %where: !ptr, %dtype: !ptr, %shape: !ptr, %expected: !ptr, %out: !ptr)
     attributes {relax.entry} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %no = arith.constant false  %cpu = arith.constant 1 : i32
@@ -286,8 +286,7 @@ func.func @__relax_check_tensor(%any: !ptr, %where: !ptr, %dtype: !ptr, %shape: 
     }
   }
 
-  // The strides of row-major memory, or none, and how many elements there are. What strides say of dimensions of size 1
-  // does not matter.
+  // Require row-major strides or none, and count the elements. The strides of dimensions of size 1 are ignored.
   %strides = llvm.extractvalue %tensor[6] : !tensor  %has_strides = llvm.icmp "ne" %strides, %null : !ptr
   %read_strides = arith.select %has_strides, %strides, %sizes : !ptr
   %count, %overflown, %wrong = scf.for %i = %c0 to %rank step %c1
@@ -308,7 +307,7 @@ func.func @__relax_check_tensor(%any: !ptr, %where: !ptr, %dtype: !ptr, %shape: 
   %too_large = arith.ori %overflown, %total_overflows : i1  %suspicious = arith.ori %too_large, %wrong : i1
   %seems_empty = arith.cmpi eq, %count, %c0 : i64
   cf.cond_br %suspicious weights([1, 2000]), ^search, ^data(%seems_empty : i1)
-// Nothing of that matters where a size is 0.
+// An empty tensor may have any strides, and sizes with an overflow.
 ^search:
   %is_empty = scf.for %i = %c0 to %rank step %c1 iter_args(%so_far = %no) -> (i1) : i64 {
     %size_at = llvm.getelementptr %sizes[%i] : (!ptr, i64) -> !ptr, i64  %size = llvm.load %size_at : !ptr -> i64
@@ -325,7 +324,7 @@ func.func @__relax_check_tensor(%any: !ptr, %where: !ptr, %dtype: !ptr, %shape: 
   func.call @__relax_require(%is_empty, %wrong_strides, %where, %c0, %c0) : (i1, !ptr, !ptr, i64, i64) -> ()
   cf.br ^data(%yes : i1)
 
-// Where the elements begin; loads and stores assume that this is a multiple of their size.
+// Return the address of the elements. Loads and stores assume that it is a multiple of the element size.
 ^data(%empty: i1):
   %base = llvm.extractvalue %tensor[0] : !tensor  %offset = llvm.extractvalue %tensor[7] : !tensor
   %data = llvm.getelementptr %base[%offset] : (!ptr, i64) -> !ptr, i8
@@ -343,7 +342,7 @@ func.func @__relax_check_tensor(%any: !ptr, %where: !ptr, %dtype: !ptr, %shape: 
   return
 }
 
-// Whether a checked tensor's size is the one that earlier arguments ask for; the format is as fail_shape's.
+// Check that a size of a checked tensor equals the size that earlier arguments determine. The format is that of fail_shape.
 func.func @__relax_check_size(%any: !ptr, %format: !ptr, %where: !ptr, %axis: i64, %wanted: i64, %size: i64)
     attributes {relax.entry} {
   %is_same = arith.cmpi eq, %wanted, %size : i64  %tensor = func.call @__relax_tensor(%any) : (!ptr) -> !ptr
@@ -354,7 +353,7 @@ func.func @__relax_check_size(%any: !ptr, %format: !ptr, %where: !ptr, %axis: i6
 
 // ---- values ----
 
-// Gives back what a value owns.
+// Release the reference of a value.
 func.func @__relax_release(%any: !ptr) {
   %first_object = arith.constant 64 : i32
   %index = llvm.load %any : !ptr -> i32  %owns = arith.cmpi sge, %index, %first_object : i32
@@ -365,7 +364,7 @@ func.func @__relax_release(%any: !ptr) {
   return
 }
 
-// Moves a value to another place; None stays behind.
+// Move a value to another place and leave None.
 func.func @__relax_move(%from: !ptr, %to: !ptr) {
   %none = llvm.mlir.zero : !any  %value = llvm.load %from : !ptr -> !any
   llvm.store %value, %to : !any, !ptr
@@ -373,7 +372,7 @@ func.func @__relax_move(%from: !ptr, %to: !ptr) {
   return
 }
 
-// Leaves a value at a place, with a reference of its own where it is an object.
+// Copy a value to a place, with a new reference to an object.
 func.func @__relax_give_object(%any: !ptr, %place: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %first_object = arith.constant 64 : i32  %value = llvm.load %any : !ptr -> !any
   llvm.store %value, %place : !any, !ptr
@@ -387,7 +386,7 @@ func.func @__relax_give_object(%any: !ptr, %place: !ptr) -> i32 {
 
 // ---- tensors ----
 
-// DLPack's header, the tensor, its shape and strides are in one block, whose deleter is `free` itself: tensors may
+// DLPack's header, the tensor, its shape and strides are in one block. The deleter is `free` itself, as tensors may
 // outlive the program.
 func.func @__relax_wrap(%block: !ptr, %data: !ptr, %rank: i32, %dtype: i32, %shape: !ptr, %any: !ptr)
     attributes {relax.entry} {
@@ -417,11 +416,11 @@ llvm.mlir.global internal constant @__relax_no_memory("%s: out of memory, %lld b
 llvm.mlir.global internal constant @__relax_impossible(
   "%s: a size is negative or all of them are too large, with elements of %lld bytes%.0lld%.0lld: shape %s\00")
 
-// For a large new block, as numpy does: the system gives 4 KB at a time else, which takes longer than writing into it.
+// Ask for huge pages for a large new block, like numpy: faults of 4 KB pages take longer than writing the block.
 func.func @__relax_ask_for_large_pages(%block: !ptr, %bytes: i64) {
   %megabytes = arith.constant 4194304 : i64  %is_large = arith.cmpi uge, %bytes, %megabytes : i64
   scf.if %is_large {
-    // From the first page on, whatever pages' size is; where the system has none that are large, nothing happens.
+    // From the first page on, for any page size. A system without huge pages ignores the call.
     %last = arith.constant 65535 : i64  %mask = arith.constant -65536 : i64
     %huge = arith.constant 14 : i32  // MADV_HUGEPAGE
     %behind = llvm.getelementptr %block[65535] : (!ptr) -> !ptr, i8  %whole = arith.subi %bytes, %last : i64
@@ -431,9 +430,9 @@ func.func @__relax_ask_for_large_pages(%block: !ptr, %bytes: i64) {
   return
 }
 
-// A new tensor for a result, whose label messages begin with. The caller's framework allocates where it offers to
-// (torch); otherwise the data are in the same block. Aligned to 64 bytes by hand: malloc has small blocks ready,
-// aligned_alloc looks for them, which cost more than half a call's time.
+// Create the tensor of a result. Messages begin with its label. The caller's framework allocates if it offers to (torch);
+// otherwise the data are in the same block. Aligned to 64 bytes by hand: malloc caches small blocks, aligned_alloc
+// searches for them, which cost more than half the time of a call.
 func.func @__relax_allocate(%label: !ptr, %rank: i32, %dtype: i32, %bytes: i64, %shape: !ptr, %any: !ptr)
     attributes {llvm.no_inline, relax.entry} {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %cpu = arith.constant 1 : i32  %null = llvm.mlir.zero : !ptr
@@ -472,7 +471,7 @@ func.func @__relax_allocate(%label: !ptr, %rank: i32, %dtype: i32, %bytes: i64, 
   return
 }
 
-// Where a tensor's elements begin.
+// Return the address of a tensor's elements.
 func.func @__relax_data(%any: !ptr) -> !ptr {
   %tensor_at = func.call @__relax_tensor(%any) : (!ptr) -> !ptr  %tensor = llvm.load %tensor_at : !ptr -> !tensor
   %base = llvm.extractvalue %tensor[0] : !tensor  %offset = llvm.extractvalue %tensor[7] : !tensor
@@ -482,10 +481,10 @@ func.func @__relax_data(%any: !ptr) -> !ptr {
 
 // ---- profiles ----
 
-// A program's table of i64: the thread that has switched profiling on, nanoseconds of all calls of kernels so far, then
-// calls and nanoseconds of each place in turn. A call's time is without that of calls which it makes in turn: the clock
-// that is read stands still for what is already in the table. Only that thread is timed, so that others neither disturb
-// nor race; loads of it are atomic since any thread may write it, and so that none is taken for another.
+// Table of a program, as i64: the thread that has enabled profiling, nanoseconds of all calls of kernels so far, then the
+// calls and the nanoseconds of each place. The time of a call excludes nested calls: the clock is reduced by the time
+// that is already in the table. Only this thread is timed, so that other threads neither disturb the times nor race.
+// Loads of the thread are atomic, as any thread may write it.
 
 func.func @__relax_clock(%table: !ptr, %thread: i64) -> i64 attributes {llvm.cold, llvm.no_inline} {
   %c0 = arith.constant 0 : i64
@@ -526,11 +525,11 @@ func.func @__relax_now() -> i64 {
   return %now : i64
 }
 
-// The log of a profile, where the runtime has given one (runtime/event_log.py): words of 64 bits. How many records there
-// have been, how many there is room for, the thread that is timed; from word 8 on records of four. Of each its kind, with
-// a number from bit 8 on; whose it is; when that began and ended. A kernel's beginning (kind 0) and end (1, with its
-// place) are two records with the same start. Others are whole: ranges that threads took (2, the thread), C calls of parts
-// (3, which one, the frame), kernels of a device (4, the place), and launches (5, the place; of 0, the ordinal).
+// Optional log of a profile (runtime/event_log.py), in words of 64 bits: number of records so far, capacity, the timed
+// thread; from word 8 on records of four words: kind, with a number from bit 8 on; owner; begin; end. The begin (kind 0)
+// and the end (1, with its place) of a kernel are two records with the same start. Other records are complete: ranges that
+// threads took (2, the thread), C calls of parts (3, the call, the frame), kernels of a device (4, the place), and launches
+// (5, the place; for 0 the ordinal).
 llvm.mlir.global internal @__relax_log_place(0 : i64) {alignment = 8 : i64} : i64
 
 func.func @__relax_log(%what: i64, %whose: i64, %from: i64, %to: i64) attributes {llvm.cold, llvm.no_inline} {
@@ -556,7 +555,7 @@ func.func @__relax_log(%what: i64, %whose: i64, %from: i64, %to: i64) attributes
   return
 }
 
-// Whether what this thread does is to be logged.
+// Check whether the work of this thread is logged.
 func.func @__relax_is_logged() -> i1 {
   %null = llvm.mlir.zero : !ptr  %no = arith.constant false  %place = llvm.mlir.addressof @__relax_log_place : !ptr
   %log = llvm.load %place atomic acquire {alignment = 8 : i64} : !ptr -> !ptr
@@ -573,8 +572,8 @@ func.func @__relax_is_logged() -> i1 {
 
 llvm.mlir.global internal constant @__relax_profile_name("__relax_profile\00")
 llvm.mlir.global internal constant @__relax_one_argument("%s: expected 1 to switch on or 0 to switch off\00")
-// For the runtime: switches profiling on (1, or the address of a log) and off (0) for the thread that calls; gives the
-// address of the table's times.
+// Enable (1, or the address of a log) or disable (0) profiling of the calling thread, for the runtime. Return the address
+// of the times in the table.
 func.func @__relax_switch_profile(%table: !ptr, %args: !ptr, %count: i32, %result: !ptr) attributes {relax.entry} {
   %one = arith.constant 1 : i32  %c0 = arith.constant 0 : i64  %int_kind = arith.constant 1 : i64
   %none = llvm.mlir.zero : !any

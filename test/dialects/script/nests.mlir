@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --allow-unregistered-dialect --print-script -o %t.py && FileCheck %s --input-file=%t.py
 // RUN: relax-opt %t.py --allow-unregistered-dialect --print-script | diff %t.py -
-// linalg as loops. Inputs are listed where the body's text alone would not tell them.
+// linalg as loops. Inputs are listed if the text of the body does not determine them.
 
 #id=affine_map<(d0)->(d0)>
 #id2=affine_map<(d0,d1)->(d0,d1)>

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --split-input-file --gpu-outline-kernels --gpu-share-threads --gpu-lower-asserts | FileCheck %s
 
-// The launch passes the flag, the place that errors name, and the texts of what is asserted. A kernel behind it is
-// given the flag alone, and does nothing where that is taken.
+// The launch passes the flag, the place for error messages, and the texts of the assertions. A later kernel gets only
+// the flag, and does nothing if the flag is set.
 // CHECK-LABEL: func.func @checked
 // CHECK: %[[FLAG:.*]] = llvm.call @__relax_device_record
 // CHECK: %[[PLACE:.*]] = "tir.place"() : () -> !llvm.ptr
@@ -60,7 +60,7 @@ func.func @checked(%x: memref<?xi64>, %y: memref<?xf32>, %z: memref<?xf32>, %n: 
 
 // -----
 
-// What is launched before it in a loop comes behind it at the next step; what is before the loop does not.
+// A launch before it in a loop follows it in the next iteration; a launch before the loop does not.
 // CHECK-LABEL: func.func @again
 // CHECK: gpu.launch_func @kernels::@again blocks {{.*}} : index)
 // CHECK: scf.for

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --gpu-merge-kernels | FileCheck %s
 
-// Equal kernels are one; the others differ in an operation, in the number of threads. Those of a function of which one
-// asserts something stay.
+// Equal kernels are one; the others differ in an operation, in the number of threads. A function with an
+// assertion in a kernel keeps its kernels.
 // CHECK: module attributes {gpu.container_module, relax.kernels = ["first", "other", "wide", "fails", "elsewhere", "behind"]}
 module attributes {gpu.container_module, relax.kernels = ["first", "again", "other", "wide", "fails", "elsewhere", "behind", "thrice", "same"]} {
   gpu.module @kernels {

@@ -33,7 +33,7 @@ func.func @of_codes(%x: memref<?x64xf32>, %w: memref<128x64xi8>, %y: memref<?x12
   return
 }
 
-// What a thread does: few rows are read as they are; for many the numbers are made on the way to shared memory.
+// Work of a thread: few rows are read directly; many rows are converted on the way to shared memory.
 // CHECK-LABEL: gpu.module @kernels
 // CHECK: gpu.func @of_codes({{.*}}gpu.form = "tiles", known_block_size = array<i32: 256, 1, 1>}
 // CHECK: rule few_rows

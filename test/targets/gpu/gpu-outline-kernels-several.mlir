@@ -80,7 +80,7 @@ func.func @over_what_is_read(%x: memref<4xf32>, %y: memref<4xf32>, %z: memref<4x
   return
 }
 
-// What is read goes along with an assertion about it: the host does not wait.
+// A load that only an assertion reads moves into the kernel with the assertion: the host does not wait.
 // CHECK-LABEL: func.func @asserted
 // CHECK-NOT: memref.load
 // CHECK: gpu.launch_func @kernels::@asserted

@@ -1,9 +1,9 @@
 // RUN: relax-opt %s --gpu-outline-kernels | FileCheck %s
 
-// What host code knows of the device, and the kernels in the order of its table.
+// Device table of the host code, and the kernels in the order of the table.
 // CHECK: module attributes {gpu.container_module, relax.device = "cuda", relax.kernels = ["points", "rows", "steps", "inside", "ordered", "planned", "mean", "two_readers", "two_readers_1"]}
 
-// A thread for each vector of 16 bytes; what is launched is passed addresses, and sizes that are not known.
+// One thread per vector of 16 bytes. A launch passes addresses and dynamic sizes.
 // CHECK-LABEL: func.func @points
 // CHECK: %[[N:.*]] = memref.dim %arg0
 // CHECK: %[[UP:.*]] = arith.addi %[[N]], %c1023
@@ -58,7 +58,7 @@ func.func @steps(%x: memref<?xf32>, %size: index) {
   return
 }
 
-// A loop of the host's, as nothing in it reads or writes but what is shared; the steps of the inner one are rows.
+// A loop of the host, as its body accesses only the kernels' tensors; the inner loop steps over rows.
 // CHECK-LABEL: func.func @inside
 // CHECK: scf.for
 // CHECK: gpu.launch_func @kernels::@inside blocks in (%{{.*}}, %{{.*}}) args(%arg1
@@ -79,8 +79,8 @@ func.func @inside(%n: index, %m: index, %x: memref<?x64xf32>) {
   return
 }
 
-// What reads and writes in an order is one block's, or one thread's as here; what it gives is read by the host. What is
-// computed of what was read, and written, is in the same kernel.
+// Ordered loads and stores run in one block, or in one thread as here. The host reads the result. Computations between
+// a load and a store are in the same kernel.
 // CHECK-LABEL: func.func @ordered
 // CHECK-NOT: memref.load %arg0
 // CHECK: %[[SLOT:.*]] = memref.alloc() {{.*}} : memref<1xi64>
@@ -104,8 +104,8 @@ func.func @ordered(%x: memref<?xi64>, %n: index) -> i64 {
   return %sum : i64
 }
 
-// A planned product, the fill that it starts from and what is done to its results are one kernel: what they tell each
-// other is in registers.
+// A planned product, its fill and its epilogue are one kernel: intermediate values are
+// in registers.
 // CHECK-LABEL: func.func @planned
 // CHECK-NOT: memref.alloc
 // CHECK: gpu.launch_func @kernels::@planned
@@ -138,7 +138,7 @@ func.func @planned(%x: memref<128x64xf32>, %w: memref<64x128xf32>, %y: memref<12
   return
 }
 
-// So are a reduction that no plan is for, what its results start from, and what is done to each of them, be it in place.
+// An unplanned reduction, its initial values and its epilogue are one kernel, too, also in place.
 // CHECK-LABEL: func.func @mean
 // CHECK-NOT: memref.alloc
 // CHECK-COUNT-1: gpu.launch_func @kernels::@mean

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --gpu-place-shared=most=101376 --split-input-file --verify-diagnostics | FileCheck %s
 
-// More than 48 KB: one array without a size for all such kernels, each piece where it may begin, and how much a launch
-// has to ask for. What needs less keeps what is declared.
+// More than 48 KB: one array without a size for all such kernels, with the offset of each piece and the size that a
+// launch must request. Smaller kernels keep their declared arrays.
 // CHECK-LABEL: gpu.module @kernels
 // CHECK-NEXT: memref.global @dynamic_shared : memref<0xi8, 3> {alignment = 1024 : i64}
 // CHECK-NEXT: memref.global "private" @less_shared : memref<1024xf32, 3> = uninitialized

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --gpu-share-scratch --split-input-file | FileCheck %s
 
-// What functions need for themselves is behind the graph's temporaries, for all of them at the same place: there is room
-// for the one that needs most. Memory of unknown size stays where it was.
+// The scratch memory of functions follows the temporaries of the graph, at one place for all functions: its size is the
+// largest need. Memory of dynamic size stays.
 // CHECK-LABEL: func.func @two
 // CHECK-SAME: (%[[X:.*]]: memref<64xf32>, %[[PLACE:.*]]: memref<768xi8>) -> i32
 // CHECK: memref.view %[[PLACE]][%c0][] : memref<768xi8> to memref<100xf32>

@@ -4,7 +4,7 @@
 // CHECK: memref.global "private" @aligned_shared : memref<64xf32, 3> {{.*}}alignment = 1024
 
 // All operands go through both loops alike, so they are one. A thread of the grid does the points of 16 bytes, if there
-// are that many, else those that are left.
+// are that many, else the remaining points.
 // CHECK-LABEL: gpu.func @points
 // CHECK: %[[X:.*]] = memref.collapse_shape %{{.*}} : memref<?x?xf32> into memref<?xf32>
 // CHECK-NOT: arith.divui
@@ -32,8 +32,8 @@ func.func @points(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {
   return
 }
 
-// What is the same for a row asks for the row: by a division of 32 bits, where there are not more points than that. The
-// others are read by the number of the point.
+// An operand that is constant along a row needs the row: by a 32-bit division, if the number of points fits. The other
+// operands are read by the number of the point.
 // CHECK-LABEL: gpu.func @some_rows
 // CHECK: arith.cmpi sle, %{{.*}}, %c2147483648
 // CHECK: %[[PLACES:.*]]:2 = scf.if
@@ -71,7 +71,7 @@ func.func @turned(%x: memref<3x5x24xf16>, %y: memref<24x1x3x5xf16>) {
 }
 
 // A row's sum: each thread's part, then that of its warp by shuffles, then that of all warps in shared memory, which they
-// wait for. The first thread adds what the output held.
+// wait for. The first thread adds the old value of the output.
 // CHECK-LABEL: gpu.func @rows
 // CHECK: %[[ROW:.*]] = gpu.block_id x
 // CHECK: %[[PART:.*]] = scf.for %{{.*}} = %{{.*}} to %{{.*}} step %c256{{.*}} iter_args
@@ -181,8 +181,8 @@ func.func @rows_with_gaps(%x: memref<9x64xf32>, %y: memref<9x32xf32>) {
   return
 }
 
-// Tiles are turned in shared memory, whose rows are one element longer: a row of it is read of the input, a column of it
-// is written. Words of 32 bits are read of elements of 16.
+// Tiles are transposed in shared memory with rows padded by one element: the input is read by rows, the output is written
+// from columns. Elements of 16 bits are read as words of 32.
 // CHECK-LABEL: gpu.func @tiles_turned
 // CHECK: memref.get_global @tiles_turned_shared : memref<64x65xf16, 3>
 // CHECK: vector.load %{{.*}} {alignment = 4 : i64} : memref<128x192xf16>, vector<2xf16>
@@ -261,7 +261,7 @@ func.func @ordered(%x: memref<?xf32>, %n: index) {
   return
 }
 
-// Of a block's threads one has each element, in memory at multiples of 1024 bytes.
+// One thread of a block owns each element, in memory at multiples of 1024 bytes.
 // CHECK-LABEL: gpu.func @aligned
 // CHECK: memref.get_global @aligned_shared
 func.func @aligned(%m: index, %x: memref<?xf32>) {

@@ -1,7 +1,7 @@
 // RUN: relax-opt %s --host-add-entries | FileCheck %s
 // RUN: relax-opt %s --host-add-entries --host-lower-errors | FileCheck %s --check-prefix=LEFT
 
-// What callers see of a program for a device: its tensors are there, results too, and so is the context while it runs.
+// Entry of a program for a device: arguments and results are on the device, and its context is current during the call.
 module attributes {relax.device = "cuda", relax.kernels = ["add", "matmul", "softmax"]} {
 // CHECK: func.func @__tvm_ffi_main(
 // CHECK: message = "expected 1 argument (x), got {}"
@@ -13,7 +13,7 @@ module attributes {relax.device = "cuda", relax.kernels = ["add", "matmul", "sof
 // CHECK-NEXT: "tir.return_unless_ok"(%[[CHECKED]])
 // CHECK: llvm.call @__relax_device_check_tensor(
 // CHECK: llvm.call @__relax_device_allocate(
-// What kernels cannot read as it is has a copy by now, which goes in the end, after what was written is where it belongs.
+// Unaligned arguments have a copy here. The copy is freed at the end, after written elements are copied back.
 // CHECK: %[[KEPT:.*]] = llvm.getelementptr %{{.*}}[0] {relax.ended_by = "device_unalign"}
 // CHECK: %[[ALIGNED:.*]] = llvm.call @__relax_device_align(%{{.*}}, %{{.*}}, %{{.*}}, %{{.*}}, %[[KEPT]])
 // CHECK-NEXT: "tir.return_unless_ok"(%[[ALIGNED]])
@@ -23,8 +23,8 @@ module attributes {relax.device = "cuda", relax.kernels = ["add", "matmul", "sof
 // CHECK: "tir.release"(%[[SCOPE]])
 // CHECK-NEXT: return
 
-// A place for each of what the host code calls, then one for each kernel; and the constants' setter, though there are none,
-// which keeps what is on the device.
+// A slot for each driver function, then one for each kernel; and the setter of constants, even without constants, which
+// keeps objects on the device.
 // CHECK: llvm.mlir.global internal @__relax_device() {{.*}} : !llvm.array<33 x ptr>
 // CHECK: llvm.func @__tvm_ffi___relax_set_device(
 // CHECK: llvm.func @__tvm_ffi___relax_set_constants(

@@ -19,7 +19,7 @@ llvm.mlir.global external @__relax_device() : !llvm.ptr
 // CHECK: }
 // CHECK: %[[ENDED:.*]] = llvm.call @__relax_cuda_graph_end({{.*}}, %[[SCOPE]])
 // CHECK-NEXT: "tir.return_unless_ok"(%[[ENDED]])
-// Where a graph that was not requested cannot be made, kernels are launched on the caller's tensors.
+// If a graph that was not requested cannot be created, kernels are launched on the caller's tensors.
 // CHECK: %[[AGAIN:.*]] = arith.cmpi ne, %{{.*}}, %{{.*}} : i64
 // CHECK: scf.if %[[AGAIN]] {
 // CHECK: func.call @fixed(

@@ -36,7 +36,7 @@ func.func @counted(%n: index, %m: index) {
   return
 }
 
-// Of known size: only whether it is there. The arena is named.
+// Memory of static size is only checked for null. The message names the arena.
 // CHECK-LABEL: func.func @known(
 // CHECK: memref.alloc() {relax.arena} : memref<8192xi8>
 // CHECK-NOT: arith.mulf

@@ -175,7 +175,7 @@ func.func private @stated(%status: i32) attributes {tir.prim_func} {
   return
 }
 
-// What another unit of the host library defines: the declaration says that it can fail, and callers look at its status.
+// Functions of other units of the host library: the declaration says that they can fail, and callers check the status.
 // CHECK: func.func private @elsewhere(!llvm.ptr) -> i32
 // CHECK-LABEL: func.func @here(%arg0: !llvm.ptr) -> i32
 // CHECK: %[[STATUS:.*]] = call @elsewhere(%arg0) : (!llvm.ptr) -> i32

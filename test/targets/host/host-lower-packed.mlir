@@ -1,8 +1,8 @@
 // RUN: relax-opt %s --host-lower-packed | FileCheck %s
 
-// Arguments are described by constants, and lie as words on the stack: a tensor is its address and sizes. What comes back
-// is checked, copied, and given back.
-// Called functions have slots in one table, which the loader fills with those that come with the program.
+// Arguments are described by constants, and lie as words on the stack: a tensor is its address and sizes. Results
+// are checked, copied, and released.
+// Called functions have slots in one table, which the loader fills with the functions of the program.
 // CHECK: module attributes {relax.calls = ["my.function", "my.other"]}
 // CHECK-LABEL: func.func @call(
 // CHECK: %[[ARRAY:.*]] = builtin.unrealized_conversion_cast %arg0 : memref<?xi8> to !llvm.struct

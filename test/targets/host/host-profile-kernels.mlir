@@ -1,8 +1,8 @@
 // RUN: relax-opt %s --host-name-functions --host-profile-kernels | FileCheck %s
 // RUN: relax-opt %s --host-name-functions --host-profile-kernels --host-lower-packed --host-lower-errors | FileCheck %s --check-prefix=STATUS
 
-// Each call of a kernel stands between two looks at the clock, each place with its number; so do those of packed
-// functions, and those in loops. What they are is said once for the function that a call comes from outside by.
+// Each call of a kernel or of a packed function is between two reads of the clock, also in loops, with a number for each
+// place. The entry function describes the places once.
 // CHECK-LABEL: func.func @__relax_defined.main
 // CHECK-SAME: relax.profile = "{\22kernels\22:[{\22main\22:\22relax.nn.conv2d\22,\22name\22:\22conv\22,\22operators\22:[\22relax.nn.conv2d\22,\22relax.add\22]},
 // CHECK-SAME: {\22main\22:\22relax.call_dps_packed\22,\22name\22:\22my.function\22,\22operators\22:[\22relax.call_dps_packed\22]}],

@@ -19,7 +19,7 @@ func.func private @kernel(%from: memref<?x8xf32>, %scale: f32, %to: memref<8x?xf
   return %status : i32
 }
 
-// A layout is more than a pointer and sizes: the view stays a memref, what is next to it does not.
+// A layout is more than a pointer and sizes: the view stays a memref, other arguments do not.
 // CHECK-LABEL: func.func private @with_layout(
 // CHECK-SAME: memref<?xf32, strided<[?], offset: ?>>, %{{.*}}: !llvm.ptr)
 func.func private @with_layout(%a: memref<?xf32, strided<[?], offset: ?>>, %b: memref<8xf32>) {

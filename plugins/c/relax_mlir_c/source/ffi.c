@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-   What a program shows to tvm-ffi: its structures, as far as they are read, and checks of what is passed. */
+   Interface of a program to tvm-ffi: the structures that it reads, and checks of arguments. */
 
 typedef struct {
     void *data;

@@ -1,4 +1,4 @@
-// A program that shows its values, beside the reference, alone and in the program.
+// Values of a program beside the reference, each operator by itself and in the program.
 
 // RUN: relax-compile %s --observe --no-cache -o %t.rxa
 // RUN: relax-run %t.rxa --each --compare=reference | FileCheck %s

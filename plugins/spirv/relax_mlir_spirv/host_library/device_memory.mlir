@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of devices whose driver has no function that gives a piece of it in the order of a stream's work, and marks of
-// time for those without clocks of their own: what programs for them have in the driver's place (vulkan.mlir, opencl.mlir).
-// Large chunks of the driver's memory are split into pieces, each of which is free or taken. All work of a device is in
-// order: what is given back may be taken at once.
+// Memory pool for drivers without stream-ordered allocation, and time marks for drivers without clocks. Programs for such
+// devices use these functions instead of the driver's (vulkan.mlir, opencl.mlir). Large chunks of the driver's memory are
+// split into pieces, each free or taken. All work of a device runs in order, so a freed piece may be reused at once.
 //
 // `%page` is the device's state, one for all programs of a process, of words of 8 bytes:
 //   0 a mutex of 8 words   8 the first piece   9 bytes of a new chunk at least   10 bytes of a chunk at most
-//  11 bytes taken   12 pieces taken   13 bytes of all chunks   14 what makes a chunk: of the page and bytes, a status
-//  15 what gives one back: of the page and the chunk. Both have the lock. What follows is the driver's.
-// Status 2 says that memory has run out, 4 that an address is in no piece.
+//  11 bytes taken   12 pieces taken   13 bytes of all chunks   14 function that allocates a chunk (page, bytes) -> status
+//  15 function that frees a chunk (page, chunk). Both run with the lock. The words after 15 belong to the driver.
+// Status 2 is out of memory, 4 an address in no piece.
 
-// A chunk of the driver's memory: two handles, where the host sees it, address on the device, bytes.
+// A chunk of the driver's memory: two handles, host address, device address, bytes.
 !chunk = !llvm.struct<(i64, i64, ptr, i64, i64)>
-// A piece of a chunk: the next one, its chunk, address, bytes, whether it is taken. A chunk's are in order.
+// A piece of a chunk: next piece, chunk, address, bytes, 1 if taken. The pieces of a chunk are in order of addresses.
 !piece = !llvm.struct<(ptr, ptr, i64, i64, i64)>
 
 func.func private @pthread_mutex_lock(!ptr) -> i32
@@ -30,7 +29,7 @@ func.func @__relax_device_unlock(%page: !ptr) {
 
 // ---- pieces; with the lock ----
 
-// The piece that an address is in, null where there is none.
+// Return the piece that contains an address, or null.
 func.func @__relax_device_piece_of(%page: !ptr, %address: i64) -> !ptr {
   %null = llvm.mlir.zero : !ptr  %c0 = arith.constant 0 : i64
   %first_at = llvm.getelementptr %page[8] : (!ptr) -> !ptr, !ptr  %first = llvm.load %first_at : !ptr -> !ptr
@@ -48,7 +47,7 @@ func.func @__relax_device_piece_of(%page: !ptr, %address: i64) -> !ptr {
 ^return(%found: !ptr):
   return %found : !ptr
 }
-// Takes the first free piece that is large enough, and leaves the rest of it free; null where there is none.
+// Take the first free piece that is large enough and split off the rest. Return null if there is none.
 func.func private @__relax_device_fit(%page: !ptr, %bytes: i64) -> !ptr {
   %null = llvm.mlir.zero : !ptr  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %size = arith.constant 40 : i64
@@ -83,7 +82,7 @@ func.func private @__relax_device_fit(%page: !ptr, %bytes: i64) -> !ptr {
 ^return(%found: !ptr):
   return %found : !ptr
 }
-// Joins free pieces that are next to one another, and gives chunks of which nothing is taken back where that is asked.
+// Join adjacent free pieces. If asked, free the chunks without taken pieces.
 func.func private @__relax_device_join(%page: !ptr, %gives_back: i1) {
   %null = llvm.mlir.zero : !ptr  %c0 = arith.constant 0 : i64
   %first_at = llvm.getelementptr %page[8] : (!ptr) -> !ptr, !ptr
@@ -125,7 +124,7 @@ func.func private @__relax_device_join(%page: !ptr, %gives_back: i1) {
 ^return:
   return
 }
-// A chunk of so many bytes, and a free piece of all of it.
+// Allocate a chunk of a number of bytes, with one free piece.
 func.func private @__relax_device_grow(%page: !ptr, %bytes: i64) -> i32 {
   %full = arith.constant 2 : i32
   %most_at = llvm.getelementptr %page[10] : (!ptr) -> !ptr, i64  %most = llvm.load %most_at : !ptr -> i64
@@ -140,7 +139,7 @@ func.func private @__relax_device_grow(%page: !ptr, %bytes: i64) -> i32 {
   return %status : i32
 }
 
-// ---- what the table has (device.mlir) ----
+// ---- functions of the table (device.mlir) ----
 
 llvm.func hidden @__relax_device_nothing(%context: !ptr) -> i32 {
   %ok = arith.constant 0 : i32
@@ -161,7 +160,7 @@ llvm.func hidden @__relax_device_take_piece(%place: !ptr, %asked: i64, %page: !p
   %is_grown = arith.cmpi eq, %grown, %ok : i32
   cf.cond_br %is_grown, ^again, ^retry
 ^retry:
-  // Once more without what nothing uses, and no more than is needed.
+  // Try again after freeing unused chunks, with exactly the needed bytes.
   func.call @__relax_device_join(%page, %yes) : (!ptr, i1) -> ()
   %retried = func.call @__relax_device_grow(%page, %bytes) : (!ptr, i64) -> i32
   %is_there = arith.cmpi eq, %retried, %ok : i32
@@ -183,7 +182,7 @@ llvm.func hidden @__relax_device_take_piece(%place: !ptr, %asked: i64, %page: !p
   func.call @__relax_device_unlock(%page) : (!ptr) -> ()
   llvm.return %status : i32
 }
-// What was started before may still use it: what is started later does so after that.
+// Work that is under way may still use the piece: later work runs after it.
 llvm.func hidden @__relax_device_give_piece(%given: !ptr, %page: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %foreign = arith.constant 4 : i32  %null = llvm.mlir.zero : !ptr
   %c0 = arith.constant 0 : i64  %less = arith.constant -1 : i64  %no = arith.constant false
@@ -208,7 +207,7 @@ llvm.func hidden @__relax_device_give_piece(%given: !ptr, %page: !ptr) -> i32 {
   func.call @__relax_device_unlock(%page) : (!ptr) -> ()
   llvm.return %status : i32
 }
-// ---- when something was done, as the host sees it ----
+// ---- time marks by the host's clock ----
 
 llvm.func hidden @__relax_device_make_mark(%place: !ptr, %flags: i32) -> i32 {
   %ok = arith.constant 0 : i32  %full = arith.constant 2 : i32  %null = llvm.mlir.zero : !ptr

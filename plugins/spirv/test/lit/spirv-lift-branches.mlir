@@ -1,6 +1,6 @@
 // RUN: relax-opt %s --spirv-lift-branches | FileCheck %s
 
-// A thread whose assertion fails reports and ends: one way in, one way out. What has no value there is 0.
+// A thread with a failed assertion reports and ends: one entry, one exit. Values without a definition there are 0.
 // CHECK-LABEL: gpu.func @asserts
 // CHECK: scf.if %{{.*}} {
 // CHECK: memref.store
@@ -27,7 +27,7 @@ gpu.module @kernels {
     gpu.return
   }
 
-  // Out of a loop: it ends where the assertion fails, and so does what is behind it.
+  // Out of a loop: the loop and the code after it end at a failed assertion.
   // CHECK-LABEL: gpu.func @in_a_loop
   // CHECK: scf.while
   // CHECK-NOT: ub.poison

@@ -43,7 +43,7 @@ gpu.module @kernels {
     gpu.return %1, %2 : i1, i1
   }
 
-  // Others stay: of what is not known, and without signs.
+  // Operations on unknown and unsigned values stay.
   // CHECK-LABEL: gpu.func @others
   // CHECK: arith.cmpi slt, %{{.*}}, %{{.*}} : i64
   // CHECK: arith.cmpi ult, %{{.*}}, %{{.*}} : i64
