@@ -130,7 +130,7 @@ def test_products_of_quantized_numbers_are_seen(level: int, precision: str) -> N
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("name", SHIPPED)
-def test_what_each_codegen_takes_does_not_depend_on_the_level(name: str, model: str) -> None:
+def test_partitions_do_not_depend_on_the_level(name: str, model: str) -> None:
     module = MODELS[model]()
     assert taken(module, name, 1) == taken(module, name, 2) == taken(module, name, 3)
 
@@ -142,7 +142,7 @@ def test_all_of_a_quantized_model_is_taken(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["cublas", "cudnn", "tensorrt", "example_npu"])
-def test_libraries_of_real_numbers_leave_products_of_quantized_ones(name: str) -> None:
+def test_float_libraries_leave_quantized_products_to_the_target(name: str) -> None:
     """Leave products of integers to the target, which supports them."""
     for model in (layers, images):
         for level in range(4):
@@ -176,7 +176,7 @@ def test_weights_of_real_products_are_constants() -> None:
             assert taken(module, npu, level) == {"npu.product": 2}
 
 
-def test_who_names_attention_gets_what_is_spelt_out() -> None:
+def test_attention_stays_whole_unless_patterns_name_its_parts() -> None:
     """Keep attention unless the codegen's patterns name its parts."""
     attend = ("npu.attention", is_op("relax.nn.attention"))
     with codegen([attend]) as npu:
@@ -189,7 +189,7 @@ def test_who_names_attention_gets_what_is_spelt_out() -> None:
 
 
 @pytest.mark.parametrize("model", ["layers", "images", "attention", "products"])
-def test_what_is_not_taken_becomes_what_it_would_without(model: str) -> None:
+def test_remaining_operators_lower_as_without_a_codegen(model: str) -> None:
     """Lower the remaining operators as without a codegen. Only the names of constants differ."""
     module = MODELS[model]()
     with codegen([("npu.erf", is_op("relax.erf"))]) as npu:

@@ -351,7 +351,7 @@ def test_many_threads_at_once() -> None:
         list(pool.map(run, range(6)))
 
 
-def test_what_is_no_bias_stays() -> None:
+def test_sums_with_a_matrix_or_a_column_stay_on_the_target() -> None:
     """Leave a sum with a matrix, and a sum with a column, to the target."""
     for shape in ((4, 5), (4, 1)):
         ((step,),) = steps_of(agrees(lambda a, b, c: relax.add(relax.matmul(a, b), c), (4, 6), (6, 5), shape))
@@ -402,6 +402,6 @@ def test_every_structure_is_distinguished() -> None:
     assert [spec_of(each) for each in found][: len(specs())] == [(spec, "f32") for spec in specs()]
 
 
-def test_it_is_registered() -> None:
+def test_blas_is_registered_with_its_options() -> None:
     assert find_codegen("blas") is Blas
     assert list(Blas.options) == ["threads"]

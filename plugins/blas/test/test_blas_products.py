@@ -9,7 +9,7 @@ from relax_mlir_blas.products import biases, products, relus
 
 
 @pytest.mark.parametrize("stated", [*products()[::7], *biases(), *relus()], ids=str)
-def test_what_is_said_before_it_is_read(stated: Structure) -> None:
+def test_a_stated_part_has_the_signature_of_the_read_part(stated: Structure) -> None:
     assert isinstance(stated, Later)
     read = stated.read()
     assert (stated.name, stated.input_count, stated.signature) == (read.name, read.input_count, read.signature)

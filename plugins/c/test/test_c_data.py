@@ -101,7 +101,7 @@ NAMES = ("size", "t", "f32", "arena", "memory", "take_memory(", "end", "n")
 
 
 @pytest.mark.parametrize("target", ["c", "c{memory=heap}"])
-def test_what_only_a_comment_names_is_left_out(target: str) -> None:
+def test_constants_named_only_in_comments_are_left_out(target: str) -> None:
     infos = {name: rx.tensor((4, 3)) for name in NAMES}
     module = built(infos, lambda first, *_: relax.exp(first))
     x = numpy.ones((4, 3), "float32")

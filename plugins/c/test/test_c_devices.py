@@ -186,7 +186,7 @@ def test_weights_stay_constants() -> None:
     np.testing.assert_array_equal(result, expected(a, weights))
 
 
-def test_what_no_rule_takes_is_as_for_target_c() -> None:
+def test_operators_without_a_device_rule_compile_as_for_target_c() -> None:
     module = rx.Module()
     with module.function("main", {"a": rx.tensor((33, 40)), "b": rx.tensor((40, 50))}) as f:
         f.returns(relax.nn.softmax(relax.matmul(*f)))
@@ -389,7 +389,7 @@ def test_the_makefile_links_the_functions(tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.load(tmp_path / "result.npy"), expected(a, b))
 
 
-def test_a_program_that_calls_nothing_has_no_word_of_it() -> None:
+def test_a_makefile_without_external_calls_has_no_extern_rule() -> None:
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((4,))}) as f:
         f.returns(relax.exp(*f))

@@ -216,7 +216,7 @@ def text_of(text: str) -> str:
     return str(rx.sources(rx.Module.parse(text))["model.c"])
 
 
-def test_what_is_used_twice_is_computed_once_and_names_are_not_named_again() -> None:
+def test_a_value_with_two_uses_is_computed_once() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((4,))]) as f:
         (x,) = f
@@ -227,7 +227,7 @@ def test_what_is_used_twice_is_computed_once_and_names_are_not_named_again() -> 
     assert body[:3] == ["const float x_2 = x[i0];", "const float t = sqrtf(x_2);", "out[i0] = t * t + x_2;"], body[:4]
 
 
-def test_what_a_loop_carries_is_assigned_at_once_only_where_it_matters() -> None:
+def test_only_exchanged_loop_values_need_a_temporary() -> None:
     """Assign a single carried value directly. Two exchanged values need a temporary."""
     kernel = """
 func.func private @kernel(%x: memref<4xf32>, %y: memref<2xf32>) attributes {{tir.prim_func}} {{

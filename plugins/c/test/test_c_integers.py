@@ -283,7 +283,7 @@ def test_parts_of_products_and_sums(type_: str) -> None:
         ("i1", "%made = arith.floordivsi %a, %b : i1"),
     ],
 )
-def test_what_c_has_no_word_for_is_refused(type_: str, operation: str) -> None:
+def test_operations_without_a_counterpart_in_c_are_refused(type_: str, operation: str) -> None:
     name = operation.split("= ")[1].split()[0]
     with pytest.raises(
         rx.RelaxError, match=rf"target 'c' cannot write '{name}' op in @kernel: C has no counterpart for it"

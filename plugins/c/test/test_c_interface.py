@@ -97,7 +97,7 @@ def tensor(*shape: int, dtype: str = "float32") -> Any:
     ],
     ids=["count", "tensor", "integer", "number", "dtype", "rank", "size"],
 )
-def test_what_tvm_ffi_passes_is_checked(arguments: Callable[[], Any], words: str, tmp_path: Path) -> None:
+def test_arguments_from_tvm_ffi_are_checked(arguments: Callable[[], Any], words: str, tmp_path: Path) -> None:
     main = ffi_module(rx.Module.parse(NUMBERS), tmp_path)["mine.main"]
     with pytest.raises(Exception, match=words):
         main(*arguments())

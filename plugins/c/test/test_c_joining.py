@@ -68,7 +68,7 @@ func.func @main(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<f32>) {{
         ((FILL, SUM, SUM), 10 + 2 * SUMS, 10),
     ],
 )
-def test_what_stands_between_loads_and_stores_runs_in_order(steps: Any, expected: Any, kept: float) -> None:
+def test_operations_between_loads_and_stores_run_in_order(steps: Any, expected: Any, kept: float) -> None:
     given, looked_at = CProgram(module_of(*steps))(X)
     numpy.testing.assert_allclose(given, expected)
     assert looked_at == kept
@@ -178,7 +178,7 @@ func.func @main(%x: tensor<4x3xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
 
 
 @needs_compiler
-def test_results_of_one_loop_are_called_after_what_makes_them() -> None:
+def test_results_of_one_loop_are_named_after_their_operations() -> None:
     program = CProgram(rx.Module.parse(TWO))
     for given, expected in zip(program(X), (SUMS, X.max(axis=1)), strict=True):
         numpy.testing.assert_array_equal(given, expected)

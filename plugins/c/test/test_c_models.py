@@ -164,7 +164,7 @@ def test_the_heap_is_given_back(tmp_path: Path) -> None:
     assert failed.returncode == 1
 
 
-def test_the_makefile_makes_it(tmp_path: Path) -> None:
+def test_the_makefile_builds_the_program(tmp_path: Path) -> None:
     make = shutil.which("make")
     if make is None:
         pytest.skip("this machine has no make")

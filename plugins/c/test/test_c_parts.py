@@ -68,7 +68,7 @@ def test_a_transformer_block() -> None:
 
 
 @needs_compiler
-def test_what_fails_while_it_runs_is_an_error_with_its_numbers() -> None:
+def test_errors_at_run_time_state_index_and_size() -> None:
     def body(x: Any, i: Any) -> Any:
         return relax.take(relax.exp(x), i, axis=0)
 
@@ -149,7 +149,7 @@ def test_the_compilers_words_are_reported() -> None:
     assert Path(command[0]).is_absolute()
 
 
-def test_what_is_written_for_a_part() -> None:
+def test_a_part_has_c_files_a_header_and_an_interface() -> None:
     module = module_with({"x": rx.tensor(("n", 4)), "y": rx.tensor(("n", 4), "bfloat16")}, _mixed)
     files, constants = part_sources(module)
     assert sorted(files) == ["part_part.c", "part_part.h", "part_part_data.c", "part_part_ffi.c"]

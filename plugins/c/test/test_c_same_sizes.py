@@ -99,7 +99,9 @@ def calls_of(*sites: tuple[list[str], str]) -> rx.Module:
         ([], {}),
     ],
 )  # fmt: skip
-def test_what_every_call_says(sites: list[tuple[list[str], str]], same: dict[Place, Place]) -> None:
+def test_sizes_that_are_equal_in_all_calls_are_found(
+    sites: list[tuple[list[str], str]], same: dict[Place, Place]
+) -> None:
     module = calls_of(*sites)
     found = same_sizes([op for op in operations_in(module.operation) if op.name == "func.call"])
     assert {place: first for place, first in found.items() if place != first} == same

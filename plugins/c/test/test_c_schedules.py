@@ -45,7 +45,7 @@ def test_random_schedules_never_change_a_result(each: Kernel, seed: int, count: 
 
 
 @pytest.mark.parametrize("each", KERNELS, ids=lambda each: each.name)
-def test_what_the_target_chooses_is_a_schedule(each: Kernel, tmp_path: Path) -> None:
+def test_chosen_schedules_passed_as_a_file_give_the_same_loops(each: Kernel, tmp_path: Path) -> None:
     """Check that the target's schedule, passed as a file, gives the same loops."""
     module = each.module()
     text = rx.schedules.chosen(module, "c")

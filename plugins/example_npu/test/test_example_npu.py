@@ -141,7 +141,7 @@ def test_constants_at_half_precision() -> None:
         (lambda x: relax.tanh(x), (4,), "float32", "no pattern has relax.tanh"),
     ],
 )  # fmt: skip
-def test_what_it_leaves_is_reported(body: Any, shape: Any, dtype: str, why: str) -> None:
+def test_operators_left_to_the_target_are_reported(body: Any, shape: Any, dtype: str, why: str) -> None:
     journal = rx.Journal()
     partition = rx.Partition(codegens=("example_npu",), explain=True)
     program = rx.compile(built(body, shape, dtype=dtype), partition=partition, journal=journal, opt_level=0)
@@ -191,7 +191,7 @@ def a_part() -> bytes:
     return packed("example_npu", {"f": program})
 
 
-def test_constants_are_used_where_they_are() -> None:
+def test_constants_are_used_without_a_copy() -> None:
     data = numpy.frombuffer(a_part(), "uint8")
     array = programs_of(memoryview(data))["f"].constants[1]
     assert numpy.shares_memory(array, data) and array.tolist() == list(range(20))

@@ -40,6 +40,6 @@ def test_rules_of_sharding_are_left_out() -> None:
     numpy.testing.assert_allclose(made, numpy.linalg.svd(x)[1], rtol=1e-5)
 
 
-def test_what_is_no_artifact_stays() -> None:
+def test_bytes_that_are_no_artifact_stay_unchanged() -> None:
     for data in (b"", b"ML\xefR", ARTIFACT[:40], ARTIFACT[:400], bytes(100)):
         assert without_shardings(data) == data

@@ -130,7 +130,7 @@ def test_scan(axis: int, is_reverse: bool) -> None:
     numpy.testing.assert_allclose(found[1], carried, rtol=1e-5)
 
 
-def test_tuples_are_what_is_in_them() -> None:
+def test_tuples_become_their_elements() -> None:
     text = """
     func.func @main(%a: tensor<3xf32>, %b: tensor<2xi32>) -> (tensor<2xi32>, tensor<3xf32>) {
       %0 = stablehlo.tuple %a, %b : tuple<tensor<3xf32>, tensor<2xi32>>

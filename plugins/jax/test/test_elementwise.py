@@ -151,7 +151,7 @@ def test_bits(name: str) -> None:
     check(f"stablehlo.{name} %0 : {INT}", [INT], INT)
 
 
-def test_what_arc_functions_are_made_of() -> None:
+def test_complex_arc_function_kernels_match_jax() -> None:
     z = "tensor<9xcomplex<f32>>"
     check(f'"chlo._asin_acos_kernel"(%0) : ({z}) -> {z}', [z], z, 1e-4)
 

@@ -157,7 +157,7 @@ def test_all_that_cannot_be_imported_is_told_at_once() -> None:
         ("func.func @main(%x: tuple<tensor<f32>>) {\n  return\n}", "argument #0"),
     ],
 )
-def test_what_is_no_module_is_refused(source: object, expected: str) -> None:
+def test_sources_that_are_no_modules_are_refused(source: object, expected: str) -> None:
     with pytest.raises(rx.RelaxError, match=expected):
         rx.from_stablehlo(source)
 
@@ -171,7 +171,9 @@ def test_functions_that_call_themselves_are_refused() -> None:
         rx.from_stablehlo(text)
 
 
-def test_relax_compile_takes_modules_by_what_is_in_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_relax_compile_recognizes_stablehlo_by_its_operations(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     from relax_mlir.tools import relax_compile
 
     path, program = tmp_path / "add.mlir", tmp_path / "add.rxa"
@@ -220,7 +222,7 @@ func.func @main(%x: tensor<4xf32>, %t: !stablehlo.token) -> tensor<4xf32> {
 """
 
 
-def test_what_is_of_several_devices_or_of_hosts_is_refused_at_once() -> None:
+def test_operators_of_several_devices_or_hosts_are_all_reported() -> None:
     with pytest.raises(rx.ModelError) as caught:
         rx.from_stablehlo(_SEVERAL_DEVICES)
     text = str(caught.value)

@@ -19,7 +19,7 @@ def call(address: int, handle: int, *rest: int) -> list[int]:
     return list(words)[3:]
 
 
-def test_what_is_let_go_of_is_gone_at_the_next_clearing() -> None:
+def test_released_objects_are_deleted_at_the_next_clearing() -> None:
     kept, gone = Held(), Held()
     hold(kept)
     call(stubs().let_go, hold(gone))

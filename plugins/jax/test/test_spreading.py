@@ -26,7 +26,7 @@ def _check(text: str, *shapes: tuple[int, ...]) -> str:
     return rx.from_stablehlo(text).script()
 
 
-def test_a_bias_is_added_as_it_is() -> None:
+def test_a_bias_broadcast_in_two_steps_is_added_directly() -> None:
     """Add a bias that jax broadcasts in two steps."""
     lines = f"""
   %a = stablehlo.broadcast_in_dim %b, dims = [1] : ({ROW}) -> tensor<1x4xf32>
@@ -58,7 +58,7 @@ def test_the_larger_of_a_number_and_the_least_one_is_that() -> None:
     assert_same(text, [numpy.float32([[1, -numpy.inf, numpy.nan, -0.0]] * 3)])
 
 
-def test_what_both_operands_lack_stays() -> None:
+def test_broadcasts_of_a_column_times_a_row_stay() -> None:
     """Multiply a column and a row, which have the whole shape together. A single column has not."""
     column = "tensor<3x1xf32>"
     spread = f"""
@@ -142,7 +142,7 @@ def _type(shape: tuple[int, ...]) -> str:
     return f"tensor<{'x'.join(map(str, shape))}xf32>"
 
 
-def test_rows_of_several_dimensions_stay_what_they_are() -> None:
+def test_products_of_batched_rows_need_no_reshape() -> None:
     left, right, result = "tensor<2x3x5xf32>", "tensor<5x4xf32>", "tensor<2x3x4xf32>"
     operation = f"  %r = stablehlo.dot_general %x, %w, contracting_dims = [2] x [0] : ({left}, {right}) -> {result}"
     graph = _check(_function(operation, f"%x: {left}, %w: {right}", result), (2, 3, 5), (5, 4))

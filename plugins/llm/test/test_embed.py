@@ -166,7 +166,7 @@ def test_a_saved_model_keeps_embeddings(model: Model, tmp_path: Path) -> None:
     numpy.testing.assert_array_equal(rx.llm.load(tmp_path / "saved").embed(TEXTS), model.embed(TEXTS))
 
 
-def test_a_model_without_embeddings_says_so(model: Model, folder: Path, tmp_path: Path) -> None:
+def test_a_model_without_embeddings_refuses_embed(model: Model, folder: Path, tmp_path: Path) -> None:
     plain = rx.llm.load(folder, cache=tmp_path / "cache")
     assert list(plain.program) == ["main"]
     with pytest.raises(rx.OptionError, match="tiny was compiled without embeddings: load the model with"):

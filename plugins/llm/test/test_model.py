@@ -154,7 +154,7 @@ def test_scores_of_a_prompt_are_the_model_s_own(model: Model, chunk: int) -> Non
         assert len(found) == 2 and all(each == [Token(TOKENS[0]), *expected] for each in found.values())
 
 
-def test_a_stop_text_ends_the_answer_and_is_no_part_of_it(model: Model) -> None:
+def test_a_stop_text_ends_the_answer_and_is_left_out(model: Model) -> None:
     whole = "".join(model.generate("hello world", 24))
     cut = whole[5:8]
     assert len(cut) == 3

@@ -62,7 +62,7 @@ def test_drafts_of_a_growing_text_equal_those_of_a_new_draft_model() -> None:
         growing.tokens += draft[: draw.integers(5)] + draw.integers(VOCABULARY, size=draw.integers(3)).tolist()
 
 
-def test_a_sequence_without_a_draft_gives_its_pages_to_others() -> None:
+def test_a_forgotten_sequence_frees_its_draft_pages() -> None:
     model = DraftModel(PagedText(3, 3), VOCABULARY, 100)
     long, short = state([1] * 12), state([2] * 4)
     assert list(model.propose({long: 3, short: 3})) == [short]

@@ -129,7 +129,7 @@ def text_in(text: str, place: dict[str, Any]) -> str:
     return line[2 * place["start"]["character"] : 2 * place["end"]["character"]].decode("utf-16-le")
 
 
-def test_what_it_can(server: Editor) -> None:
+def test_the_server_announces_its_abilities(server: Editor) -> None:
     for ability in ("hover", "definition", "references", "documentSymbol", "completion"):
         assert server.capabilities[f"{ability}Provider"]
 
@@ -227,7 +227,7 @@ def test_typing_fast_is_looked_at_once(editor: Editor) -> None:
     assert len(editor.published) <= count + 3
 
 
-def test_what_comes_too_late_is_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_for_an_older_text_are_not_published(monkeypatch: pytest.MonkeyPatch) -> None:
     server = make_server("1", [])
     server.protocol._workspace = Workspace(None)
     published: list[int | None] = []

@@ -55,7 +55,7 @@ def test_for_the_cpu_it_is_refused_by_name() -> None:
         (lambda a, b: relax.nn.relu(relax.matmul(a, b)), "bfloat16", "matmul"),
     ],
 )
-def test_what_is_taken(body: Any, dtype: str, pattern: str) -> None:
+def test_patterns_of_products_are_partitioned(body: Any, dtype: str, pattern: str) -> None:
     module = module_of(body, [rx.tensor((8, 8), dtype)] * 2)
     rx.Pipeline("relax-partition{codegens=cublas}").run(module)
     assert f'"cublas.{pattern}"' in str(module) and str(module).count("relax.call_external") == 1

@@ -96,7 +96,7 @@ def test_batches_of_transposed_matrices(cublas: EmulatedCublas) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("bias", [None, (6,), (1, 1, 6)])
 @pytest.mark.parametrize("after", ["", "relu", "gelu_tanh"])
-def test_what_follows_is_done_by_it(cublas: EmulatedCublas, dtype: str, bias: Any, after: str) -> None:
+def test_bias_and_activation_run_in_cublas(cublas: EmulatedCublas, dtype: str, bias: Any, after: str) -> None:
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
     x, w = floats(2, 3, 4, dtype=kind), floats(4, 6, dtype=kind)
     added = None if bias is None else floats(*bias, seed=9, dtype=kind)
@@ -220,7 +220,9 @@ def test_threads_and_devices() -> None:
     ("dtype", "bias", "operators"),
     [("float64", (4,), 1), ("float32", (2, 4), 1), ("float32", (2, 1), 1), ("float32", (4,), 0)],
 )
-def test_what_it_does_not_add_stays(cublas: EmulatedCublas, dtype: str, bias: Any, operators: int) -> None:
+def test_biases_that_cublas_cannot_add_stay_on_the_target(
+    cublas: EmulatedCublas, dtype: str, bias: Any, operators: int
+) -> None:
     arrays = x, w, b = floats(2, 3, dtype=dtype), floats(3, 4, dtype=dtype), floats(*bias, dtype=dtype)
     parameters = [rx.tensor(each.shape, dtype) for each in arrays]
     made = program(lambda a, b, c: relax.add(relax.matmul(a, b), c), parameters, "cublas")
@@ -272,7 +274,7 @@ def test_without_the_library(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         rx.runtime.load(tmp_path / "model.rxa").copying()["main"](floats(2, 3), floats(3, 4))
 
 
-def test_libraries_that_are_old_or_others(cublas: EmulatedCublas, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_libraries_and_other_libraries_are_refused(cublas: EmulatedCublas, monkeypatch: pytest.MonkeyPatch) -> None:
     cublas.version = 111003
     with pytest.raises(rx.RelaxError, match=r"cuBLAS 11.10 in .*is too old: it needs cuBLAS 12.0 or newer"):
         nvidia.Library(runtime.CUBLAS, cublas, "libcublasLt.so")

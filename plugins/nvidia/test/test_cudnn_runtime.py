@@ -76,7 +76,9 @@ def test_convolutions(cudnn: EmulatedCudnn, dtype: str, name: str, data: Any, we
 @pytest.mark.parametrize("residual", [False, True])
 @pytest.mark.parametrize("relu", [False, True])
 @pytest.mark.parametrize("last", [False, True])
-def test_what_follows_is_done_by_it(cudnn: EmulatedCudnn, dtype: str, residual: bool, relu: bool, last: bool) -> None:
+def test_bias_and_activation_run_in_cudnn(
+    cudnn: EmulatedCudnn, dtype: str, residual: bool, relu: bool, last: bool
+) -> None:
     layouts = {"data_layout": "NHWC", "kernel_layout": "OHWI"} if last else {}
     shapes: list[tuple[int, ...]] = [(2, 4, 5, 6), (3, 4, 2, 2), (1, 3, 1, 1), (2, 3, 4, 5)]
     if last:
@@ -184,7 +186,7 @@ def test_threads(cudnn: EmulatedCudnn) -> None:
 
 
 @pytest.mark.parametrize("bias", [(1, 3, 1, 5), (5,), (1, 1, 1, 1)])
-def test_what_is_no_bias_is_added_by_the_target(cudnn: EmulatedCudnn, bias: Any) -> None:
+def test_sums_without_a_bias_shape_stay_on_the_target(cudnn: EmulatedCudnn, bias: Any) -> None:
     arrays = floats(2, 4, 5, 6), floats(3, 4, 2, 2), floats(*bias)
     check(lambda x, w, b: relax.add(relax.nn.conv2d(x, w), b), arrays, kernels=1)
 

@@ -45,7 +45,7 @@ def test_a_path_that_is_given_is_taken_alone(monkeypatch: pytest.MonkeyPatch) ->
         nvidia.library_of(_C)
 
 
-def test_what_tensors_and_memory_are_aligned_at() -> None:
+def test_libraries_are_told_the_alignment_of_tensors() -> None:
     """Align tensors of programs at 16 bytes. Matrices at offsets of calls may have a lower alignment."""
     with emulated(EmulatedCublas) as cublas:
         made = program(relax.matmul, [rx.tensor((2, 1, 3, 5)), rx.tensor((3, 5, 6))], "cublas")

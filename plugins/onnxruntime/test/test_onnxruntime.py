@@ -193,7 +193,7 @@ def test_each_operator_that_computes_and_has_a_counterpart_has_a_pattern() -> No
     }
 
 
-def test_what_is_not_taken_says_why() -> None:
+def test_operators_that_are_not_taken_have_a_reason() -> None:
     x = rx.tensor((4, 4))
     assert _why(relax.exp, x) == ""
     assert _why(lambda x: relax.atan2(x, x), x) == "no pattern"

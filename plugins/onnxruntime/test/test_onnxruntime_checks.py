@@ -55,7 +55,7 @@ def padded(mode: str, width: int) -> Any:
         (lambda x: relax.median(x, axis=[0])[0], [(3, 2)], "another index among equal elements"),
     ],
 )
-def test_what_stays(body: Any, shapes: Any, why: str) -> None:
+def test_operators_with_other_results_stay_on_the_target(body: Any, shapes: Any, why: str) -> None:
     assert why in reasons(body, *shapes)
 
 
@@ -74,7 +74,7 @@ def test_what_stays(body: Any, shapes: Any, why: str) -> None:
         (relax.prod, [(3, 2)]),
     ],
 )
-def test_what_goes(body: Any, shapes: Any) -> None:
+def test_operators_with_equal_results_are_partitioned(body: Any, shapes: Any) -> None:
     assert reasons(body, *shapes).strip() == ""
 
 

@@ -94,7 +94,7 @@ def test_a_model_that_onnxruntime_refuses() -> None:
         _loaded(packed("onnxruntime", SessionPart(1, {"main": b"no model"})))
 
 
-def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_old_or_missing_onnxruntime_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     import onnxruntime
 
     data = memoryview(b"")
@@ -106,7 +106,7 @@ def test_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", ["atan", "log"])
-def test_bits_do_not_hang_on_where_results_are(name: str) -> None:
+def test_results_do_not_depend_on_their_alignment(name: str) -> None:
     data = numpy.abs(floats(1001)) + 0.1
     function = _loaded(_part(f=module_with([rx.tensor((1001,))], getattr(relax, name))))["f"]
     memory = numpy.zeros(1001 * 4 + 128, "uint8")
@@ -120,7 +120,7 @@ def test_bits_do_not_hang_on_where_results_are(name: str) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 1000])
-def test_bits_do_not_hang_on_where_arguments_are(size: int) -> None:
+def test_results_do_not_depend_on_the_alignment_of_arguments(size: int) -> None:
     function = _loaded(_part(f=module_with([rx.tensor((size, 1001))], lambda x: relax.sum(x, axis=[1]))))["f"]
     data = floats(size, 1001)
     memory = numpy.zeros(data.nbytes + 128, "uint8")

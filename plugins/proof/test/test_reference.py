@@ -36,7 +36,7 @@ def two() -> rx.Module:
     return module
 
 
-def test_it_gives_what_the_reference_gives() -> None:
+def test_target_reference_equals_rx_reference() -> None:
     module = two()
     executable, expected = rx.compile(module, "reference"), rx.reference(module)
     s = numpy.arange(3, dtype="int32")
@@ -53,7 +53,7 @@ def test_it_gives_what_the_reference_gives() -> None:
     [(X,), (X, X), (X[0], numpy.arange(3, dtype="int32")), (X, numpy.arange(4, dtype="int32")), (X, "text")],
     ids=["number", "dtype", "rank", "size", "kind"],
 )
-def test_wrong_arguments_are_refused_alike(arguments: Any) -> None:
+def test_target_reference_refuses_wrong_arguments_like_llvm(arguments: Any) -> None:
     said = []
     for target in ("reference", "llvm"):
         with pytest.raises((TypeError, ValueError)) as caught:
@@ -62,7 +62,7 @@ def test_wrong_arguments_are_refused_alike(arguments: Any) -> None:
     assert said[0] == said[1]
 
 
-def test_what_fails_in_a_call_is_raised_alike() -> None:
+def test_target_reference_raises_errors_of_calls_like_llvm() -> None:
     infos = {"x": rx.tensor((2, 3)), "i": rx.tensor((1,), "i64")}
     module = module_of(infos, lambda x, i: relax.take(x, i, axis=0, mode="fast"))
     for target in ("reference", "llvm"):
@@ -132,7 +132,7 @@ def test_precision_is_what_it_is_for_code() -> None:
     numpy.testing.assert_allclose(found, X[:2, :2] @ X[1:, :2], rtol=0.05)
 
 
-def test_what_it_cannot_do_is_said() -> None:
+def test_target_reference_refuses_donation_and_parts_of_codegens() -> None:
     grown = module_of({"past": rx.tensor(("p", 3)), "x": rx.tensor(("n", 3))}, lambda *xs: relax.concat(xs, axis=0))
     with pytest.raises(rx.RelaxError, match="arguments that grow in place require compiled code: remove donate="):
         rx.compile(grown, "reference", donate=["past"])

@@ -63,7 +63,7 @@ def test_training_gains_back_half_of_the_drop(weights: str) -> None:
      ("i4@block32", 72), ("i4@block32 symmetric", 64), ("i8@channel symmetric power_of_two", 32),
      ("e4m3@channel", 32)],
 )  # fmt: skip
-def test_the_trained_model_is_the_deployed_one(weights: str, depth: int) -> None:
+def test_trained_fake_quantization_equals_deployed_integers(weights: str, depth: int) -> None:
     """Train a few steps, and compare the fake quantization with the integers."""
     samples = _samples(depth)
     quantized = rx.quantize(_layers(depth), {"x": samples}, recipe(weights, None), clip_weights=True)

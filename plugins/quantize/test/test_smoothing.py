@@ -32,7 +32,7 @@ def rescaled(
     return made, rescale(made, "main", placement, listed, sources, strength, equalize, lambda count: None)
 
 
-def test_progress_counts_the_samples_of_smoothing_too() -> None:
+def test_progress_includes_the_samples_of_smoothing() -> None:
     gamma, w = numpy.ones(8, "float32"), numpy.eye(8, dtype="float32")
     norm = lambda x: relax.nn.rms_norm(x, relax.const(gamma), axes=[-1])  # noqa: E731
     module = module_of(lambda x: relax.matmul(norm(x), relax.const(w)), (4, 8))

@@ -177,7 +177,7 @@ def test_bytes_of_types(type_: str, bytes_: int | None) -> None:
     assert call["bytes"] == bytes_, type_
 
 
-def test_work_with_sizes_that_the_run_tells_is_that_of_fixed_ones(tmp_path: Path) -> None:
+def test_work_for_given_dynamic_sizes_equals_static_work(tmp_path: Path) -> None:
     fixed = data_of(compiled(model(tmp_path / "fixed.onnx", 40))[1])
     given = data_of(compiled(model(tmp_path / "given.onnx"), "--report-shape", "x:40,4")[1])
     work = [
@@ -258,7 +258,7 @@ def test_parts_are_named_by_nodes_however_they_were_fused() -> None:
     assert totals["a run"] == (8.0, 5.0) and totals["kernel calls"] == (4, 3)
 
 
-def test_a_report_is_compared_with_an_earlier_one(static: tuple[Path, Path], tmp_path: Path) -> None:
+def test_compare_adds_the_differences_to_an_earlier_report(static: tuple[Path, Path], tmp_path: Path) -> None:
     _, report = compiled(model(tmp_path / "again.onnx", 8), "--compare", str(static[1]))
     result = data_of(report)["compared"]
     assert result["title"] == "small.onnx"
@@ -270,7 +270,7 @@ def test_a_report_is_compared_with_an_earlier_one(static: tuple[Path, Path], tmp
 @pytest.mark.parametrize(
     "content", [b"<html></html>", b"\xff\xfe", b'<script type="application/json" id="data">[1</script>']
 )
-def test_what_is_no_report_is_not_compared_with(tmp_path: Path, content: bytes) -> None:
+def test_compare_refuses_files_that_are_no_reports(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "old.html").write_bytes(content)
     source, page_ = model(tmp_path / "m.onnx"), tmp_path / "r.html"
     message = refused(source, "-o", tmp_path / "m.rxa", "--report", page_, "--compare", tmp_path / "old.html")
@@ -347,7 +347,7 @@ def evil(tmp_path: Path) -> Path:
     return compiled(model(tmp_path / "evil <b>.onnx", 8, EVIL))[1]
 
 
-def test_the_page_is_well_formed_and_names_cannot_break_it(evil: Path) -> None:
+def test_hostile_names_keep_the_page_well_formed(evil: Path) -> None:
     checker = Checker()
     checker.feed(evil.read_text(encoding="utf-8"))
     checker.close()
@@ -413,7 +413,7 @@ def test_a_program_in_the_cache_is_compiled_again_for_its_report(tmp_path: Path)
     assert content["pieces"] == {"made": 0, "found": 1, "seconds": 0}
 
 
-def test_what_is_refused(tmp_path: Path) -> None:
+def test_report_refuses_incompatible_options(tmp_path: Path) -> None:
     source = model(tmp_path / "model.onnx")
     program, report = tmp_path / "model.rxa", tmp_path / "model.html"
     whole = [source, "-o", program, "--no-cache"]

@@ -41,7 +41,7 @@ def coloured(data: dict[str, Any], script: dict[str, Any]) -> set[tuple[str, str
     return found
 
 
-def test_an_operator_is_a_line_that_names_the_others(data: dict[str, Any]) -> None:
+def test_operator_lines_name_their_operands(data: dict[str, Any]) -> None:
     first, second, added, last = (each["text"] for each in data["operators"])
     assert "R.matmul(x, odd_name)" in first and "R.matmul(x, " in second
     names = [text.partition(":")[0] for text in (first, second, added)]

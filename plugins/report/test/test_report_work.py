@@ -72,7 +72,7 @@ def counted(module: rx.Module, shapes: Any) -> int | None:
 
 @pytest.mark.parametrize("is_symbolic", [False, True])
 @pytest.mark.parametrize(("name", "build", "shapes"), CASES, ids=[name for name, *_ in CASES])
-def test_as_many_operations_as_loops_have(name: str, build: Any, shapes: Any, is_symbolic: bool) -> None:
+def test_counted_operations_equal_those_of_the_loops(name: str, build: Any, shapes: Any, is_symbolic: bool) -> None:
     fixed = [sized(shape) for shape in shapes]
     module, value = built(build, shapes if is_symbolic else fixed)
     work, same = rx.work_of(value.owner), built(build, fixed)[1]
@@ -133,7 +133,7 @@ def test_some_in_numbers(build: Any, shapes: Any, flops: int) -> None:
     assert rx.work_of(built(build, shapes)[1].owner).flops == flops
 
 
-def test_what_is_unknown() -> None:
+def test_data_dependent_work_is_unknown() -> None:
     assert rx.work_of(built(relax.sort, ((4,),))[1].owner) == (None, 32)
     assert rx.work_of(built(relax.nonzero, ((4, 4),))[1].owner).bytes is None
 
@@ -143,7 +143,7 @@ def test_views_and_shapes_cost_nothing() -> None:
     assert rx.work_of(built(relax.flatten, ((4, 5),))[1].owner) == (0, 0)
 
 
-def test_types_narrower_than_a_byte_take_one() -> None:
+def test_narrow_types_count_as_one_byte() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((3,), "bool"), rx.tensor((3,), "float16")]) as f:
         value = relax.where(f.args[0], f.args[1], f.args[1])

@@ -79,7 +79,7 @@ def test_calls_with_the_same_addresses() -> None:
     assert kept(program) == 1
 
 
-def test_what_is_asked_for() -> None:
+def test_the_option_graphs_enables_recorded_commands() -> None:
     at_once, never = (compiled("vulkan", layers(), graphs=graphs) for graphs in (True, False))
     check(at_once, 1)
     assert kept(at_once) == 1
@@ -131,7 +131,7 @@ def checked_index() -> rx.Module:
     return module
 
 
-def test_what_kernels_assert() -> None:
+def test_recorded_commands_raise_assertions_of_their_call() -> None:
     """Raise a kernel's assertion in each failing call, and in no other call."""
     program = compiled("vulkan", checked_index())
     call = program.copying()["main"]
@@ -146,7 +146,7 @@ def test_what_kernels_assert() -> None:
     assert kept(program) == 1
 
 
-def test_what_kernels_assert_in_another_thread() -> None:
+def test_recorded_commands_raise_assertions_in_the_calling_thread() -> None:
     """Raise the error in the calling thread, also for tensors with commands that another thread recorded."""
     program = compiled("vulkan", checked_index())
     tensors = [program.copying().upload(each) for each in (numpy.arange(8, dtype="float32"), numpy.array([0, 7, 2]))]

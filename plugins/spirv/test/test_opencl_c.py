@@ -89,7 +89,7 @@ def test_updates_at_once() -> None:
     np.testing.assert_array_equal(found, [0, 8, 0, 7])
 
 
-def test_what_kernels_assert() -> None:
+def test_kernels_in_opencl_c_raise_assertions() -> None:
     with pytest.raises(IndexError, match="index 9 is out of range for axis 0 of size 4"):
         run(lambda x, at: relax.take(x, at, axis=0), np.zeros((4, 2), "float32"), np.array([0, 9]))
 
@@ -112,7 +112,7 @@ def test_the_text_is_what_emit_shows() -> None:
         ("float32", {"threads": 64}, "need blocks of 256 threads, at most 64 here; .*threads=64.*' is for it"),
     ],
 )
-def test_what_the_device_lacks(
+def test_programs_in_opencl_c_refuse_unsuitable_devices(
     dtype: str, changes: dict[str, object], reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     artifact = doubling(dtype)._artifact

@@ -78,7 +78,7 @@ def test_code_without_a_kernel() -> None:
         ({"shared_virtual": 1}, "has no fine-grained shared virtual memory, which programs need"),
     ],
 )
-def test_what_the_device_lacks(changes: dict[str, object], reason: str) -> None:
+def test_opening_refuses_unsuitable_devices(changes: dict[str, object], reason: str) -> None:
     from relax_mlir_spirv.opencl_runtime.opened import OpenDevice
 
     with pytest.raises(DeviceError, match=reason):

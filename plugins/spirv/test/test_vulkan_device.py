@@ -125,7 +125,7 @@ def test_more_blocks_than_a_row_takes() -> None:
             numpy.testing.assert_array_equal(numpy.asarray(program.copying()["main"](x)), 2 * x)
 
 
-def test_what_the_device_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_refuse_devices_without_their_features(monkeypatch: pytest.MonkeyPatch) -> None:
     artifact = compiled("vulkan", doubled())._artifact
     has = open_device("vulkan").physical.capabilities
     less = type(has.features)(values=has.features.values)
@@ -165,7 +165,7 @@ def test_a_device_with_other_matrices(monkeypatch: pytest.MonkeyPatch) -> None:
         (32, (), ""),
     ],
 )
-def test_which_matrices_a_device_has(subgroup: int, matrices: tuple[str, ...], expected: str) -> None:
+def test_the_largest_cooperative_matrices_are_chosen(subgroup: int, matrices: tuple[str, ...], expected: str) -> None:
     """Choose the largest matrices of each kind, or none without subgroups of 32 or less."""
     device = open_device("vulkan").physical
     fixed = type(device.capabilities.features13)()
@@ -310,7 +310,7 @@ def test_two_devices(tmp_path: Path) -> None:
     assert "expected a tensor on vulkan:1, got one on vulkan:0" in refused
 
 
-def test_which_devices_there_are() -> None:
+def test_devices_are_listed_by_number() -> None:
     names = [str(each) for each in driver().devices()]
     assert names[0].startswith("vulkan:0 (")
     with pytest.raises(DeviceError, match=r"no device vulkan:99: there (is|are) vulkan:0 \("):

@@ -76,7 +76,7 @@ def test_a_bias_is_the_layers_own(shape: Any) -> None:
 
 
 @pytest.mark.parametrize("shape", [(6, 1), (4,), (1, 6, 6, 1), (2, 1, 1, 1), (1,)])
-def test_what_is_added_along_other_dimensions_is_no_bias(shape: Any) -> None:
+def test_sums_along_other_dimensions_are_elementwise_layers(shape: Any) -> None:
     body = lambda x: relax.add(conv(x, 6, 4, 3, 3), const(floats(*shape)))  # noqa: E731
     assert "elementwise" in agrees(built(body, (1, 4, 8, 6)))
 
@@ -393,7 +393,7 @@ def test_random_sequences(module: rx.Module) -> None:
     agrees(module, tolerance=1e-4)
 
 
-def test_an_output_that_is_another_one() -> None:
+def test_equal_outputs_are_separate_tensors() -> None:
     """Expect a separate tensor for each output, also if two outputs are equal."""
 
     def body(x: Any) -> Any:

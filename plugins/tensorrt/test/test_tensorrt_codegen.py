@@ -114,7 +114,7 @@ def test_symbols_that_are_not_declared() -> None:
 
 
 @pytest.mark.usefixtures("stand_in")
-def test_what_tensorrt_refuses() -> None:
+def test_a_refused_engine_raises_an_error() -> None:
     recording_tensorrt.Builder.refuses = True
     with pytest.raises(rx.RelaxError, match="TensorRT built no engine for"):
         part(built(layer, (3, 4)))
@@ -163,7 +163,7 @@ def test_bytes_that_are_damaged(count: int, words: str) -> None:
         unpacked("tensorrt", memoryview(engine()[:count]), runtime.EnginePart)
 
 
-def test_what_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_or_other_tensorrt_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = runtime.TensorRtRuntime().requires
     monkeypatch.setitem(sys.modules, "tensorrt", None)
     assert asked(memoryview(engine())) == "it needs the package tensorrt 10.3.0 (pip install tensorrt==10.3.0)"

@@ -315,7 +315,7 @@ def test_a_custom_operator() -> None:
     numpy.testing.assert_allclose(made, x / (1 + numpy.exp(-2 * x)), rtol=1e-5)
 
 
-def test_what_is_refused_is_told_at_once() -> None:
+def test_all_unsupported_operators_are_reported_together() -> None:
     tensors = [f32(4), f32(4), f32(4), f32(4), f32(4)]
     operators = [
         Operator("TestSwich", [0], [1]),

@@ -83,7 +83,7 @@ def test_other_files(tmp_path: Path) -> None:
         rx.from_tflite(tmp_path / "model.tflite")
 
 
-def test_a_length_that_is_not_there() -> None:
+def test_a_vector_length_beyond_the_file_is_refused() -> None:
     """Damage the length of the vector of subgraphs, which the root's field points to."""
     model = bytearray(MODEL)
     tables = schema.Model.GetRootAs(model, 0)
@@ -184,7 +184,7 @@ _FLAWS = [
 
 
 @pytest.mark.parametrize("place", range(len(_FLAWS)))
-def test_what_contradicts_itself(place: int) -> None:
+def test_contradictions_in_a_file_are_refused(place: int) -> None:
     change, expected = _FLAWS[place]
     assert expected in refusal(changed(change))
 
@@ -199,7 +199,7 @@ def test_all_flaws_are_told_at_once() -> None:
     assert "3 operators of the model cannot be imported" in text
 
 
-def test_subgraphs_that_call_each_other() -> None:
+def test_recursive_subgraphs_are_refused() -> None:
     condition = Subgraph([f32(3), flags(1), f32(3)], [Operator("IF", [1, 0], [2], {"then_subgraph_index": 1,
                          "else_subgraph_index": 1}, "If")], [0, 1], [2])  # fmt: skip
     again = Subgraph([f32(3), f32(3)], [Operator("CALL", [0], [1], {"subgraph": 1}, "Call")], [0], [1])

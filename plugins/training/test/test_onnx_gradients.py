@@ -144,7 +144,7 @@ def test_a_loop() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ends", ["turns, ", ", go"], ids=["counted", "ended by its condition"])
-def test_what_a_loop_gathers(ends: str) -> None:
+def test_gradients_of_a_loop_that_gathers_rows(ends: str) -> None:
     """Differentiate a loop that gathers one row per iteration, a number that is known at run time only."""
     body = f"""zero = Constant<value_int = 0>() go = Less(zero, turns)
         y, rows = Loop({ends}, x) < body = b (int64 j, bool go1, double[3] s) => (bool go2, double[3] t, double[3] r) {{

@@ -264,7 +264,7 @@ def test_refused_steps(prepare: str, wrt: str, message: str) -> None:
     assert str(module) == before
 
 
-def test_names_that_states_would_have() -> None:
+def test_parameter_names_of_optimizer_states_are_refused() -> None:
     module = rx.Module()
     with module.function("loss", {"w": rx.tensor((), "float32"), "w_velocity": rx.tensor((), "float32")}) as f:
         f.returns(relax.add(*f))

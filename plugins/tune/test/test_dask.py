@@ -45,7 +45,7 @@ def product() -> rx.Module:
     return module
 
 
-def test_a_killed_worker_and_a_late_one(cluster: DaskCluster, tmp_path: Path) -> None:
+def test_tuning_survives_a_killed_worker_and_uses_a_late_worker(cluster: DaskCluster, tmp_path: Path) -> None:
     workers = [cluster.add_worker(), cluster.add_worker()]
     cluster.wait_for(2)
 

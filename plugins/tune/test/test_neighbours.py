@@ -76,7 +76,7 @@ def test_plans_of_another_size_come_first() -> None:
     assert neighbours(kernel, 60, 96, 80)[1] == [kernel.plans]
 
 
-def test_a_panel_of_the_whole_loop_stays_one() -> None:
+def test_a_panel_of_the_whole_loop_follows_the_extent() -> None:
     kernel = tuned_kernel(64, 96, 80, tile={0: 2, 1: 2})
     space, found = neighbours(kernel, 60, 100, 80)
     assert found == [tuple(each.replace("2: 96", "2: 100") for each in kernel.plans)] and space.fits(found[0])

@@ -141,7 +141,7 @@ def test_a_database_that_is_read_only_is_read(tmp_path: Path, monkeypatch: pytes
     second.close()
 
 
-def test_a_full_database_keeps_what_it_has(tmp_path: Path) -> None:
+def test_a_full_database_keeps_its_trials(tmp_path: Path) -> None:
     kept = Trials(tmp_path, "cpu")
     assert kept._database is not None
     kept._database.execute("pragma max_page_count = 6")

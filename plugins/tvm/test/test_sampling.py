@@ -26,7 +26,7 @@ def test_a_seed_draws_the_same_each_time() -> None:
     assert len({tuple(decisions(tiled(seed))) for seed in range(20)}) > 3
 
 
-def test_what_was_drawn_stands_in_the_text() -> None:
+def test_traces_contain_the_drawn_values() -> None:
     sch = tiled(7)
     again = rx.Schedule(kernel("matmul").module(), trace=sch.trace, seed=1)
     assert again.trace == sch.trace and again.show() == sch.show()
@@ -81,7 +81,7 @@ class Two:
 """
 
 
-def test_which_function_is_worked_on() -> None:
+def test_the_prim_func_of_a_step_is_inferred_or_chosen() -> None:
     """Choose the PrimFunc where a step names no loop and no block."""
     sch = rx.Schedule(rx.Module.from_script(TWO), seed=0)
     with pytest.raises(rx.RelaxError, match="expected loops and blocks of one PrimFunc"):

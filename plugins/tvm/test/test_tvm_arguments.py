@@ -12,7 +12,7 @@ import relax_mlir as rx
 
 
 @pytest.mark.parametrize("given", ["@I.ir_module", 3, None])
-def test_what_is_no_module_of_tvm(given: object) -> None:
+def test_from_tvm_refuses_other_objects(given: object) -> None:
     with pytest.raises(
         rx.ModelError, match=r"from_tvm takes a tvm\.IRModule, a relax.Function or a PrimFunc, got"
     ) as caught:

@@ -103,7 +103,7 @@ class _GPUError(Exception):
         (IndexError("index 3"), IndexError, "^index 3$"),
     ],
 )
-def test_what_goes_wrong_on_a_device(
+def test_device_errors_become_python_exceptions(
     monkeypatch: pytest.MonkeyPatch, raised: Exception, kind: type[Exception], message: str
 ) -> None:
     _found(monkeypatch, SimpleNamespace(GPUError=_GPUError))

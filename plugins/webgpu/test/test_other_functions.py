@@ -65,7 +65,7 @@ def test_its_errors_come_through() -> None:
         g(numpy.ones(3, "float32"))
 
 
-def test_it_cannot_call_the_program_that_calls_it() -> None:
+def test_a_function_cannot_call_its_calling_program() -> None:
     """Both would take the program's memory, and wait for each other."""
     functions: list[Any] = []
 

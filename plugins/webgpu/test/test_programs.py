@@ -178,7 +178,7 @@ def test_arguments_are_checked_as_elsewhere() -> None:
         f(numpy.zeros((2, 3), "int32"), numpy.zeros((2, 3), "float32"))
 
 
-def test_too_much_memory_is_told_with_the_bytes() -> None:
+def test_out_of_memory_errors_state_the_bytes() -> None:
     f = compiled(lambda x: relax.broadcast_to(x, shape=(1 << 16, 1 << 14)), rx.tensor((1,)))
     with pytest.raises(MemoryError, match=r"the program needs 4\d+ bytes in one buffer of the device"):
         f(numpy.ones(1, "float32"))

@@ -64,7 +64,7 @@ def _program(build: Any, *infos: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     return files, json.loads(files["program.json"])
 
 
-def test_sources_are_a_program_and_what_runs_it() -> None:
+def test_sources_contain_a_program_and_its_runtime() -> None:
     files, program = _program(relax.nn.softmax, rx.tensor(("n", 300)))
     assert sorted(files) == ["device.js", "index.html", "program.json", "relax.js", "weights.bin"]
     assert program["entries"]["main"]["inputs"] == [{"dtype": "float32", "shape": ["n", 300], "name": "arg0"}]

@@ -93,7 +93,7 @@ def test_points_that_are_visited_once(results: list[str], sizes: list[int | None
 
 
 @given(st.lists(st.sampled_from(OF_ONE_DIM), max_size=4), bounds)
-def test_it_is_known_exactly_where_each_result_has_one_dimension(results: list[str], sizes: list[int | None]) -> None:
+def test_visits_once_is_exact_for_results_of_one_dimension(results: list[str], sizes: list[int | None]) -> None:
     assert visits_once(parsed(results), sizes) == is_injective(parsed(results), sizes)
 
 
@@ -112,7 +112,7 @@ def test_values_are_those_of_the_text(text: str, point: tuple[int, ...]) -> None
     ("d0 floordiv 2 + d2", {0, 2}, None, None, None),
     ("d0 mod 4", {0}, None, None, None),
 ])  # fmt: skip
-def test_what_expressions_are_made_of(
+def test_affine_expressions_are_decomposed(
     text: str, dims: set[int], plain: int | None, shifted: int | None, form: object
 ) -> None:
     (expression,) = parsed([text]).results
@@ -120,7 +120,7 @@ def test_what_expressions_are_made_of(
     assert (plain_dim(expression), shifted_dim(expression), linear_form(expression)) == (plain, shifted, form)
 
 
-def test_what_has_symbols_has_no_value_without_theirs() -> None:
+def test_expressions_with_symbols_need_values_of_symbols() -> None:
     map_ = ir.Attribute.parse("affine_map<(d0)[s0] -> (s0)>").value
     assert linear_form(map_.results[0]) is None
     assert value_of(map_.results[0], int, by_operators, symbol=[7].__getitem__) == 7

@@ -28,7 +28,7 @@ def test_a_pattern_converts() -> None:
     assert op_names(code) == ["relax.tan", "relax.sin", "relax.tan", "func.return"]
 
 
-def test_what_patterns_make_is_converted_further() -> None:
+def test_results_of_patterns_are_converted_in_the_next_round() -> None:
     """Convert operations that patterns make in the next round."""
     code = chain("relax.exp", "relax.exp")
     conversion = Conversion("test")
@@ -40,7 +40,7 @@ def test_what_patterns_make_is_converted_further() -> None:
     assert op_names(code) == ["relax.tan", "relax.tan", "func.return"]
 
 
-def test_what_is_made_inside_regions_is_converted_further() -> None:
+def test_new_operations_inside_regions_are_converted() -> None:
     def into_region(op: Any, operands: Any, rewriter: Any) -> Any:
         region_op = ir.Operation.create("scf.execute_region", results=rewriter.result_types, regions=1)
         with ir.InsertionPoint(region_op.regions[0].blocks.append()):
@@ -133,7 +133,7 @@ def test_priority_goes_before_order() -> None:
     assert tried == ["b", "d", "a", "c", "e"]
 
 
-def test_what_declined_first_may_apply_later() -> None:
+def test_a_declined_pattern_is_tried_again() -> None:
     """Check that a pattern that waits for its neighbours gets another round after they have changed."""
 
     def after_sin(op: Any, operands: Any, rewriter: Any) -> Any:
@@ -191,7 +191,7 @@ def test_a_full_conversion_refuses_what_is_not_declared() -> None:
     conversion.run(chain("relax.sin"))
 
 
-def test_what_the_last_round_makes_must_be_legal() -> None:
+def test_results_of_the_last_round_must_be_legal() -> None:
     conversion = Conversion("test")
     conversion.add("relax.exp", to("relax.sin"))
     conversion.run(chain("relax.exp"))
@@ -343,7 +343,7 @@ def test_long_attributes_are_cut_behind_their_beginning() -> None:
             assert described == f"no operands; name = {shown}", f"of a text of {length} and two quotes"
 
 
-def test_what_keeps_coming_back_is_named() -> None:
+def test_endless_conversions_name_the_operation() -> None:
     conversion = Conversion("test", max_rounds=5)
     conversion.add("relax.exp", to("relax.sin"))
     conversion.add("relax.sin", to("relax.exp"))
@@ -479,7 +479,7 @@ def test_rules_are_asked_for_what_is_met_once_for_each_name() -> None:
     assert "relax.cos" not in met
 
 
-def test_what_patterns_make_and_no_rule_allows_is_refused() -> None:
+def test_illegal_results_of_patterns_are_refused() -> None:
     conversion = Conversion("test")
 
     def announce(conversion: Conversion, name: str) -> None:

@@ -79,7 +79,7 @@ def test_a_handle_keeps_its_module_in_memory(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", ["body", "module operation"])
-def test_what_is_made_of_a_handle_later_keeps_the_module_in_memory(way: str) -> None:
+def test_handles_derived_later_keep_the_module_alive(way: str) -> None:
     """Keep the context alive through blocks of the module, which hold only its operation."""
     handle = WAYS[way](rx.Module.parse(TEXT))
     fill_memory()
@@ -99,7 +99,7 @@ def test_values_of_a_builder_keep_their_module_in_memory() -> None:
     assert values[3].owner.operands[0].owner.name == "relax.exp"
 
 
-def test_operations_are_where_the_user_writes_them() -> None:
+def test_operations_have_the_location_of_the_user_code() -> None:
     module = rx.Module()
     with module.function("main", {"x": rx.tensor((2,))}) as f:
         line = sys._getframe().f_lineno + 1
@@ -110,7 +110,7 @@ def test_operations_are_where_the_user_writes_them() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", [*WAYS, "nothing"])
-def test_what_is_not_held_goes(way: str) -> None:
+def test_modules_without_handles_are_freed(way: str) -> None:
     module = rx.Module.parse(TEXT)
     context = weakref.ref(module.context)
     module.verify()
@@ -142,7 +142,7 @@ def test_copies_that_were_not_looked_into_go_at_once() -> None:
     assert "relax.exp" in str(function)
 
 
-def test_what_a_pass_erases_says_so() -> None:
+def test_values_erased_by_a_pass_name_the_pass() -> None:
     module, (x, a, b, y) = twice_exp()
     rx.Pipeline("func.func(cse)").run(module)
     assert str(b) == repr(b) == "<a value of 'relax.exp' was erased by pass cse>"
@@ -162,7 +162,7 @@ def test_what_a_pass_erases_says_so() -> None:
     assert [operand == a for operand in y.owner.operands] == [True, True]
 
 
-def test_a_constant_that_a_pass_erases_says_so() -> None:
+def test_constants_erased_by_a_pass_name_the_pass() -> None:
     module = rx.Module()
     with module.function("main", [rx.tensor((2,))]) as f:
         unused = relax.const([1.0, 2.0])
@@ -213,7 +213,7 @@ def test_a_function_that_a_pass_erases() -> None:
     assert "func.func @main" in str(main.operation)
 
 
-def test_own_patterns_and_conversions_erase_too() -> None:
+def test_values_erased_by_patterns_and_conversions_name_them() -> None:
     module, (_, a, b, y) = twice_exp()
     rx.apply_greedy(module.operation, [rx.Pattern("relax.exp", lambda op, rewriter: relax.sin(op.x))], what="to sin")
     assert str(a) == str(b) == "<a value of 'relax.exp' was erased by to sin>"
@@ -224,7 +224,7 @@ def test_own_patterns_and_conversions_erase_too() -> None:
     assert str(y) == "<a value of 'relax.add' was erased by no-add>"
 
 
-def test_a_pass_that_fails_has_erased_too() -> None:
+def test_values_erased_by_a_failed_pipeline_name_its_passes() -> None:
     module, (_, _, b, _) = twice_exp()
     with pytest.raises(rx.RelaxError):
         rx.Pipeline("cse,transform-interpreter").run(module)

@@ -48,7 +48,7 @@ def test_operations_of_a_name_are_in_the_order_of_the_text_inner_ones_first() ->
     assert operations_named(outer, "scf.if") == [inner], "itself left out"
 
 
-def test_several_names_none_and_one_that_no_dialect_has() -> None:
+def test_operations_named_takes_several_none_and_unknown_names() -> None:
     module = _nested()
     functions = operations_named(module.operation, "func.func", "builtin.module", "func.func")
     assert [op.name for op in functions] == ["func.func", "func.func", "builtin.module"]

@@ -33,7 +33,7 @@ def test_unknown_passes() -> None:
         ("canonicalize{\ud800=1}", "pass 'canonicalize': not UTF-8"),
     ],
 )
-def test_what_a_refusal_says(text: str, reason: str, capfd: Any) -> None:
+def test_refusals_of_pipelines_state_the_reason(text: str, reason: str, capfd: Any) -> None:
     with pytest.raises(RelaxError) as caught:
         pass_manager.check_upstream(text, "builtin.module", new_context())
     assert reason in str(caught.value)
@@ -59,13 +59,13 @@ def parsing(work: Any) -> Iterator[None]:
         yield
 
 
-def test_what_others_write_meanwhile_is_not_lost(capfd: Any) -> None:
+def test_output_of_other_threads_is_not_lost(capfd: Any) -> None:
     with parsing(lambda: os.write(2, b"another thread's\n")):
         pass_manager.check_upstream("canonicalize{max-iterations=3}", "builtin.module", new_context())
     assert capfd.readouterr().err == "another thread's\n"
 
 
-def test_what_others_write_is_not_taken_for_the_reason(capfd: Any) -> None:
+def test_output_of_other_threads_is_not_part_of_the_reason(capfd: Any) -> None:
     with (
         parsing(lambda: os.write(2, b"another thread's\n")),
         pytest.raises(RelaxError, match="'canonicalize': for the --max-iterations option: 'x' value invalid"),

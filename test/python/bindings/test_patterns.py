@@ -77,7 +77,7 @@ def test_none_means_that_nothing_happened(apply: Any) -> None:
 
 
 @pytest.mark.parametrize("apply", DRIVERS)
-def test_what_a_pattern_makes_and_does_not_use_is_gone(apply: Any) -> None:
+def test_unused_new_operations_are_erased(apply: Any) -> None:
     def changes_its_mind(op: Any, rewriter: Any) -> Any:
         create(op, "relax.exp")
         return None
@@ -145,7 +145,7 @@ def test_several_operations_classes_and_definitions_name_operations(apply: Any) 
     assert op_names(code) == ["relax.exp", "relax.exp", "func.return"]
 
 
-def test_greedy_replaces_and_erases_others() -> None:
+def test_greedy_patterns_replace_other_operations() -> None:
     def fuse(op: Any, rewriter: Any) -> Any:
         inner = defining_op(op.x, "relax.sin")
         if inner is None:
@@ -175,7 +175,7 @@ def test_an_unused_operation_with_effects_can_be_erased() -> None:
 
 
 @pytest.mark.parametrize("apply", DRIVERS)
-def test_what_is_made_for_an_operation_without_results_stays(apply: Any) -> None:
+def test_new_operations_without_results_stay(apply: Any) -> None:
     """Keep operations without results that a pattern makes: they usually have an effect, and no value to use."""
 
     def name(op: Any, rewriter: Any) -> Any:

@@ -33,7 +33,7 @@ def without_columns(elements: tuple[PipelineElement, ...]) -> tuple[PipelineElem
 
 
 @given(st.lists(ELEMENTS, max_size=4).map(tuple))
-def test_what_is_printed_reads_back(elements: tuple[PipelineElement, ...]) -> None:
+def test_printed_pipelines_parse_to_the_same_elements(elements: tuple[PipelineElement, ...]) -> None:
     text = ",".join(map(str, elements))
     assert without_columns(parse_pipeline(text)) == without_columns(elements)
 

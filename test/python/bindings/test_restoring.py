@@ -93,7 +93,7 @@ def found(module: rx.Module) -> list[Any]:
     [replaced, placed, marked, read_otherwise, typed, added, dropped, given_an_argument],
     ids=lambda change: change.__name__,
 )
-def test_what_was_changed_is_as_before(change: Callable[[Any, Any], None]) -> None:
+def test_changes_are_undone_after_a_failure(change: Callable[[Any, Any], None]) -> None:
     module = rx.Module.parse(TEXT)
     before = text_of(module)
     with pytest.raises(KeyError), module.context, restored_on_failure(module.operation):
@@ -103,7 +103,7 @@ def test_what_was_changed_is_as_before(change: Callable[[Any, Any], None]) -> No
     assert text_of(module) == before
 
 
-def test_what_was_not_changed_stays() -> None:
+def test_unchanged_operations_keep_their_handles() -> None:
     module = rx.Module.parse(TEXT)
     add, multiply = found(module)
     with pytest.raises(KeyError), restored_on_failure(module.operation):
@@ -111,7 +111,7 @@ def test_what_was_not_changed_stays() -> None:
     assert found(module) == [add, multiply]
 
 
-def test_what_did_not_fail_stays_changed() -> None:
+def test_changes_without_a_failure_stay() -> None:
     module = rx.Module.parse(TEXT)
     with module.context, restored_on_failure(module.operation):
         read_otherwise(*found(module))

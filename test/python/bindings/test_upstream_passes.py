@@ -29,7 +29,7 @@ def parses(pipeline: str) -> bool:
     return True
 
 
-def test_well_known_passes_are_there():
+def test_the_list_contains_well_known_passes():
     known = {"cse", "canonicalize", "inline", "sccp", "symbol-dce", "convert-scf-to-cf", "one-shot-bufferize"}
     assert known <= set(upstream_passes())
     assert upstream_passes()["gpu-lower-to-nvvm-pipeline"].is_pipeline

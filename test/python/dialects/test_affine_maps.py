@@ -24,7 +24,7 @@ def bytecode_with(map_: ir.AffineMap, *, nested: bool) -> bytes:
 
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize(("dims", "symbols", "foreign"), [(2, 1, None), (1, 1, "d1"), (0, 1, "d0"), (2, 0, "s0")])
-def test_maps_use_what_they_have(dims: int, symbols: int, foreign: str | None, nested: bool) -> None:
+def test_maps_must_use_their_own_dimensions(dims: int, symbols: int, foreign: str | None, nested: bool) -> None:
     with ir.Context():
         d0, d1, s0 = ir.AffineDimExpr.get(0), ir.AffineDimExpr.get(1), ir.AffineSymbolExpr.get(0)
         results = [d0 + d1 * 2, ir.AffineExpr.get_mod(d1, 4) + s0]

@@ -81,7 +81,7 @@ def model() -> rx.Module:
 
 
 @pytest.mark.parametrize("target", ["llvm", "c", "cuda", "opencl"])
-def test_passes_erase_the_attributes_that_end_with_them(target: str) -> None:
+def test_each_attribute_is_erased_by_its_last_pass(target: str) -> None:
     module, seen = model(), set()
     for stage in rx.stages(target, opt_level=3):
         # Each pass is verified, and with it the operations in functions.

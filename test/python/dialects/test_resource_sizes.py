@@ -39,7 +39,7 @@ def text(type_: str, count: int, alignment: str = "08000000", value: str = "dens
     ],
 )
 @pytest.mark.parametrize("value", ["dense_resource<w> : {}", "[1, {{a = dense_resource<w> : {}}}]"])
-def test_as_many_bytes_as_the_type_says(type_: str, needed: int, value: str) -> None:
+def test_resources_must_have_the_bytes_of_their_type(type_: str, needed: int, value: str) -> None:
     module = rx.Module.parse(text(type_, needed, value=value))
     if needed:  # MLIR writes nothing's alignment as 0, which it does not read
         assert rx.Module.parse(module.bytecode()).bytecode() == module.bytecode()

@@ -391,7 +391,7 @@ def test_product() -> None:
         ("m", False),
     ],
 )
-def test_a_size_that_is_cut_from_another(size: str, cut: bool) -> None:
+def test_is_cut_recognizes_parts_of_a_size(size: str, cut: bool) -> None:
     assert symbols.is_cut(symbols.parse(size), sym("m")) is cut
 
 

@@ -93,14 +93,14 @@ def survive_once(data: bytes, **arguments: object) -> bytes:
 _survived: list[bool] = []
 
 
-def test_what_was_read_before_is_no_reason_to_refuse(crashing: None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_earlier_crash_is_no_reason_to_refuse(crashing: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trial, "_READER", f"{Path(__file__).stem}:survive_once")
     data = rx.Module.parse(TEXT).bytecode()
     for _ in range(3):
         assert rx.Module.parse(data).bytecode() == data
 
 
-def test_what_is_refused_is_not_read_here(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_refused_files_are_not_read_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
     data = rx.Module.parse(TEXT).bytecode()
     monkeypatch.setattr(parsing, "_parse", lambda *_: pytest.fail("read in this process"))
     with pytest.raises(rx.RelaxError, match=r"^some.mlirbc:0:0: cannot parse some.mlirbc: malformed") as caught:
@@ -108,12 +108,12 @@ def test_what_is_refused_is_not_read_here(monkeypatch: pytest.MonkeyPatch) -> No
     assert [each.severity for each in caught.value.diagnostics] == ["error"]
 
 
-def test_what_does_not_end_is_an_error(crashing: None) -> None:
+def test_reading_without_an_end_is_an_error(crashing: None) -> None:
     with pytest.raises(rx.RelaxError, match="the process that read it gave up, because MLIR did not come to an end"):
         trial.read_elsewhere("loop", "some.mlir")
 
 
-def test_what_is_read_at_once(crashing: None) -> None:
+def test_trusted_texts_are_read_in_this_process(crashing: None) -> None:
     """Read in this process: usual text, output of this project, and everything that a watched process reads."""
     module = rx.Module.parse(TEXT)
     assert str(copy.deepcopy(module)) == str(pickle.loads(pickle.dumps(module))) == str(module)
@@ -136,7 +136,7 @@ def test_what_is_read_at_once(crashing: None) -> None:
         ("module {}\n{-# dialect_resources: {} #-}", True),
     ],
 )
-def test_which_text_is_read_elsewhere_first(text: str, is_risky: bool) -> None:
+def test_risky_texts_are_read_in_another_process(text: str, is_risky: bool) -> None:
     assert trial.is_risky(text) is is_risky
     assert trial.is_risky(text.encode())
     with expendable():

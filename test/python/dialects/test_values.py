@@ -63,7 +63,7 @@ def test_products_and_arrays_of_numpy() -> None:
     numpy.testing.assert_allclose(computed(lambda x: numpy.ones((3, 5), "float32") @ x, x), x.sum(0)[None] + 0 * x[:3])
 
 
-def test_what_is_known_of_a_tensor() -> None:
+def test_values_give_access_to_shape_and_type() -> None:
     shape, dtype, rank = on_values(lambda x: (x.shape, x.dtype, x.ndim), rx.tensor(("n", 4), "float16"))
     assert (shape, dtype, rank) == ((rx.sym("n"), 4), "float16", 2)
     assert numpy.dtype(dtype) == numpy.float16
@@ -92,7 +92,7 @@ REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_a_graph_cannot_answer_says_how(case: str) -> None:
+def test_questions_about_data_are_refused_with_advice(case: str) -> None:
     ask, expected = REFUSED[case]
     with pytest.raises(rx.RelaxError) as caught:
         on_values(ask, rx.tensor((4,)))

@@ -33,7 +33,7 @@ def test_chains_of_neighbours_in_all_operands(walks: list[list[AxisStep]], found
     assert chains(range(3), walks, joins) == found
 
 
-def test_a_gap_parts_them() -> None:
+def test_a_gap_separates_collapsed_dimensions() -> None:
     asked = []
 
     def is_whole(operand: int, outer: int, inner: int) -> bool:

@@ -87,7 +87,7 @@ def test_epilogues_end_where_the_caller_says(modules: list[rx.Module]) -> None:
     assert group_in(operations(modules, SUM, "memref.store %zero, %a[%i, %i] : memref<4x8xf32>", ROOT)) == ([], 0)
 
 
-def test_what_fills(modules: list[rx.Module]) -> None:
+def test_filled_with_finds_the_fill_value(modules: list[rx.Module]) -> None:
     zero, fill, sum_, root, _ = operations(modules, FILL, SUM, ROOT)
     assert filled_with(fill) == zero.results[0]
     assert filled_with(sum_) is None and filled_with(root) is None and filled_with(zero) is None

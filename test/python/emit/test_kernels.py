@@ -83,7 +83,7 @@ def test_a_function_without_a_name_that_can_be_a_symbol(module: Any) -> None:
         ("func.func @f(", "tensor<4xf32>", "<PrimFunc>:1:"),
     ],
 )
-def test_what_is_refused(module: Any, kernel: Any, type_: str, message: str) -> None:
+def test_added_kernels_refuse_wrong_names_and_types(module: Any, kernel: Any, type_: str, message: str) -> None:
     with pytest.raises(RelaxError) as caught:
         added(module, kernel, {}, type_)
     assert message in str(caught.value)

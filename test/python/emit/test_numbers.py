@@ -50,7 +50,7 @@ def test_sign(block: Any, compute: Callable[[Any, Any], Any], signed: str, unsig
     assert unsigned in printed(block)
 
 
-def test_what_is_computed_keeps_the_sign(block: Any) -> None:
+def test_computations_keep_unsigned_types(block: Any) -> None:
     x = number(block.arguments[0]).of("ui8")
     for y in (x + 1, 1 - x, select(x < 3, x, 0), maximum(x, 3), x.to("ui16")):
         assert y.dtype.startswith("ui") and y.is_unsigned
@@ -69,7 +69,7 @@ def test_floats_do_not_fold(block: Any) -> None:
     assert (x + 0) is not x and "arith.addf" in names(block)
 
 
-def test_what_only_the_program_knows_decides_nothing(block: Any) -> None:
+def test_python_conditions_refuse_values_of_the_program(block: Any) -> None:
     size = number(block.arguments[2])
     with pytest.raises(TypeError, match="only the program knows"):
         bool(size == 1)
@@ -84,7 +84,7 @@ def test_constants_wrap(block: Any) -> None:
         assert text in printed(block)
 
 
-def test_values_and_numbers_are_one(block: Any) -> None:
+def test_numbers_are_values_and_values_become_numbers(block: Any) -> None:
     """Accept `number(x)` of a Number in a rule of another package, its SSA value, and either as a result."""
     x, memref = number(block.arguments[3]), block.arguments[4]
     assert number(x) is x and isinstance(x, ir.Value) and x.value == block.arguments[3]

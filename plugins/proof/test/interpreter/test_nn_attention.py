@@ -25,7 +25,7 @@ VALUE = numpy.array([1.0, 2.0, 4.0, 8.0]).reshape(1, 4, 1, 1)
         ({"window_size": 1}, [15 / 4, 14 / 3, 6]),
     ],
 )
-def test_which_keys_are_seen(attributes: Any, expected: Any) -> None:
+def test_masks_and_windows_select_the_attended_keys(attributes: Any, expected: Any) -> None:
     numpy.testing.assert_allclose(meant("nn.attention", QUERY, KEY, VALUE, **attributes).ravel(), expected)
 
 

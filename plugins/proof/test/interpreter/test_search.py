@@ -18,7 +18,7 @@ def test_nan_comes_last_and_equal_elements_stay_in_their_order() -> None:
     assert meant("sort", numpy.array([[3, 1], [-128, 127]], "int8"), axis=0).tolist() == [[-128, 1], [3, 127]]
 
 
-def test_first_ones() -> None:
+def test_topk_returns_the_first_of_equal_elements() -> None:
     values, places = meant("topk", X, k=3)
     assert (values.tolist(), places.tolist()) == ([2, 2, 0], [0, 4, 2])
     assert meant("topk", X, k=2, largest=False, ret_type="indices", dtype="int64").tolist() == [5, 2]

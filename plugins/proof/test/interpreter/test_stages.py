@@ -220,7 +220,7 @@ def test_operators_mean_the_same_at_each_stage(family: str, is_open: bool) -> No
             compare(reference[names[name]](*case.arrays), expected[name], f"{name} at {stage}")
 
 
-def test_what_a_stage_makes_wrong_is_found() -> None:
+def test_the_stage_of_a_wrong_pass_is_found() -> None:
     """Find the stage of the changed pass, and no earlier stage."""
     module, arguments = product()
     expected = rx.reference(module)["main"](*arguments)

@@ -24,7 +24,7 @@ def transformed(weight: Any, side: int) -> Any:
 
 @pytest.mark.parametrize("side", [4, 6])
 @pytest.mark.parametrize("padding", [(0, 0, 0, 0), (1, 0, 1, 1)])
-def test_beside_direct_ones(side: int, padding: Any) -> None:
+def test_winograd_equals_direct_convolution(side: int, padding: Any) -> None:
     random = numpy.random.default_rng(side)
     data, weight = random.normal(size=(2, 4, 5, 9)), random.normal(size=(8, 4, 3, 3))
     bias = random.normal(size=(1, 8))

@@ -23,7 +23,7 @@ def test_sizes_are_those_of_the_calls() -> None:
         numpy.testing.assert_array_equal(found, numpy.concatenate(call, 1))
 
 
-def test_what_an_assertion_says() -> None:
+def test_a_failed_assertion_raises_its_message() -> None:
     inputs = {"x": rx.tensor((4,)), "at": rx.tensor((2,), "i64")}
     module = module_with(inputs, lambda x, at: relax.gather_elements(x, at))
     x = numpy.arange(4, dtype="float32")

@@ -35,7 +35,7 @@ def test_optional_parts_are_there_and_not() -> None:
     assert sorted(_names(pattern)) == ["nn.conv2d", "nn.conv2d+add", "nn.conv2d+add+nn.relu", "nn.conv2d+nn.relu"]
 
 
-def test_each_alternative_is_in_one() -> None:
+def test_each_alternative_has_a_composite() -> None:
     assert _names(is_op("relax.exp", "relax.tanh")(wildcard()) | _relu(wildcard())) == ["exp", "nn.relu", "tanh"]
     repeated = wildcard().repeated(lambda y: is_op("relax.exp")(y), least=1)
     assert _names(repeated) == ["exp", "exp+exp", "exp+exp+exp"]
@@ -50,7 +50,7 @@ def test_short_layers_come_before_long_layers() -> None:
     assert {f"{layer}+nn.relu+quantize", f"{layer}+dequantize+add+nn.relu+quantize"} <= set(names)
 
 
-def test_a_value_in_two_places_is_one() -> None:
+def test_repeated_wildcards_share_one_value() -> None:
     x = wildcard()
     (tree,) = trees(is_op("relax.multiply")(x, is_op("relax.sigmoid")(x)))
     sigmoid, multiply = tree.operators
@@ -86,7 +86,7 @@ def test_a_check_that_fails_is_said() -> None:
     assert all("pattern 'npu.failing'" in each.reason for each in report.verdicts)
 
 
-def test_what_cannot_be_made_is_said_once() -> None:
+def test_patterns_without_modules_are_reported_once() -> None:
     never = is_op("relax.exp", "relax.tanh")(wildcard()).where(lambda match: False, "never")
     with codegen([("npu.never", never)]) as npu:
         first, second = _cases(npu)
@@ -207,7 +207,7 @@ def test_integer_operators_of_other_packages_are_proved() -> None:
         assert [str(each.dtype) for each in _cases(npu)[-1].make(0).calls[0]] == ["int8", "int8", "int32"]
 
 
-def test_what_was_tried_is_said() -> None:
+def test_a_pattern_without_modules_lists_the_attempts() -> None:
     def refuse(call: Any) -> Any:
         raise call.fail("takes a tensor of rank 7")
 

@@ -50,7 +50,7 @@ def check(name: str) -> Report:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-def test_what_is_declared_deviates() -> None:
+def test_declared_differences_are_deviations() -> None:
     report = check("tanh")
     assert report.is_right, str(report)
     assert [each.verdict for each in report.verdicts] == ["deviates", "right"]
@@ -60,7 +60,7 @@ def test_what_is_declared_deviates() -> None:
 
 
 @pytest.mark.parametrize(("name", "verdicts"), [("exp", ["wrong", "right"]), ("sinh", ["wrong", "wrong"])])
-def test_what_is_not_declared_is_wrong(name: str, verdicts: list[str]) -> None:
+def test_undeclared_differences_are_wrong(name: str, verdicts: list[str]) -> None:
     assert [each.verdict for each in check(name).verdicts] == verdicts
 
 
@@ -104,7 +104,7 @@ def _results_with_noise(body: Any, x: Any, deviating: str) -> list[bytes]:
         (lambda x: relax.isnan(relax.maximum(x, x)), "relax.maximum"),
     ],
 )
-def test_what_hangs_on_a_deviation_is_not_determined(body: Any, deviating: str) -> None:
+def test_results_that_depend_on_a_deviation_are_undetermined(body: Any, deviating: str) -> None:
     plain, special = numpy.float32([[3, 1, 2, 4]]), numpy.float32([[3, numpy.nan, 2, 4]])
     assert len({*_results_with_noise(body, special, deviating)}) > 1
     assert len({*_results_with_noise(body, special, "relax.exp")}) == 1

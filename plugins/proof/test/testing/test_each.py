@@ -72,7 +72,7 @@ def test_sizes_that_no_input_of_a_kernel_has() -> None:
     assert [array.shape for array in last.inputs] == [(7, 8), (3,)]
 
 
-def test_what_is_wrong() -> None:
+def test_the_first_wrong_value_and_its_successors_are_found() -> None:
     module = built(lambda x: relax.nn.softmax(relax.subtract(relax.const(0.75), relax.nn.softmax(x))), ("n", 8))
     found = each(module, [X], partition=["faulty{fault=order}"])
     assert [value.problem for value in found] == ["", OWN, ACCUMULATED]
@@ -150,7 +150,7 @@ def test_a_program_that_raises() -> None:
         list(compared(values, {}, None))
 
 
-def test_how_far_is_far() -> None:
+def test_is_far_compares_with_the_tolerance_of_the_type() -> None:
     one = numpy.float32([1, 100, numpy.nan, numpy.inf])
     near = one + numpy.float32([0.005, 0, 0, 0])
     assert not is_far([near], [one], None) and is_far([near], [one], 1e-6)

@@ -70,7 +70,7 @@ def test_bisecting_names_the_operator(fault: str, operator: str) -> None:
     assert len(external_modules(culprit.module.operation)) == 1
 
 
-def test_nothing_is_wrong_where_nothing_is() -> None:
+def test_a_right_program_has_no_wrong_value() -> None:
     module, arguments = model()
     assert first_wrong(each(module, arguments, partition=["faulty"])) is None
     assert bisect(module, arguments, partition=["faulty"]) is None
@@ -174,7 +174,7 @@ def test_threads_that_race_are_found() -> None:
     assert report.faults, str(report)
 
 
-def test_what_has_no_result_is_right_where_it_is_refused() -> None:
+def test_refusals_without_a_reference_result_are_right() -> None:
     """Accept refusals during compilation or at run time if the reference has no result either."""
     report = rx.testing.check("llvm", only=["image.resize2d f32 empty w"], jobs=1)
     assert report.is_right and "the image is empty" in report.verdicts[0].reason, str(report)

@@ -16,7 +16,7 @@ from relax_mlir_proof.testing.every_model import all_models
 DRAWN = ("unet", "llama", "lstm", "qdq_cnn")
 
 
-def test_there_are_models_of_known_and_of_dynamic_sizes() -> None:
+def test_models_have_static_and_dynamic_sizes() -> None:
     models = all_models()
     names = [each.name for each in models]
     assert len(names) == len(set(names)) >= 25

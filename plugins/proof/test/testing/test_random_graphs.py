@@ -13,7 +13,7 @@ def test_graphs_hang_on_the_seed_alone() -> None:
     assert len({str(case.make(3).module), str(case.make(4).module), str(other.make(3).module)}) == 3
 
 
-def test_graphs_have_operators_that_read_one_another() -> None:
+def test_operators_of_random_graphs_read_earlier_results() -> None:
     counts = []
     for case in list(cases())[:8]:
         setup = case.make(0)

@@ -24,7 +24,7 @@ def test_cases_are_quantized_layers() -> None:
     assert all(array.dtype == numpy.float32 for array in strided.calls[0])
 
 
-def test_llvm_computes_them() -> None:
+def test_llvm_computes_recipe_cases() -> None:
     report = rx.testing.check("llvm", groups=["recipes"], only=["*conv2d f32*", "linear*relu*"], share=0.3)
     assert report.is_right and len(report.verdicts) > 5
 

@@ -45,7 +45,7 @@ def test_a_check_has_the_same_report(dask: DaskCluster) -> None:
     assert there.summary() == here.summary()
 
 
-def test_faults_are_kept_here_and_run_again_there(dask: DaskCluster, tmp_path: Path) -> None:
+def test_remote_faults_are_saved_locally_and_run_again_remotely(dask: DaskCluster, tmp_path: Path) -> None:
     plugin = tmp_path / "faulty_on_workers.py"
     plugin.write_text((ROOT / "plugins/proof/test/faulty_codegen.py").read_text())
     tool = [

@@ -67,7 +67,7 @@ def test_only_rows_without_a_name_have_all_types() -> None:
         assert {each.name.split()[1] for each in unnamed} == set(CLASSES[types])
 
 
-def test_run_time_sizes_are_called_with_several_ones() -> None:
+def test_dynamic_cases_are_called_with_several_sizes() -> None:
     (case,) = [each for each in cases_of(row("exp", "n,m:F")) if each.name == "relax.exp f32 dynamic"]
     shapes = [call[0].shape for call in case.make(0).calls]
     assert (LETTERS["n"], LETTERS["m"]) in shapes and (1, 1) in shapes and (0, LETTERS["m"]) in shapes

@@ -121,7 +121,7 @@ def test_a_pass_that_changes_only_the_whole_program() -> None:
     assert culprit.error > 0 and culprit.module is not None
 
 
-def test_code_that_only_the_whole_program_has() -> None:
+def test_faults_of_whole_program_code_are_found() -> None:
     culprit = bisect(model(), [X], target=CODE)
     assert culprit is not None
     assert (culprit.kind, culprit.name) == ("code", "of the whole program")

@@ -25,7 +25,7 @@ def check(*arguments: str) -> tuple[int, str, str]:
     return run(arguments, stdout=out, stderr=errors), out.getvalue(), errors.getvalue()
 
 
-def test_what_is_right_ends_with_0(tmp_path: Path) -> None:
+def test_right_cases_exit_with_0(tmp_path: Path) -> None:
     kept, page = tmp_path / "kept.json", tmp_path / "page.html"
     code, out, errors = check("faulty", ONLY, f"--json={kept}", f"--html={page}")
     assert code == 0, out
@@ -37,7 +37,7 @@ def test_what_is_right_ends_with_0(tmp_path: Path) -> None:
     assert report.is_right and not report.faults
 
 
-def test_what_got_worse_is_told(tmp_path: Path) -> None:
+def test_cases_that_got_worse_are_reported(tmp_path: Path) -> None:
     kept = tmp_path / "kept.json"
     assert check("faulty", "--only=tanh f32", "-q", f"--json={kept}")[0] == 0
     changed = json.loads(kept.read_text())

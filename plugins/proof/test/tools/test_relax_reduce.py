@@ -199,7 +199,7 @@ def test_errors(text: str, arguments: list[str], message: str, tmp_path: Path, m
     assert os.listdir() == ["input.mlir"]
 
 
-def test_what_is_interrupted_leaves_the_smallest_so_far(tmp_path: Path) -> None:
+def test_an_interrupt_writes_the_smallest_module_so_far(tmp_path: Path) -> None:
     path, output = tmp_path / "input.mlir", tmp_path / "out.mlir"
     path.write_text(CHAIN)
     # Waits for ever once something was found.

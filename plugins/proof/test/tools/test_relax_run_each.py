@@ -132,7 +132,7 @@ def test_two_programs(folder: Path) -> None:
     assert each(folder / "a.rxa", other, SHAPE)[0] == 0
 
 
-def test_values_that_one_alone_has(tmp_path: Path) -> None:
+def test_values_of_only_one_program_are_reported(tmp_path: Path) -> None:
     nodes = [node("Neg", "x", "e", "e"), node("Relu", "e", "t", "t"), node("Softmax", "t", "y", "y")]
     model = save(tmp_path / "model.onnx", nodes)
     fused, apart = compiled(model, "a.rxa", "--observe"), tmp_path / "b.rxa"
@@ -171,7 +171,7 @@ def test_a_wrong_kernel_of_an_operator_of_ones_own(tmp_path: Path) -> None:
     assert code == 1 and re.search(rf"\nfirst wrong: own: \w+ \(com.test_each.Cube\): {said}\n", out)
 
 
-def test_main_stays_as_it_is(folder: Path) -> None:
+def test_observing_keeps_results_and_signature_of_main(folder: Path) -> None:
     code, one, _ = outcome(relax_run, folder / "a.rxa", "--print", SHAPE)
     assert code == 0
     plain = compiled(folder / "model.onnx", "main.rxa")
@@ -253,7 +253,7 @@ def test_refusals(folder: Path, arguments: list[str], message: str, monkeypatch:
         ),
     ],
 )
-def test_what_cannot_be_observed(folder: Path, options: list[str], message: str) -> None:
+def test_observe_refuses_incompatible_options(folder: Path, options: list[str], message: str) -> None:
     code, _, errors = outcome(relax_compile, folder / "model.onnx", "--observe", *options)
     assert code == 1 and message in errors
 

@@ -34,7 +34,7 @@ def test_a_number_keeps_its_element_type(value: Any, dtype: str) -> None:
 
 
 @pytest.mark.parametrize("value", [numpy.array([1.0]), numpy.array([[1]]), numpy.complex64(1), b"n"])
-def test_what_is_no_number_is_no_scalar(value: Any) -> None:
+def test_scalar_operands_must_be_numbers(value: Any) -> None:
     message = refusal("relax.one_hot", tensor(3, dtype="i32"), value, value, depth=5)
     assert "operand 'on_value' must be a number or a scalar value" in message
 

@@ -21,7 +21,7 @@ def test_regrouped_is_the_same_number(factors: tuple[int, ...], constant: int, b
         assert substituted(regrouped(each), point) == substituted(each, point)
 
 
-def test_what_goes_up_by_one() -> None:
+def test_digits_with_carries_are_regrouped() -> None:
     x, y = (make_variable(name, _EXTENTS[name] - 1) for name in "xy")
     assert str(regrouped((4 * x + y) // 8)) == "x//2"
     assert str(regrouped((4 * x + y) % 8)) == "y + 4*(x%2)"

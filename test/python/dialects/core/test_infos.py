@@ -32,7 +32,7 @@ def test_bits_of_element_types(dtype: str, bits: int) -> None:
 
 
 @pytest.mark.parametrize("dtype", ["vector<4xf32>", "si32", "complex<f16>", "none", "!llvm.ptr"])
-def test_what_is_no_element_type_has_no_bits(dtype: str) -> None:
+def test_bit_width_refuses_unknown_types(dtype: str) -> None:
     with pytest.raises(RelaxError, match="is not an element type"):
         bit_width(dtype)
 
@@ -64,6 +64,6 @@ def test_other_element_types_are_refused(dtype: Any, message: str) -> None:
         ("n", "a shape is a tuple of sizes, got 'n'"),
     ],
 )
-def test_what_is_no_size_is_refused(shape: Any, message: str) -> None:
+def test_invalid_sizes_are_refused(shape: Any, message: str) -> None:
     with pytest.raises(RelaxError, match=message):
         tensor(shape)

@@ -35,7 +35,7 @@ def holds(bounds: Bounds, number: int) -> bool:
 
 @pytest.mark.parametrize("sign", OPERATIONS)
 @given(intervals(), intervals())
-def test_what_is_computed_is_inside(sign: str, left: tuple[Bounds, int], right: tuple[Bounds, int]) -> None:
+def test_results_lie_in_the_computed_interval(sign: str, left: tuple[Bounds, int], right: tuple[Bounds, int]) -> None:
     (one, x), (other, y) = left, right
     if sign in ("//", "%") and (y <= 0 or other[0] is None):
         assert OPERATIONS[sign](one, (None, other[1])) == UNKNOWN

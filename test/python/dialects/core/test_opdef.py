@@ -57,7 +57,7 @@ def test_definitions() -> None:
     assert handing.parameters == ("x", "axis")
 
 
-def test_what_a_call_has() -> None:
+def test_calls_give_access_to_operands_and_attributes() -> None:
     call = Call(defined("x", infer=same, attrs={"axis": Int()}), {"x": tensor(4, 2)}, {"axis": 3})
     assert (call.x, call.axis) == (tensor(4, 2), 3)
     assert call.describe("x") == "operand 'x' (tensor<4x2xf32>)" and call.describe("axis") == "attribute 'axis' (3)"

@@ -76,7 +76,7 @@ def test_a_kilobyte_is_inline() -> None:
 
 
 @pytest.mark.parametrize(("value", "dtype"), [("a", None), (object(), None), (1.0, "flot"), (1.0, "index2")])
-def test_what_is_no_constant_is_refused(value: object, dtype: str | None) -> None:
+def test_const_refuses_invalid_values(value: object, dtype: str | None) -> None:
     module = rx.Module()
     with pytest.raises(rx.RelaxError, match=r"relax\.const"), module.function("f"):
         relax.const(value, dtype)

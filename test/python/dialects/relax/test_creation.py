@@ -142,5 +142,5 @@ def test_hamming_window():
         ("eye", [], "misses operand 'n'"),
     ],
 )
-def test_what_the_builder_refuses(name, operands, message):
+def test_builders_of_creation_operators_refuse_wrong_operands(name, operands, message):
     assert message in refusal(f"relax.{name}", *operands)

@@ -28,13 +28,13 @@ ACCEPTED = [
 
 
 @pytest.mark.parametrize(("op", "operands", "attributes"), ACCEPTED)
-def test_there_are_no_results(op, operands, attributes):
+def test_operators_with_effects_have_no_results(op, operands, attributes):
     assert infer(f"relax.{op}", *operands, **attributes) == []
 
 
 @draws(50)
 @given(st.text("{}01a:! ", max_size=8), st.integers(0, 2))
-def test_a_format_is_accepted_where_python_can_apply_it(text, count):
+def test_formats_are_accepted_exactly_if_python_accepts_the_string(text, count):
     infos = [tensor(2)] * count
     try:
         # Only a string can be formatted in every way that the characters above allow.
@@ -58,7 +58,7 @@ def _is_refused_for_its_fields(text: str, count: int) -> bool:
 
 
 @pytest.mark.parametrize(("op", "operands", "attributes"), ACCEPTED)
-def test_dead_code_elimination_keeps_them(op, operands, attributes):
+def test_upstream_dead_code_elimination_keeps_effects(op, operands, attributes):
     module = build_function(f"relax.{op}", *operands, **attributes)
     with module.context, ir.Location.unknown():
         passmanager.PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)

@@ -98,7 +98,7 @@ DIMS = st.sampled_from([0, 1, 2, 3, None, *map(parse, ["n", "m", "n+1", "n+2", "
 
 @draws(300)
 @given(DIMS, DIMS, st.integers(0, 4), st.integers(0, 4), SIZES, SIZES)
-def test_what_is_said_of_symbols_holds_for_every_value_of_them(one, other, n, m, unknown, unknown_too):
+def test_broadcast_symbols_hold_for_all_values(one, other, n, m, unknown, unknown_too):
     """Check that the inferred size allows numpy's result whenever numpy broadcasts the actual sizes."""
     values = {"n": n, "m": m}
 

@@ -93,7 +93,7 @@ def test_blocked_channels_stay_blocked():
     assert infer("relax.image.resize2d", tensor(1, 2, 6, 6, 4), (3, 3), layout="NCHW4c") == [tensor(1, 2, 3, 3, 4)]
 
 
-def test_what_is_not_known():
+def test_unknown_sizes_of_images_are_propagated():
     assert infer("relax.image.resize2d", unranked(), (4, 4)) == [tensor(None, None, 4, 4)]
     assert infer("relax.image.resize3d", tensor(1, 2, 3, 4, 5), ShapeInfo(None)) == [tensor(1, 2, None, None, None)]
     assert infer("relax.image.resize2d", tensor(1, 2, 3, 4), ShapeInfo((None, 8))) == [tensor(1, 2, None, 8)]

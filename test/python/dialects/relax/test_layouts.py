@@ -72,7 +72,7 @@ def test_the_attribute_at_fault_is_named() -> None:
         layouts_of(call_with(data_layout="NHWX", kernel_layout="OIHW", out_layout=None))
 
 
-def test_an_absent_layout_is_the_first_one() -> None:
+def test_an_absent_output_layout_equals_the_data_layout() -> None:
     layouts = layouts_of(call_with(data_layout="NHWC", kernel_layout="HWIO", out_layout=None))
     assert [(name, layout.text, layout.dimensions) for name, layout in layouts.items()] == [
         ("data", "NHWC", "NCHW"), ("weight", "HWIO", "OIHW"), ("result", "NHWC", "NCHW")

@@ -69,7 +69,7 @@ def test_symbolic_sizes_stay():
     ]
 
 
-def test_what_one_operand_does_not_say_another_does():
+def test_attention_sizes_come_from_any_operand():
     query, key, value = tensor(None, "q", "h", 64), tensor(2, "k", 2, 64), tensor(None, None, None, 32)
     assert infer("relax.nn.attention", query, key, value) == [tensor(2, "q", "h", 32)]
 

@@ -61,13 +61,13 @@ def test_channels_have_one_parameter_each(shape: tuple[int, ...], data: st.DataO
 
 
 @pytest.mark.parametrize("training", [True, False])
-def test_batch_norm_gives_the_moving_statistics_too(training: bool) -> None:
+def test_batch_norm_returns_the_moving_statistics(training: bool) -> None:
     operands = tensor("n", "c", 8), *[tensor("c")] * 4
     results = infer("relax.nn.batch_norm", *operands, axis=1, momentum=0.2, training=training)
     assert results == [tensor("n", "c", 8), tensor("c"), tensor("c")]
 
 
-def test_what_one_operand_does_not_know_another_does() -> None:
+def test_norm_sizes_come_from_any_operand() -> None:
     operands = tensor("n", None, 8), unranked(), tensor(16), tensor(None), tensor("c")
     assert infer("relax.nn.batch_norm", *operands, axis=1) == [tensor("n", None, 8), tensor(16), tensor(16)]
     operands = unranked(), unranked(), unranked(), tensor(None), unranked()

@@ -120,7 +120,7 @@ def test_a_scan_without_an_axis_is_flat():
 
 
 @pytest.mark.parametrize(("axis", "named"), [(None, 0), (0, 0), (-3, 0)])
-def test_there_is_no_position_among_no_elements(axis, named):
+def test_argmax_refuses_axes_without_elements(axis, named):
     module = rx.Module()
     with module.function("main", [rx.tensor((0, 4, "n"))]) as f:
         (x,) = f

@@ -161,7 +161,7 @@ def test_multinomial_from_uniform():
         assert infer("relax.multinomial_from_uniform", *operands) == [tensor(samples, 1, dtype="i64")]
 
 
-def test_what_the_builder_refuses():
+def test_builders_of_search_operators_refuse_wrong_operands():
     assert "misses operand 'max'" in refusal("relax.clip", tensor(4), 0)
     message = refusal("relax.unique", tensor(4), return_counts="n")
     assert "operand 'return_counts' (i64) must be a constant: the number of results depends on it" in message

@@ -21,7 +21,7 @@ def call_of(name: str, *operands: TensorInfo, **attributes: object) -> Call:
     return Call(row, dict(zip((operand.name for operand in row.operands), operands, strict=True)), given)
 
 
-def test_those_of_a_convolution_are_as_large_as_its_weight_in_any_layout() -> None:
+def test_convolution_windows_have_the_size_of_the_weight() -> None:
     data, weight = TensorInfo(("n", 9, 9, 4), "f32"), TensorInfo((3, sym("k"), 4, 8), "f32")
     layouts = {"data_layout": "NHWC", "kernel_layout": "HWIO"}
     call = call_of("relax.nn.conv2d", data, weight, strides=(2,), dilation=(1, 3), padding=(1, 2, 3, 4), **layouts)
@@ -29,7 +29,7 @@ def test_those_of_a_convolution_are_as_large_as_its_weight_in_any_layout() -> No
     assert windows_of(call)["W"].reach == sym("k") * 3 - 2
 
 
-def test_those_of_a_pool_are_as_large_as_its_attribute_says() -> None:
+def test_pool_windows_have_the_size_of_the_attribute() -> None:
     call = call_of("relax.nn.max_pool3d", TensorInfo(None, "f32"), pool_size=(2,), padding=(0, 1, 2))
     assert windows_of(call) == {"D": Window(2), "H": Window(2, before=1, after=1), "W": Window(2, before=2, after=2)}
 
@@ -42,7 +42,7 @@ def test_an_operator_of_another_package_need_not_have_all_attributes() -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in all_ops() if "strides" in row.attrs and "axes" not in row.attrs])
-def test_what_has_strides_says_over_what_it_slides(row: OpDef) -> None:
+def test_operators_with_strides_declare_their_windows(row: OpDef) -> None:
     letters, taps = row.windows
     layout = next(iter(row.layouts.values()))
     assert layout.dimensions == f"NC{letters}" and (taps in row.attrs or taps in row.layouts)

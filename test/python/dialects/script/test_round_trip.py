@@ -134,7 +134,7 @@ def _check_stages(module: rx.Module) -> None:
 @pytest.mark.parametrize(
     ("name", "stop"), [("windows", ""), ("norms", "legalize"), ("indexing", "fuse"), ("control", "apply")]
 )
-def test_what_is_read_back_computes_the_same(name: str, stop: str) -> None:
+def test_printed_modules_compute_the_same(name: str, stop: str) -> None:
     """Check that the module, printed and read back at some stage, computes the same as before."""
     module = rx.Module.from_script(HEAD + PROGRAMS[name])
     random = numpy.random.default_rng(0)

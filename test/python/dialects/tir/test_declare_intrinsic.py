@@ -126,7 +126,7 @@ def test_pure_ones_are_removed_and_impure_ones_stay(program):
     """)
 
 
-def test_inference_is_the_verifier_too(program):
+def test_inference_of_an_intrinsic_verifies_its_operands(program):
     program("""
     def problem(body):
         try:
@@ -162,7 +162,7 @@ def test_the_builder_refuses_by_name(program):
     """)
 
 
-def test_they_can_be_in_a_dialect_of_the_package(program):
+def test_intrinsics_can_extend_a_dialect_of_the_package(program):
     program("""
     text = inside(fake_npu.relu, "f32")
     assert '"npu.relu"' in text and "(f32) -> f32" in text

@@ -112,7 +112,7 @@ NUMPY = {
 NUMPY_ELSEWHERE = {"positive", "divmod", "conjugate", "conj", "isnat", "matmul"}
 
 
-def test_every_intrinsic_of_tvm_is_there():
+def test_every_intrinsic_of_tvm_is_defined():
     assert set(TVM) <= set(OPS)
 
 

@@ -129,14 +129,14 @@ def test_a_wrong_one_is_refused_and_leaves_nothing_behind(inputs, outputs, body,
     assert len(list(module.body.operations)) == 0
 
 
-def test_what_the_body_raises_comes_through_and_leaves_nothing_behind():
+def test_a_failed_body_raises_its_error_and_leaves_no_function():
     module = Module()
     with module, pytest.raises(LookupError, match="the body's own error"):
         make_prim_func("f", ["f32"], ["tensor<f32>"], failing_body)
     assert len(list(module.body.operations)) == 0
 
 
-def test_it_is_made_inside_of_a_module():
+def test_make_prim_func_needs_a_module():
     with pytest.raises(RelaxError, match="outside of a module"):
         make_prim_func("f", [], ["memref<f32>"], lambda out: None)
 

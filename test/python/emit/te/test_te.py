@@ -29,7 +29,7 @@ def test_product_and_what_follows() -> None:
     assert (c.dtype, d.shape, d.ndim) == ("f32", (12, 20), 2)
 
 
-def test_it_becomes_operations_of_linalg() -> None:
+def test_te_computations_become_linalg() -> None:
     n = te.var("n")
     a = te.placeholder((n, 4), name="A")
     b = te.compute((4, n), lambda i, j: a[j, i] * 2.0, name="B")

@@ -250,6 +250,6 @@ def test_a_computation_in_another_one_is_reported_once() -> None:
         ("__wrapped__", "te has no '__wrapped__'"),
     ],
 )
-def test_what_te_has_not(name: str, message: str) -> None:
+def test_unsupported_names_of_te_are_refused(name: str, message: str) -> None:
     with pytest.raises(AttributeError, match=message):
         getattr(te, name)

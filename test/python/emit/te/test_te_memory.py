@@ -132,7 +132,7 @@ def test_extern_of_a_packed_function() -> None:
     np.testing.assert_array_equal(run([x, y, z], np.arange(4, dtype="float32"))[1], [6, 4])
 
 
-def test_what_is_computed_on_memory() -> None:
+def test_te_computes_on_memory_beside_extern_functions() -> None:
     """Compute on memory next to a function that writes memory: parts, initial values of reductions, unknown sizes."""
     n = te.var("n")
     x = te.placeholder((n, 4), name="X")
@@ -147,7 +147,7 @@ def test_what_is_computed_on_memory() -> None:
     np.testing.assert_allclose(found[1], array[:, :2] + expected[:, None], rtol=1e-5)
 
 
-def test_what_user_functions_write_wrongly_is_reported() -> None:
+def test_wrong_stores_of_user_functions_are_reported() -> None:
     x = te.placeholder((4,), name="X")
     wrong = te.extern((4,), [x], lambda ins, outs: rx.loops.store(1.0, outs[0], 0, 0), name="wrong")
     with pytest.raises(rx.RelaxError, match=r"(?s)test_te_memory.py:.*invalid number of indices"):

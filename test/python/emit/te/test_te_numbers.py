@@ -150,7 +150,7 @@ def test_functions() -> None:
     np.testing.assert_array_equal(run([tensor, mantissa, exponent], x[[0, 3, 4, 4, 4]]), np.frexp(x[[0, 3, 4, 4, 4]]))
 
 
-def test_nan_as_numpy_has_it() -> None:
+def test_max_and_min_propagate_nan_like_numpy() -> None:
     x, y = np.array([1, np.nan, 3, np.nan, -1], "float32"), np.array([np.nan, 2, 1, np.nan, 0], "float32")
     np.testing.assert_array_equal(of(te.max, x, y), np.maximum(x, y))
     np.testing.assert_array_equal(of(te.min, x, y), np.minimum(x, y))

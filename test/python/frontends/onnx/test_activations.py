@@ -143,7 +143,7 @@ def test_nothing_is_dropped_in_use(opset: int, dtype: str) -> None:
     assert array(mask).dtype == dtype and array(mask).all()
 
 
-def test_what_attributes_cannot_be() -> None:
+def test_invalid_attributes_of_activations_are_refused() -> None:
     with pytest.raises(rx.RelaxError, match="'approximate' must be none or tanh"):
         rx.from_onnx(one_node("Gelu", {"x": _floats(3)}, approximate="other"))
     with pytest.raises(rx.RelaxError, match="'alpha' must be above 0"):

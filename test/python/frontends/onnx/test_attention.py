@@ -167,7 +167,7 @@ def test_microsofts_rotary_embedding(rank: int, interleaved: int) -> None:
     _compare("RotaryEmbedding", inputs, interleaved=interleaved)
 
 
-def test_what_is_not_supported_is_refused() -> None:
+def test_unsupported_inputs_of_attention_are_refused() -> None:
     inputs = {**_gqa(2, 1, 6, apart=True), "places": None, "bias": None, "sink": None, "k_scale": _floats(1)}
     model = one_node("GroupQueryAttention", inputs, 3, _MICROSOFT, symbolic=False, **_GQA)
     with pytest.raises(rx.RelaxError, match="input 'k_scale' is not supported"):

@@ -208,7 +208,7 @@ def test_more_sizes_than_a_tensor_has_dimensions() -> None:
     assert "no tensor has as many dimensions" in message(model([node("ConstantOfShape", "s")], inputs=[sizes]))
 
 
-def test_what_a_converter_does_not_foresee() -> None:
+def test_unforeseen_shapes_name_the_operator() -> None:
     text = message(model([node("Det", "s")], inputs=[tensor_info("s", ())]))
     assert "Det" in text
 
@@ -404,7 +404,7 @@ def test_attributes() -> None:
     assert "Concat" in message(model([node("Concat", "x x", axis=7)]))
 
 
-def test_attributes_and_values_that_the_operator_does_not_have() -> None:
+def test_unknown_attributes_and_surplus_values_are_refused() -> None:
     assert "knows no attribute 'aksis'; did you mean 'axis'?" in message(model([node("Softmax", aksis=0)]))
     assert "required attribute 'to' is missing" in message(model([node("Cast")]))
     assert "it has 2 inputs, at most 1" in message(model([node("Abs", "x x")]))

@@ -258,7 +258,7 @@ def test_the_lines_for_names_that_python_does_not_take(name: str) -> None:
     compile(text[text.index("@rx.register_onnx(") :], "lines", "exec")
 
 
-def test_names_that_are_alike() -> None:
+def test_unknown_operators_suggest_a_similar_name() -> None:
     taught(lambda node: node.value(0), "Quadratic")
     assert "did you mean 'Quadratic'?" in message(model("Quadratik"))
 

@@ -170,7 +170,7 @@ def test_operators_on_a_tensor_whose_size_depends_on_elements() -> None:
 
 
 @pytest.mark.parametrize("is_first", [True, False])
-def test_what_expands_may_be_empty(is_first: bool) -> None:
+def test_expand_may_give_an_empty_tensor(is_first: bool) -> None:
     """Expand a size of 1, also to 0: the type says `n`."""
     nodes = [helper.make_node("Shape", ["x"], ["s"])]
     if is_first:

@@ -48,7 +48,7 @@ def test_names_are_those_of_the_model() -> None:
     assert [each.version for each in model.opset_import] == [21]
 
 
-def test_helpers_of_an_operator_are_called_after_it() -> None:
+def test_helper_nodes_are_named_after_their_operator() -> None:
     text = """<ir_version: 10, opset_import: ["" : 21]>
     g (float[n, 8] x) => (float[n, 8] y) { [act] y = Mish(x) }"""
     names = [node.name for node in rx.to_onnx(rx.from_onnx(parser.parse_model(text))).graph.node]
@@ -72,7 +72,7 @@ def test_functions_without_names() -> None:
     assert [each.name for each in model.graph.output] == ["output_0", "output_1"]
 
 
-def test_what_is_returned_twice_or_is_an_input_is_copied() -> None:
+def test_repeated_outputs_and_returned_inputs_are_copied() -> None:
     def body(x: Any) -> Any:
         y = relax.exp(x)
         return y, x, y, relax.const([1.0])
@@ -87,7 +87,7 @@ def test_what_is_returned_twice_or_is_an_input_is_copied() -> None:
     assert _types(model).count("Exp") == 1
 
 
-def test_what_is_unused_is_left_out() -> None:
+def test_unused_operators_are_not_exported() -> None:
     def body(x: Any) -> Any:
         relax.exp(x)
         relax.const(numpy.ones(4, "float32"))
@@ -127,7 +127,7 @@ def test_a_size_is_read_once() -> None:
     assert _types(model).count("Shape") == 2
 
 
-def test_a_size_that_no_argument_has() -> None:
+def test_sizes_without_an_argument_are_refused() -> None:
     module = rx.Module.parse("""func.func @main(%x: tensor<4xf32>) -> tensor<?xf32, #relax.sym<["k"]>> {
       %s = "relax.shape_expr"() {dims = ["k"]} : () -> !relax.shape<["k"]>
       %y = "relax.ones"(%s) {dtype = f32} : (!relax.shape<["k"]>) -> tensor<?xf32, #relax.sym<["k"]>>
@@ -151,7 +151,7 @@ def test_a_reshape_is_as_short_as_it_can_be() -> None:
 # ---- functions ----
 
 
-def test_calls_are_written_where_they_are() -> None:
+def test_called_functions_are_inlined_at_the_call() -> None:
     module = rx.Module()
     with module.function("half", {"x": rx.tensor(("k",))}, private=True) as f:
         (x,) = f
@@ -185,7 +185,7 @@ def test_recursion() -> None:
         rx.to_onnx(module)
 
 
-def test_which_function() -> None:
+def test_the_exported_function_is_chosen_by_name() -> None:
     module = rx.Module()
     for name in ("one", "two"):
         with module.function(name, [rx.tensor((2,))]) as f:
@@ -300,7 +300,7 @@ def test_an_attribute_without_a_counterpart() -> None:
         rx.to_onnx(module_with([rx.tensor((4,))], body))
 
 
-def test_types_that_newer_versions_have() -> None:
+def test_operators_of_newer_opsets_need_the_option_opset() -> None:
     module = module_with([rx.tensor((4,))], lambda x: relax.bitcast(x, "int32"))
     with pytest.raises(rx.RelaxError, match=r"ONNX has BitCast since opset 26: ask for it \(opset=26\)"):
         rx.to_onnx(module)
@@ -339,7 +339,7 @@ def test_a_shape_as_an_argument() -> None:
         rx.to_onnx(module)
 
 
-def test_the_module_stays_as_it_is() -> None:
+def test_to_onnx_does_not_change_the_module() -> None:
     module = rx.from_onnx(parser.parse_model(_RELU_OF_SUM))
     before = str(module)
     rx.to_onnx(module)

@@ -145,7 +145,7 @@ def test_one_compilation_serves_two_sizes(name: str) -> None:
         assert found.dtype == reference(array).dtype
 
 
-def test_what_would_wrap_around_or_be_rounded_is_left_to_the_run() -> None:
+def test_overflowing_and_inexact_constants_are_not_folded() -> None:
     nodes = [_node("Mul", "big big", "y"), _node("Add", "tenth tenth", "z")]
     constants = {"big": numpy.uint8([200]), "tenth": numpy.float32([0.1])}
     prepared = rx.OnnxBackend.prepare(_model(nodes, constants, "y z"))

@@ -158,6 +158,6 @@ def test_bytes_of_a_file_that_many_tensors_share(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("wrong", [0, -1, 1.5, "many", True])
 @pytest.mark.parametrize("option", ["most_nodes", "most_growth"])
-def test_what_limits_can_be(option: str, wrong: Any) -> None:
+def test_limits_must_be_positive_integers(option: str, wrong: Any) -> None:
     with pytest.raises(rx.RelaxError, match=f"{option} must be an integer of at least 1, got"):
         Limits(**{option: wrong})

@@ -31,7 +31,9 @@ _I16, _OTHER_I16 = ((each * 90).astype("int16", order="C") for each in (_X[0], _
         ("MatMulInteger16", {"x": _I16, "y": _OTHER_I16}, "", {}),
     ],
 )  # fmt: skip
-def test_as_onnx_has_them(op: str, inputs: dict[str, Any], constants: Any, attributes: dict[str, Any]) -> None:
+def test_operators_equal_those_of_onnx(
+    op: str, inputs: dict[str, Any], constants: Any, attributes: dict[str, Any]
+) -> None:
     model = with_constants(
         one_node(op, inputs, domain=_DOMAIN, symbolic=op != "GatherND", **attributes),
         {name: inputs[name] for name in constants},

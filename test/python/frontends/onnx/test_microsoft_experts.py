@@ -51,6 +51,6 @@ def test_gated_experts(more: dict[str, float]) -> None:
     Compared(model)(*given)
 
 
-def test_more_experts_than_there_are() -> None:
+def test_k_above_the_number_of_experts_is_refused() -> None:
     with pytest.raises(rx.RelaxError, match="must be between 1 and the number of experts, 4, got 5"):
         rx.from_onnx(_mixture((5,), k=5)[0])

@@ -139,7 +139,7 @@ def test_weights_stay_packed(tmp_path: Path, bits: int) -> None:
         ({"weight_prepacked": 1}, "export with 0"),
     ],
 )
-def test_what_is_refused(change: dict[str, int], expected: str) -> None:
+def test_unsupported_packing_attributes_are_refused(change: dict[str, int], expected: str) -> None:
     model = _product(4, 32, 8, 64, weight_prepacked=0)
     for attribute in model.graph.node[0].attribute:
         attribute.i = change.get(attribute.name, attribute.i)

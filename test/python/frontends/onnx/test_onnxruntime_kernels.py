@@ -25,7 +25,7 @@ def _has_body(name: str) -> bool:
 
 
 @pytest.mark.skipif(not onnxruntime.__version__.startswith(_VERSION), reason=f"needs onnxruntime {_VERSION}x")
-def test_what_is_refused_is_documented() -> None:
+def test_operators_without_a_converter_are_documented() -> None:
     kernels = {(each.domain, each.op_name) for each in state.get_all_opkernel_def() if "CPU" in each.provider}
     missing = {
         name if domain == "com.microsoft" or not domain else f"{domain.removeprefix('com.microsoft.')}.{name}"

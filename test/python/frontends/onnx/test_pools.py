@@ -153,7 +153,7 @@ def test_maxima_put_back_into_a_larger_tensor_of_symbolic_sizes() -> None:
     numpy.testing.assert_array_equal(found[0, 0], expected)
 
 
-def test_what_a_constant_says_of_the_result_of_unpooling() -> None:
+def test_a_constant_shape_gives_unpooling_static_sizes() -> None:
     given = {"x": real(1, 2, 3, 3), "places": numpy.zeros((1, 2, 3, 3), "int64"), "shape": numpy.array([1, 2, 7, 8])}
     model = one_node("MaxUnpool", given, opset=22, symbolic=False, kernel_shape=[2, 2], strides=[2, 2])
     known = rx.from_onnx(with_constants(model, {"shape": given["shape"]}))

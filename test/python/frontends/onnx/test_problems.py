@@ -37,7 +37,7 @@ def _break(
     )
 
 
-def test_what_a_converter_raises_is_a_row_among_others(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_internal_error_is_listed_with_other_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     """Report a bug for a valid node, next to other problems. Its traceback stays available."""
     _break(monkeypatch, "Abs")
     with pytest.raises(rx.RelaxError, match=r"2 nodes of the model") as caught:
@@ -75,7 +75,7 @@ def test_a_bug_in_an_operator_with_graphs(monkeypatch: pytest.MonkeyPatch) -> No
     assert "internal error at onnx/test_problems.py" in message(model([chosen], inputs))
 
 
-def test_what_a_users_converter_raises(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_errors_of_a_users_converter_name_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     """Report the user's converter and its line instead of a bug of this project."""
     _break(monkeypatch, "Abs", is_ours=False)
     with pytest.raises(rx.RelaxError) as caught:
@@ -87,7 +87,7 @@ def test_what_a_users_converter_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(caught.value.__cause__, KeyError)
 
 
-def test_what_operators_say_in_a_users_converter(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_operator_errors_in_a_users_converter_name_the_converter(monkeypatch: pytest.MonkeyPatch) -> None:
     converter = registry.NodeConverter("", "Abs", 1, lambda node: rx.relax.add(node.tensor(0)), "here")
     registry.CONVERTERS.load()
     monkeypatch.setitem(registry.CONVERTERS.entries, ("", "Abs"), {(1,): [converter]})

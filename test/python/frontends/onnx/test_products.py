@@ -147,7 +147,7 @@ def test_gemm_reads_transposed_weights_as_they_lie() -> None:
     assert "permute_dims" not in str(rx.from_onnx(model))
 
 
-def test_what_cannot_be_known() -> None:
+def test_output_shape_needs_known_input_sizes() -> None:
     model = one_node("ConvTranspose", {"x": real(1, 4, 5), "w": real(4, 3, 3)}, kernel_shape=[3], output_shape=[20])
     with pytest.raises(rx.RelaxError, match="the input's sizes must be known for 'output_shape'"):
         rx.from_onnx(model)

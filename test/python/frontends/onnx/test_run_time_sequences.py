@@ -246,7 +246,7 @@ def test_branches_with_sequences_of_different_lengths() -> None:
         compared(truth(condition), [floats(3), floats(2)], floats(4))
 
 
-def test_what_cannot_be_decided_at_run_time() -> None:
+def test_sequences_of_unknown_and_known_types_cannot_be_joined() -> None:
     text = """(bool c, seq(float[]) xs, float[m] x) => (seq(float[]) ys) {
         ys = If (c) <
             then_branch = a () => (seq(float[]) r) { r = Identity (xs) },
@@ -281,7 +281,7 @@ def test_an_empty_sequence_here_and_one_of_another_type_there() -> None:
     assert plain(main(truth(False), x)) == []
 
 
-def test_what_is_refused_of_sequences_of_unknown_length() -> None:
+def test_dynamic_sequences_refuse_mixed_ranks() -> None:
     text = """(float[n] x, float[k, 2] y, int64 length) => (seq(float[]) ys) {
         parts = SplitToSequence <axis = 0> (x, length)
         ys = SequenceInsert (parts, y)

@@ -32,7 +32,7 @@ def test_tensors_of_several_sizes_from_one_compilation() -> None:
     same(plain(compared.main((floats(1, 3), floats(4, 3)), floats(2, 3))[2]), integer(3))  # a tuple
 
 
-def test_what_the_module_and_the_program_say() -> None:
+def test_sequence_elements_have_names_and_shapes() -> None:
     module = rx.from_onnx(model(_JOIN), shapes={"xs": [None, (None, 3)]})
     assert 'relax.name = "xs.1"' in str(module)
     assert 'tensor<?x3xf32, #relax.sym<["a", 3]>>' in str(module)  # the model's own
