@@ -32,6 +32,18 @@ def test_plug_ins_and_tests_and_tools_of_developers_are_no_core(size: ModuleType
     assert [name for name in (*core, *others) if size.is_core(PurePosixPath(name))] == core
 
 
+def test_bare_participles_and_prepositions_count_as_names_but_properties_do_not(size: ModuleType) -> None:
+    bare = ["settled", "_taken_apart", "of", "_of_pairs", "found_by"]
+    others = ["seed", "sorted_names", "codegen", "from_script", "settle", "offset"]
+    assert size.bare_names("".join(f"    def {name}(x):\n" for name in (*bare, *others))) == bare
+    assert size.bare_names("@cached_property\ndef closed(self):\n@cache\nasync def closed(x):\n") == ["closed"]
+
+
+def test_names_of_tests_without_a_statement_count(size: ModuleType) -> None:
+    assert all(map(size._RIDDLE.fullmatch, ["test_what_is_refused", "test_it", "test_te_describes_one_too"]))
+    assert not any(map(size._RIDDLE.fullmatch, ["test_itself", "test_sums_equal_numpy", "test_one_row_is_read"]))
+
+
 def test_a_missed_limit_fails(
     size: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -24,6 +24,26 @@ _BESIDE = frozenset({"plugins", "test", "bench", "examples", "docs"})
 #: Names that say nothing about a value.
 _VAGUE = frozenset({"each", "found", "made", "given", "held", "wanted"})
 
+#: Decorator of a property, and name of a function.
+_DEFINITION = re.compile(r"^[ \t]*(@[\w.]*property\n[ \t]*)?(?:async )?def (\w+)", re.MULTILINE)
+_PREPOSITION = (
+    "of|at|on|in|by|for|over|under|behind|before|after|between|within|among|across|along|around|through|beside|until"
+    "|inside|outside|above|below"
+)
+_PARTICIPLE = (
+    "(?!(?:need|feed|seed|embed|speed)(?:_|$))[a-z]+ed|made|held|kept|found|given|known|taken|written|chosen|drawn|shown"
+    "|built|bound|told|sent|met|left|seen|done|hidden|frozen|grown|begun"
+)
+#: Names of functions that state neither an action nor a result: `settled`, `_taken_apart`, `of`, `_of_pairs`.
+_BARE = re.compile(
+    rf"_*(?:(?:{_PREPOSITION})(?:_\w+)?|(?:{_PARTICIPLE})(?:_(?:{_PREPOSITION}|as|to|from|with|up|out|apart)(?:_\w+)?)?)"
+)
+#: Names of tests that begin with a question or a pronoun, or end with a pronoun or a verb without a statement.
+_RIDDLE = re.compile(
+    r"test_(?:(?:it|they|them|this|these|those|what|who|whom|whose|which|so|too|there|as|how)(?:_\w+)?"
+    r"|\w+_(?:it|them|they|so|too|there|is|are|has|have|alike|ones?|others?|another|such|something|everything))"
+)
+
 
 class Goal(NamedTuple):
     """A size of the project, the largest value allowed now, and the value to reach."""
@@ -129,6 +149,23 @@ def _bound_name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else ""
 
 
+def bare_functions() -> int:
+    """Return the number of functions of the product with a bare participle or preposition for a name."""
+    return sum(len(bare_names((ROOT / file).read_text("utf-8"))) for file in tracked()
+               if is_product(file) and file.suffix == ".py")  # fmt: skip
+
+
+def bare_names(source: str) -> list[str]:
+    """Return such names of functions. Properties are data: a participle describes them."""
+    return [name for decorator, name in _DEFINITION.findall(source) if not decorator and _BARE.fullmatch(name)]
+
+
+def riddles() -> int:
+    """Return the number of tests whose name does not state what must hold."""
+    texts = ((ROOT / file).read_text("utf-8") for file in tracked() if file.suffix == ".py" and "test" in file.parts)
+    return sum(_RIDDLE.fullmatch(name) is not None for text in texts for _, name in _DEFINITION.findall(text))
+
+
 def doc_words() -> int:
     pages = (file for file in tracked() if file.parts[0] == "docs" and file.suffix == ".md")
     return sum(len((ROOT / file).read_text("utf-8").split()) for file in pages)
@@ -147,6 +184,8 @@ GOALS = (
     Goal("top-level folders", top_folders, 16, 16),
     Goal("class names in three files or more", repeated_classes, 2, 12),
     Goal("variables named each, found, made, ...", vague_variables, 8_250, 2_650),
+    Goal("functions named settled, of, ...", bare_functions, 2_438, 800),
+    Goal("tests named what_is_refused, it, ...", riddles, 582, 270),
     Goal("words of the docs", doc_words, 97_750, 95_000),
     Goal("targets of the Makefile", make_targets, 15, 15),
 )
