@@ -58,6 +58,9 @@ lit_inprocess.configure(
             lit_inprocess.python_tool("relax_mlir_proof.relax_reduce", "relax-reduce"),
         ),
         "FileCheck": lit_inprocess.Tool("lit_builtins:filecheck", lit_inprocess.python_tool("filecheck", "filecheck")),
+        "graphs": lit_inprocess.Tool(
+            "lit_graphs:run", shlex.join([sys.executable, str(TEST_FOLDER / "lit_graphs.py")])
+        ),
         "schedules": lit_inprocess.Tool(
             "lit_schedules:run", shlex.join([sys.executable, str(TEST_FOLDER / "lit_schedules.py")])
         ),

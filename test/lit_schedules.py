@@ -35,6 +35,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
+import lit_graphs
+
 _COMMAND = re.compile(r"^# RUN: schedules (?P<tables>.*?) ?%s ", re.MULTILINE)
 _ERROR = re.compile(r"error(?P<bare> without loops)?: (?P<message>.+)")
 _HEADING = re.compile(r"on (?P<kernel>\w+):?(?P<lookups>(?: \w+(?:\([\w, ]+\))?)*)")
@@ -123,11 +125,11 @@ def expand(*paths: Path) -> str:
 
 
 def script_of(test: Path) -> str:
-    """Return the text of a lit test, or the script of its table."""
+    """Return the text of a lit test, the script of its table, or its short scripts in full."""
     text = test.read_text("utf-8")
     command = _COMMAND.search(text)
     if command is None:
-        return text
+        return lit_graphs.expand(text) if lit_graphs.COMMAND.search(text) else text
     others = command["tables"].replace("%S", str(test.parent)).split()
     return expand(*map(Path, others), test)
 

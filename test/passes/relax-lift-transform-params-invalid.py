@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# RUN: not relax-opt %s --relax-lift-transform-params='function=main,fewer inputs=1' 2>&1 | FileCheck %s --check-prefix=FEWER
-# RUN: not relax-opt %s --relax-lift-transform-params='function=main,smaller inputs=1' 2>&1 | FileCheck %s --check-prefix=SMALLER
-# RUN: not relax-opt %s --relax-lift-transform-params='function=main,other inputs=1' 2>&1 | FileCheck %s --check-prefix=DTYPE
-# RUN: not relax-opt %s --relax-lift-transform-params='function=main,main inputs=1' 2>&1 | FileCheck %s --check-prefix=TWICE
-# RUN: not relax-opt %s --relax-lift-transform-params='function=main,fewr inputs=1' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-# RUN: not relax-opt %s --relax-lift-transform-params='function=smaller inputs=1' 2>&1 | FileCheck %s --check-prefix=TAKEN
-# RUN: not relax-opt %s --relax-lift-transform-params='function=caller inputs=1' 2>&1 | FileCheck %s --check-prefix=CALLED
+# RUN: graphs %s | not relax-opt - --relax-lift-transform-params='function=main,fewer inputs=1' 2>&1 | FileCheck %s --check-prefix=FEWER
+# RUN: graphs %s | not relax-opt - --relax-lift-transform-params='function=main,smaller inputs=1' 2>&1 | FileCheck %s --check-prefix=SMALLER
+# RUN: graphs %s | not relax-opt - --relax-lift-transform-params='function=main,other inputs=1' 2>&1 | FileCheck %s --check-prefix=DTYPE
+# RUN: graphs %s | not relax-opt - --relax-lift-transform-params='function=main,main inputs=1' 2>&1 | FileCheck %s --check-prefix=TWICE
+# RUN: graphs %s | not relax-opt - --relax-lift-transform-params='function=main,fewr inputs=1' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+# RUN: graphs %s | not relax-opt - --relax-lift-transform-params='function=smaller inputs=1' 2>&1 | FileCheck %s --check-prefix=TAKEN
+# RUN: graphs %s | not relax-opt - --relax-lift-transform-params='function=caller inputs=1' 2>&1 | FileCheck %s --check-prefix=CALLED
 """Weights that differ, and an existing function of this name.
 
 Situations of Apache TVM's test_transform_lift_transform_params.py.
 """
-
-from relax_mlir.script import ir as I, relax as R
 
 # FEWER: pass 'relax-lift-transform-params': @main and @fewer do not take the same weights: the first has 2 weights, the second 1
 # SMALLER: pass 'relax-lift-transform-params': @main and @smaller do not take the same weights: 'b' is tensor<4xf32>, 'b' is tensor<2xf32>
@@ -23,38 +21,29 @@ from relax_mlir.script import ir as I, relax as R
 # CALLED: pass 'relax-lift-transform-params': @caller_transform_params is called here with its present parameters: inline it first (relax-inline)
 
 
-@I.ir_module(ssa=True)
-class Module:
-    @R.function
-    def main(x: R.Tensor((4,), "float32"), a: R.Tensor((4,), "float32"), b: R.Tensor((4,), "float32")) -> R.Tensor(
-        (4,), "float32"
-    ):
-        return R.add(x, R.exp(R.add(a, b)))
+def main(x: f32[4], a: f32[4], b: f32[4]) -> f32[4]:
+    return R.add(x, R.exp(R.add(a, b)))
 
-    @R.function
-    def fewer(x: R.Tensor((4,), "float32"), a: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
-        return R.add(x, R.exp(a))
 
-    @R.function
-    def smaller(x: R.Tensor((4,), "float32"), a: R.Tensor((4,), "float32"), b: R.Tensor((2,), "float32")) -> R.Tensor(
-        (4,), "float32"
-    ):
-        return R.add(x, R.exp(a))
+def fewer(x: f32[4], a: f32[4]) -> f32[4]:
+    return R.add(x, R.exp(a))
 
-    @R.function
-    def smaller_transform_params(a: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
-        return a
 
-    @R.function
-    def other(x: R.Tensor((4,), "float32"), a: R.Tensor((4,), "float32"), c: R.Tensor((4,), "float16")) -> R.Tensor(
-        (4,), "float32"
-    ):
-        return R.add(x, R.exp(a))
+def smaller(x: f32[4], a: f32[4], b: f32[2]) -> f32[4]:
+    return R.add(x, R.exp(a))
 
-    @R.function
-    def caller(x: R.Tensor((4,), "float32"), a: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
-        return R.add(x, cls.caller_transform_params(a))
 
-    @R.function
-    def caller_transform_params(a: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
-        return R.exp(a)
+def smaller_transform_params(a: f32[4]) -> f32[4]:
+    return a
+
+
+def other(x: f32[4], a: f32[4], c: f16[4]) -> f32[4]:
+    return R.add(x, R.exp(a))
+
+
+def caller(x: f32[4], a: f32[4]) -> f32[4]:
+    return R.add(x, cls.caller_transform_params(a))
+
+
+def caller_transform_params(a: f32[4]) -> f32[4]:
+    return R.exp(a)

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# RUN: relax-opt %s --pass-pipeline='relax-lower{stop=legalize}' --print-script | FileCheck %s --check-prefix=LEGALIZE
-# RUN: relax-opt %s --pass-pipeline='relax-lower{stop=intrinsics}' --print-script | FileCheck %s --check-prefix=INTRINSICS
-# RUN: relax-opt %s --pass-pipeline='relax-lower{stop=bufferize}' --print-script | FileCheck %s --check-prefix=BUFFERIZE
-# RUN: relax-opt %s --pass-pipeline='relax-lower{stop=bufferize},relax-lower{start=small-types}' | FileCheck %s --check-prefix=LLVM
-# RUN: relax-opt %s --pass-pipeline='relax-lower{target=llvm}' | FileCheck %s --check-prefix=LLVM
-# RUN: not relax-opt %s --pass-pipeline='relax-lower{stop=legalise}' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-# RUN: not relax-opt %s --pass-pipeline='relax-lower{target=cpu}' 2>&1 | FileCheck %s --check-prefix=NO-CODE
-from relax_mlir.script import ir as I, relax as R, tir as T
-
+# RUN: graphs %s | relax-opt - --pass-pipeline='relax-lower{stop=legalize}' --print-script | FileCheck %s --check-prefix=LEGALIZE
+# RUN: graphs %s | relax-opt - --pass-pipeline='relax-lower{stop=intrinsics}' --print-script | FileCheck %s --check-prefix=INTRINSICS
+# RUN: graphs %s | relax-opt - --pass-pipeline='relax-lower{stop=bufferize}' --print-script | FileCheck %s --check-prefix=BUFFERIZE
+# RUN: graphs %s | relax-opt - --pass-pipeline='relax-lower{stop=bufferize},relax-lower{start=small-types}' | FileCheck %s --check-prefix=LLVM
+# RUN: graphs %s | relax-opt - --pass-pipeline='relax-lower{target=llvm}' | FileCheck %s --check-prefix=LLVM
+# RUN: graphs %s | not relax-opt - --pass-pipeline='relax-lower{stop=legalise}' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+# RUN: graphs %s | not relax-opt - --pass-pipeline='relax-lower{target=cpu}' 2>&1 | FileCheck %s --check-prefix=NO-CODE
 # LEGALIZE: y = R.call_tir(cls.exp, (x,),
 # LEGALIZE: B[i] = T.exp(A[i])
 # INTRINSICS: y = R.call_tir(cls.exp, (x,),
@@ -22,9 +20,6 @@ from relax_mlir.script import ir as I, relax as R, tir as T
 # NO-CODE: target 'cpu' has no code generator: neither it nor a parent of it names one
 
 
-@I.ir_module(ssa=True)
-class Module:
-    @R.function
-    def main(x: R.Tensor((4,), "float32")) -> R.Tensor((4,), "float32"):
-        y = R.exp(x)
-        return y
+def main(x: f32[4]) -> f32[4]:
+    y = R.exp(x)
+    return y
