@@ -20,7 +20,7 @@ from .core.registry import register_pass
 from .partition.codegen import find_codegen
 from .partition.external_functions import blocks_in, functions_to_part, refuse
 from .partition.outline import Order, OutlinedPart, pure_functions, wrap
-from .partition.planning import Composites, Taken, find_planner, planned
+from .partition.planning import Composites, Taken, find_planner, run_planner
 from .partition.roles import Roles, roles_attribute, roles_of
 from .structures.prim_funcs import CALL_TIR, KnownPrimFuncs, remembering
 
@@ -65,7 +65,7 @@ class FuseOpsByPattern(Pass):
             for function in functions:
                 for block in blocks_in(function):
                     order = Order(block)
-                    for taken in planned(self.plan, block, composites):
+                    for taken in run_planner(self.plan, block, composites):
                         part = OutlinedPart(taken.operations, order, pure)
                         refusal = part.refusal()
                         if refusal:

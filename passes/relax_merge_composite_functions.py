@@ -21,7 +21,7 @@ from .core.registry import register_pass
 from .inline.splice import inline_call
 from .partition.codegen import find_codegen
 from .partition.external_functions import blocks_in, codegen_of, functions_to_part
-from .partition.groups import grouped
+from .partition.groups import group_by_codegen
 from .partition.outline import Order, OutlinedPart, pure_functions
 
 
@@ -86,7 +86,7 @@ def _merge_in(block: Block, composites: _Composites, function: Operation, names:
     def codegen(op: Operation) -> str:
         return composites.codegens.get(callee_of(op), "") if op.name == "func.call" else ""
 
-    for group in grouped(order.begun, codegen, composites.is_separate):
+    for group in group_by_codegen(order.begun, codegen, composites.is_separate):
         own = codegen(group[0])
         for part in _parts(group, order, pure):
             if all(callee_of(each) in composites.never_alone for each in part.operations):

@@ -24,7 +24,7 @@ from .core.registry import register_pass
 from .inline.splice import inline_call
 from .partition.codegen import ChosenCodegen, Codegen, find_codegen, parse_codegen
 from .partition.report import Census, operators_in
-from .partition.running import Declined, Made, Making, described, missing_here, nodes_of
+from .partition.running import Declined, Made, Making, code_attribute, missing_here, nodes_of
 from .relax_inline import inline_calls_in
 from .relax_merge_composite_functions import MergeCompositeFunctions
 from .relax_outline_external import OutlineExternal
@@ -122,7 +122,7 @@ class RunCodegen(Pass):
         if missing:
             warn(_message(module, chosen, "cannot run here", missing), _place_of(module))
         _note(module, chosen, made, missing=missing)
-        found = described(module, chosen.codegen, made)
+        found = code_attribute(module, chosen.codegen, made)
         for call in calls:
             _call_packed(call, made)
         return [found]

@@ -163,7 +163,7 @@ def _loop(part: ImagePart) -> Operation:
         ).result
         values = {each: relax.expand_dims(relax.take(each, index, axis=0), axis=(0,)) for each in part.inputs}
         for op in part.operations:
-            values.update(_for_one(op, values))
+            values.update(_clone_for_image(op, values))
         joined = [relax.concat([row, values[value]], axis=0) for row, value in zip(rows, part.wanted, strict=True)]
         joined = [relax.match_cast(each, row.type) for each, row in zip(joined, rows, strict=True)]
         ir.Operation.create("scf.yield", operands=[(number(turns) + number(one)).value, *joined])
@@ -190,7 +190,7 @@ def _no_rows(value: Value) -> Value:
     return relax.match_cast(nothing, encode(info.with_shape((None, *info.shape[1:])), value.context))
 
 
-def _for_one(op: Operation, values: dict[Value, Value]) -> dict[Value, Value]:
+def _clone_for_image(op: Operation, values: dict[Value, Value]) -> dict[Value, Value]:
     """Clone the operation for one image. Return its results by the results for all images."""
     operands = [_shape_of_one(value) if _is_shape(value) else values.get(value, value) for value in op.operands]
     copy = op.clone().operation

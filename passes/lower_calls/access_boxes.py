@@ -53,7 +53,7 @@ def _store(op: Operation) -> Box:
     return _elements(memref, indices, stored)._replace(verb="writes")
 
 
-def _masked(op: Operation) -> Box:
+def _masked_box(op: Operation) -> Box:
     memref, *indices, mask, vector = op.operands
     (lanes,) = vector.type.shape
     counts = [1] * (len(indices) - 1) + [_selected_lanes(mask)]
@@ -109,8 +109,8 @@ _BOXES: Mapping[str, Callable[[Operation], Box | None]] = {
     "memref.subview": _subview,
     "vector.load": _load,
     "vector.store": _store,
-    "vector.maskedload": _masked,
-    "vector.maskedstore": _masked,
+    "vector.maskedload": _masked_box,
+    "vector.maskedstore": _masked_box,
     "vector.transfer_read": _transfer_read,
     "vector.transfer_write": _transfer_write,
 }
@@ -150,7 +150,7 @@ def _describe(op: Operation, box: Box, corners: Corners, runs: Values) -> str | 
         if fails.any():
             place = numpy.unravel_index(int(fails.argmax()), fails.shape)
             elements = f"elements {first[place]} to {first[place] + count[place] - 1} of the {size}"
-            return f"'{op.name}' op {box.verb} {elements} {where}{_named(box.memref)}"
+            return f"'{op.name}' op {box.verb} {elements} {where}{_memref_text(box.memref)}"
     return None
 
 
@@ -198,7 +198,7 @@ def _count(box: Box, number: Value | int | None, corners: Corners) -> Values | N
     return known if known is None or not box.lanes else numpy.minimum(known, box.lanes)
 
 
-def _named(memref: Value) -> str:
+def _memref_text(memref: Value) -> str:
     held = made_by(memref, "memref.get_global")
     name = "" if held is None else f"constant {held.attributes['name'].value!s} "
     return f"{name}{memref.type}"

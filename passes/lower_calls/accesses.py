@@ -254,14 +254,16 @@ class Accesses:
             memref, is_write = op.operands[index], index >= inputs
             if memref not in self._views:
                 continue
-            axes = [_along(op, index, dim, self._position) for dim in range(memref.type.rank)] if is_generic else [None]
+            axes = (
+                [_axis_of(op, index, dim, self._position) for dim in range(memref.type.rank)] if is_generic else [None]
+            )
             firsts = [AxisRange(axis, 1) for axis in axes if axis is not None]
             if len(firsts) < len(axes):
                 self._record(BoxAccess(self._views[memref], is_write, None, levels, trail))
                 continue
             # Each iteration reads its inputs, runs its body, and then writes.
             inner = (*trail, *(0 for _ in nest[1:]), _LAST if is_write else 0)
-            value = _moved_by(op, index, inputs)
+            value = _body_value(op, index, inputs)
             self._add(memref, firsts, is_write, (*levels, *nest), inner, value)
 
     def _copy(self, op: Operation, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
@@ -314,7 +316,7 @@ class Accesses:
         sizes = list(op.operands)[1:]
         reshape = (op.name, str(op.attributes["reassociation"]), tuple(op.results[0].type.shape), tuple(sizes))
         rank = op.results[0].type.rank
-        frame = (view.frame, view.axes, tuple(_frozen(each) for each in view.moved), *reshape)
+        frame = (view.frame, view.axes, tuple(_hashable(each) for each in view.moved), *reshape)
         depends = view.depends.union(sizes, *(each.terms for each in view.moved))
         return FrameView(view.parameter, frame, tuple(range(rank)), (NONE,) * rank, depends)
 
@@ -344,7 +346,7 @@ _VIEWS = {
 }
 
 
-def _frozen(linear: Linear) -> Hashable:
+def _hashable(linear: Linear) -> Hashable:
     return (linear.number, frozenset(linear.terms.items()))
 
 
@@ -374,7 +376,7 @@ def _loops(ends: Sequence[Linear | None], position: int) -> tuple[Level, ...]:
     return (*loops, Level((position, len(ends)), "body"))
 
 
-def _along(op: Operation, index: int, dim: int, position: int) -> Linear | None:
+def _axis_of(op: Operation, index: int, dim: int, position: int) -> Linear | None:
     """Return the index that a linalg.generic uses along an operand's dimension, or None if not supported."""
     expression = op.attributes["indexing_maps"][index].value.results[dim]
     if isinstance(expression, ir.AffineDimExpr):
@@ -382,7 +384,7 @@ def _along(op: Operation, index: int, dim: int, position: int) -> Linear | None:
     return Linear(expression.value, {}) if isinstance(expression, ir.AffineConstantExpr) else None
 
 
-def _moved_by(op: Operation, index: int, inputs: int) -> Value:
+def _body_value(op: Operation, index: int, inputs: int) -> Value:
     """Return the body's argument for an input, or the yielded value for an output."""
     block = op.regions[0].blocks[0]
     return block.arguments[index] if index < inputs else last_of(block).operands[index - inputs]

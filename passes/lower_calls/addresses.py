@@ -114,7 +114,7 @@ class Addresses:
             return None
         left, right = map(self._size, test.operands)
         kind = int(test.attributes["predicate"].value)
-        is_so = _compared(kind, left, right)
+        is_so = _compare(kind, left, right)
         if is_so is not None:
             return self._size(one if is_so else other)
         if kind != _AT_MOST or right != 0 or self._size(one) != 0 or _is_open(left):
@@ -240,12 +240,12 @@ _ARITHMETIC: dict[str, Callable[..., Size | None]] = {
 _EQUAL, _UNEQUAL, _LESS, _AT_MOST, _MORE, _AT_LEAST = range(6)
 
 
-def _compared(kind: int, left: Size, right: Size) -> bool | None:
+def _compare(kind: int, left: Size, right: Size) -> bool | None:
     """Return the result of a comparison, or None if it depends on sizes or is unsigned."""
     if _is_open(left, right) or kind > _AT_LEAST:
         return None
     if kind in (_MORE, _AT_LEAST):
-        return _compared(_LESS if kind == _MORE else _AT_MOST, right, left)
+        return _compare(_LESS if kind == _MORE else _AT_MOST, right, left)
     is_less, is_at_most = at_most(left + 1, right), at_most(left, right)
     is_more, is_at_least = at_most(right + 1, left), at_most(right, left)
     if kind in (_EQUAL, _UNEQUAL):

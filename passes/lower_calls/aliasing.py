@@ -29,8 +29,8 @@ from .memory_plan import (
     dims_of,
     is_multiple,
     is_sized_at_entry,
-    measured,
-    padded,
+    measure_bytes,
+    padded_size,
     storage_bytes,
 )
 from .overwriting import Kernel, Kernels, Move
@@ -193,7 +193,7 @@ class Sharing:
             return False
         if word == "slot" or not place.isdecimal() or not behind.isdecimal():
             return True  # the exact overlap is determined, or refused, when the plan is followed
-        return int(place) < int(behind) + padded(root) and int(behind) < int(place) + padded(made)
+        return int(place) < int(behind) + padded_size(root) and int(behind) < int(place) + padded_size(made)
 
     def _is_read_first(self, op: Operation, operands: Sequence[int], result: Value) -> bool:
         kernel, written = self._kernel(op), _parameter(op, result)
@@ -231,14 +231,14 @@ class Sharing:
         if made is None or made.is_written or not is_sized_at_entry(made, self._knows):
             return False
         starts = [move.distance * storage_bytes(made.info.dtype) for move in moves]
-        if not self._are_apart(starts, [measured(decode(operand.type))[0] for operand in op.operands], made):
+        if not self._are_apart(starts, [measure_bytes(decode(operand.type))[0] for operand in op.operands], made):
             return False
         parts: dict[PlannedBuffer, int] = {}
         for index, operand in enumerate(op.operands):
             part = self._plan.memory_of.get(operand)
             # The operand's buffer must have the operand's size: a view of another size is checked only at run time,
             # after the write.
-            is_whole = part is not None and equal(part.size, measured(decode(operand.type))[0]) is True
+            is_whole = part is not None and equal(part.size, measure_bytes(decode(operand.type))[0]) is True
             if part is not None and is_whole and part not in parts and self._can_be_part(part, made):
                 parts[part] = index  # an operand that occurs twice is created in one place only
         kernel = self._kernel(op)
@@ -324,7 +324,7 @@ def _are_alike(operand: Value, made: PlannedBuffer) -> bool:
     info = decode(operand.type)
     if not isinstance(info, TensorInfo) or storage_bytes(info.dtype) != storage_bytes(made.info.dtype):
         return False
-    return (measured(info)[1] and made.is_fixed) or is_same_shape(info, made.info)
+    return (measure_bytes(info)[1] and made.is_fixed) or is_same_shape(info, made.info)
 
 
 def _put(inner: PlannedBuffer, outer: PlannedBuffer, start: Size) -> None:

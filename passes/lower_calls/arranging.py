@@ -17,12 +17,12 @@ _ORDERS: tuple[Callable[[PlannedBuffer, int], tuple[int, int]], ...] = (
 )
 
 
-def arranged(sizes: dict[PlannedBuffer, int]) -> tuple[dict[PlannedBuffer, int], int]:
+def arrange(sizes: dict[PlannedBuffer, int]) -> tuple[dict[PlannedBuffer, int], int]:
     """Return an offset for each buffer such that live buffers do not overlap, and the end of the region."""
     found: list[tuple[int, dict[PlannedBuffer, int]]] = []
     least = most_alive(sizes)
     for order in _ORDERS:
-        places = _in_turn(sorted(sizes, key=lambda buffer: order(buffer, sizes[buffer])), sizes)
+        places = _place_in_turn(sorted(sizes, key=lambda buffer: order(buffer, sizes[buffer])), sizes)
         found.append((max((place + sizes[buffer] for buffer, place in places.items()), default=0), places))
         if found[-1][0] == least:
             break
@@ -30,7 +30,7 @@ def arranged(sizes: dict[PlannedBuffer, int]) -> tuple[dict[PlannedBuffer, int],
     return places, end
 
 
-def _in_turn(buffers: Sequence[PlannedBuffer], sizes: dict[PlannedBuffer, int]) -> dict[PlannedBuffer, int]:
+def _place_in_turn(buffers: Sequence[PlannedBuffer], sizes: dict[PlannedBuffer, int]) -> dict[PlannedBuffer, int]:
     """Place each buffer in order at the lowest offset that no live buffer occupies."""
     timeline = Timeline()
     places: dict[PlannedBuffer, int] = {}

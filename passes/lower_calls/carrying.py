@@ -97,7 +97,7 @@ class Alternating(Carried):
         now, self._next = values
         self._now = now
         self.into.set(self.argument, now)
-        make_in(self.into, _yielded(self.argument), self._next, self.argument.owner)
+        make_in(self.into, _yielded_value(self.argument), self._next, self.argument.owner)
 
     def settle(self, yielded: Value, others: Container[Value]) -> None:
         fill(self.into, yielded, self._next)
@@ -233,13 +233,13 @@ def fill(into: FunctionLowering, value: Value, memory: Value) -> None:
         memrefs.copy(into.get(value), memory)
 
 
-def _yielded(argument: Value) -> Value:
+def _yielded_value(argument: Value) -> Value:
     block: Block = argument.owner
     first = 1 if block.owner.operation.name == "scf.for" else 0
     return last_of(block).operands[argument.arg_number - first]
 
 
-def carried_by_count(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -> list[Carried]:
+def carry_counted_loop(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -> list[Carried]:
     """Return the strategies for the values of a counted loop."""
     counter = Counter([into.get(bound) for bound in list(loop.operands)[:3]])
     _, *arguments = body_of(loop).arguments
@@ -249,17 +249,17 @@ def carried_by_count(into: FunctionLowering, loop: Operation, types: Sequence[Ty
         if gathering is not None and _are_known(into, gathering.rows):
             found.append(Gathered(into, argument, type_, gathering, counter))
         else:
-            found.append(_carried(into, argument, type_))
+            found.append(_choose_carried(into, argument, type_))
     return found
 
 
-def carried_by_condition(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -> list[Carried]:
+def carry_conditional_loop(into: FunctionLowering, loop: Operation, types: Sequence[Type]) -> list[Carried]:
     """Return the strategies for the values of a loop with a condition."""
     arguments = loop.regions[1].blocks[0].arguments
-    return [_carried(into, *each) for each in zip(arguments, types, strict=True)]
+    return [_choose_carried(into, *each) for each in zip(arguments, types, strict=True)]
 
 
-def _carried(into: FunctionLowering, argument: Value, type_: Type) -> Carried:
+def _choose_carried(into: FunctionLowering, argument: Value, type_: Type) -> Carried:
     if not isinstance(type_, ir.MemRefType) or not _are_known(into, argument) or not _keeps_sizes(argument):
         return Carried(into, argument, type_)
     if into.is_small(type_):
@@ -275,4 +275,4 @@ def _are_known(into: FunctionLowering, value: Value) -> bool:
 
 
 def _keeps_sizes(argument: Value) -> bool:
-    return memrefs.is_same_shape(decode(argument.type), decode(_yielded(argument).type))
+    return memrefs.is_same_shape(decode(argument.type), decode(_yielded_value(argument).type))

@@ -222,7 +222,7 @@ class FunctionLowering:
         count = len(self._body.arguments)
         for argument, value in zip(self._body.arguments, self._arguments, strict=False):
             info = decode(argument.type)
-            self._values[argument] = scalar_arguments.received(value, info) if isinstance(info, ScalarInfo) else value
+            self._values[argument] = scalar_arguments.receive(value, info) if isinstance(info, ScalarInfo) else value
             self.define_dims(info, value)
         self._require_ranges()
         self._outputs = self._arguments[count:]

@@ -43,12 +43,12 @@ def _gathering(
     loop: Operation, argument: Value, yielded: Value, moves_of: Callable[[Operation], Sequence[Move]]
 ) -> Gathering | None:
     casts: list[Operation] = []
-    joined = _before_casts(yielded, casts)
+    joined = _skip_casts(yielded, casts)
     call = made_by(joined, "relax.call_tir")
     if call is None or call.block != body_of(loop) or [len(call.operands), len(call.results)] != [2, 1]:
         return None
     before, rows = call.operands
-    if _before_casts(before, casts) != argument or use_count(argument) != 1 or not _is_of_rows(before, rows):
+    if _skip_casts(before, casts) != argument or use_count(argument) != 1 or not _is_of_rows(before, rows):
         return None
     chain = (before, joined, *(cast.results[0] for cast in casts))
     if any(use_count(value) != 1 for value in chain):
@@ -62,7 +62,7 @@ def _gathering(
     return Gathering(rows, count, tuple(sizes), call, tuple(casts))
 
 
-def _before_casts(value: Value, casts: list[Operation]) -> Value:
+def _skip_casts(value: Value, casts: list[Operation]) -> Value:
     """Return the value before casts that name its sizes, and add these operations to `casts`."""
     while (cast := made_by(value, "relax.match_cast")) is not None:
         casts.append(cast)

@@ -22,7 +22,7 @@ def mark_own_memory(within: Operation) -> None:
     """Mark the written arguments that the graph owns, before simplification. Existing marks stay."""
     for op in _calls(within):
         if OWN_MEMORY not in op.attributes:
-            _set(op, OWN_MEMORY, [index for index in _written(op) if not _is_argument(_memory_of(op.operands[index]))])
+            _set(op, OWN_MEMORY, [index for index in _inplace(op) if not _is_argument(_memory_of(op.operands[index]))])
 
 
 def decide_copies(within: Operation) -> None:
@@ -36,7 +36,7 @@ def _calls(within: Operation) -> list[Operation]:
     return operations_named(within, *(row.full_name for row in all_ops() if row.inplace))
 
 
-def _written(op: Operation) -> list[int]:
+def _inplace(op: Operation) -> list[int]:
     row = row_of(op)
     assert row is not None
     return sorted(index for index in getattr(op.opview, row.inplace) if index >= 0)
@@ -75,7 +75,7 @@ def _is_needed(op: Operation, index: int) -> bool:
     if isinstance(root.owner, Block) or root.owner.operation.block != block:
         return True  # each iteration of a loop may write to it
     order = {each: place for place, each in enumerate(operations_of(block))}
-    users = [_in_block(user, order) for each in _views(root) for user in users_of(each)]
+    users = [_block_ancestor(user, order) for each in _views(root) for user in users_of(each)]
     return any(order[user] > order[op] for user in users)
 
 
@@ -88,7 +88,7 @@ def _views(root: Value) -> list[Value]:
     return found
 
 
-def _in_block(op: Operation, order: dict[Operation, int]) -> Operation:
+def _block_ancestor(op: Operation, order: dict[Operation, int]) -> Operation:
     """Return the operation of a block that is or contains an operation."""
     while op not in order:
         parent = parent_of(op)

@@ -137,7 +137,7 @@ def _is_natural(value: Term) -> bool:
         return number >= 0
     least, whole, rest = made_by(value, "arith.minsi"), _rounded_down(value), made_by(value, "arith.remui")
     if least is not None:
-        around = list(map(_left_in, least.operands))
+        around = list(map(_loop_of_rest, least.operands))
         steps = [loop.operands[2] for loop in around if loop is not None]
         return all(each in steps or _is_natural(each) for each in least.operands)
     if whole is not None:
@@ -148,7 +148,7 @@ def _is_natural(value: Term) -> bool:
     computed = made_by(value, "arith.addi", "arith.muli")
     if computed is not None:
         return all(map(_is_natural, computed.operands))
-    return made_by(value, "memref.dim") is not None or _left_in(value) is not None
+    return made_by(value, "memref.dim") is not None or _loop_of_rest(value) is not None
 
 
 def is_multiple(value: Term, step: int) -> bool:
@@ -184,7 +184,7 @@ def _positive(value: Value) -> int | None:
     return number if number is not None and number > 0 else None
 
 
-def _left_in(value: Value) -> Operation | None:
+def _loop_of_rest(value: Value) -> Operation | None:
     """Return the loop if a value is its end minus its counter, which is at least 1 inside the loop."""
     less = made_by(value, "arith.subi")
     if less is None or not isinstance(less.operands[1].owner, Block):

@@ -27,11 +27,11 @@ from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
 from ...dialects.core.symbols_expr import from_terms, terms_of
 from ...emit.memrefs import ALIGNMENT
 from ...targets.core.machine import Machine
-from .arranging import arranged
+from .arranging import arrange
 from .gathering import Gathering
-from .planned_buffer import PlannedBuffer, dims_of, measured, storage_bytes
+from .planned_buffer import PlannedBuffer, dims_of, measure_bytes, storage_bytes
 from .size_bounds import Ranges, size_bounds, symbol_ranges
-from .stacking import SizeGroup, stacked
+from .stacking import SizeGroup, plan_stack
 
 #: Maximum bytes of a tensor on the stack, and of all such tensors of a function.
 _SMALL_BYTES, _STACK_BYTES = 256, 8192
@@ -111,7 +111,7 @@ def _put_on_stack(plan: MemoryPlan) -> None:
     room = _STACK_BYTES
     for buffer in plan.roots.values() if plan.has_stack else ():
         if may_be_on_stack(buffer):
-            room -= padded(buffer)
+            room -= padded_size(buffer)
             buffer.is_on_stack = room >= 0
 
 
@@ -131,13 +131,13 @@ def is_sized_at_entry(buffer: PlannedBuffer, knows: Callable[[Dim], bool]) -> bo
 
     All its sizes must be known, too.
     """
-    return buffer.is_fixed if buffer.is_fixed or buffer.size is None else all(map(knows, _needed_for(buffer.info)))
+    return buffer.is_fixed if buffer.is_fixed or buffer.size is None else all(map(knows, _unit_sizes(buffer.info)))
 
 
 @lru_cache(maxsize=4096)
-def _needed_for(info: TensorInfo) -> tuple[Dim, ...]:
+def _unit_sizes(info: TensorInfo) -> tuple[Dim, ...]:
     """Return the sizes that must be known to compute multiples of a tensor's bytes."""
-    size, _ = measured(info)
+    size, _ = measure_bytes(info)
     assert size is not None
     return (2 * size, *dims_of(info))
 
@@ -227,12 +227,12 @@ class _Planner:
 
 
 def _place_fixed(plan: MemoryPlan, buffers: Iterable[PlannedBuffer]) -> None:
-    places, plan.fixed_bytes = arranged({buffer: padded(buffer) for buffer in buffers})
+    places, plan.fixed_bytes = arrange({buffer: padded_size(buffer) for buffer in buffers})
     for buffer, place in places.items():
         buffer.offset = place
 
 
-def padded(buffer: PlannedBuffer) -> int:
+def padded_size(buffer: PlannedBuffer) -> int:
     assert buffer.room is not None
     return -(-buffer.room // ALIGNMENT) * ALIGNMENT
 
@@ -240,7 +240,7 @@ def padded(buffer: PlannedBuffer) -> int:
 def end_of(buffer: PlannedBuffer) -> int:
     """Return the end of a buffer in the arena, including padding."""
     assert buffer.offset is not None
-    return buffer.offset + padded(buffer)
+    return buffer.offset + padded_size(buffer)
 
 
 def _place_symbolic(plan: MemoryPlan, buffers: Iterable[PlannedBuffer]) -> None:
@@ -254,11 +254,11 @@ def _place_symbolic(plan: MemoryPlan, buffers: Iterable[PlannedBuffer]) -> None:
         unit: SizeGroup(counted, {buffer: _room(count, step) for buffer, count in counted.items()})
         for unit, counted in counts.items()
     }
-    stack = stacked(groups)
+    stack = plan_stack(groups)
     if stack is not None:
         _take_slot(plan, stack.places, stack.end)
     for unit, group in groups.items():
-        places, end = (group if stack is None else group.without(stack.places)).arranged()
+        places, end = (group if stack is None else group.without(stack.places)).arrange()
         if places:
             offsets = {place: place * unit for place in {*places.values(), end}}
             _take_slot(plan, {buffer: offsets[place] for buffer, place in places.items()}, offsets[end])

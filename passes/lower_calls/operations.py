@@ -99,7 +99,7 @@ def _call(into: FunctionLowering, op: Operation, inputs: Sequence[Lowered], outp
     name = op.opview.func
     callee = _function(op, name)
     types = list(function_type_of(callee).inputs)
-    passed = [_fitted(value, type_, op) for value, type_ in zip([*inputs, *outputs], types, strict=True)]
+    passed = [_fit(value, type_, op) for value, type_ in zip([*inputs, *outputs], types, strict=True)]
     reference = ir.FlatSymbolRefAttr.get(name)
     attributes = {"callee": reference, SITE: call_site(op, callee)}
     ir.Operation.create("func.call", operands=passed, attributes=attributes)
@@ -112,8 +112,8 @@ def _function(op: Operation, name: str) -> Operation:
     raise located_error(f"'{op.name}' op calls @{name}, which the module does not have", op.location)
 
 
-def _fitted(lowered: Lowered, type_: Type, op: Operation) -> Value:
-    value = _in_memory(lowered, op)
+def _fit(lowered: Lowered, type_: Type, op: Operation) -> Value:
+    value = _require_memref(lowered, op)
     if isinstance(type_, ir.MemRefType):
         _require_sizes(value, type_)
         return memrefs.cast(value, type_)
@@ -122,7 +122,7 @@ def _fitted(lowered: Lowered, type_: Type, op: Operation) -> Value:
     raise located_error(f"'{op.name}' op calls a PrimFunc on tensors: bufferize it first (tir-bufferize)", op.location)
 
 
-def _in_memory(lowered: Lowered, op: Operation) -> Value:
+def _require_memref(lowered: Lowered, op: Operation) -> Value:
     if isinstance(lowered, list):
         raise located_error(f"'{op.name}' op passes a shape, which has no place in memory", op.location)
     return lowered
@@ -148,7 +148,7 @@ def _call_function(into: FunctionLowering, op: Operation) -> None:
         if not isinstance(info, TensorInfo) or not is_sized(info, input_symbols(inputs)):
             raise located_error(f"'func.call' op returns {describe(info)}: inline it first (relax-inline)", op.location)
         outputs.append(_as_declared(into.new_tensor(result), info))
-    passed = [_in_memory(into.lowered(value), op) for value in op.operands]
+    passed = [_require_memref(into.lowered(value), op) for value in op.operands]
     arguments = [_as_declared(*pair) for pair in zip(passed, inputs, strict=True)]
     kept = {name: op.attributes[name] for name in ("callee", CONCURRENT) if name in op.attributes}
     ir.Operation.create("func.call", operands=[*arguments, *outputs], attributes=kept)
@@ -158,7 +158,7 @@ def _as_declared(value: Value, info: Info) -> Value:
     """Cast a value to the callee's type. More of a tensor's sizes may be known here."""
     if isinstance(info, TensorInfo):
         return memrefs.cast(value, memrefs.memref_type(info, value.context))
-    return scalar_arguments.passed(value, info) if isinstance(info, ScalarInfo) else value
+    return scalar_arguments.pass_scalar(value, info) if isinstance(info, ScalarInfo) else value
 
 
 def _return(into: FunctionLowering, op: Operation) -> None:
@@ -270,7 +270,7 @@ def _as_number(into: FunctionLowering, value: Value) -> Number | None:
     element = _element(into, value)
     if is_bool(dtype):
         return number(element).to("i64")
-    return as_i64(scalar_arguments.passed(element, ScalarInfo(dtype)))
+    return as_i64(scalar_arguments.pass_scalar(element, ScalarInfo(dtype)))
 
 
 _OPERATIONS: dict[str, Lower] = {

@@ -175,7 +175,7 @@ class Kernel:
 
     def _source(self, write: BoxAccess) -> BoxAccess | None:
         """Return the read of the elements that are written, or None."""
-        return None if write.value is None else self._sources.get(_unwrapped(write.value, self._sources))
+        return None if write.value is None else self._sources.get(_unwrap(write.value, self._sources))
 
     @functools.cached_property
     def _sources(self) -> dict[Value | None, BoxAccess]:
@@ -187,7 +187,7 @@ def _is_same_place(read: BoxAccess, write: BoxAccess) -> bool:
     return is_alike and read.mask == write.mask and _round_of(read, write)
 
 
-def _unwrapped(value: Value, sources: dict[Value | None, BoxAccess]) -> Value:
+def _unwrap(value: Value, sources: dict[Value | None, BoxAccess]) -> Value:
     """Replace a one-element vector by its element."""
     if value in sources or isinstance(value.owner, Block) or value.owner.operation.name != "vector.broadcast":
         return value
@@ -315,14 +315,14 @@ def _end(rounds: _Rounds, access: BoxAccess, index: Linear, counter: Term, sign:
     for term, times in index.terms.items():
         if term == counter:
             continue
-        bound = _bound(rounds, access, term, is_last=times * sign > 0)
+        bound = _term_bound(rounds, access, term, is_last=times * sign > 0)
         if bound is None:
             return None
         end = end.plus(bound, times)
     return end
 
 
-def _bound(rounds: _Rounds, access: BoxAccess, term: Term, is_last: bool) -> Linear | None:
+def _term_bound(rounds: _Rounds, access: BoxAccess, term: Term, is_last: bool) -> Linear | None:
     """Return an upper or lower bound of a term in terms of shared values, or None."""
     if _is_shared(term, access, rounds.shared):
         return Linear(0, {term: 1})

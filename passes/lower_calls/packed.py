@@ -24,7 +24,7 @@ _Argument = tuple[Lowered, Value]
 def _call_dps(into: FunctionLowering, op: Operation) -> None:
     outputs = [(into.new_tensor(result), result) for result in op.results]
     inputs = [(into.lowered(value), value) for value in op.operands]
-    _packed(into, op, [*inputs, *outputs], ())
+    _create_packed(into, op, [*inputs, *outputs], ())
 
 
 def _call_packed(into: FunctionLowering, op: Operation) -> None:
@@ -32,7 +32,7 @@ def _call_packed(into: FunctionLowering, op: Operation) -> None:
     if len(op.results) > 1:
         reason = "gives several results: let the function write them (relax.call_dps_packed)"
         raise located_error(f"'{op.name}' op of \"{op.opview.func}\" {reason}", op.location)
-    made = _packed(into, op, [(into.lowered(value), value) for value in op.operands], op.results.types)
+    made = _create_packed(into, op, [(into.lowered(value), value) for value in op.operands], op.results.types)
     for result, value in zip(op.results, made.results, strict=True):
         _take(into, result, value)
 
@@ -49,7 +49,7 @@ def _call_inplace(into: FunctionLowering, op: Operation) -> None:
         (_writable(into, op, position) if position in indices else into.lowered(value), value)
         for position, value in enumerate(op.operands)
     ]
-    _packed(into, op, arguments, ())
+    _create_packed(into, op, arguments, ())
     for result, index in zip(op.results, indices, strict=True):
         into.set(result, arguments[index][0])
 
@@ -65,12 +65,12 @@ PRINT = "relax_mlir.print"
 
 
 def _print(into: FunctionLowering, op: Operation) -> None:
-    arguments = [(_printed(into, value), value) for value in op.operands]
-    call = _packed(into, op, arguments, (), PRINT)
+    arguments = [(_printable(into, value), value) for value in op.operands]
+    call = _create_packed(into, op, arguments, (), PRINT)
     call.attributes[PACKED_TEXT] = ir.StringAttr.get(op.opview.format)
 
 
-def _printed(into: FunctionLowering, value: Value) -> Value:
+def _printable(into: FunctionLowering, value: Value) -> Value:
     """Return a value for printing. A shape is printed as a tensor of its sizes."""
     lowered = into.lowered(value)
     if not isinstance(lowered, list):
@@ -90,11 +90,11 @@ def return_shapes(into: FunctionLowering, op: Operation) -> None:
         sizes = into.lowered(value)
         if isinstance(sizes, list):
             numbers = [(as_i64(size), value) for size in sizes]
-            made = _packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], SHAPE)
+            made = _create_packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], SHAPE)
             into.set(value, into.own(made.result))
 
 
-def _packed(
+def _create_packed(
     into: FunctionLowering, op: Operation, arguments: Sequence[_Argument], types: Sequence[Type], name: str = ""
 ) -> Operation:
     operands, dtypes = [], []

@@ -51,7 +51,7 @@ class PlannedBuffer:
 
     def __post_init__(self) -> None:
         #: Size in bytes, or None if unknown or too long an expression. `is_fixed`: all sizes are static.
-        self.size, self.is_fixed = measured(self.info)
+        self.size, self.is_fixed = measure_bytes(self.info)
         #: Upper bound of the size in bytes, or None.
         self.room = self.size if isinstance(self.size, int) else None
 
@@ -67,7 +67,7 @@ def storage_bytes(dtype: str) -> int:
 
 
 @lru_cache(maxsize=4096)
-def measured(info: TensorInfo) -> tuple[Dim, bool]:
+def measure_bytes(info: TensorInfo) -> tuple[Dim, bool]:
     """Return the size of a tensor in bytes, and True if all its sizes are static."""
     dims = dims_of(info)
     return product((*dims, storage_bytes(info.dtype))), all(isinstance(dim, int) for dim in dims)

@@ -18,7 +18,7 @@ from ...dialects.core.codec import decode
 from ...dialects.core.infos import ScalarInfo, TensorInfo, describe
 from ...emit import memrefs
 from ...emit.memrefs import is_same_shape
-from .carrying import Carried, Gathered, StackState, carried_by_condition, carried_by_count, fill, make_in
+from .carrying import Carried, Gathered, StackState, carry_conditional_loop, carry_counted_loop, fill, make_in
 from .function_lowering import FunctionLowering, Lower
 
 
@@ -51,14 +51,14 @@ def _if(into: FunctionLowering, op: Operation) -> None:
 
 def _slot(into: FunctionLowering, op: Operation, result: Value, type_: Type) -> Value | None:
     """Return a buffer that all branches write a result into, or None for a result that branches hand over."""
-    info, *yielded = (decode(value.type) for value in (result, *_yielded_by(op, result)))
+    info, *yielded = (decode(value.type) for value in (result, *_yielded_values(op, result)))
     if not isinstance(info, TensorInfo) or info.shape is None:
         return None
     is_known = all(map(into.sizes.knows, info.shape)) and all(is_same_shape(info, each) for each in yielded)
     return into.new_slot(into.extents(info), type_.element_type) if is_known else None
 
 
-def _yielded_by(op: Operation, result: Value) -> list[Value]:
+def _yielded_values(op: Operation, result: Value) -> list[Value]:
     return [last_of(block).operands[result.result_number] for block in blocks_of(op)]
 
 
@@ -84,10 +84,10 @@ def _lower_branch(
     into.sizes = outer
 
 
-def _for(into: FunctionLowering, op: Operation) -> None:
+def _lower_for(into: FunctionLowering, op: Operation) -> None:
     lower, upper, step, *initial = op.operands
     types = [_lowered_type(into, result, op) for result in op.results]
-    carried = carried_by_count(into, op, types)
+    carried = carry_counted_loop(into, op, types)
     given = [each.given(value) for each, value in zip(carried, initial, strict=True)]
     flat = [value for values in given for value in values]
     bounds = [into.get(value) for value in (lower, upper, step)]
@@ -96,14 +96,14 @@ def _for(into: FunctionLowering, op: Operation) -> None:
     made.regions[0].blocks.append(lower.type, *passed)
     (position, *arguments), counts = body_of(made).arguments, list(map(len, given))
     into.set(body_of(op).arguments[0], position)
-    _lower_turn(into, body_of(op), body_of(made), carried, _parted(arguments, counts), position)
+    _lower_turn(into, body_of(op), body_of(made), carried, _split(arguments, counts), position)
     _set_results(into, op, made, carried, counts)
 
 
 def _set_results(
     into: FunctionLowering, op: Operation, made: Operation, carried: Sequence[Carried], counts: Sequence[int]
 ) -> None:
-    for result, each, values in zip(op.results, carried, _parted(made.results, counts), strict=True):
+    for result, each, values in zip(op.results, carried, _split(made.results, counts), strict=True):
         _set(into, result, each.result(values))
 
 
@@ -137,7 +137,7 @@ def _lower_turn(
     into.sizes = outer
 
 
-def _parted(values: Sequence[Value], counts: Iterable[int]) -> list[list[Value]]:
+def _split(values: Sequence[Value], counts: Iterable[int]) -> list[list[Value]]:
     rest = iter(values)
     return [list(islice(rest, count)) for count in counts]
 
@@ -152,7 +152,7 @@ def _while(into: FunctionLowering, op: Operation) -> None:
 def _while_of_state(into: FunctionLowering, op: Operation) -> None:
     """Lower a loop whose condition passes its arguments on, so that both blocks share the memory."""
     types = [_lowered_type(into, value, op) for value in body_of(op).arguments]
-    carried = carried_by_condition(into, op, types)
+    carried = carry_conditional_loop(into, op, types)
     given = [each.given(value) for each, value in zip(carried, op.operands, strict=True)]
     flat, counts = [value for values in given for value in values], list(map(len, given))
     passed = [value.type for value in flat]
@@ -160,8 +160,8 @@ def _while_of_state(into: FunctionLowering, op: Operation) -> None:
     for region in made.regions:
         region.blocks.append(*passed)
     before, after = (region.blocks[0] for region in made.regions)
-    _lower_condition(into, body_of(op), before, carried, _parted(before.arguments, counts))
-    _lower_turn(into, op.regions[1].blocks[0], after, carried, _parted(after.arguments, counts))
+    _lower_condition(into, body_of(op), before, carried, _split(before.arguments, counts))
+    _lower_turn(into, op.regions[1].blocks[0], after, carried, _split(after.arguments, counts))
     _set_results(into, op, made, carried, counts)
 
 
@@ -255,6 +255,6 @@ def _set(into: FunctionLowering, result: Value, value: Value) -> None:
 
 CONTROL_FLOW: dict[str, Lower] = {
     "scf.if": _if,
-    "scf.for": _for,
+    "scf.for": _lower_for,
     "scf.while": _while,
 }

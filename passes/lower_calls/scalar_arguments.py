@@ -17,7 +17,7 @@ def passed_type(info: ScalarInfo, context: Context) -> Type:
     return ir.Type.parse("f64" if is_float(info.dtype) else "i64", context)
 
 
-def passed(value: Value, info: ScalarInfo) -> Value:
+def pass_scalar(value: Value, info: ScalarInfo) -> Value:
     """Convert a scalar to its parameter type."""
     type_ = passed_type(info, value.context)
     if value.type == type_:
@@ -27,7 +27,7 @@ def passed(value: Value, info: ScalarInfo) -> Value:
     return number(value).of(info.dtype).to("i64").value
 
 
-def received(value: Value, info: ScalarInfo) -> Value:
+def receive(value: Value, info: ScalarInfo) -> Value:
     """Convert a parameter to the signless scalar type of the code."""
     if is_float(info.dtype):
         return to_float(number(value), info.dtype).value

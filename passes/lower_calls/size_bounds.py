@@ -30,12 +30,12 @@ Ranges = Mapping[str, SymbolRange]
 
 def symbol_ranges(function: Operation) -> dict[str, SymbolRange]:
     """Return the known ranges of symbolic sizes by name."""
-    return _noted(function, SYMBOL_RANGES)
+    return _read_ranges(function, SYMBOL_RANGES)
 
 
 def symbol_limits(function: Operation) -> dict[str, SymbolRange]:
     """Return the model's limits of symbolic sizes by name."""
-    return _noted(function, SYMBOL_LIMITS)
+    return _read_ranges(function, SYMBOL_LIMITS)
 
 
 def allowed_ranges(function: Operation) -> dict[str, SymbolRange]:
@@ -49,7 +49,7 @@ def _both(one: SymbolRange, other: SymbolRange) -> SymbolRange:
     return SymbolRange(max(one.least, other.least), min(one.most, other.most))
 
 
-def _noted(function: Operation, attribute: str) -> dict[str, SymbolRange]:
+def _read_ranges(function: Operation, attribute: str) -> dict[str, SymbolRange]:
     if attribute not in function.attributes:
         return {}
     return {each.name: SymbolRange(*ir.DenseI64ArrayAttr(each.attr)) for each in function.attributes[attribute]}

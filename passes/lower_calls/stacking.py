@@ -15,7 +15,7 @@ from typing import NamedTuple
 from ...dialects.core.symbols import Size, SymbolError
 from ...dialects.core.symbols_expr import SymExpr, extremum, terms_of
 from ...emit.memrefs import ALIGNMENT
-from .arranging import Timeline, arranged, may_meet
+from .arranging import Timeline, arrange, may_meet
 from .planned_buffer import PlannedBuffer
 
 #: Factors of the products.
@@ -35,9 +35,9 @@ class SizeGroup(NamedTuple):
     def without(self, others: Collection[PlannedBuffer]) -> SizeGroup:
         return SizeGroup(*({buffer: count for buffer, count in each.items() if buffer not in others} for each in self))
 
-    def arranged(self) -> tuple[dict[PlannedBuffer, int], int]:
+    def arrange(self) -> tuple[dict[PlannedBuffer, int], int]:
         """Place the tensors in a separate region. Return the places and the end."""
-        places, _ = arranged(self.rooms)
+        places, _ = arrange(self.rooms)
         return places, max((place + self.counts[buffer] for buffer, place in places.items()), default=0)
 
 
@@ -48,7 +48,7 @@ class Stack(NamedTuple):
     end: Size
 
 
-def stacked(groups: Mapping[SymExpr, SizeGroup]) -> Stack | None:
+def plan_stack(groups: Mapping[SymExpr, SizeGroup]) -> Stack | None:
     """Return a shared placement of tensors of different units if it is smaller than separate regions, else None."""
     units = sorted(filter(_is_product, groups), key=lambda unit: _rank(unit, groups[unit]))
     if len(units) < 2:
@@ -70,17 +70,17 @@ def _is_product(unit: SymExpr) -> bool:
 def _rank(unit: SymExpr, group: SizeGroup) -> tuple[bool, int]:
     """Return the sort key of a unit: cache line alignment first, then large tensors."""
     largest = max(group.rooms.values())
-    return largest % ALIGNMENT != 0, -largest * _at(unit, _SAMPLES[-1])
+    return largest % ALIGNMENT != 0, -largest * _evaluate(unit, _SAMPLES[-1])
 
 
 def _stack(units: Sequence[SymExpr], groups: Sequence[SizeGroup]) -> Stack | None:
-    apart = tuple(group.arranged()[1] for group in groups)
-    weights = [tuple(_at(unit, sample) for unit in units) for sample in _SAMPLES]
-    for others in _left_out(groups, apart):
+    apart = tuple(group.arrange()[1] for group in groups)
+    weights = [tuple(_evaluate(unit, sample) for unit in units) for sample in _SAMPLES]
+    for others in _exclusions(groups, apart):
         kept = [group.without(others) for group in groups]
-        others_ends = tuple(group.without(own.rooms).arranged()[1] for group, own in zip(groups, kept, strict=True))
-        rooms, counts = _counted([group.rooms for group in kept]), _counted([group.counts for group in kept])
-        places = _in_turn(_in_order(rooms, weights[1]), rooms, weights[1])
+        others_ends = tuple(group.without(own.rooms).arrange()[1] for group, own in zip(groups, kept, strict=True))
+        rooms, counts = _count_units([group.rooms for group in kept]), _count_units([group.counts for group in kept])
+        places = _place_in_turn(_sort_by_unit(rooms, weights[1]), rooms, weights[1])
         ends = _largest(tuple(map(add, place, counts[buffer])) for buffer, place in places.items())
         sums = [tuple(map(add, end, others_ends)) for end in ends]
         # The shared region must never be larger than separate regions.
@@ -97,7 +97,7 @@ def _is_worth_it(sums: Sequence[Counts], apart: Counts, weights: Iterable[Counts
     return any(max(_weigh(each, weight) for each in sums) < _WORTH * _weigh(apart, weight) for weight in weights)
 
 
-def _left_out(groups: Sequence[SizeGroup], apart: Counts) -> Iterator[set[PlannedBuffer]]:
+def _exclusions(groups: Sequence[SizeGroup], apart: Counts) -> Iterator[set[PlannedBuffer]]:
     """Yield sets of tensors to exclude: first the long-lived ones, then none.
 
     Long-lived tensors of all units but the first obstruct the others. A whole unit is excluded if most of it is
@@ -108,14 +108,14 @@ def _left_out(groups: Sequence[SizeGroup], apart: Counts) -> Iterator[set[Planne
     found: set[PlannedBuffer] = set()
     for group, end in zip(groups[1:], apart[1:], strict=True):
         passing = {each for each in group.rooms if each.last - each.first <= half}
-        is_most = 2 * group.without(passing).arranged()[1] > end
+        is_most = 2 * group.without(passing).arrange()[1] > end
         found.update(group.rooms if is_most else group.rooms.keys() - passing)
     if found:
         yield found
     yield set()
 
 
-def _counted(groups: Sequence[Mapping[PlannedBuffer, int]]) -> dict[PlannedBuffer, Counts]:
+def _count_units(groups: Sequence[Mapping[PlannedBuffer, int]]) -> dict[PlannedBuffer, Counts]:
     found: dict[PlannedBuffer, Counts] = {}
     for index, group in enumerate(groups):
         before, behind = (0,) * index, (0,) * (len(groups) - index - 1)
@@ -123,7 +123,7 @@ def _counted(groups: Sequence[Mapping[PlannedBuffer, int]]) -> dict[PlannedBuffe
     return found
 
 
-def _in_order(rooms: Mapping[PlannedBuffer, Counts], weights: Counts) -> list[PlannedBuffer]:
+def _sort_by_unit(rooms: Mapping[PlannedBuffer, Counts], weights: Counts) -> list[PlannedBuffer]:
     """Order tensors by unit.
 
     Within a unit, tensors with large live neighbours of other units come first.
@@ -141,7 +141,7 @@ def _in_order(rooms: Mapping[PlannedBuffer, Counts], weights: Counts) -> list[Pl
     return sorted(rooms, key=lambda each: (kinds[each], -neighbours[each], -sum(rooms[each]), each.first))
 
 
-def _in_turn(
+def _place_in_turn(
     buffers: Sequence[PlannedBuffer], rooms: Mapping[PlannedBuffer, Counts], weights: Counts
 ) -> dict[PlannedBuffer, Counts]:
     """Place each tensor at the lowest offset, by a sample's symbol values, that certainly overlaps no live tensor."""
@@ -169,7 +169,7 @@ def _largest(ends: Iterable[Counts]) -> list[Counts]:
     return [one for one in each if not any(one != other and all(map(le, one, other)) for other in each)]
 
 
-def _at(unit: SymExpr, sample: int) -> int:
+def _evaluate(unit: SymExpr, sample: int) -> int:
     return unit.evaluate(dict.fromkeys(unit.variables, sample))
 
 

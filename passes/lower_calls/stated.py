@@ -42,7 +42,7 @@ from .memory_plan import (
     is_sized_at_entry,
     lifetimes,
     may_be_on_stack,
-    padded,
+    padded_size,
     place_all,
     storage_bytes,
 )
@@ -59,9 +59,9 @@ def state_plan(function: Operation, plan: MemoryPlan) -> None:
             operation.attributes[MEMORY] = string_array(texts)
     i64 = ir.IntegerType.get_signless(64)
     fixed = [buffer for buffer in plan.buffers.values() if buffer.root.offset is not None]
-    peak = most_alive({buffer: padded(buffer) for buffer in fixed if buffer.within is None})
+    peak = most_alive({buffer: padded_size(buffer) for buffer in fixed if buffer.within is None})
     # A data-dependent part has an unknown size, but lies inside a counted buffer.
-    total = sum(padded(buffer) for buffer in fixed if buffer.room is not None)
+    total = sum(padded_size(buffer) for buffer in fixed if buffer.room is not None)
     numbers = {"arena": plan.fixed_bytes, "peak": peak, "sum": total}
     function.attributes[MEMORY_PLAN] = ir.DictAttr.get(
         {
@@ -136,10 +136,10 @@ def plan_of(function: Operation, knows: Callable[[Dim], bool], kernels: Kernels)
 
 
 def _place(value: Value) -> str:
-    return _stated(value).partition(";")[0].strip()
+    return _stated_text(value).partition(";")[0].strip()
 
 
-def _stated(value: Value) -> str:
+def _stated_text(value: Value) -> str:
     owner = value.owner.operation
     texts = list(owner.attributes[MEMORY]) if MEMORY in owner.attributes else []
     index = list(owner.results).index(value)
@@ -147,7 +147,7 @@ def _stated(value: Value) -> str:
 
 
 def _refusal(value: Value, problem: str) -> RelaxError:
-    return located_error(f'{MEMORY} = "{_stated(value)}": {problem}', value.owner.location)
+    return located_error(f'{MEMORY} = "{_stated_text(value)}": {problem}', value.owner.location)
 
 
 def _not_shared(value: Value, sharing: Sharing) -> str:

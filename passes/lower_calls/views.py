@@ -29,7 +29,7 @@ def view(into: FunctionLowering, op: Operation) -> None:
     if not isinstance(info, TensorInfo) or info.shape is None:
         raise located_error(f"'{op.name}' op gives {describe(info)}: its rank is not known", op.location)
     memref = into.get(source)
-    shown = _shown(into, op, memrefs.dims(memref))
+    shown = _result_sizes(into, op, memrefs.dims(memref))
     extents = (
         _sizes_of(into, op, info, memref)
         if shown is None
@@ -42,7 +42,7 @@ def view(into: FunctionLowering, op: Operation) -> None:
     into.set(result, memrefs.reshape_if_needed(memref, extents, memrefs.is_same_shape(decode(source.type), info)))
 
 
-def _shown(into: FunctionLowering, op: Operation, sizes: list[Size]) -> list[Size] | None:
+def _result_sizes(into: FunctionLowering, op: Operation, sizes: list[Size]) -> list[Size] | None:
     """Return the result's sizes computed from the operand's memory, or None for a foreign operator."""
     row = row_of(op)
     if row is not None and row.shaped_by:
@@ -58,7 +58,7 @@ def _shown(into: FunctionLowering, op: Operation, sizes: list[Size]) -> list[Siz
         return [1 if axis in new else next(left) for axis in range(rank)]
     if op.name != "relax.squeeze":
         return None
-    gone = _squeezed(op, len(sizes))
+    gone = _squeezed_dims(op, len(sizes))
     return [size for axis, size in enumerate(sizes) if axis not in gone]
 
 
@@ -75,7 +75,7 @@ def _sizes_of(into: FunctionLowering, op: Operation, info: TensorInfo, memref: V
     return found
 
 
-def _squeezed(op: Operation, rank: int) -> set[int]:
+def _squeezed_dims(op: Operation, rank: int) -> set[int]:
     """Return the removed dimensions: the named ones, or all known to have size 1."""
     if op.opview.axis is not None:
         return {axis % rank for axis in op.opview.axis}

@@ -18,14 +18,14 @@ def mark_written_inputs(functions: Sequence[Operation]) -> None:
     before = -1
     while before != (before := sum(map(len, written.values()))):  # functions may call each other in any order
         for function in functions:
-            written[symbol_name(function)] = _written(function, written)
+            written[symbol_name(function)] = _written_arguments(function, written)
     for function in functions:
         positions = sorted(written[symbol_name(function)])
         if positions:
             function.attributes[WRITTEN] = ir.DenseI64ArrayAttr.get(positions, function.context)
 
 
-def _written(function: Operation, known: dict[str, set[int]]) -> set[int]:
+def _written_arguments(function: Operation, known: dict[str, set[int]]) -> set[int]:
     body = body_of(function)
     inputs = {argument: position for position, argument in enumerate(body.arguments)}
     found = set()

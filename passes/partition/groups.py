@@ -27,7 +27,7 @@ class _Group:
         return group
 
 
-def grouped(
+def group_by_codegen(
     operations: Sequence[Operation],
     codegen_of: Callable[[Operation], str],
     is_separate: Callable[[str], bool] = lambda codegen: False,

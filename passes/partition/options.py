@@ -67,10 +67,10 @@ def declared_options(codegen: str, stated: object) -> dict[str, CodegenOption]:
     """
     if not isinstance(stated, Mapping):
         raise OptionError(f"codegen '{codegen}': options has to be a mapping, not {stated!r}")
-    return {name: _declared(f"codegen '{codegen}': option {name!r}", name, each) for name, each in stated.items()}
+    return {name: _check_option(f"codegen '{codegen}': option {name!r}", name, each) for name, each in stated.items()}
 
 
-def _declared(what: str, name: object, stated: object) -> CodegenOption:
+def _check_option(what: str, name: object, stated: object) -> CodegenOption:
     option = CodegenOption(stated) if isinstance(stated, str) else stated
     if not isinstance(name, str) or not name.replace("-", "_").isidentifier():
         raise OptionError(f"{what}: its name must be an identifier")
@@ -109,10 +109,10 @@ def option_values(
 
 def options_text(options: Mapping[str, CodegenOption]) -> list[str]:
     """Return a line of text for each option, for listings."""
-    return [_shown(name, option) for name, option in options.items()]
+    return [_describe(name, option) for name, option in options.items()]
 
 
-def _shown(name: str, option: CodegenOption) -> str:
+def _describe(name: str, option: CodegenOption) -> str:
     shows_default = option.default is not None and _is_hint(option.type)
     default = f"default {format_value(option.default)}" if shows_default else ""
     hints = "; ".join(filter(None, (option.expected if option.type is not str else "", default)))

@@ -28,7 +28,7 @@ from ...dialects.core.substitute import symbols_of, symbols_of_operation
 from ...dialects.relax.function_attributes import function_attributes
 from ...dialects.relax.known_constants import is_constant
 from ..core.external import is_external
-from .sequence import settled
+from .sequence import sort_by_graph
 
 # Upstream's dialects with operations that only compute values from values.
 _PURE = ("arith.", "math.", "tensor.")
@@ -45,7 +45,7 @@ class Order:
     def __init__(self, block: Block):
         operations = operations_of(block)
         #: The operations before any of them moves, in the order that the graph defines.
-        self.begun = settled(operations)
+        self.begun = sort_by_graph(operations)
         # Operations that are now at the place of each original operation.
         self._slots = [[op] for op in operations]
         self._number = {op.results[0]: number for number, op in enumerate(operations) if len(op.results)}
@@ -55,11 +55,11 @@ class Order:
         """Sort operations that have results by their order in the block."""
         return sorted(operations, key=self._place)
 
-    def settled(self, operations: Iterable[Operation]) -> list[Operation]:
+    def sort_by_graph(self, operations: Iterable[Operation]) -> list[Operation]:
         """Sort the same operations by the order that the graph defines."""
         by_rank = sorted(operations, key=lambda op: self._rank[op.results[0]])
         # A reader of a call that was inserted meanwhile may have preceded the last of the call's operations.
-        return settled(by_rank) if len(by_rank) > 1 else by_rank
+        return sort_by_graph(by_rank) if len(by_rank) > 1 else by_rank
 
     def _place(self, op: Operation) -> tuple[int, int]:
         number = self._number[op.results[0]]
@@ -95,7 +95,7 @@ class OutlinedPart:
         """Initialize the part. `pure` names the functions that may be called at any time."""
         self._order, self._pure, self._placed = order, pure, order.sorted(operations)
         self.is_pure = all(is_movable(op, pure) for op in operations)
-        self.operations = order.settled(operations) if self.is_pure else self._placed
+        self.operations = order.sort_by_graph(operations) if self.is_pure else self._placed
         self._inside = frozenset(self.operations)
 
     @cached_property

@@ -32,7 +32,7 @@ from ..schedule.tuned_plans import MachineFacts
 from .codegen import Composite
 from .external_functions import blocks_in, functions_to_part
 from .planning import PLACEMENT_SUFFIX, Planner, Taken, prospects_of
-from .sequence import settled
+from .sequence import sort_by_graph
 
 VERSION = 1
 _NOTES = frozenset({PART_NUMBER, PART_REFUSED})
@@ -157,7 +157,7 @@ class Possible(NamedTuple):
 
 def matches_in(block: Block, composites: Sequence[Composite]) -> Iterator[Possible]:
     """Yield all matches in a block, earlier patterns first."""
-    operations = settled(operations_of(block))
+    operations = sort_by_graph(operations_of(block))
     waiting, path = prospects_of(composites).among(operations), _path_of(block)
     for place, composite in enumerate(composites):
         counts: Counter[str] = Counter()

@@ -74,7 +74,7 @@ def find_planner(name: str) -> Planner:
     return _PLANNERS.get(name)
 
 
-def planned(name: str, block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
+def run_planner(name: str, block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
     """Yield the matches that a planner takes, one after the other. Raises RelaxError for any error of the planner."""
     planner = find_planner(name)
     with blaming(f"planner '{name}'", planner):

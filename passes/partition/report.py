@@ -55,7 +55,7 @@ class Census:
             with remembering(KnownPrimFuncs()):
                 explain_each = _Explanation(codegens, plan, self._operators)
                 self._reasons = [explain_each.of(op) for op in self._operators]
-            self._shown = list(map(_shown, self._operators))
+            self._shown = list(map(_op_text, self._operators))
             for number, op in enumerate(self._operators):
                 op.attributes[PART_NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64, module.context), number)
         self._count = len(self._operators)
@@ -95,7 +95,7 @@ class Census:
         return f"matches, but {text_in(op, PART_REFUSED)}" if PART_REFUSED in op.attributes else why.reason
 
 
-def _shown(op: Operation) -> str:
+def _op_text(op: Operation) -> str:
     """Return an operation with its node, for a sentence."""
     node = next(iter(origins_of(op)), "")
     return f"{op.name} ({node})" if node else op.name
@@ -125,7 +125,7 @@ def operators_in(functions: Sequence[Operation]) -> Iterator[Operation]:
 def _fact(
     codegen: str, count: int, parts: Sequence[Operation], calls: Mapping[str, Sequence[Operation]]
 ) -> PartitionFact:
-    of_parts = {symbol_name(part): _matched_in(part) for part in parts}
+    of_parts = {symbol_name(part): _count_matches(part) for part in parts}
     read: Dim = 0
     written: Dim = 0
     for part in parts:
@@ -139,7 +139,7 @@ def _fact(
     return PartitionFact(codegen, count, dict(matched), list(of_parts), sizes[0], sizes[1], of_parts)
 
 
-def _matched_in(part: Operation) -> Counter[str]:
+def _count_matches(part: Operation) -> Counter[str]:
     """Count the operators of a part that each pattern has matched."""
     return sum(
         (Counter({text_in(each, COMPOSITE): len(list(operators_in([each])))}) for each in functions_in(part)),

@@ -129,13 +129,13 @@ def numbered_roles(function: Operation, arguments: Sequence[int], passages: Sequ
         return None
     stated = function.attributes[PATTERN_ROLES]
     try:
-        return _numbered(ir.DictAttr(stated), arguments, passages)
+        return _numbers(ir.DictAttr(stated), arguments, passages)
     except (ValueError, KeyError, IndexError, TypeError) as error:
         problem = f"{PATTERN_ROLES} = {stated} does not describe the values of a pattern"
         raise located_error(problem, function.location) from error
 
 
-def _numbered(stated: Mapping[str, Attribute], arguments: Sequence[int], passages: Sequence[Passage]) -> NumberedRoles:
+def _numbers(stated: Mapping[str, Attribute], arguments: Sequence[int], passages: Sequence[Passage]) -> NumberedRoles:
     operations = _texts_in(stated["operations"])
     own = passages[max(len(passages) - len(operations), 0) :]
     is_changed = [each.operation.name for each in own] != operations

@@ -31,7 +31,7 @@ from ..core.working import means
 from .codegen import SYMBOLS, ChosenCodegen, Codegen, ObjectCode, version_of
 from .keeping import Place, place_of_code
 from .steps import StepRefusal
-from .time_limit import TooLong, limit_of, limited, problem_of
+from .time_limit import TooLong, limit_of, limit_time, problem_of
 
 _BYTES = (bytes, bytearray, memoryview)
 
@@ -88,13 +88,13 @@ class Making:
     def _submit(self, given: Callable[[], object], limit: float | None) -> Future[tuple[object, float]]:
         """Run a codegen's function in a thread. The program does not wait for the thread of a function with a limit."""
         if limit is None:
-            return self._threads.submit(_timed, given)
+            return self._threads.submit(_measure, given)
         made: Future[tuple[object, float]] = Future()
 
         def run() -> None:
             with self._slots:
                 try:
-                    made.set_result(_timed(given))
+                    made.set_result(_measure(given))
                 except BaseException as error:  # `finish` raises it
                     made.set_exception(error)
 
@@ -115,8 +115,8 @@ class Making:
                 place = place_of_code(module, chosen)
                 found = place.found() if place is not None else None
                 if found is None:
-                    with limited(name, part, limit):
-                        given = _compiled(module, chosen.codegen, chosen.values)
+                    with limit_time(name, part, limit):
+                        given = _compile(module, chosen.codegen, chosen.values)
                 else:
                     given = found
         except Declined as refusal:
@@ -156,7 +156,7 @@ def _raise(error: Exception) -> Made:
     raise error
 
 
-def _timed(make: Callable[[], object]) -> tuple[object, float]:
+def _measure(make: Callable[[], object]) -> tuple[object, float]:
     started = time.perf_counter()
     return make(), time.perf_counter() - started
 
@@ -236,7 +236,7 @@ def _constants_of(made: ObjectCode, module: Operation) -> Mapping[str, Sequence[
     return made.constants
 
 
-def _compiled(module: Operation, codegen: type[Codegen], options: Mapping[str, object]) -> Any:
+def _compile(module: Operation, codegen: type[Codegen], options: Mapping[str, object]) -> Any:
     copied = _module_of(module)
     if codegen.pipeline:
         Pipeline(codegen.pipeline).run(copied._owner)
@@ -271,7 +271,7 @@ def nodes_of(module: Operation) -> list[str]:
     return list(dict.fromkeys(named))
 
 
-def described(module: Operation, codegen: type[Codegen], made: Made) -> Attribute:
+def code_attribute(module: Operation, codegen: type[Codegen], made: Made) -> Attribute:
     """Return the attribute that stores the code on the program's module."""
     functions = codegen.functions(module)
     data = None if made.data is None else memoryview(made.data)

@@ -9,7 +9,7 @@ from ...bindings.ir import Operation
 from ...bindings.navigation import used_by
 
 
-def settled(operations: Sequence[Operation]) -> list[Operation]:
+def sort_by_graph(operations: Sequence[Operation]) -> list[Operation]:
     """Sort operations of a block by their graph: operands before their readers, earlier operands first.
 
     Exporters write the same graph in many orders. Choices among its operations must not depend on that.

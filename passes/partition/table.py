@@ -26,7 +26,7 @@ def partition_table(facts: Sequence[_Fact]) -> str:
     rows: list[Sequence[str]] = [("codegen", "operators", "parts", "bytes in", "bytes out", "code", "patterns")]
     rows += [_row(fact, made) for fact in given if _parts(fact, made) or not _has_others(fact, given, made)]
     total = max(fact["operators"] for fact in given)
-    taken = sum(sum(_matched(fact, made).values()) for fact in given)
+    taken = sum(sum(_count_matches(fact, made).values()) for fact in given)
     verbs = Counter(fact["verb"] for fact in made.values() if fact["reason"])
     back = "".join(f", {counted(count, 'part')} {verb}" for verb, count in verbs.items())
     lines = [f"partition: {taken} of {total} operators{back}", table(*rows)]
@@ -42,7 +42,7 @@ def _has_others(fact: _Fact, given: Sequence[_Fact], made: Mapping[str, _Fact]) 
 
 def _row(fact: _Fact, made: Mapping[str, _Fact]) -> tuple[str, ...]:
     prefix = f"{fact['codegen']}."
-    matched, parts = _matched(fact, made), _parts(fact, made)
+    matched, parts = _count_matches(fact, made), _parts(fact, made)
     patterns = ", ".join(f"{name.removeprefix(prefix)} {count}" for name, count in sorted(matched.items()))
     code = sum(made[name]["bytes"] for name in parts if name in made)
     # The bytes are sums over all parts: the shares of declined parts are not known separately.
@@ -57,7 +57,7 @@ def _parts(fact: _Fact, made: Mapping[str, _Fact]) -> list[str]:
     return [name for name in fact["parts"] if name not in made or not made[name]["reason"]]
 
 
-def _matched(fact: _Fact, made: Mapping[str, _Fact]) -> Counter[str]:
+def _count_matches(fact: _Fact, made: Mapping[str, _Fact]) -> Counter[str]:
     """Count the operators of these parts that each pattern has matched."""
     return sum((Counter(fact["of_parts"].get(name, {})) for name in _parts(fact, made)), Counter())
 
@@ -88,12 +88,12 @@ def _kept_table(kept: Sequence[_Fact]) -> str:
     rows: list[Sequence[str]] = [("stayed", "node", "nearest pattern", "why")]
     rows += [
         (_operators(match), _nodes(_origins(match)), match[0]["pattern"] or "-", match[0]["reason"])
-        for match in _by_match(kept)
+        for match in _group_by_match(kept)
     ]
     return table(*rows) + "\n"
 
 
-def _by_match(kept: Sequence[_Fact]) -> Iterator[list[_Fact]]:
+def _group_by_match(kept: Sequence[_Fact]) -> Iterator[list[_Fact]]:
     """Group the operators of one match that stayed for one reason. An unmatched operator has a group to itself."""
     groups: dict[tuple[object, ...], list[_Fact]] = {}
     for number, fact in enumerate(kept):

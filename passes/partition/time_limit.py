@@ -52,7 +52,7 @@ def problem_of(codegen: str, part: str, seconds: float) -> str:
 
 
 @contextmanager
-def limited(codegen: str, part: str, seconds: float | None) -> Iterator[None]:
+def limit_time(codegen: str, part: str, seconds: float | None) -> Iterator[None]:
     """Raise TooLong in the body after a number of seconds; where this is impossible, warn."""
     if seconds is not None and _has_alarm():
         with _alarm(seconds):

@@ -45,7 +45,7 @@ def copy_with_border(operation: Operation) -> bool:
         return False
     sizes = [size or 0 for size in op.known_sizes]
     with ir.InsertionPoint(operation), operation.location:
-        number, data = _outside(border.number), border.data
+        number, data = _clone_constant(border.number), border.data
         lengths = [end - start for start, end in zip(border.starts, border.ends, strict=True)]
         if lengths != list(data.type.shape):
             data = slice_of(data, border.offsets, lengths)
@@ -56,7 +56,7 @@ def copy_with_border(operation: Operation) -> bool:
     return True
 
 
-def _outside(number: Value) -> Value:
+def _clone_constant(number: Value) -> Value:
     """Return a constant as a value at the insertion point."""
     constant = made_by(number)
     assert constant is not None

@@ -80,9 +80,9 @@ def _join(producer: GenericOp, consumer: GenericOp) -> Operation:
 
     def body(*scalars: Number) -> Value:
         values = [each.value for each in scalars]
-        between = _copied(producer.block, values[:count])
+        between = _copy_body(producer.block, values[:count])
         mine = dict(zip(others, values[count:], strict=False))
-        return _copied(consumer.block, [mine.get(each, between) for each in range(consumer.input_count)])
+        return _copy_body(consumer.block, [mine.get(each, between) for each in range(consumer.input_count)])
 
     with ir.InsertionPoint(consumer.operation), consumer.operation.location:
         (whole,) = linalg.generic(inputs, consumer.outputs, maps, consumer.kinds, body)
@@ -97,7 +97,7 @@ def _join(producer: GenericOp, consumer: GenericOp) -> Operation:
     return joined
 
 
-def _copied(block: Block, arguments: Sequence[Value]) -> Value:
+def _copy_body(block: Block, arguments: Sequence[Value]) -> Value:
     """Copy a body to the insertion point, with other arguments. Return the value that it yields."""
     made: dict[Value, Value] = dict(zip(block.arguments, arguments, strict=False))
     for operation in operations_of(block)[:-1]:

@@ -25,7 +25,7 @@ from ...targets.core.machine import Machine
 from ..schedule.parallel_grain import BYTES, computing
 from ..schedule.vector_body import widest_bits
 from .padding import Padding, padding_of
-from .row_groups import RowGroup, analyzed, is_vector, ordered, shared_loops, wanted_of
+from .row_groups import RowGroup, analyzed, is_vector, results_to_store, shared_loops, sort_loops
 from .writing import Given, write
 
 #: The copy of a part may take 1/2 of the first cache: filters and results take the rest. If parts would copy rows too
@@ -119,26 +119,26 @@ class PaddedWindows:
         # If a border is wider than the windows, some windows are within it.
         data = minimum(maximum(first, 0), count)
         end = maximum(minimum(first + size, count), data)
-        row = _replaced(room, axis, 1)
+        row = _replace_size(room, axis, 1)
 
         def border(number: Number, whole: Value) -> Value:
-            place = _replaced([0] * len(row), axis, number)
+            place = _replace_size([0] * len(row), axis, number)
             return put_slice(linalg.fill(padding.number, slice_of(whole, place, row)), whole, place, sizes=row)
 
         def copy(number: Number, whole: Value) -> Value:
-            place = _replaced([0] * len(row), axis, number)
-            source = slice_of(padding.data, _replaced(offsets, axis, number - first), _replaced(sizes, axis, 1))
-            before, after = (_replaced(each, axis, 0) for each in (padding.before, padding.after))
+            place = _replace_size([0] * len(row), axis, number)
+            source = slice_of(padding.data, _replace_size(offsets, axis, number - first), _replace_size(sizes, axis, 1))
+            before, after = (_replace_size(each, axis, 0) for each in (padding.before, padding.after))
             padded = in_room(source, padding.number, before, after, row, slice_of(whole, place, row))
             return put_slice(padded, whole, place, sizes=row)
 
-        whole = linalg.empty(_replaced(room, axis, count), padding.data.type.element_type)
+        whole = linalg.empty(_replace_size(room, axis, count), padding.data.type.element_type)
         for first_row, last_row, body in ((0, data, border), (data, end, copy), (end, count, border)):
             [whole] = for_range(first_row, last_row, body, whole)
         return whole
 
 
-def _replaced(sizes: Sequence[Size], axis: int, size: Size) -> list[Size]:
+def _replace_size(sizes: Sequence[Size], axis: int, size: Size) -> list[Size]:
     return [*sizes[:axis], size, *sizes[axis + 1 :]]
 
 
@@ -180,7 +180,7 @@ def _windows(op: StructuredOp, padding: Padding, machine: Machine) -> PaddedWind
     reader = len(ops) - 1
     ops += _consumers(op)
     ends = range(len(ops), reader, -1)
-    found = (_in_parts(ops[:end], reader, padding, machine) for end in ends)
+    found = (_find_partial(ops[:end], reader, padding, machine) for end in ends)
     return next((each for each in found if each is not None), None)
 
 
@@ -199,17 +199,17 @@ def _consumers(op: StructuredOp) -> list[StructuredOp]:
     return found
 
 
-def _in_parts(ops: Sequence[StructuredOp], reader: int, padding: Padding, machine: Machine) -> PaddedWindows | None:
+def _find_partial(ops: Sequence[StructuredOp], reader: int, padding: Padding, machine: Machine) -> PaddedWindows | None:
     op = ops[reader]
     access = _access(op, padding.whole)
     if not _is_read_once(op, padding.whole):
         return None
     made = {result: number for number, each in enumerate(ops) for result in each.operation.results}
-    wanted = wanted_of(ops, made)
+    wanted = results_to_store(ops, made)
     shared = [loop for loop in shared_loops(ops, made, padding.whole) if not is_vector(ops, [loop], loop)]
-    along = _along(op, padding)
+    along = _window_axis(op, padding)
     apart = {index.dim for axis, index in enumerate(access) if not padding.is_along(axis) and not index.is_partial}
-    parts = ordered(ops[-1], [loop for loop in shared if loop[reader] in apart])
+    parts = sort_loops(ops[-1], [loop for loop in shared if loop[reader] in apart])
     rows = [loop for loop in shared if along is not None and loop[reader] == along.dim]
     if wanted is None:
         return None
@@ -237,7 +237,7 @@ def _is_read_once(op: StructuredOp, tensor: Value) -> bool:
     return not summed and all(dim in used or op.sizes[dim] == 1 for dim in op.parallels)
 
 
-def _along(op: StructuredOp, padding: Padding) -> _Along | None:
+def _window_axis(op: StructuredOp, padding: Padding) -> _Along | None:
     """Return the outermost axis with windows if all of its sizes are static."""
     for axis, index in enumerate(_access(op, padding.whole)):
         if len(index.factors) < 2:

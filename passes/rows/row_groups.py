@@ -63,7 +63,7 @@ class RowGroup:
 
     def outside(self, value: Value) -> Value:
         """Return a tensor of the same shape from outside: the one that a result overwrites."""
-        return _outside(self.ops, self.made, value)
+        return _overwritten_tensor(self.ops, self.made, value)
 
     def row_bytes(self) -> int | None:
         """Return the bytes of one row of all tensors in memory, or None if they are dynamic."""
@@ -138,10 +138,10 @@ def _rows(ops: Sequence[StructuredOp]) -> RowGroup | None:
         return None
     if any(is_vector(ops, shared, loop) for loop in shared):
         return None
-    loops = ordered(ops[-1], shared)
+    loops = sort_loops(ops[-1], shared)
     if any(_is_product(op, [loop[number] for loop in loops]) for number, op in enumerate(ops)):
         return None
-    wanted = wanted_of(ops, made)
+    wanted = results_to_store(ops, made)
     return None if wanted is None else RowGroup(tuple(ops), tuple(loops), wanted)
 
 
@@ -234,20 +234,20 @@ def _is_product(op: StructuredOp, rows: Sequence[int]) -> bool:
     return False
 
 
-def ordered(op: StructuredOp, loops: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def sort_loops(op: StructuredOp, loops: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Sort the loops by the last result's dimensions in memory."""
     axes = [index.dim for index in op.output_accesses[0]]
     return sorted(loops, key=lambda loop: axes.index(loop[-1]))
 
 
-def wanted_of(ops: Sequence[StructuredOp], made: Mapping[Value, int]) -> tuple[tuple[Value, Value], ...] | None:
+def results_to_store(ops: Sequence[StructuredOp], made: Mapping[Value, int]) -> tuple[tuple[Value, Value], ...] | None:
     """Return the results used outside and the tensors that they overwrite. None if two overwrite one tensor."""
     inside = {op.operation for op in ops}
     found = []
     for result in made:
         users = users_of(result)
         if any(_outermost_in(user, result) not in inside for user in users):
-            found.append((result, _outside(ops, made, result)))
+            found.append((result, _overwritten_tensor(ops, made, result)))
     places = [place for _, place in found]
     return tuple(found) if len(set(places)) == len(places) and found else None
 
@@ -259,7 +259,7 @@ def _outermost_in(user: Operation, value: Value) -> Operation:
     return user
 
 
-def _outside(ops: Sequence[StructuredOp], made: Mapping[Value, int], value: Value) -> Value:
+def _overwritten_tensor(ops: Sequence[StructuredOp], made: Mapping[Value, int], value: Value) -> Value:
     """Return the outside tensor that a result overwrites. A tensor from outside is returned unchanged."""
     while value in made:
         op = ops[made[value]]

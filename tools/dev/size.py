@@ -161,7 +161,7 @@ def bare_names(source: str) -> list[str]:
 
 
 def riddles() -> int:
-    """Return the number of tests whose name does not state what must hold."""
+    """Return the number of tests with a name that does not state what must hold."""
     texts = ((ROOT / file).read_text("utf-8") for file in tracked() if file.suffix == ".py" and "test" in file.parts)
     return sum(_RIDDLE.fullmatch(name) is not None for text in texts for _, name in _DEFINITION.findall(text))
 

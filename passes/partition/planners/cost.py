@@ -24,7 +24,7 @@ from ..external_functions import refuse
 from ..planning import Taken, prospects_of, register_planner
 from ..pricing import estimate, seconds_of, time_text
 from ..regions import Edge, Regions
-from ..sequence import settled
+from ..sequence import sort_by_graph
 
 _MOST_ROUNDS = 4
 
@@ -43,13 +43,13 @@ class _Candidate(NamedTuple):
 
 
 @register_planner("cost")
-def by_cost(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
+def plan_by_cost(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
     """Yield the matches of the cheapest plan found by greedy search.
 
     The search starts from the plan by priority, and from the empty plan. It takes matches or gives parts back as long
     as that reduces the cost.
     """
-    operations = settled(operations_of(block))
+    operations = sort_by_graph(operations_of(block))
     prices = _Prices()
     candidates = _candidates(operations, composites, prices)
     plans = [_Plan(operations, candidates, prices), _Plan(operations, candidates, prices)]

@@ -10,20 +10,20 @@ from ....bindings.navigation import operations_of
 from ...patterns.matched import Match
 from ..codegen import Composite
 from ..planning import Taken, prospects_of, register_planner
-from ..sequence import settled
+from ..sequence import sort_by_graph
 
 # Operation that replaces outlined operations.
 _CALL = "func.call"
 
 
 @register_planner("priority")
-def by_priority(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
+def plan_by_priority(block: Block, composites: Sequence[Composite]) -> Iterator[Taken]:
     """Yield matches, earlier patterns first. A later match of a pattern replaces earlier ones that it contains."""
     prospects = prospects_of(composites)
-    waiting, is_stale = prospects.among(settled(operations_of(block))), False
+    waiting, is_stale = prospects.among(sort_by_graph(operations_of(block))), False
     for number, composite in enumerate(composites):
         if is_stale and (number in waiting or _CALL in prospects.names):
-            waiting, is_stale = prospects.among(settled(operations_of(block))), False
+            waiting, is_stale = prospects.among(sort_by_graph(operations_of(block))), False
         groups: dict[Operation, Match] = {}
         for op in waiting.get(number, ()):
             found = _match(composite, op, groups)

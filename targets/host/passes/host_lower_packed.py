@@ -21,7 +21,7 @@ from ....passes.core.base import Pass
 from ....passes.core.external import CODEGENS
 from ....passes.core.registry import register_pass
 from ....passes.lower_calls.dynamic_sizes import Sizes
-from ....passes.lower_calls.scalar_arguments import passed, received
+from ....passes.lower_calls.scalar_arguments import pass_scalar, receive
 from ....support.errors import RelaxError
 from .. import abi
 from ..arguments import ArgumentChecks, CheckedTensor
@@ -201,7 +201,7 @@ def _words(value: Value, info: Info) -> list[Value]:
     if not isinstance(info, ScalarInfo):
         return [value]
     if is_float(info.dtype):
-        return [passed(value, info)]
+        return [pass_scalar(value, info)]
     if isinstance(value.type, ir.IndexType):
         return [as_i64(value).value]
     if value.type.width == 64:
@@ -216,7 +216,7 @@ def _sizes(memref: Value) -> list[Value]:
 def _scalar(value: Value, type_: Type) -> Value:
     """Convert a result: floats arrive as f64, integers as i64."""
     if isinstance(type_, ir.FloatType):
-        return received(value, ScalarInfo(str(type_)))
+        return receive(value, ScalarInfo(str(type_)))
     if isinstance(type_, ir.IndexType):
         return as_index(value).value
     return value if value.type == type_ else convert("arith.trunci", number(value), type_).value

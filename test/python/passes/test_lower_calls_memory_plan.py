@@ -135,8 +135,8 @@ def test_another_order_where_the_largest_first_takes_more() -> None:
     found = [Life(1, 3, 32), Life(2, 2, 64), Life(3, 5, 48), Life(4, 5, 64)]
     made, buffers = memory_plan.MemoryPlan(), buffers_of(found)
     memory_plan._place_fixed(made, buffers)
-    sizes = {each: memory_plan.padded(each) for each in buffers}
-    by_size = arranging._in_turn(sorted(buffers, key=lambda each: -sizes[each]), sizes)
+    sizes = {each: memory_plan.padded_size(each) for each in buffers}
+    by_size = arranging._place_in_turn(sorted(buffers, key=lambda each: -sizes[each]), sizes)
     assert max(place + sizes[each] for each, place in by_size.items()) == 576
     assert made.fixed_bytes == arranging.most_alive(sizes) == 448
 

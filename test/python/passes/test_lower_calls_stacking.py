@@ -11,7 +11,7 @@ from relax_mlir.dialects.core.infos import TensorInfo
 from relax_mlir.dialects.core.symbols import Size, parse
 from relax_mlir.dialects.core.symbols_expr import SymExpr
 from relax_mlir.passes.lower_calls.planned_buffer import PlannedBuffer
-from relax_mlir.passes.lower_calls.stacking import SizeGroup, Stack, stacked
+from relax_mlir.passes.lower_calls.stacking import SizeGroup, Stack, plan_stack
 
 _VALUES = [{"n": n, "m": m} for n, m in product((0, 1, 7, 64, 1000), repeat=2)]
 
@@ -33,7 +33,7 @@ def _number(size: Size, values: dict[str, int]) -> int:
 
 
 def _apart(groups: dict[SymExpr, SizeGroup], values: dict[str, int]) -> int:
-    return sum(group.arranged()[1] * unit.evaluate(values) for unit, group in groups.items())
+    return sum(group.arrange()[1] * unit.evaluate(values) for unit, group in groups.items())
 
 
 def _check(stack: Stack, groups: dict[SymExpr, SizeGroup]) -> None:
@@ -53,7 +53,7 @@ def _check(stack: Stack, groups: dict[SymExpr, SizeGroup]) -> None:
 
 def test_what_is_large_while_others_are_not() -> None:
     groups = _groups(("n", 64, 0, 9), ("n*n", 8, 3, 4), ("n", 256, 6, 7))
-    stack = stacked(groups)
+    stack = plan_stack(groups)
     assert stack is not None and sorted(map(str, stack.places.values())) == ["0", "64*n", "64*n"]
     assert str(stack.end) == "max(320*n, 64*n + 8*n*n)"
     _check(stack, groups)
@@ -64,7 +64,7 @@ def test_what_lives_long_has_its_own_place() -> None:
     groups = _groups(
         ("n", 64, 0, 3), ("n*n", 8, 2, 90), ("n*n", 80, 3, 4), ("n", 256, 6, 7), ("n*n", 80, 8, 9), ("n", 128, 60, 99)
     )
-    stack = stacked(groups)
+    stack = plan_stack(groups)
     assert stack is not None and str(stack.end) == "max(256*n, 64*n + 80*n*n)" and len(stack.places) == 5
     _check(stack, groups)
 
@@ -80,7 +80,7 @@ def test_what_lives_long_has_its_own_place() -> None:
     ids=["one unit", "alive together", "no product", "less than nothing"],
 )
 def test_what_stays_apart(tensors: list[tuple[str, int, int, int]]) -> None:
-    assert stacked(_groups(*tensors)) is None
+    assert plan_stack(_groups(*tensors)) is None
 
 
 def test_random_tensors() -> None:
@@ -95,7 +95,7 @@ def test_random_tensors() -> None:
                 (random.choice(("n", "n*n", "m", "n*m", "n + m")), random.choice((1, 8, 64, 100)), first, last)
             )
         groups = _groups(*tensors)
-        stack = stacked(groups)
+        stack = plan_stack(groups)
         if stack is not None:
             found += 1
             _check(stack, groups)

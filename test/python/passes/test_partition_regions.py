@@ -119,4 +119,4 @@ def test_what_reads_a_call_comes_behind_it() -> None:
     named = {op.name: op for op in operations_of(body_of(function))}
     part = OutlinedPart([named["relax.exp"], named["relax.multiply"], named["relax.negative"]], order)
     call = part.outline("taken", part.arguments(bind_constants=False), {}, before=function)
-    assert [op.name for op in order.settled([named["relax.tanh"], call])] == ["func.call", "relax.tanh"]
+    assert [op.name for op in order.sort_by_graph([named["relax.tanh"], call])] == ["func.call", "relax.tanh"]

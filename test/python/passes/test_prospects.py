@@ -19,7 +19,7 @@ from relax_mlir.bindings.navigation import body_of, functions_in, operations_of
 from relax_mlir.dialects.tir.prim_func import is_prim_func
 from relax_mlir.passes.partition import planning
 from relax_mlir.passes.partition.planning import Planner, Taken, register_planner
-from relax_mlir.passes.partition.sequence import settled
+from relax_mlir.passes.partition.sequence import sort_by_graph
 from relax_mlir.passes.patterns.match import matches_of
 from relax_mlir.passes.patterns.prospects import Prospects
 from relax_mlir.passes.structures.prim_funcs import KnownPrimFuncs, remembering
@@ -350,10 +350,10 @@ def test_whatever_matches_is_tried(seed: int, module: rx.Module, are_kernels: bo
 
 
 def each_against_each(block: Any, composites: Sequence[Any]) -> Iterator[Taken]:
-    """Plan like by_priority, without Prospects."""
+    """Plan like plan_by_priority, without Prospects."""
     for composite in composites:
         groups: dict[Any, list[Any]] = {}
-        for op in settled(operations_of(block)):
+        for op in sort_by_graph(operations_of(block)):
             if op.name in composite.heads:
                 found = _first(composite, op, groups)
                 groups.update(dict.fromkeys(found, found))
