@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What programs for OpenCL have in the place of a driver's functions: those that device.mlir calls, with its signatures, in
-// terms of cl*. A stream is the device's page, one for all programs of a process (opencl_runtime/opened.py makes it). There
-// is one queue, in order; memory is shared virtual memory, whose addresses kernels are passed as they are.
+// Driver functions of programs for OpenCL: the functions that device.mlir calls, with its signatures, written with cl*. A
+// stream is the device's page, one for all programs of a process (opencl_runtime/opened.py creates it). The only queue runs
+// commands in order. Memory is shared virtual memory, and kernels get its addresses unchanged.
 //
 // `%page` has words of 8 bytes, the first 16 as device_memory.mlir says:
 //  16 cl_context   17 cl_command_queue   18 how often chunks have come or gone   19 chunks   20 their addresses
 //  21 chunks at most
 //  24 clSVMAlloc  25 clSVMFree  26 clEnqueueSVMMemcpy  27 clFinish  28 clSetKernelArg  29 clSetKernelExecInfo
 //  30 clEnqueueNDRangeKernel
-// Statuses are OpenCL's, and those of device_memory.mlir.
+// Statuses are OpenCL's or device_memory.mlir's.
 
-// As in device_memory.mlir.
+// Types of device_memory.mlir.
 !chunk = !llvm.struct<(i64, i64, ptr, i64, i64)>
 !piece = !llvm.struct<(ptr, ptr, i64, i64, i64)>
 

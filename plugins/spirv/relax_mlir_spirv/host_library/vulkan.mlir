@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What programs for Vulkan have in the place of a driver's functions: those that device.mlir calls, with its signatures,
-// in terms of vk*. A stream is the device's page, one for all programs of a process (vulkan_runtime/opened.py makes it, with
-// the structures that Vulkan is passed filled in). Work is recorded into a ring of command buffers, in order, each command
-// followed by a barrier; what is recorded is submitted when somebody waits, or when a buffer has enough. That is in
-// vulkan_commands.mlir; a function's commands that are recorded once are in vulkan_graphs.mlir.
+// Driver functions of programs for Vulkan: the functions that device.mlir calls, with its signatures, written with vk*. A
+// stream is the device's page, one for all programs of a process (vulkan_runtime/opened.py creates it and fills in the
+// structures for Vulkan). vulkan_commands.mlir records commands in order into a ring of command buffers, each command
+// followed by a barrier, and submits a buffer when a thread waits or the buffer is full. vulkan_graphs.mlir records the
+// commands of a function once.
 //
 // `%page` has words of 8 bytes, the first 16 as device_memory.mlir says:
 //  16 VkDevice   17 VkQueue   18 VkSemaphore, a timeline   19 its value once all submitted is done   20 commands recorded
@@ -22,9 +22,9 @@
 //  58 vkCmdPipelineBarrier  59 vkCmdBindPipeline  60 vkCmdPushConstants  61 vkCmdDispatch  62 vkCmdCopyBuffer
 //  63 vkQueueSubmit  64 vkWaitSemaphores   65 vkCmdExecuteCommands
 //  72 a mutex of 8 words: who has it looks for recorded commands, or records some
-// Statuses are Vulkan's, and those of device_memory.mlir.
+// Statuses are Vulkan's or device_memory.mlir's.
 
-// As in device_memory.mlir.
+// Types of device_memory.mlir.
 !chunk = !llvm.struct<(i64, i64, ptr, i64, i64)>
 !piece = !llvm.struct<(ptr, ptr, i64, i64, i64)>
 
@@ -169,7 +169,7 @@ llvm.func internal @__relax_vulkan_take(%place: !ptr, %asked: i64, %page: !ptr) 
   }
   llvm.return %status : i32
 }
-// What commands to be kept give back is theirs as long as they are kept.
+// Give memory back. Memory that a kept recording gives back stays reserved for the recording.
 llvm.func internal @__relax_vulkan_give(%given: !ptr, %page: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %null = llvm.mlir.zero : !ptr
   %is_kept = func.call @__relax_vulkan_is_kept(%page) : (!ptr) -> i1
@@ -187,7 +187,7 @@ llvm.func internal @__relax_vulkan_give(%given: !ptr, %page: !ptr) -> i32 {
   }
   llvm.return %status : i32
 }
-// How pieces are marked that commands to be kept have given back.
+// Return the mark of pieces that the current recording has given back.
 func.func private @__relax_vulkan_mark_of(%page: !ptr) -> i64 {
   %c1 = arith.constant 1 : i64  %row = func.call @__relax_vulkan_row(%page) : (!ptr) -> !ptr
   %number = llvm.ptrtoint %row : !ptr to i64  %mark = arith.addi %number, %c1 : i64
@@ -301,7 +301,7 @@ func.func private @__relax_vulkan_dispatch(%page: !ptr, %kernel: !ptr, %params: 
 ^exceed:
   %is_kept = func.call @__relax_vulkan_is_kept(%page) : (!ptr) -> i1
   cf.cond_br %is_kept, ^give_up, ^flush
-// What cannot be kept is launched later, kernel by kernel.
+// Commands that cannot be kept are launched later, kernel by kernel.
 ^give_up:
   %commands_at = llvm.getelementptr %page[44] : (!ptr) -> !ptr, i64  %never = arith.constant -1 : i64
   llvm.store %never, %commands_at : i64, !ptr

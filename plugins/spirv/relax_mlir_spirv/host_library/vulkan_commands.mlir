@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Commands of programs for Vulkan: what records them into the ring of command buffers, or into those that are kept
-// (vulkan_graphs.mlir), submits and awaits them. All with the lock of the page, whose words are in vulkan.mlir.
+// Commands of programs for Vulkan: recording into the ring of command buffers or into kept ones (vulkan_graphs.mlir),
+// submission and waiting. Callers hold the lock of the page; vulkan.mlir lists the words of a page.
 
 // Waits until the device has done what was submitted up to a value of the timeline.
 func.func @__relax_vulkan_wait_for(%page: !ptr, %value: i64) -> i32 {
@@ -22,7 +22,7 @@ func.func @__relax_vulkan_wait_for(%page: !ptr, %value: i64) -> i32 {
   %status = llvm.call %wait(%device, %info, %for_ever) : !ptr, (!ptr, !ptr, i64) -> i32
   return %status : i32
 }
-// Whether this thread records commands to be kept.
+// Check whether this thread records commands that will be kept.
 func.func @__relax_vulkan_is_kept(%page: !ptr) -> i1 {
   %thread_at = llvm.getelementptr %page[41] : (!ptr) -> !ptr, i64
   %thread = llvm.load %thread_at atomic monotonic {alignment = 8 : i64} : !ptr -> i64
@@ -47,7 +47,7 @@ func.func private @__relax_vulkan_ring_row(%page: !ptr) -> !ptr {
   %row = llvm.getelementptr %ring[%place] : (!ptr, i64) -> !ptr, !llvm.array<4 x i64>
   return %row : !ptr
 }
-// Of that row: where it says how many bytes of parameters are in use, and how many there are.
+// Return the address of the row's count of used parameter bytes, and the number of all its parameter bytes.
 func.func @__relax_vulkan_room(%page: !ptr) -> (!ptr, i64) {
   %is_kept = func.call @__relax_vulkan_is_kept(%page) : (!ptr) -> i1
   %used_at, %room = scf.if %is_kept -> (!ptr, i64) {
@@ -133,7 +133,7 @@ func.func private @__relax_vulkan_count(%page: !ptr) -> i32 {
   }
   return %status : i32
 }
-// Submits what is recorded.
+// Submit the recorded commands.
 func.func @__relax_vulkan_flush(%page: !ptr) -> i32 {
   %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64  %less = arith.constant -1 : i64
   %ok = arith.constant 0 : i32  %one = arith.constant 1 : i32  %null = llvm.mlir.zero : !ptr
@@ -148,7 +148,7 @@ func.func @__relax_vulkan_flush(%page: !ptr) -> i32 {
     %ended = llvm.call %end(%in_use) : !ptr, (!ptr) -> i32
     %is_ended = arith.cmpi eq, %ended, %ok : i32
     %submitted = scf.if %is_ended -> i32 {
-      // What is submitted says that the timeline is to have this value then.
+      // The submission sets the timeline to this value when its commands end.
       %value_at = llvm.getelementptr %page[19] : (!ptr) -> !ptr, i64
       func.call @__relax_add(%value_at, %c1) : (!ptr, i64) -> ()
       %queue_at = llvm.getelementptr %page[17] : (!ptr) -> !ptr, !ptr  %queue = llvm.load %queue_at : !ptr -> !ptr

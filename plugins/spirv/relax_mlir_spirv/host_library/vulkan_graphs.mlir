@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Functions of known sizes on Vulkan: what a call launches is recorded into a secondary command buffer, and calls with
-// tensors at the same addresses run that: one command, whatever the number of kernels. Beside vulkan.mlir, which says
-// what `%page` is; cuda_graphs.mlir does the same with graphs that have tensors of their own.
+// Functions of known sizes on Vulkan: the launches of a call are recorded into a secondary command buffer, and calls with
+// tensors at the same addresses run this buffer: one command, whatever the number of kernels. vulkan.mlir describes
+// `%page`; cuda_graphs.mlir does the same with graphs that have tensors of their own.
 //
-// To record costs what launching does, hence nothing is copied: commands are kept for the addresses that they are for,
-// those of a call that is the second one with these. Temporaries are the recording's own as long as it is kept.
+// Recording costs as much as launching, so nothing is copied: commands are kept for fixed addresses, and the second call
+// with the same addresses records them. Temporaries belong to the recording as long as it is kept.
 //
 // Place 23 of the table is null where nothing is kept, else 16 words (vulkan_runtime/kept_commands.py), all 0, and for each function 8:
 //   0 whether commands are kept: 0 no, 1 of calls with addresses that are noted, 2 of all calls
@@ -18,10 +18,10 @@
 // Memory that commands to be kept take is marked: 1 more than the address of their row where it is free to be taken by
 // others of them.
 
-// Of a call: 0 how it runs (0 kernel by kernel, 1 recording, 2 by what is recorded)   1 the page   2 the function's words
-//            3 the row   6 whether the kernels are to be launched after all
+// State of a call: 0 its mode (0 kernel by kernel, 1 recording, 2 recorded commands)   1 the page   2 the function's words
+//                  3 the row   6 whether the kernels are to be launched after all
 !scope = !llvm.array<6 x ptr>
-// As in device_memory.mlir.
+// Types of device_memory.mlir.
 !piece = !llvm.struct<(ptr, ptr, i64, i64, i64)>
 
 func.func private @memcmp(!ptr, !ptr, i64) -> i32
@@ -106,7 +106,7 @@ func.func @__relax_vulkan_graph_begin(%table: !ptr, %function: i64, %label: !ptr
 
 // ---- rows; with the mutex ----
 
-// The row, of those that a word of the function says, for tensors at such addresses; null where there is none.
+// Find the row for tensors at these addresses among the rows of a word of the function. Return the row, or null.
 func.func private @__relax_vulkan_graph_row(%state: !ptr, %which: i64, %key: !ptr) -> !ptr {
   %null = llvm.mlir.zero : !ptr  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
   %ok = arith.constant 0 : i32
@@ -126,7 +126,7 @@ func.func private @__relax_vulkan_graph_row(%state: !ptr, %which: i64, %key: !pt
 ^return(%found: !ptr):
   return %found : !ptr
 }
-// Of these rows the one whose turn it is.
+// Return the next row to replace, in turns.
 func.func private @__relax_vulkan_graph_next(%state: !ptr, %which: i64) -> !ptr {
   %c1 = arith.constant 1 : i64
   %rows_at = llvm.getelementptr %state[%which] : (!ptr, i64) -> !ptr, !ptr  %rows = llvm.load %rows_at : !ptr -> !ptr
@@ -144,7 +144,7 @@ func.func private @__relax_vulkan_graph_set(%row: !ptr, %key: !ptr) {
   "llvm.intr.memcpy"(%own, %key, %bytes) <{isVolatile = false}> : (!ptr, !ptr, i64) -> ()
   return
 }
-// Of a row's addresses.
+// Return the number of bytes of a row's addresses.
 func.func private @__relax_vulkan_graph_bytes(%row: !ptr) -> i64 {
   %words_at = llvm.getelementptr %row[6] : (!ptr) -> !ptr, i64  %words = llvm.load %words_at : !ptr -> i64
   %c8 = arith.constant 8 : i64  %bytes = arith.muli %words, %c8 : i64
@@ -239,7 +239,7 @@ func.func private @__relax_vulkan_graph_give_up(%page: !ptr, %state: !ptr, %row:
 
 // ---- the rest of a call ----
 
-// Behind the calls, or in their place: runs what is recorded.
+// End a call: run the recorded commands after recording, or in place of the launches.
 func.func @__relax_vulkan_graph_end(%table: !ptr, %label: !ptr, %count: i64, %given: !ptr, %described: !ptr,
     %scope: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %c0 = arith.constant 0 : i64  %c1 = arith.constant 1 : i64
@@ -267,7 +267,7 @@ func.func @__relax_vulkan_graph_end(%table: !ptr, %label: !ptr, %count: i64, %gi
 ^return(%result: i32):
   return %result : i32
 }
-// Has recorded commands run behind all others; with the lock of the page.
+// Run recorded commands after all others. The caller holds the lock of the page.
 func.func private @__relax_vulkan_graph_run(%page: !ptr, %row: !ptr) -> i32 {
   %ok = arith.constant 0 : i32  %one = arith.constant 1 : i32  %less = arith.constant -1 : i64
   %opened = func.call @__relax_vulkan_open(%page) : (!ptr) -> i32
