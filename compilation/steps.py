@@ -9,11 +9,11 @@ from dataclasses import replace
 
 from ..bindings.ir import Module
 from ..dialects.core.call_graph import check_calls
+from ..dialects.core.in_place import mark_own_memory
 from ..passes.core.instruments import follows_passes
 from ..passes.core.journal import Journal
 from ..passes.core.pipeline import Pipeline
 from ..passes.core.stages import Stages
-from ..passes.lower_calls.in_place import mark_own_memory
 from ..passes.outline_tensors.plain_functions import is_plain
 from ..passes.symbolic_shapes.single_sizes import warn_of_single_sizes
 from ..targets.core.code import find_backend
@@ -35,7 +35,7 @@ def check(module: Module) -> None:
     The step also records which memory calls may overwrite, as determined by the module in its original form.
     """
     # not imported by a tool that finds a cached program
-    from ..passes.lower_calls.function_lowering import graph_functions
+    from ..dialects.graph_functions import graph_functions
 
     if any(map(is_plain, graph_functions(module.operation))):
         Pipeline(["relax-outline-tensors"]).run(module)

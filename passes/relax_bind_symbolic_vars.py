@@ -10,12 +10,12 @@ from typing import ClassVar
 from ..bindings.ir import Operation
 from ..bindings.mlir import ir
 from ..dialects.core.ir_attributes import SYMBOL_RANGES
+from ..dialects.core.size_bounds import SymbolRange, symbol_limits, symbol_ranges
 from ..dialects.core.substitute import symbols_in
 from ..support.errors import OptionError
 from ..support.suggest import suggest
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.size_bounds import SymbolRange, symbol_limits, symbol_ranges
 from .params.signature import bind_sizes, changing_copy, graph_function
 
 _SHAPE_HINT = "a size can become symbolic when a model is read: relax-compile --shape <input>:n,3,224,224"

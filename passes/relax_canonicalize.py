@@ -9,11 +9,11 @@ from typing import ClassVar
 
 from ..bindings.ir import Operation
 from ..bindings.patterns import PatternSet, apply_greedy
+from ..dialects.core.in_place import mark_own_memory
 from ..support.errors import OptionError
 from .core.base import Pass
 from .core.registry import register_pass
 from .evaluate.registry import evaluated_operators
-from .lower_calls.in_place import mark_own_memory
 
 
 @register_pass

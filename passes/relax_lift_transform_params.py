@@ -15,6 +15,7 @@ from ..bindings.navigation import body_of, functions_in, is_private, last_of, op
 from ..bindings.rewriting import copy_operation, is_used
 from ..dialects.core.ir_attributes import RELAX_TARGET, RESULT_GROUPS, RESULT_NAMES
 from ..dialects.core.substitute import sizes_in, symbols_of
+from ..dialects.graph_functions import knows_from
 from ..dialects.relax.function_attributes import argument_names, function_attributes
 from ..dialects.script.value_names import location_name
 from ..support.errors import OptionError
@@ -23,7 +24,6 @@ from ..support.suggest import counted, suggest
 from .core.base import Pass
 from .core.registry import register_pass
 from .fold.constant_graph import FoldLimits
-from .lower_calls.function_lowering import knows_from
 from .params.sharing import Consumer, consumers_of
 from .params.signature import (
     NUM_INPUT,

@@ -8,11 +8,12 @@ from typing import ClassVar
 from ..bindings.ir import Operation, SymbolTable
 from ..bindings.navigation import callee_of, functions_in, is_private, operations_named, symbol_name
 from ..bindings.pass_manager import run_upstream
+from ..dialects.core.in_place import decide_copies
+from ..dialects.graph_functions import graph_functions, knows_at_entry
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.function_lowering import FunctionLowering, graph_functions, knows_at_entry
+from .lower_calls.function_lowering import FunctionLowering
 from .lower_calls.global_constants import add_globals
-from .lower_calls.in_place import decide_copies
 from .lower_calls.operations import lower_operation
 from .lower_calls.others import move_only_others
 from .lower_calls.overwriting import Kernels

@@ -17,12 +17,12 @@ from ..bindings.mlir import i64_attribute, ir
 from ..bindings.navigation import body_of, functions_in, operations_in, operations_of, symbol_name, used_by
 from ..bindings.rewriting import is_used, use_instead
 from ..dialects.core.ir_attributes import CONCURRENT
+from ..dialects.graph_functions import graph_functions
 from ..dialects.relax.function_attributes import VISIBILITY
 from ..support.names import fresh_name
 from .branches.independent_loops import Branch, branches_of
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.function_lowering import graph_functions
 
 
 @register_pass

@@ -24,10 +24,10 @@ from ..dialects import relax
 from ..dialects.core.codec import decode, encode
 from ..dialects.core.infos import ScalarInfo, ShapeInfo, TensorInfo
 from ..dialects.core.symbols import sym
+from ..dialects.graph_functions import graph_functions
 from ..emit.kernels import FreshSymbols
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.function_lowering import graph_functions
 from .outline_tensors.plain_functions import is_of_graphs, is_plain
 from .outline_tensors.result_sizes import Size, result_sizes, slice_parts
 from .outline_tensors.tensor_kernels import MEMORY, TensorKernel, TensorKernels, is_start, is_tensor

@@ -9,11 +9,11 @@ from typing import ClassVar
 from ..bindings.ir import Operation
 from ..bindings.mlir import ir
 from ..bindings.navigation import outermost
+from ..dialects.core.in_place import decide_copies
 from ..dialects.core.ir_attributes import ANY_ORDER
+from ..dialects.graph_functions import graph_functions, knows_at_entry
 from .core.base import Pass
 from .core.registry import register_pass
-from .lower_calls.function_lowering import graph_functions, knows_at_entry
-from .lower_calls.in_place import decide_copies
 from .lower_calls.overwriting import Kernels
 from .lower_calls.stated import make_plan, state_plan
 

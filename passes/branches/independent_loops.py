@@ -25,10 +25,10 @@ from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import ScalarInfo, TensorInfo
 from ...dialects.core.ir_attributes import PLAN
 from ...dialects.core.substitute import symbols_in, symbols_of
+from ...dialects.graph_functions import input_symbols, is_sized
 from ...dialects.relax.known_constants import CONSTANTS
 from ...emit.parallel import LEAST_WORK
 from ...emit.structured import analyze, structured_ops
-from ..lower_calls.function_lowering import input_symbols, is_sized
 from ..schedule.parallel_grain import computing
 from ..schedule.plan import Plan, plan_of
 

@@ -7,20 +7,20 @@ The types of the graph function are kept as attributes, for external callers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 
 from ...bindings.ir import Operation, SymbolTable, Type, Value
 from ...bindings.mlir import ir, string_array
-from ...bindings.navigation import body_of, functions_at, has_body, last_of, operations_of, symbol_name
+from ...bindings.navigation import body_of, last_of, operations_of, symbol_name
 from ...bindings.rewriting import located_error
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import Info, ObjectInfo, ScalarInfo, ShapeInfo, TensorInfo, describe
 from ...dialects.core.ir_attributes import ARENA, COUNTED, GRAPH_INPUTS, GRAPH_RESULTS, INPUT_NAMES, RESULT_MAKERS
-from ...dialects.core.symbols import Dim, SymExpr
+from ...dialects.core.size_bounds import allowed_ranges, size_bounds, symbol_ranges
+from ...dialects.core.symbols import SymExpr
+from ...dialects.graph_functions import input_symbols, is_sized
 from ...dialects.relax.function_attributes import argument_names
 from ...dialects.tir import dialect as tir
-from ...dialects.tir.prim_func import is_prim_func
 from ...emit import memrefs, numbers
 from ...emit.numbers import Size, is_same
 from . import scalar_arguments
@@ -29,7 +29,6 @@ from .memory_notes import note_plan
 from .memory_plan import MemoryPlan, is_small
 from .planned_buffer import PlannedBuffer, dims_of
 from .sites import maker
-from .size_bounds import allowed_ranges, size_bounds, symbol_ranges
 
 #: Lowered value: a memref for a tensor, the list of sizes for a shape, otherwise the value itself.
 Lowered = Value | list[Size]
@@ -325,47 +324,8 @@ class FunctionLowering:
 _REPLACED = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})
 
 
-def graph_functions(op: Operation) -> list[Operation]:
-    """Return the functions with a body, other than PrimFuncs and lowered functions, of a module or the operation
-    itself."""
-    return [
-        function
-        for function in functions_at(op)
-        if not is_prim_func(function) and has_body(function) and GRAPH_INPUTS not in function.attributes
-    ]
-
-
-def input_symbols(inputs: Sequence[Info]) -> frozenset[str]:
-    """Return the symbols and expressions that occur as sizes of the inputs."""
-    dims = [dim for info in inputs if isinstance(info, TensorInfo) for dim in info.shape or ()]
-    scalars = [info.value for info in inputs if isinstance(info, ScalarInfo)]
-    return frozenset(str(dim) for dim in (*dims, *scalars) if isinstance(dim, SymExpr))
-
-
 def _sizes_in(info: Info) -> list[tuple[str, SymExpr]]:
     """Return the symbolic sizes of an argument with their positions as text."""
     if isinstance(info, TensorInfo):
         return [(f" dimension {axis}", dim) for axis, dim in enumerate(info.shape or ()) if isinstance(dim, SymExpr)]
     return [("", info.value)] if isinstance(info, ScalarInfo) and isinstance(info.value, SymExpr) else []
-
-
-def knows_at_entry(function: Operation) -> Callable[[Dim], bool]:
-    """Return a function that checks whether a size is computable at function entry from the sizes of the inputs."""
-    return knows_from(body_of(function).arguments)
-
-
-def knows_from(arguments: Iterable[Value]) -> Callable[[Dim], bool]:
-    """Return a function that checks whether a size is computable from the sizes of these arguments."""
-    symbols = input_symbols([decode(argument.type) for argument in arguments])
-    return lru_cache(maxsize=4096)(lambda dim: _is_known(dim, symbols))
-
-
-def _is_known(dim: Dim, symbols: frozenset[str]) -> bool:
-    return (str(dim) in symbols or dim.variables <= symbols) if isinstance(dim, SymExpr) else dim is not None
-
-
-def is_sized(info: TensorInfo, symbols: frozenset[str]) -> bool:
-    """Check whether a caller that knows these symbols and expressions can compute the tensor's sizes."""
-    if info.shape is None:
-        return False
-    return all(_is_known(dim, symbols) for dim in info.shape)

@@ -23,6 +23,7 @@ from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import TensorInfo, is_dtype, no_element_type
 from ...dialects.core.ir_attributes import ANY_ORDER, CONCURRENT
+from ...dialects.core.size_bounds import Ranges, size_bounds, symbol_ranges
 from ...dialects.core.symbols import Dim, Size, SymExpr, at_most, equal, product
 from ...dialects.core.symbols_expr import from_terms, terms_of
 from ...emit.memrefs import ALIGNMENT
@@ -30,7 +31,6 @@ from ...targets.core.machine import Machine
 from .arranging import arrange
 from .gathering import Gathering
 from .planned_buffer import PlannedBuffer, dims_of, measure_bytes, storage_bytes
-from .size_bounds import Ranges, size_bounds, symbol_ranges
 from .stacking import SizeGroup, plan_stack
 
 #: Maximum bytes of a tensor on the stack, and of all such tensors of a function.

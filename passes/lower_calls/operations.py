@@ -15,13 +15,14 @@ from ...dialects.core.codec import decode
 from ...dialects.core.dialect import row_of
 from ...dialects.core.infos import Info, ScalarInfo, TensorInfo, describe, is_bool, is_int
 from ...dialects.core.ir_attributes import CONCURRENT, COPIED, GLOBAL, SITE
+from ...dialects.graph_functions import input_symbols, is_sized
 from ...dialects.tir import dialect as tir
 from ...dialects.tir.assertion import MOST_NUMBERS
 from ...emit import loops, memrefs
 from ...emit.arithmetic import result_of
 from ...emit.numbers import Number, as_i64, as_index, number
 from . import scalar_arguments
-from .function_lowering import FunctionLowering, Lower, Lowered, input_symbols, is_sized
+from .function_lowering import FunctionLowering, Lower, Lowered
 from .packed import PACKED, return_shapes
 from .region_memory import CONTROL_FLOW
 from .sites import call_site

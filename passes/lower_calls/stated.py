@@ -27,6 +27,7 @@ from ...bindings.ir import Operation, Value
 from ...bindings.mlir import ir, string_array
 from ...bindings.rewriting import located_error
 from ...dialects.core.ir_attributes import MEMORY, MEMORY_PLAN
+from ...dialects.core.size_bounds import symbol_ranges
 from ...dialects.core.symbols import Dim, Size, SymbolError, SymExpr, parse
 from ...dialects.core.symbols_expr import extremum
 from ...emit.memrefs import ALIGNMENT
@@ -47,7 +48,6 @@ from .memory_plan import (
     storage_bytes,
 )
 from .overwriting import Kernels
-from .size_bounds import symbol_ranges
 
 
 def state_plan(function: Operation, plan: MemoryPlan) -> None:

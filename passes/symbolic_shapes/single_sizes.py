@@ -8,8 +8,8 @@ from ...bindings.ir import Operation
 from ...bindings.navigation import body_of, functions_in, has_body, is_private
 from ...bindings.rewriting import located_error
 from ...dialects.core.call_graph import UNITS
+from ...dialects.core.size_bounds import symbol_ranges
 from ...dialects.core.substitute import symbols_of
-from ..lower_calls.size_bounds import symbol_ranges
 
 #: Operation that users write to check a size.
 _CHECK = "relax.match_cast"

@@ -13,11 +13,11 @@ from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.infos import Info, ScalarInfo, TensorInfo, describe
 from relax_mlir.dialects.core.intervals import Bounds
 from relax_mlir.dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS, INPUT_NAMES
+from relax_mlir.dialects.core.size_bounds import allowed_ranges, size_bounds
 from relax_mlir.dialects.core.symbols import Dim, SymExpr
 from relax_mlir.dialects.core.symbols_expr import Size as Symbolic
 from relax_mlir.dialects.core.symbols_expr import terms_of, value_of
 from relax_mlir.dialects.core.symbols_terms import Atom, bounds
-from relax_mlir.passes.lower_calls.size_bounds import allowed_ranges, size_bounds
 
 from .c_names import CNames
 from .expressions import Expression, Size, binary, choice, name, of_size, product, quotient, remainder

@@ -22,9 +22,9 @@ from relax_mlir.dialects.core.intervals import (
     union,
 )
 from relax_mlir.dialects.core.ir_attributes import GRAPH_INPUTS, GRAPH_RESULTS
+from relax_mlir.dialects.core.size_bounds import size_bounds, symbol_ranges
 from relax_mlir.dialects.core.symbols import Dim
 from relax_mlir.emit.memrefs import SIZES_FROM
-from relax_mlir.passes.lower_calls.size_bounds import size_bounds, symbol_ranges
 
 _MOST = 1 << 62
 

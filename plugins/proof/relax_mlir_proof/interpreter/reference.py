@@ -10,9 +10,9 @@ import numpy
 from relax_mlir.bindings.navigation import functions_in, is_private, symbol_name
 from relax_mlir.dialects.core.infos import Info, ScalarInfo, ShapeInfo, TensorInfo
 from relax_mlir.dialects.core.ir_attributes import ENTRIES, INPUT_GROUPS, RESULT_GROUPS
+from relax_mlir.dialects.graph_functions import graph_functions
 from relax_mlir.frontends.module import Module
 from relax_mlir.passes.core.pipeline import Pipeline
-from relax_mlir.passes.lower_calls.function_lowering import graph_functions
 from relax_mlir.passes.outline_tensors.plain_functions import is_plain
 from relax_mlir.runtime.arrays import to_numpy
 from relax_mlir.runtime.executable import Executable

@@ -13,10 +13,10 @@ from relax_mlir.bindings.navigation import body_of, is_private, operations_named
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.infos import ShapeInfo
 from relax_mlir.dialects.core.ir_attributes import EXTERNAL_MODS, GROWN
+from relax_mlir.dialects.graph_functions import graph_functions
 from relax_mlir.passes.core.base import Pass
 from relax_mlir.passes.core.external import external_attribute
 from relax_mlir.passes.core.registry import register_pass
-from relax_mlir.passes.lower_calls.function_lowering import graph_functions
 from relax_mlir.passes.params.signature import state_type
 from relax_mlir.support.errors import RefusalError
 from relax_mlir.support.external_part import ExternalPart

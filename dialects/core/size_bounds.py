@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from ...bindings.ir import Operation
 from ...bindings.mlir import ir
-from ...dialects.core.intervals import OPERATIONS, UNKNOWN, Bounds
-from ...dialects.core.ir_attributes import SYMBOL_LIMITS, SYMBOL_RANGES
-from ...dialects.core.symbols import Dim, SymExpr
-from ...dialects.core.symbols_expr import Size, terms_of
-from ...dialects.core.symbols_terms import Atom, bounds
+from .intervals import OPERATIONS, UNKNOWN, Bounds
+from .ir_attributes import SYMBOL_LIMITS, SYMBOL_RANGES
+from .symbols import Dim, SymExpr
+from .symbols_expr import Size, terms_of
+from .symbols_terms import Atom, bounds
 
 #: Largest number that cannot wrap around.
 _MOST = 1 << 62

@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from ...bindings.ir import Block, Operation, Value
 from ...bindings.mlir import ir
 from ...bindings.navigation import operations_named, operations_of, parent_of, users_of
-from ...dialects.core.aliases import aliases, root_of, viewed
-from ...dialects.core.dialect import all_ops, row_of
-from ...dialects.core.ir_attributes import COPIED, OWN_MEMORY
+from .aliases import aliases, root_of, viewed
+from .dialect import all_ops, row_of
+from .ir_attributes import COPIED, OWN_MEMORY
 
 
 def mark_own_memory(within: Operation) -> None:
