@@ -27,9 +27,9 @@ from random import Random
 
 from relax_mlir.compilation.schedules import planned
 from relax_mlir.runtime.cpu import cpu_name
-from relax_mlir.support.processes import cluster_worker
-from relax_mlir.support.processes.cluster import Cluster, RemoteCall
-from relax_mlir.support.processes.limited_process import Answer
+from relax_mlir_cluster import cluster_worker
+from relax_mlir_cluster.cluster import Cluster, RemoteCall
+from relax_mlir_cluster.limited_process import Answer
 from relax_mlir_tune.measuring import KernelJob
 from relax_mlir_tune.runners import DaskRunner, LocalRunner, Runner
 from relax_mlir_tune.space import Space

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy
 from placement import conv, nn
 from relax_mlir.runtime.cpu import cpu_name
-from relax_mlir.runtime.turns import time_in_turns
+from relax_mlir_cluster.turns import time_in_turns
 
 import relax_mlir as rx
 from relax_mlir import relax

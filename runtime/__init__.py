@@ -4,7 +4,7 @@ needed."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 from ..support.external_bytes import Data as Data
 from ..support.external_bytes import PartFunction as PartFunction
@@ -38,16 +38,13 @@ from .part_steps import StepReporter as StepReporter
 from .part_steps import step_reporter as step_reporter
 from .signing import sign as sign
 
-if TYPE_CHECKING:
-    from .remote import Boards
 
-
-def connect(scheduler: str) -> Boards:
+def connect(scheduler: str) -> Any:
     """Return the workers of a Dask scheduler (`tcp://host:8786`) by name and tag, to run programs there.
 
     `rx.runtime.connect(scheduler)["a53"].load("model.rxa")` is a program on the board a53. This needs the package
     distributed (`relax-mlir[dask]`). The board needs relax-mlir, numpy and distributed, but no compiler.
     """
-    from .remote import Boards  # few programs run on other machines
+    from .connections import CONNECTIONS  # few programs run on other machines
 
-    return Boards(scheduler)
+    return CONNECTIONS.get("dask")(scheduler)

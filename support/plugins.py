@@ -15,6 +15,7 @@ In the other package's pyproject.toml:
     "gradients.mynpu" = "mynpu.derivatives" # derivatives of operators, by rx.rules.register_gradient
     "primitives.mynpu" = "mynpu.steps"      # primitives of schedules, of any names
     "comparison.each" = "mynpu.compare"     # what an option of relax-run compares with: each, reference
+    "connection.dask" = "mynpu.boards"      # what rx.runtime.connect returns for a scheduler: dask
     "page.report" = "mynpu.report"          # what relax-compile --report writes
     "onnx.com.acme" = "mynpu.converters"    # converters of ONNX operators of the domain com.acme
     "torch.acme" = "mynpu.of_torch"         # converters of torch.library operators acme::*
@@ -39,7 +40,7 @@ from .errors import OptionError, RelaxError, message_of
 GROUP = "relax_mlir.plugins"
 DISABLED = "RELAX_MLIR_DISABLED_PLUGINS"
 KINDS = tuple(
-    "dialect pass target codegen runtime device rules references gradients primitives comparison page "
+    "dialect pass target codegen runtime device rules references gradients primitives comparison page connection "
     "frontend onnx torch stablehlo tosa".split()
 )
 
@@ -138,6 +139,7 @@ def where_to_get(package: str) -> str:
 _POINTS = {
     "relax_mlir_blas": "codegen.blas",
     "relax_mlir_c": "codegen.c target.c",
+    "relax_mlir_cluster": "connection.dask",
     "relax_mlir_dnnl": "codegen.dnnl",
     "relax_mlir_example_npu": "codegen.example_npu",
     "relax_mlir_jax": "frontend.stablehlo",

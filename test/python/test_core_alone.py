@@ -47,6 +47,7 @@ def test_it_compiles_and_imports_no_plug_in() -> None:
 #: Kind of an entry point -> a program that asks for an extension by name.
 CODES = {
     "comparison": "__import__('relax_mlir.tools.run.peer').tools.run.peer.COMPARISONS.get({name!r})",
+    "connection": "rx.runtime.connect('tcp://host:8786')",
     "page": "__import__('relax_mlir.tools.compile.reporting').tools.compile.reporting.PAGES.get({name!r})",
     "target": "rx.find_target({name!r})",
     "codegen": "rx.codegens.find_codegen({name!r})",

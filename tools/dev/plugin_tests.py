@@ -28,9 +28,9 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "c": ("quantize",),
     "example_npu": ("quantize",),
     "llm": ("spirv", "webgpu"),
-    "proof": ("quantize",),
+    "proof": ("cluster", "quantize"),
     "torch": ("quantize", "training"),
-    "tune": ("report",),
+    "tune": ("cluster", "report"),
 }
 #: Plug-in -> other plug-ins that its tests use.
 _TESTED_WITH: Mapping[str, tuple[str, ...]] = {

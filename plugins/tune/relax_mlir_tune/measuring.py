@@ -23,10 +23,10 @@ from relax_mlir.dialects.relax.constants import storage_dtype
 from relax_mlir.dialects.tir.prim_func import prim_funcs_in
 from relax_mlir.passes.schedule.tuned_plans import use_plans
 from relax_mlir.runtime import to_numpy
-from relax_mlir.runtime.remote_calls import ProgramBytes
-from relax_mlir.runtime.turns import time_in_turns
 from relax_mlir.support.plugins import load_plugin
 from relax_mlir.targets.core.registry import parse_target
+from relax_mlir_cluster.remote_calls import ProgramBytes
+from relax_mlir_cluster.turns import time_in_turns
 
 from .decisions import has_decisions, schedule_kernel
 from .space import Plans, machine_of

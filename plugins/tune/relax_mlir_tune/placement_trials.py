@@ -18,8 +18,8 @@ from relax_mlir.dialects.core.infos import is_float
 from relax_mlir.dialects.core.symbols import SymExpr
 from relax_mlir.dialects.relax.constants import storage_dtype
 from relax_mlir.runtime import to_numpy
-from relax_mlir.runtime.turns import time_in_turns
 from relax_mlir.support.plugins import load_plugin
+from relax_mlir_cluster.turns import time_in_turns
 
 from .tasks import inputs_of
 

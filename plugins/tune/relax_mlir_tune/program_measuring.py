@@ -21,7 +21,7 @@ from relax_mlir.dialects.core.infos import is_float
 from relax_mlir.dialects.relax.constants import storage_dtype
 from relax_mlir.passes.core.stage_edits import edit_stages
 from relax_mlir.runtime import to_numpy
-from relax_mlir.runtime.turns import time_in_turns
+from relax_mlir_cluster.turns import time_in_turns
 
 from .measuring import KernelJob, Outcome
 from .space import Plans

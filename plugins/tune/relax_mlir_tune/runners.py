@@ -8,9 +8,9 @@ from typing import Protocol, TypeVar
 
 import relax_mlir as rx
 from relax_mlir.runtime.cpu import cpu_name
-from relax_mlir.runtime.remote_calls import ProgramMissing, compare_programs
-from relax_mlir.support.processes.cluster import Cluster, RemoteCall
-from relax_mlir.support.processes.limited_process import Answer, LimitedProcess
+from relax_mlir_cluster.cluster import Cluster, RemoteCall
+from relax_mlir_cluster.limited_process import Answer, LimitedProcess
+from relax_mlir_cluster.remote_calls import ProgramMissing, compare_programs
 
 from .measuring import DIFFERENT, Built, KernelJob, Outcome, build, measure, reason_of
 from .space import Plans

@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from relax_mlir.support.errors import OptionError, RelaxError
-from relax_mlir.support.processes.cluster import Cluster, RemoteCall
+from relax_mlir_cluster.cluster import Cluster, RemoteCall
 
 from . import isolated
 from .isolated import Died

@@ -18,11 +18,11 @@ import pytest
 pytest.importorskip("distributed", reason="workers are processes of the package distributed (relax-mlir[dask])")
 from dask_workers import OTHER_VERSION, WITHOUT_COMPILER, WITHOUT_PACKAGE, DaskCluster, spent
 from relax_mlir.support.errors import OptionError, RelaxError
-from relax_mlir.support.processes import cluster as module
-from relax_mlir.support.processes.cluster import Cluster, RemoteCall
-from relax_mlir.support.processes.cluster_worker import end_idle, run_call
-from relax_mlir.support.processes.limited_process import LimitedProcess, answer_of
 from relax_mlir.support.version import VERSION
+from relax_mlir_cluster import cluster as module
+from relax_mlir_cluster.cluster import Cluster, RemoteCall
+from relax_mlir_cluster.cluster_worker import end_idle, run_call
+from relax_mlir_cluster.limited_process import LimitedProcess, answer_of
 
 #: Processes of workers take seconds to start.
 pytestmark = pytest.mark.slow

@@ -10,11 +10,10 @@ import numpy
 import pytest
 
 pytest.importorskip("distributed", reason="workers are processes of the package distributed (relax-mlir[dask])")
-from dask_workers import WITHOUT_COMPILER, DaskCluster
-from relax_mlir.runtime.remote import Boards
-
 import relax_mlir as rx
+from dask_workers import WITHOUT_COMPILER, DaskCluster
 from relax_mlir import relax
+from relax_mlir_cluster.remote import Boards
 
 
 @pytest.fixture(scope="module")

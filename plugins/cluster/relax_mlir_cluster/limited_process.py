@@ -13,8 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import RelaxError, message_of
-from .pool import PoolCall, Worker
+from relax_mlir.support.errors import RelaxError, message_of
+from relax_mlir.support.processes.pool import PoolCall, Worker
 
 #: Seconds after its limit at which a call ends its own process, if nobody else does.
 _GRACE = 5

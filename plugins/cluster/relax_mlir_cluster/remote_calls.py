@@ -13,14 +13,15 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .arrays import to_numpy
-from .artifact import parse_artifact
-from .executable import Executable
+from relax_mlir.runtime.arrays import to_numpy
+from relax_mlir.runtime.artifact import parse_artifact
+from relax_mlir.runtime.executable import Executable
+
 from .turns import time_in_turns
 
 if TYPE_CHECKING:
-    from .foreign_types import Array
-    from .profile import Profile
+    from relax_mlir.runtime.foreign_types import Array
+    from relax_mlir.runtime.profile import Profile
 
 _MOST_PROGRAMS = 8
 _programs: OrderedDict[str, Executable] = OrderedDict()

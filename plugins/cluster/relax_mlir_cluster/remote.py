@@ -8,15 +8,17 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..support.errors import OptionError
-from ..support.processes.cluster import Cluster, RemoteCall
-from ..support.suggest import suggest
+from relax_mlir.runtime.arrays import to_numpy
+from relax_mlir.runtime.connections import CONNECTIONS
+from relax_mlir.runtime.errors import ArtifactError, UnknownFunction
+from relax_mlir.support.errors import OptionError
+from relax_mlir.support.suggest import suggest
+
 from . import remote_calls
-from .arrays import to_numpy
-from .errors import ArtifactError, UnknownFunction
+from .cluster import Cluster, RemoteCall
 
 if TYPE_CHECKING:
-    from .profile import Profile
+    from relax_mlir.runtime.profile import Profile
 
 #: Seconds of a remote call.
 _LIMIT = 600.0
@@ -125,7 +127,7 @@ class RemoteProgram:
             raise UnknownFunction(f"no function {name!r} in this program; there are {listed}{suggest(name, self)}")
 
     def _on_board(self, function: Callable[..., Any], *arguments: object) -> Any:
-        """RemoteCall a function for the program. Workers that lack the program get its bytes."""
+        """Call a function for the program. Workers that lack the program get its bytes."""
         try:
             return self._call(function, self._program.without_data(), *arguments)
         except remote_calls.ProgramMissing:
@@ -139,3 +141,6 @@ class RemoteProgram:
 def _sent(arguments: tuple[object, ...]) -> list[object]:
     """Return arrays of any framework as NumPy arrays."""
     return [to_numpy(each) if hasattr(each, "__dlpack__") else each for each in arguments]
+
+
+CONNECTIONS.register("dask", Boards)

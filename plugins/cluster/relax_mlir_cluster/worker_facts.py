@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from ..support.errors import RelaxError
-from ..support.version import VERSION
-from .wheel import find_root
+from relax_mlir.bindings.wheel import find_root
+from relax_mlir.support.errors import RelaxError
+from relax_mlir.support.version import VERSION
 
 
 def facts() -> dict[str, object]:

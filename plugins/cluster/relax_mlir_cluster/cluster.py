@@ -19,14 +19,15 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from ..errors import OptionError, RelaxError, message_of
-from ..suggest import counted, suggest
-from ..version import VERSION
+from relax_mlir.support.errors import OptionError, RelaxError, message_of
+from relax_mlir.support.suggest import counted, suggest
+from relax_mlir.support.version import VERSION
+
 from .cluster_worker import end_idle, run_call
 from .limited_process import Answer, answer_of
 
 #: Expression that any worker can evaluate, also one without this package.
-_FACTS = f"__import__('{__package__.partition('.')[0]}.bindings.worker_facts', fromlist=['facts']).facts()"
+_FACTS = f"__import__('{__package__}.worker_facts', fromlist=['facts']).facts()"
 #: Seconds between looks at the scheduler's list of workers, and of a wait for a result.
 _LOOK, _WAIT = 1.0, 0.25
 #: Seconds beyond the limit of a call after which its worker counts as hanging, and workers that may lose a call.
