@@ -3,33 +3,39 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping
+import inspect
+import os  # noqa: F401  # annotations of options, which types_checked evaluates here
+from collections.abc import Callable, Iterable, Mapping  # noqa: F401
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, wraps
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeAlias, TypeVar
 
-from ..passes.core.instruments import Instrument
-from ..passes.core.journal import Journal
+from ..frontends.module import Module
+from ..passes.core.instruments import Instrument as Instrument
+from ..passes.core.journal import Journal as Journal
 from ..passes.core.stages import Stages
-from ..support.disk_cache import DiskCache
+from ..support.argument_types import WrongType
+from ..support.disk_cache import DiskCache as DiskCache
 from ..support.errors import OptionError
+from ..support.suggest import suggest
 from ..targets.core.backend import ChosenTarget
 from ..targets.core.code import stages_of
-from ..targets.core.code_options import USUAL_LEVEL, CodeOptions, code_options
+from ..targets.core.code_options import CodeOptions, code_options
 from ..targets.core.registry import options_of, parse_target
+from .keywords import CompileKeywords, SharedKeywords, option_list, option_texts
 
 if TYPE_CHECKING:
-    from ..passes.partition_stages import Wanted
     from .observing import Observation
-    from .schedules import Schedules
 
+_Keywords = ParamSpec("_Keywords")
+_Result = TypeVar("_Result")
+_Implementation: TypeAlias = "Callable[[Module, CompileOptions], _Result]"
 
 #: Value of `partition` for the measured placement of a module in the folder `tuned`.
 MEASURED = "measured"
 
 
-def with_numerics(target: str, numerics: str | None) -> str:
+def _with_numerics(target: str, numerics: str | None) -> str:
     """Return the target with the option `numerics`. Raise OptionError if it has none, or another value."""
     if numerics is None:
         return target
@@ -41,34 +47,43 @@ def with_numerics(target: str, numerics: str | None) -> str:
     return str(ChosenTarget(chosen.name, tuple(sorted({**dict(chosen.options), "numerics": numerics}.items()))))
 
 
-@dataclass(frozen=True)
-class CompileOptions:
-    """Options of a compilation. `rx.compile` documents each option."""
+def takes(
+    keywords: Callable[_Keywords, SharedKeywords],
+) -> Callable[[_Implementation[_Result]], Callable[Concatenate[Module, _Keywords], _Result]]:
+    """Return a decorator for a function of a module and options. The new function takes the options as keywords.
 
-    target: str = "llvm"
-    pipeline: Stages | None = None
-    opt_level: int = USUAL_LEVEL
-    instruments: tuple[Instrument, ...] = ()
-    journal: Journal | None = None
-    jobs: int | None = None
-    cache: DiskCache | str | os.PathLike[str] | bool | None = None
-    functions: Mapping[str, Callable[..., object]] | None = None
-    bind: Mapping[str, int | str] | None = None
-    donate: Iterable[str] = ()
-    precision: str = "f32"
-    partition: Wanted = ()
-    strict_partition: bool = False
-    partition_elsewhere: bool = False
-    device: str | None = None
-    graphs: bool | None = None
-    schedules: Schedules | None = None
-    tuned: str | os.PathLike[str] | bool | None = None
-    #: State for the option `observe`.
-    observation: Observation | None = None
+    Its signature and documentation list the options.
+    """
+    assert isinstance(keywords, type)
+    texts = option_texts(keywords)
+
+    def decorate(function: _Implementation[_Result]) -> Callable[Concatenate[Module, _Keywords], _Result]:
+        @wraps(function)
+        def call(module: Module, *arguments: _Keywords.args, **options: _Keywords.kwargs) -> _Result:
+            if len(arguments) > 1:
+                raise WrongType(f"rx.{function.__name__} takes a module, a target and options by name")
+            for name in options.keys() - texts.keys():
+                raise WrongType(f"rx.{function.__name__} has no option '{name}'{suggest(name, texts)}")
+            return function(module, CompileOptions(**vars(keywords(*arguments, **options))))
+
+        call.__doc__ = f"{inspect.getdoc(function)}\n\n{option_list(keywords)}"
+        first, _ = (own := inspect.signature(function)).parameters.values()
+        call.__signature__ = own.replace(parameters=[first, *inspect.signature(keywords).parameters.values()])  # type: ignore[attr-defined]
+        del call.__wrapped__  # types_checked evaluates annotations in this module
+        return call
+
+    return decorate
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileOptions(CompileKeywords):
+    """Options of a compilation."""
 
     def __post_init__(self) -> None:
-        """Raise RelaxError for an invalid size and for conflicting options."""
-        if self.observation is not None and self.donate:
+        """Complete the target. Raise RelaxError for an invalid size and for conflicting options."""
+        object.__setattr__(self, "instruments", tuple(self.instruments))
+        object.__setattr__(self, "target", _with_numerics(self.target, self.numerics))
+        if self.observe and self.donate:
             raise OptionError(
                 "observe and donate exclude each other: observed values have own buffers, donated arguments grow"
             )
@@ -82,9 +97,18 @@ class CompileOptions:
         """Return the parsed target. Raise RelaxError for an unknown target."""
         return parse_target(self.target)
 
+    @cached_property
+    def observation(self) -> Observation | None:
+        """Return the state of an observed compilation."""
+        if not self.observe:
+            return None
+        from .observing import Observation  # imports codegens' parts, which most compilations do not use
+
+        return Observation()
+
     def code(self) -> CodeOptions:
         """Return the options of the target's backend."""
-        return code_options(self.opt_level, self.jobs, self.cache, self.instruments)
+        return code_options(self.opt_level, self.jobs, self.cache, tuple(self.instruments))
 
     @property
     def is_measured(self) -> bool:

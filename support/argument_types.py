@@ -21,7 +21,7 @@ _Result = TypeVar("_Result")
 
 
 class WrongType(OptionError, TypeError):
-    """Error that names an argument, its expected type and its actual type."""
+    """Error that names an unknown argument, or an argument with its expected and actual type."""
 
 
 #: Exceptions that Python raises for values of unexpected types. The outermost function is reported.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import builtins
+import inspect
 import itertools
 import threading
 from dataclasses import replace
@@ -16,6 +17,28 @@ from compiling import array, built, compiled, floats
 
 import relax_mlir as rx
 from relax_mlir import relax
+
+# ---- options ----
+
+
+def test_an_unknown_option_is_refused_with_the_nearest_name() -> None:
+    module = rx.Module()
+    with pytest.raises(rx.OptionError, match=r"^rx\.compile has no option 'opt_lvl'; did you mean 'opt_level'\?$"):
+        rx.compile(module, opt_lvl=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^rx\.lower has no option 'jobs'$"):
+        rx.lower(module, jobs=3)  # type: ignore[call-arg]
+    with pytest.raises(rx.OptionError, match=r"^rx\.sources takes a module, a target and options by name$"):
+        rx.sources(module, "c", 3)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(("function", "target"), [(rx.compile, "llvm"), (rx.lower, "llvm"), (rx.sources, "c")])
+def test_signature_and_help_have_all_options(function: Any, target: str) -> None:
+    first, *options = inspect.signature(function).parameters.values()
+    assert (first.name, options[0].name, options[0].default) == ("module", "target", target)
+    assert {each.kind for each in options[1:]} == {inspect.Parameter.KEYWORD_ONLY}
+    assert all(f"\n- {each.name}: " in function.__doc__ for each in options)
+    assert ("jobs" in inspect.signature(function).parameters) == (function is rx.compile)
+
 
 # ---- sizes beyond any memory ----
 

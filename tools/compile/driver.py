@@ -15,7 +15,7 @@ from ... import Module, __version__
 from ...bindings.diagnostics import Diagnostic, PassWarning, reporting
 from ...bindings.navigation import operations_in
 from ...compilation.device_targets import target_of_machine
-from ...compilation.options import CompileOptions, with_numerics
+from ...compilation.options import CompileOptions
 from ...compilation.program_cache import CachedProgram, cached_program
 from ...compilation.steps import check, fit, lower_in_place, lowered_for_code, working
 from ...dialects.core.elements import print_short
@@ -50,7 +50,6 @@ from .progress import KernelProgress, Progress
 from .reporting import Recording
 
 if TYPE_CHECKING:
-    from ...compilation.observing import Observation
     from ...frontends.core.limits import Limits
     from ...frontends.onnx.inputs import InputShape
     from ...passes.relax_partition import Partition
@@ -401,9 +400,8 @@ def _limits(arguments: Arguments) -> Limits:
 
 def _options(arguments: Arguments, cache: DiskCache | None, recording: Recording) -> CompileOptions:
     is_program = arguments["emit"] == "artifact" and not arguments["check"]
-    target = with_numerics(arguments["target"], arguments["numerics"])
     return CompileOptions(
-        target=target_of_machine(target) if is_program else target,
+        target=target_of_machine(arguments["target"]) if is_program else arguments["target"],
         opt_level=arguments["O"],
         journal=recording.journal if recording.is_needed else None,
         jobs=arguments["jobs"],
@@ -411,12 +409,13 @@ def _options(arguments: Arguments, cache: DiskCache | None, recording: Recording
         bind=_sizes(arguments["bind"]),
         donate=arguments["donate"] or (),
         precision=arguments["precision"],
+        numerics=arguments["numerics"],
         partition=_partition(arguments) if arguments["partition"] else (),
         strict_partition=arguments["strict-partition"],
         partition_elsewhere=arguments["partition-elsewhere"],
         schedules=arguments["schedules"],
         tuned=False if arguments["no-tuned"] else arguments["tuned"],
-        observation=_observation() if arguments["observe"] else None,
+        observe=arguments["observe"],
     )
 
 
@@ -465,12 +464,6 @@ def _size_of(source: str) -> int:
         return os.stat(source).st_size
     except (OSError, ValueError):
         return 0
-
-
-def _observation() -> Observation:
-    from ...compilation.observing import Observation  # imports codegens' parts, which most compilations do not use
-
-    return Observation()
 
 
 def _read_all(stream: TextIO) -> str | bytes:

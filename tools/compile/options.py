@@ -8,10 +8,12 @@ import os
 import re
 from collections.abc import Sequence
 
+from ...compilation.keywords import option_texts
 from ...support.errors import OptionError
 from ..common.command_line import COMMON_OPTIONS, Arguments, Option, parse_arguments
 from ..common.models import is_model, trust_option
 
+_TEXTS = option_texts()
 _GENERAL, _MODEL, _PARTS, _SPEED, _WATCH = "Output", "Model", "External codegens", "Speed", "Watching"
 
 #: Format of --emit: the module before codegens get parts of it, as text.
@@ -29,30 +31,30 @@ OPTIONS: dict[str, Option] = {
     "stop": Option("text", _GENERAL, "write the module after this stage as text, for editing and for --start", "stage"),
     "start": Option("text", _GENERAL, "start at this stage, with a module that --stop wrote after the previous stage", "stage"),
     "target": Option("text", _GENERAL, "target of the code: llvm for this machine; or, for example, llvm{cpu=haswell}, llvm{triple=aarch64-linux-gnu}", "target", "llvm"),
-    "O": Option("level", _GENERAL, "optimization level of the graph and of LLVM, -O0 to -O3; default -O2", "0..3", 2),
+    "O": Option("level", _GENERAL, f"{_TEXTS['opt_level']}; default -O2", "0..3", 2),
     "shape": Option("list", _MODEL, "shape that overrides the model's shape of an input, x:1,3,224,224; ? or a name is a dynamic size; xs:[(2,3),(?,3)] for the tensors of a sequence, x:- for an absent optional input; repeatable", "input:sizes"),
     "most-nodes": Option("number", _MODEL, "maximum number of nodes of a model after expansion of functions and unrolling of loops; default 100000", "count", 100_000),
     "most-growth": Option("number", _MODEL, "maximum growth of constants during import, in MiB; default 1024", "MiB", 1024),
     "bind": Option("list", _MODEL, "value or range of a symbolic size, n:8 or n:1..64; memory is planned for the largest size, and calls with other sizes fail; repeatable", "name:size"),
     "trust": trust_option(_MODEL),
     "schedules": Option("text", _MODEL, "file with schedules that override the target's, for some or all kernels, as --emit=schedules writes", "file.py"),
-    "donate": Option("list", _MODEL, "argument, or pattern of names like past*, that grows in place: a call appends rows to a buffer with room, without copies; repeatable", "name"),
-    "precision": Option("text", _MODEL, "type for f32 products and the operators that can follow them: bf16, f16, or f32 (default); sums stay f32, and inputs and outputs keep their types", "bf16|f16|f32", "f32", ("bf16", "f16", "f32")),
-    "numerics": Option("text", _MODEL, "same: equal bits on all CPUs, for any batch and number of threads; fast: any order of sums; default: same except where an instruction of the CPU is much faster (docs/numerics.md)", "same|fast", None, ("same", "fast")),
+    "donate": Option("list", _MODEL, f"{_TEXTS['donate']}; repeatable", "name"),
+    "precision": Option("text", _MODEL, _TEXTS["precision"], "bf16|f16|f32", "f32", ("bf16", "f16", "f32")),
+    "numerics": Option("text", _MODEL, _TEXTS["numerics"], "same|fast", None, ("same", "fast")),
     "sign": Option("text", _GENERAL, "sign the program with this private Ed25519 key, a PEM file; the signature is written next to it, to <file>.sig", "key.pem"),
-    "observe": Option("flag", _GENERAL, "add functions for relax-run --each, which return the values of kernels and parts and their expected values; the program is larger, its main is unchanged", default=False),
+    "observe": Option("flag", _GENERAL, _TEXTS["observe"], default=False),
     "check": Option("flag", _MODEL, "list unsupported nodes without compiling; the exit code is 1 if there are any", default=False),
     "list-operators": Option("text", _MODEL, "list the supported operators of a front end (onnx, torch, stablehlo, tosa, or one of a plug-in, such as tflite), with source location; of ONNX also the first version; --list-onnx-operators is --list-operators=onnx", "front-end"),
     "partition": Option("list", _PARTS, "external codegens, in order of priority, that compile the parts of the model with their patterns: mynpu{cores=4},dnnl; prints a table of the parts", "codegens"),
     "partition-plan": Option("text", _PARTS, "assignment of operators to codegens: by the order of codegens and patterns (priority, the default), by cost (cost), or by a registered planner", "plan", "priority"),
-    "strict-partition": Option("flag", _PARTS, "fail if a codegen declines a part or fails; by default the target compiles the part", default=False),
-    "partition-elsewhere": Option("flag", _PARTS, "the program runs on another machine: skip checks of this machine's libraries and devices", default=False),
+    "strict-partition": Option("flag", _PARTS, _TEXTS["strict_partition"], default=False),
+    "partition-elsewhere": Option("flag", _PARTS, _TEXTS["partition_elsewhere"], default=False),
     "explain-partition": Option("flag", _PARTS, "print, for each operator that stays with the target, the nearest pattern and the reason for the mismatch", default=False),
     "tuned": Option("text", _MODEL, "folder of tuned kernels (relax-tune), with plans that override the target's where they fit this machine", "folder"),
     "no-tuned": Option("flag", _MODEL, "do not use the tuned kernels that come with the target", default=False),
     "explain-schedules": Option("flag", _WATCH, "print the schedule rule and the tensor intrinsics of each kernel, and the reasons why your rules and intrinsics are unused", default=False),
     "list-codegens": Option("flag", _PARTS, "list the external codegens, with their patterns", default=False),
-    "jobs": Option("number", _SPEED, "maximum number of processes that compile kernels; default: the number of CPUs", "n"),
+    "jobs": Option("number", _SPEED, _TEXTS["jobs"], "n"),
     "cache-dir": Option("text", _SPEED, "folder of the cache for programs and kernels; default: $RELAX_MLIR_CACHE, else relax-mlir in the user's cache folder", "folder"),
     "no-cache": Option("flag", _SPEED, "do not read or write the cache", default=False),
     "cache-info": Option("flag", _SPEED, "print the content and the folder of the cache, without compiling", default=False),

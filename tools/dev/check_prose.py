@@ -28,7 +28,7 @@ SENTENCES = "sentences of more than 30 words"
 #: Accepted counts per top-level folder: (openings, idioms), and sentences for the pages of docs/.
 BUDGETS: dict[str, tuple[int, int]] = {
     "bindings": (0, 11),
-    "compilation": (0, 7),
+    "compilation": (0, 5),
     "dialects": (0, 20),
     "emit": (0, 17),
     "passes": (0, 31),

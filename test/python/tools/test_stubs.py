@@ -34,6 +34,9 @@ def scheduled(module: rx.Module) -> rx.Module:
     sch.transform_layout("C", ("write", 0), lambda i, j: (j, i))
     sch.compute_at(sch.cache_read("C", 0, "local"), i_0)
     return sch.mod
+
+def program(module: rx.Module) -> rx.runtime.Executable:
+    return rx.compile(rx.lower(module, "llvm", donate=["x"]), opt_level=3, cache=False)
 """
 WRONG = """
 import relax_mlir as rx
@@ -52,6 +55,11 @@ def scheduled(sch: rx.Schedule) -> None:
     sch.split(block, [None, 6])
     sch.split(sch.get_loops(block)[0], factor=[None, 6])
     sch.bind(sch.get_loops(block)[0], 3)
+
+def program(module: rx.Module) -> None:
+    rx.compile(module, opt_lvl=3)
+    rx.compile(module, jobs="2")
+    rx.lower(module, jobs=2)
 """
 ERRORS = [
     (7, 'Unexpected keyword argument "axs" for "sum"; did you mean "axis"?'),
@@ -62,6 +70,9 @@ ERRORS = [
     (15, 'Argument 1 to "split" of "Steps" has incompatible type "BlockRV"; expected "LoopRV"'),
     (16, 'Unexpected keyword argument "factor" for "split" of "Steps"; did you mean "factors"?'),
     (17, 'Argument 2 to "bind" of "Steps" has incompatible type "int"; expected "str"'),
+    (20, 'Unexpected keyword argument "opt_lvl" for "compile"; did you mean "opt_level"?'),
+    (21, 'Argument "jobs" to "compile" has incompatible type "str"; expected "int | None"'),
+    (22, 'Unexpected keyword argument "jobs" for "lower"'),
 ]
 
 OWN_STEPS = '''
