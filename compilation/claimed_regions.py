@@ -15,15 +15,7 @@ from ..bindings.context_lock import lock_context
 from ..bindings.diagnostics import warn
 from ..bindings.ir import Operation
 from ..bindings.mlir import i64_attribute, ir
-from ..bindings.navigation import (
-    ancestors,
-    body_of,
-    functions_in,
-    operations_in,
-    operations_of,
-    symbol_name,
-    text_in,
-)
+from ..bindings.navigation import ancestors, body_of, functions_in, operations_in, operations_of, symbol_name, text_in
 from ..dialects.core.call_graph import references_in
 from ..dialects.core.elements import print_by_content
 from ..dialects.core.ir_attributes import COMPOSITE, PART_NUMBER
@@ -34,13 +26,7 @@ from ..passes.core.pipeline import Pipeline
 from ..passes.partition.codegen import parse_codegen
 from ..passes.partition.external_functions import blocks_in, functions_to_part
 from ..passes.partition.outline import Order, OutlinedPart, pure_functions
-from ..passes.partition.placement import (
-    MeasuredPlacement,
-    PlacedMatch,
-    matches_in,
-    placements_in,
-    read_placement,
-)
+from ..passes.partition.placement import MeasuredPlacement, PlacedMatch, matches_in, placements_in, read_placement
 from ..passes.partition.planning import Composites
 from ..passes.partition_stages import before_partition
 from ..passes.relax_fuse_ops_by_pattern import FuseOpsByPattern

@@ -147,8 +147,5 @@ def _copy_for_layers(dequantize: Operation) -> None:
 
 
 _PATTERNS = PatternSet(
-    [
-        Pattern("relax.einsum", multiply_by_matrix),
-        Pattern(_VIEWS, view_before_dequantize, after=(_DEQUANTIZE,)),
-    ]
+    [Pattern("relax.einsum", multiply_by_matrix), Pattern(_VIEWS, view_before_dequantize, after=(_DEQUANTIZE,))]
 )

@@ -20,15 +20,7 @@ from ..dialects.relax.values import dtype_of, keeps_shape, make, shape_of
 from .core.base import Pass
 from .core.registry import register_pass
 from .scales.batch_norms import BatchNorms
-from .scales.weights import (
-    WEIGHTED,
-    are_numbers,
-    has_same_sums,
-    numbers_along,
-    own_weighted,
-    spread_along,
-    weighted,
-)
+from .scales.weights import WEIGHTED, are_numbers, has_same_sums, numbers_along, own_weighted, spread_along, weighted
 
 if TYPE_CHECKING:
     from numpy import ndarray

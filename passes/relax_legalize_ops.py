@@ -80,11 +80,7 @@ class LegalizeOps(Pass):
         return [row.full_name for row in rows if row is not None and not row.role and row.dialect.name != "tir"]
 
     def _conversion(
-        self,
-        chosen: ChosenTarget,
-        prim_funcs: PrimFuncs,
-        notes: LegalizationNotes | None,
-        needed: Sequence[str],
+        self, chosen: ChosenTarget, prim_funcs: PrimFuncs, notes: LegalizationNotes | None, needed: Sequence[str]
     ) -> Conversion:
         """Return the conversion by the rules of a target."""
         target = chosen.name

@@ -99,10 +99,7 @@ def _define(branch: Branch, name: str) -> None:
 
 
 def _call(branch: Branch, name: str, number: int) -> None:
-    attributes = {
-        "callee": ir.FlatSymbolRefAttr.get(name),
-        CONCURRENT: i64_attribute(number),
-    }
+    attributes = {"callee": ir.FlatSymbolRefAttr.get(name), CONCURRENT: i64_attribute(number)}
     types = [value.type for value in branch.returned]
     call = ir.Operation.create("func.call", results=types, operands=branch.given, attributes=attributes)
     for (result, casts), made in zip(branch.results, call.results, strict=True):

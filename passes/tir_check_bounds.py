@@ -14,14 +14,7 @@ from typing import ClassVar, NamedTuple
 from ..bindings.diagnostics import made_at
 from ..bindings.ir import Operation, Value
 from ..bindings.mlir import DYNAMIC, ir
-from ..bindings.navigation import (
-    constant_of,
-    functions_in,
-    has_body,
-    made_by,
-    operations_in,
-    operations_named,
-)
+from ..bindings.navigation import constant_of, functions_in, has_body, made_by, operations_in, operations_named
 from ..bindings.pass_manager import run_upstream
 from ..dialects.tir import dialect as tir
 from ..dialects.tir.prim_func import ASSERT

@@ -10,13 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 #: Colours in the order of their numbers in `marks`. Each has a contrast of at least 4 on white and on dark grey.
-COLOURS = {
-    "keyword": "#b055ce",
-    "word": "#2f7fda",
-    "string": "#2f8e37",
-    "number": "#cf5a17",
-    "comment": "#7d7d7d",
-}
+COLOURS = {"keyword": "#b055ce", "word": "#2f7fda", "string": "#2f8e37", "number": "#cf5a17", "comment": "#7d7d7d"}
 _KINDS = {tokenize.STRING: "string", tokenize.NUMBER: "number", tokenize.COMMENT: "comment"}
 _VOCABULARIES = frozenset("IRT")
 

@@ -158,10 +158,7 @@ def _call_tir_inplace(graph: GraphValues, call: ast.Call) -> object:
     names = ("func", "args", "inplace_indices", "out_sinfo", "tir_vars")
     given = arguments_of(graph.names, call, names, 4)
     arguments = _passed_with_sizes(graph, given)
-    named = {
-        "inplace_indices": _places(graph, given["inplace_indices"]),
-        "out_ty": _stated(graph, given["out_sinfo"]),
-    }
+    named = {"inplace_indices": _places(graph, given["inplace_indices"]), "out_ty": _stated(graph, given["out_sinfo"])}
     return graph.built(call, relax["call_tir_inplace"], (_prim_func(graph, given["func"]).symbol, arguments), named)
 
 

@@ -300,10 +300,7 @@ class TensorProgram:
                     made[dim] = linalg.index(dim)
             return made[dim]
 
-        scalars.env = {
-            **outer,
-            **{name: partial(index, place) for name, place in tensors.variables.positions.items()},
-        }
+        scalars.env = {**outer, **{name: partial(index, place) for name, place in tensors.variables.positions.items()}}
         tensors.elements = {
             (read.buffer, read.map): typed(each, read.buffer.dtype) for read, each in zip(reads, elements, strict=False)
         }

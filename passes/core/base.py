@@ -109,11 +109,7 @@ def run_pass(pass_: Pass, operation: Operation, *, verify: bool = True) -> None:
     pass_.prepare(operation.context)
     aside = nullcontext() if pass_.sees_externals else externals_aside(operation)
     blamed = blaming(f"pass {pass_.name}", type(pass_).run, answers=(ir.MLIRError,))
-    with (
-        errors_as_relax_error(operation.context, f"pass {pass_.name} failed", RefusalError) as found,
-        aside,
-        blamed,
-    ):
+    with errors_as_relax_error(operation.context, f"pass {pass_.name} failed", RefusalError) as found, aside, blamed:
         pass_.run(operation)
     # An error diagnostic counts as a failure even if the pass has not raised.
     if any(diagnostic.severity == "error" for diagnostic in found):

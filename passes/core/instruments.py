@@ -51,9 +51,7 @@ class Callback(Instrument):
     """Instrument that calls functions `(pass name, operation)` before and after each pass."""
 
     def __init__(
-        self,
-        before: Callable[[str, Any], None] | None = None,
-        after: Callable[[str, Any], None] | None = None,
+        self, before: Callable[[str, Any], None] | None = None, after: Callable[[str, Any], None] | None = None
     ):
         self._before, self._after = before, after
 

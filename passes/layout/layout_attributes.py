@@ -82,8 +82,7 @@ def in_its_layouts(call: LayoutCall, layout: Layout) -> Placement | None:
     if new is None or blocked_dimensions(layout) and not following.issuperset(layouts):
         return None
     return _in_layouts(
-        call,
-        {name: new if name in following and each.axes == current.axes else each for name, each in layouts.items()},
+        call, {name: new if name in following and each.axes == current.axes else each for name, each in layouts.items()}
     )
 
 

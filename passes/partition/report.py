@@ -142,8 +142,7 @@ def _fact(
 def _count_matches(part: Operation) -> Counter[str]:
     """Count the operators of a part that each pattern has matched."""
     return sum(
-        (Counter({text_in(each, COMPOSITE): len(list(operators_in([each])))}) for each in functions_in(part)),
-        Counter(),
+        (Counter({text_in(each, COMPOSITE): len(list(operators_in([each])))}) for each in functions_in(part)), Counter()
     )  # the addition drops zeros
 
 

@@ -14,19 +14,7 @@ from typing import Any
 from ...bindings.ir import Block, Operation
 from .matched import Match, refusal_of
 from .operator_patterns import Op, Reader, ResultPattern
-from .tree import (
-    Checked,
-    Condition,
-    Either,
-    GraphPattern,
-    Leaf,
-    Named,
-    OfType,
-    UsedOnce,
-    Wildcard,
-    subject_of,
-    walk,
-)
+from .tree import Checked, Condition, Either, GraphPattern, Leaf, Named, OfType, UsedOnce, Wildcard, subject_of, walk
 
 #: Function that finds a match at an operation.
 Matcher = Callable[[Operation], Match | None]

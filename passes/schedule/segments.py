@@ -155,12 +155,7 @@ def _rest_in_units(size: Size, start: Size, lanes: int, unit: int, *, is_long: b
 
 
 def run_steps(
-    start: Size,
-    stop: Size,
-    step: Size,
-    body: Callable[..., list[Value]],
-    values: list[Value],
-    grain: int | None = None,
+    start: Size, stop: Size, step: Size, body: Callable[..., list[Value]], values: list[Value], grain: int | None = None
 ) -> list[Value]:
     """Emit a loop, or only its body if the loop is known to run once. Threads may share the loop in grains of steps."""
     if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int) and stop - start <= step:

@@ -200,10 +200,7 @@ def check_plans(
 
 
 def _check_epilogue(
-    consumer: StructuredOp,
-    operand: int,
-    plans: Mapping[Operation, Plan | EpilogueOf | Start | None],
-    machine: Machine,
+    consumer: StructuredOp, operand: int, plans: Mapping[Operation, Plan | EpilogueOf | Start | None], machine: Machine
 ) -> None:
     """Raise Decline if a consumer cannot be the epilogue of a reduction with these plans."""
     check_body(consumer)

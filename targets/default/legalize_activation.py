@@ -17,10 +17,7 @@ from ...passes.legalize.call import LegalizeCall
 from ...passes.legalize.rules import Legalized, register_legalize
 
 # sqrt(1/2) as the nearest number of a type, and the rest.
-_ROOT_HALF = {
-    "f32": (0.7071067690849304, 1.2101617485882343e-08),
-    "f64": (0.7071067811865476, -4.833646656726457e-17),
-}
+_ROOT_HALF = {"f32": (0.7071067690849304, 1.2101617485882343e-08), "f64": (0.7071067811865476, -4.833646656726457e-17)}
 
 
 def _gelu(x: Number) -> Number:

@@ -14,15 +14,7 @@ from ...dialects.core.infos import bit_width
 from ...dialects.relax.infer.layouts import Layout, blocked_dimensions, layouts_of
 from ...emit import linalg, loops
 from ...emit.arithmetic import element
-from ...emit.interpolation import (
-    Tap,
-    cubic_weights,
-    is_empty,
-    limited,
-    linear_weights,
-    require_elements,
-    weighted,
-)
+from ...emit.interpolation import Tap, cubic_weights, is_empty, limited, linear_weights, require_elements, weighted
 from ...emit.numbers import Number, Size, as_index, intrinsic, maximum, select
 from ...emit.tensors import merge, slice_of, split
 from ...passes.legalize.call import LegalizeCall

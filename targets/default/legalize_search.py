@@ -125,10 +125,7 @@ def wide_probability(call: LegalizeCall) -> str:
 
 
 def draw_samples(
-    call: LegalizeCall,
-    prob: Value,
-    others: Sequence[Value],
-    draw: Callable[[Number, Number], Number],
+    call: LegalizeCall, prob: Value, others: Sequence[Value], draw: Callable[[Number, Number], Number]
 ) -> None:
     """Write the class `draw(row, threshold)` of each sample. `others` are samples, their rows and the result."""
     uniform, rows, out = others

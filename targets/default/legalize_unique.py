@@ -217,12 +217,7 @@ def slice_order(items: Value, dtype: str, before: Number, after: Number) -> tupl
 
 
 def _taken(
-    call: LegalizeCall,
-    data: Value,
-    shape: Sequence[Dim],
-    found: Sequence[Value],
-    size_tensor: Value,
-    axis: int | None,
+    call: LegalizeCall, data: Value, shape: Sequence[Dim], found: Sequence[Value], size_tensor: Value, axis: int | None
 ) -> list[Value]:
     """Return the first item of each group, then `found` cut to the number of groups."""
     count: Dim = 1 if not shape else call.define_sizes(size_tensor, 1)[0]

@@ -37,10 +37,7 @@ _APPLY = trusted(
     "tiles and vectorizes loops",
 )
 _SMALL_LOOPS = trusted(
-    "small-loops",
-    ("tir-inline-into-loops", "symbol-dce"),
-    "inlines functions on small tensors into loops",
-    level=1,
+    "small-loops", ("tir-inline-into-loops", "symbol-dce"), "inlines functions on small tensors into loops", level=1
 )
 _OF_HOST = (
     trusted("constants", ("host-place-constants",), "moves large constants from the code into the artifact"),

@@ -8,18 +8,7 @@ from collections.abc import Sequence
 from ...core.equalities import contradict
 from ...core.infos import TensorInfo, describe
 from ...core.opdef import Call
-from ...core.symbols import (
-    Dim,
-    ceildiv,
-    dim_floordiv,
-    dim_max,
-    dim_min,
-    dim_mod,
-    dim_mul,
-    dim_sub,
-    equal,
-    total,
-)
+from ...core.symbols import Dim, ceildiv, dim_floordiv, dim_max, dim_min, dim_mod, dim_mul, dim_sub, equal, total
 from .sizes import Shape, most_precise, normalize_axis
 from .slices import OPEN, slice_length
 

@@ -114,11 +114,7 @@ def _eliminate(
 
 
 def _substitute_back(
-    second: Matrix,
-    pivots: Matrix,
-    first: Matrix,
-    x: Matrix,
-    pivot: Callable[[Number], Number | Complex],
+    second: Matrix, pivots: Matrix, first: Matrix, x: Matrix, pivot: Callable[[Number], Number | Complex]
 ) -> None:
     """Solve with the upper factor; `pivot(i)` is called when only the division of row i is left."""
     last = as_index(x.rows) - 1

@@ -90,9 +90,6 @@ def multinomial(node: OnnxNode) -> Outputs:
     rows = relax.floor_divide(count_up(total), const(max(count, 1), "i64"))
     probabilities = relax.nn.softmax(relax.astype(node.tensor(0), dtype="f32"), axis=1)
     drawn = relax.multinomial_from_uniform(
-        probabilities,
-        uniform(node, [total, 1], "f32"),
-        reshaped(rows, [total, 1]),
-        dtype=node.dtype("dtype", "i32"),
+        probabilities, uniform(node, [total, 1], "f32"), reshaped(rows, [total, 1]), dtype=node.dtype("dtype", "i32")
     )
     return reshaped(drawn, [batch, count])

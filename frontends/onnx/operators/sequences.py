@@ -170,8 +170,7 @@ def _split_at_run_time(node: OnnxNode, axis: int) -> list[Tensor]:
     zero = const([0], "i64")
     is_whole = relax.equal(relax.sum(lengths, axis=[0], keepdims=True), sizes.as_tensor([whole]))
     are_lengths = relax.logical_and(
-        is_whole,
-        relax.greater_equal(relax.min(relax.concat([lengths, zero], axis=0), axis=[0], keepdims=True), zero),
+        is_whole, relax.greater_equal(relax.min(relax.concat([lengths, zero], axis=0), axis=[0], keepdims=True), zero)
     )
     require(node, relax.reshape(are_lengths, ()), f"the lengths of the parts do not add up to the size of axis {axis}")
     ends = relax.cumsum(lengths, axis=0)

@@ -119,10 +119,7 @@ def transposed(converter: Converter, node: FlatNode) -> None:
     converter.step(
         "deconvolution",
         node.result,
-        {
-            "src": converter.argument(data, *_permuted(layouts["data"])),
-            "weights": converter.argument(weight, *kernel),
-        },
+        {"src": converter.argument(data, *_permuted(layouts["data"])), "weights": converter.argument(weight, *kernel)},
         _permuted(layouts["result"]),
         attributes=_windows(call),
     )

@@ -67,10 +67,7 @@ def _matmul_of_rows(converter: Converter, node: FlatNode) -> None:
     converter.step(
         "matmul",
         node.result,
-        {
-            "src": converter.argument(left, *_rows(converter, shape, length)),
-            "weights": converter.argument(right),
-        },
+        {"src": converter.argument(left, *_rows(converter, shape, length)), "weights": converter.argument(right)},
         _rows(converter, shape, columns),
     )
 

@@ -93,10 +93,7 @@ class JaxFunction:
             if each in places:
                 raise OptionError(f"rx.jit: argument {each} is static and donated: a static one has no memory")
         self._jitted = jax.jit(
-            function,
-            static_argnums=static_argnums or None,
-            static_argnames=static_argnames or None,
-            keep_unused=True,
+            function, static_argnums=static_argnums or None, static_argnames=static_argnames or None, keep_unused=True
         )
         self._flatten, self._config = jax.tree_util.tree_flatten, jax.config
         self._programs: dict[Hashable, _Program] = {}

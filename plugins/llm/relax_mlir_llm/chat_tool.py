@@ -35,10 +35,7 @@ def main() -> None:
 
 
 def run(
-    arguments: Sequence[str],
-    stdin: TextIO | None = None,
-    stdout: TextIO | None = None,
-    stderr: TextIO | None = None,
+    arguments: Sequence[str], stdin: TextIO | None = None, stdout: TextIO | None = None, stderr: TextIO | None = None
 ) -> int:
     """Run the tool on its arguments. Return the exit code."""
     out, errors = stdout or sys.stdout, stderr or sys.stderr

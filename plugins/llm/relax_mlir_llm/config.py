@@ -14,10 +14,7 @@ from .rope import Rope, Scaling, make_rope
 from .weights import Source
 
 #: Names of details in config.json, and in GGUF's metadata.
-_DETAILS = {
-    "beta_fast": "rope.scaling.yarn_beta_fast",
-    "beta_slow": "rope.scaling.yarn_beta_slow",
-}
+_DETAILS = {"beta_fast": "rope.scaling.yarn_beta_fast", "beta_slow": "rope.scaling.yarn_beta_slow"}
 #: Limit of a context, far above existing models: numbers in damaged files are larger.
 _MOST_POSITIONS = 1 << 24
 

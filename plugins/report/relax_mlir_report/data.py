@@ -53,11 +53,7 @@ class Subject:
 
 
 def report_data(
-    journal: Journal,
-    subject: Subject,
-    artifact: Artifact,
-    measured: Measured,
-    before: Row | None = None,
+    journal: Journal, subject: Subject, artifact: Artifact, measured: Measured, before: Row | None = None
 ) -> Row:
     """Return the data of the page, compared with another page if there is one."""
     links = link(journal)

@@ -186,10 +186,7 @@ def _nodes(journal: Journal, operators: Sequence[Row], calls: Sequence[Row]) -> 
 
 
 def _node(
-    fact: Row,
-    inside: dict[str, list[str]],
-    operators_of: dict[str, list[int]],
-    calls_of: dict[str, list[int]],
+    fact: Row, inside: dict[str, list[str]], operators_of: dict[str, list[int]], calls_of: dict[str, list[int]]
 ) -> Row:
     names = list(_with_inner(fact["name"], inside))
     operators = sorted({number for name in names for number in operators_of.get(name, ())})

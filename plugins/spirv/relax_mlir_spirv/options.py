@@ -98,7 +98,7 @@ def _matrices(target: ChosenTarget, subgroup: int) -> tuple[Matrices, ...]:
         if matrices is None:
             notes = [
                 f"expected {' or '.join(FACTORS)} with rows, columns and steps, as f16:16x16x16: powers of two from "
-                f"{LEAST} to {MOST}, and as many results as subgroups have threads, {subgroup}",
+                f"{LEAST} to {MOST}, and as many results as subgroups have threads, {subgroup}"
             ]
             raise OptionError(f"target '{target}': option 'matrices' has '{text}'", notes=notes)
         if any(each.factors == matrices.factors for each in found):

@@ -177,10 +177,7 @@ def _refuse_covering(op: Operation, call: Call) -> str:
     layouts = layouts_of(call)
     sizes, made = (
         dict(zip((axis.dimension for axis in layout.axes), shape, strict=True))
-        for layout, shape in (
-            (layouts["data"], call.data.shape),
-            (layouts["result"], shape_of(op.results[0]) or ()),
-        )
+        for layout, shape in ((layouts["data"], call.data.shape), (layouts["result"], shape_of(op.results[0]) or ()))
     )
     for letter, window in windows_of(call).items():
         padded = dim_sub(dim_add(sizes[letter], window.before + window.after), window.taps)

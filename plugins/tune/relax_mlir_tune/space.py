@@ -152,12 +152,7 @@ class Space:
         for dim in joined.dims:
             points, size = plan.tile.get(dim, 1), joined.sizes[dim] or _ORDINARY_SIZE
             rest = size / (points * (plan.lanes if dim == plan.vector else 1))
-            found += [
-                math.log2(points),
-                places[dim],
-                math.log2(blocks.get(dim, size) or 1),
-                rest - math.floor(rest),
-            ]
+            found += [math.log2(points), places[dim], math.log2(blocks.get(dim, size) or 1), rest - math.floor(rest)]
         registers = math.prod(points for dim, points in plan.tile.items() if dim not in joined.reductions)
         found += [
             *(math.log2(max(registers, 1)), max(0.0, registers - self._machine.registers)),

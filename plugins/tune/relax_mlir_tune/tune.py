@@ -330,9 +330,7 @@ class _TuningRun:
         structure = structure_of(task.module)
         search.outcomes.update(self.trials.known(task.key))
         search.first = self._neighbours(search.space, task, structure)
-        self.trials.add_kernel(
-            Searched(task.key, "", task.name, search.space.default, tuned.seconds, task.calls),
-        )
+        self.trials.add_kernel(Searched(task.key, "", task.name, search.space.default, tuned.seconds, task.calls))
 
         def measure(plans: Sequence[Plans], turns: int) -> Iterator[Outcome]:
             for outcome in self._runner.measured(job, plans, turns):

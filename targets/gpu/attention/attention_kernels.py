@@ -133,12 +133,7 @@ def _join(what: Blocks, keys: Size, parts: Size, rows: Value, totals: Value, out
 
 
 def attend_to_sequences(
-    tile: Tiles,
-    heads: Size,
-    width: Size,
-    count: Size,
-    rows: Size,
-    sequence: Callable[[Number], Operands],
+    tile: Tiles, heads: Size, width: Size, count: Size, rows: Size, sequence: Callable[[Number], Operands]
 ) -> None:
     """Compute attention of packed sequences, `rows` queries in total.
 

@@ -17,18 +17,7 @@ from ....bindings.ir import Value
 from ....emit import loops
 from ....emit.arithmetic import constant_value, element
 from ....emit.linalg import product
-from ....emit.numbers import (
-    Number,
-    Size,
-    as_index,
-    constant,
-    fma,
-    intrinsic,
-    maximum,
-    minimum,
-    number,
-    select,
-)
+from ....emit.numbers import Number, Size, as_index, constant, fma, intrinsic, maximum, minimum, number, select
 from ....emit.vectors import from_elements
 from ...default.attention_blocks import Blocks, is_same, quotient, seen_keys, sees
 from ..emit.memory_access import elements, filled, load, loaded_type, store, wait_for_block

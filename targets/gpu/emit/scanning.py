@@ -50,11 +50,7 @@ def scan_rows(rows: Size, count: Size, scan: Scan) -> None:
     if isinstance(count, int):
         _by_rows(rows, count, scan) if count <= _FEW_SPANS * SPAN else _by_spans(rows, count, scan)
         return
-    when(
-        count <= _FEW_SPANS * SPAN,
-        lambda: _by_rows(rows, count, scan),
-        lambda: _by_spans(rows, count, scan),
-    )
+    when(count <= _FEW_SPANS * SPAN, lambda: _by_rows(rows, count, scan), lambda: _by_spans(rows, count, scan))
 
 
 def _by_rows(rows: Size, count: Size, scan: Scan) -> None:

@@ -62,8 +62,7 @@ class Results:
         if self._lanes_along_columns(memref, access) >= self.tile.lanes:
             return load(memref, place(access, {**self.indices(row, vector), **steps}), self.tile.lanes)
         return gathered(
-            self.tile.lanes,
-            lambda lane: load(memref, place(access, {**self.indices(row, vector, lane), **steps}), 1),
+            self.tile.lanes, lambda lane: load(memref, place(access, {**self.indices(row, vector, lane), **steps}), 1)
         )
 
     def _changes_along_columns(self, access: Sequence[Linear]) -> bool:

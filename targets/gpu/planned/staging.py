@@ -223,13 +223,7 @@ class MadeStaged(Staged):
     """Quantized input with dequantized values in shared memory. Each thread dequantizes the elements that it copies."""
 
     def __init__(
-        self,
-        op: StructuredOp,
-        tile: Tile,
-        loops_: Loops,
-        made: Dequantized,
-        side: int,
-        steps_last: bool | None = None,
+        self, op: StructuredOp, tile: Tile, loops_: Loops, made: Dequantized, side: int, steps_last: bool | None = None
     ):
         self.made = made
         self.hoisted: dict[object, Value] = {}

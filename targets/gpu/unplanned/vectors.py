@@ -182,11 +182,7 @@ class Lanes:
         return self._evaluated(self.points, indices, before, {})
 
     def _evaluated(
-        self,
-        points: Points,
-        indices: Indices,
-        before: Sequence[Value | None],
-        known: Mapping[int, Sequence[Value]],
+        self, points: Points, indices: Indices, before: Sequence[Value | None], known: Mapping[int, Sequence[Value]]
     ) -> list[Value]:
         """Return the outputs' values at all points, output by output. Inputs in `known` are not loaded."""
         places = points.read_inputs

@@ -125,12 +125,7 @@ def _order(op: ExportedOp) -> list[Ref]:
     return _sort(op, _count(op, "data", axis), axis, op.descending)
 
 
-export_rows(
-    {
-        "argsort": lambda op: op.cast(_order(op)[1], op.result().dtype),
-        "sort": lambda op: _order(op)[0],
-    }
-)
+export_rows({"argsort": lambda op: op.cast(_order(op)[1], op.result().dtype), "sort": lambda op: _order(op)[0]})
 
 
 @exports("relax.topk")

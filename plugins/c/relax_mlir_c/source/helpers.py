@@ -38,13 +38,7 @@ def _filled(pattern: str) -> Iterator[str]:
     for width in widths:
         for bits, type_, suffix in floats:
             limit = f"{float(1 << max(width - 1, 0)):.1f}{suffix}"
-            words = {
-                "@W": str(width),
-                "@V": str(bits),
-                "@F": type_,
-                "@LIMIT": limit,
-                "@TRUNC": f"trunc{suffix}",
-            }
+            words = {"@W": str(width), "@V": str(bits), "@F": type_, "@LIMIT": limit, "@TRUNC": f"trunc{suffix}"}
             yield _replaced(pattern, words)
 
 

@@ -107,9 +107,7 @@ def _division(rule: ScalarRule) -> ScalarRule:
 
 
 def _signed(operator: str) -> ScalarRule:
-    return _division(
-        lambda writer, op, operands: fitted(writer, binary(operator, *operands), op.results[0].type),
-    )
+    return _division(lambda writer, op, operands: fitted(writer, binary(operator, *operands), op.results[0].type))
 
 
 def _unsigned(operator: str) -> ScalarRule:
@@ -236,13 +234,7 @@ def _odd_shift(writer: FunctionWriter, op: Operation, operands: list[Expression]
 
 
 def compared(
-    writer: FunctionWriter,
-    operator: str,
-    left: Expression,
-    right: Expression,
-    type_: Type,
-    *,
-    has_sign: bool = True,
+    writer: FunctionWriter, operator: str, left: Expression, right: Expression, type_: Type, *, has_sign: bool = True
 ) -> Expression:
     """Return a comparison, folded if it is constant for the types' ranges, since compilers warn of such comparisons."""
     if is_bool(type_):

@@ -24,10 +24,7 @@ from .writer import FunctionWriter, Rule
 
 _HEAP = "allocate memory with malloc: c{memory=heap}"
 #: Hints, by whether a size is unbounded.
-_HINTS = {
-    True: f'state the range of symbolic sizes, bind={{"n": "1..64"}} or --bind n:1..64; or {_HEAP}',
-    False: _HEAP,
-}
+_HINTS = {True: f'state the range of symbolic sizes, bind={{"n": "1..64"}} or --bind n:1..64; or {_HEAP}', False: _HEAP}
 
 
 def read(view: MemrefView, place: Expression) -> Expression:

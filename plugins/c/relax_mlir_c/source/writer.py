@@ -139,9 +139,7 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
         chosen = self.names.fresh(wanted)
         self.line(f"{'const ' if is_constant else ''}{type_} {chosen} = {expression.text};")
         return name(
-            chosen,
-            is_place=is_constant and expression.is_place,
-            is_natural=is_constant and expression.is_natural,
+            chosen, is_place=is_constant and expression.is_place, is_natural=is_constant and expression.is_natural
         )
 
     def atom(self, expression: Expression, type_: Type) -> Expression:

@@ -54,13 +54,7 @@ Buffer_CopyRawToHostFuture Device_PoisonExecution Device_CreateAsyncTrackingEven
 Executable_GetCompileOptions Buffer_DonateWithControlDependency Event_Create Event_Set
 """.split()
 
-_KINDS = {
-    "p": ctypes.c_void_p,
-    "z": ctypes.c_size_t,
-    "i": ctypes.c_int32,
-    "q": ctypes.c_int64,
-    "b": ctypes.c_bool,
-}
+_KINDS = {"p": ctypes.c_void_p, "z": ctypes.c_size_t, "i": ctypes.c_int32, "q": ctypes.c_int64, "b": ctypes.c_bool}
 # The first field is the object of the call, if there is one. `text` and `size` are a string's address and length.
 _TEXT, _LIST = "of:p text:p size:z", "of:p items:p count:z"
 _FIELDS = {

@@ -145,11 +145,7 @@ def make_app(
         message = "the request failed by an error of the server: its log has the reason"
         return error_response(ApiError(500, message, code="internal_error"), form)
 
-    own: Sequence[BaseRoute] = (
-        Route("/health", health),
-        Route("/metrics", show_metrics),
-        Route("/version", version),
-    )
+    own: Sequence[BaseRoute] = (Route("/health", health), Route("/metrics", show_metrics), Route("/version", version))
     # Browsers ask without the key which headers they may send, so this comes before the guard.
     cors = [Middleware(CORSMiddleware, allow_origins=origins, allow_methods=["*"], allow_headers=["*"])]
     return Starlette(

@@ -10,13 +10,7 @@ from typing import Any, NamedTuple
 import numpy
 from relax_mlir.bindings.ir import Block, Operation, Region, Type
 from relax_mlir.bindings.mlir import ir
-from relax_mlir.bindings.navigation import (
-    body_of,
-    functions_in,
-    has_body,
-    operations_of,
-    symbol_name,
-)
+from relax_mlir.bindings.navigation import body_of, functions_in, has_body, operations_of, symbol_name
 from relax_mlir.dialects.core.attributes import AttributeProblem
 from relax_mlir.dialects.core.codec import decode
 from relax_mlir.dialects.core.dialect import row_of

@@ -38,15 +38,7 @@ from .diagnosis import Diagnosis, diagnose
 from .integer_reference import Expected, expected_of, last_rounding, steps_of, with_axes_of_layers
 from .noise import Noise
 from .schedule_variants import Draws
-from .usage import (
-    Program,
-    are_same,
-    called,
-    change_in_use,
-    fault_without_memory,
-    memory_leaked,
-    wrong_argument_taken,
-)
+from .usage import Program, are_same, called, change_in_use, fault_without_memory, memory_leaked, wrong_argument_taken
 from .verdicts import ABSENT, WITHIN_STEPS, Error, Verdict, error_of, problem
 
 if TYPE_CHECKING:

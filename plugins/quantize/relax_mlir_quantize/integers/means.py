@@ -140,11 +140,7 @@ def divided(to: LayerEmission, sums: Value, count: Value | int | ndarray) -> Val
         up, down = modes["half_up"](), modes["half_down"]()
         odd = relax.bitwise_and(up, const(numpy.int32(1)))
         return relax.where(relax.equal(odd, const(numpy.int32(0))), up, down)
-    pairs = {
-        "half_away": ("half_down", "half_up"),
-        "half_to_zero": ("half_up", "half_down"),
-        "to_zero": ("up", "down"),
-    }
+    pairs = {"half_away": ("half_down", "half_up"), "half_to_zero": ("half_up", "half_down"), "to_zero": ("up", "down")}
     if to.how.rounding in pairs:
         negative, other = pairs[to.how.rounding]
         return choose(modes[negative], modes[other])

@@ -58,8 +58,7 @@ def emit_layer(to: LayerEmission, last: Operation) -> Value:
         raise to.fail(f"sums={to.how.sums!r} states no sum with a residual, expected 'result'")
     other = to.single(layer.residual, "the residual")
     return finished_sum(
-        to,
-        relax.add(rescaled_summand(to, sums, scale, axes), rescaled_summand(to, to.less(other), other.scale)),
+        to, relax.add(rescaled_summand(to, sums, scale, axes), rescaled_summand(to, to.less(other), other.scale))
     )
 
 

@@ -6,18 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 
-from ..prelude import (
-    Convert,
-    Outputs,
-    Tensor,
-    TfliteNode,
-    cast,
-    const,
-    like,
-    register_rows,
-    register_tflite,
-    relax,
-)
+from ..prelude import Convert, Outputs, Tensor, TfliteNode, cast, const, like, register_rows, register_tflite, relax
 from .activations import activated
 
 Function = Callable[..., Tensor]

@@ -32,9 +32,5 @@ def _of_pair(function: Callable[[Pair], Tensor]) -> Convert:
 
 
 register_rows(
-    {
-        "REAL": _of_pair(lambda x: x.real),
-        "IMAG": _of_pair(lambda x: x.whole_imag),
-        "COMPLEX_ABS": _of_pair(magnitude),
-    }
+    {"REAL": _of_pair(lambda x: x.real), "IMAG": _of_pair(lambda x: x.whole_imag), "COMPLEX_ABS": _of_pair(magnitude)}
 )

@@ -7,18 +7,7 @@ from typing import Any
 
 from relax_mlir.dialects.core.infos import is_float
 
-from ..prelude import (
-    Outputs,
-    Tensor,
-    TorchNode,
-    Value,
-    cast,
-    info_of,
-    register_rows,
-    register_torch,
-    relax,
-    wide_float,
-)
+from ..prelude import Outputs, Tensor, TorchNode, Value, cast, info_of, register_rows, register_torch, relax, wide_float
 from .elementwise import times
 
 

@@ -69,14 +69,7 @@ def depthwise_conv2d(node: TosaNode) -> Outputs:
     if not isinstance(channels, int):
         raise node.fail("the number of channels is not known while the module is imported")
     weight = sizes.reshaped(weight, [height, width, sizes.times(channels, filters), 1])
-    made = relax.nn.conv2d(
-        x,
-        weight,
-        **_settings(node, 2),
-        groups=channels,
-        data_layout="NHWC",
-        kernel_layout="HWOI",
-    )
+    made = relax.nn.conv2d(x, weight, **_settings(node, 2), groups=channels, data_layout="NHWC", kernel_layout="HWOI")
     return _with_bias(node, made)
 
 

@@ -6,18 +6,7 @@ from __future__ import annotations
 from relax_mlir.dialects.core.infos import bit_width
 from relax_mlir.emit.numbers import select
 
-from ..prelude import (
-    Number,
-    Outputs,
-    Tensor,
-    TosaNode,
-    along_axis,
-    cast,
-    elementwise,
-    register_tosa,
-    relax,
-    sizes,
-)
+from ..prelude import Number, Outputs, Tensor, TosaNode, along_axis, cast, elementwise, register_tosa, relax, sizes
 from .elementwise import clipped
 
 

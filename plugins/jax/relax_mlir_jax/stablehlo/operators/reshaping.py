@@ -178,8 +178,7 @@ def dynamic_update_slice(node: HloNode) -> Outputs:
         return _updated(node.tensor(0), node.tensor(1), begins, lengths)
     x, update = node.pair(0), node.pair(1)
     return Pair(
-        _updated(x.real, update.real, begins, lengths),
-        _updated(x.whole_imag, update.whole_imag, begins, lengths),
+        _updated(x.real, update.real, begins, lengths), _updated(x.whole_imag, update.whole_imag, begins, lengths)
     ).value()
 
 

@@ -23,16 +23,7 @@ from relax_mlir.targets.text.text_writer import INDENT, TextWriter
 from ...device_code import kernels_of
 from ...opencl_runtime.source_text import kernel_name
 from .operation_text import RULES, Rule
-from .type_text import (
-    c_type,
-    is_truth,
-    lanes_of,
-    number_text,
-    pointer_parts,
-    pointer_type,
-    scalar_type,
-    signed,
-)
+from .type_text import c_type, is_truth, lanes_of, number_text, pointer_parts, pointer_type, scalar_type, signed
 
 _EXTENSIONS = {"half": "cl_khr_fp16", "double": "cl_khr_fp64"}
 _WORD = re.compile(r"\w+")
