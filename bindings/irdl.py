@@ -179,7 +179,10 @@ class _IrdlWriter:
                     counts = tuple(value.arity for value in values)
                     operands = [self._constraint(value.constraint) for value in values]
                     names = [value.name for value in values]
-                    self._create(kind, operands, names=names, variadicity=self._variadicity(counts))
+                    if counts not in self._variadicities:
+                        text = f"#irdl<variadicity_array[{', '.join(counts)}]>"
+                        self._variadicities[counts] = ir.Attribute.parse(text)
+                    self._create(kind, operands, names=names, variadicity=self._variadicities[counts])
             if op.attributes:
                 operands = [self._any() for _ in op.attributes]
                 self._create("irdl.attributes", operands, attributeValueNames=op.attributes)
@@ -211,9 +214,3 @@ class _IrdlWriter:
         else:
             attributes = {"base_name": ir.StringAttr.get(base)}
         return ir.Operation.create("irdl.base", attributes=attributes, results=[self.attribute_type]).result
-
-    def _variadicity(self, counts: tuple[str, ...]) -> Attribute:
-        if counts not in self._variadicities:
-            text = f"#irdl<variadicity_array[{', '.join(counts)}]>"
-            self._variadicities[counts] = ir.Attribute.parse(text)
-        return self._variadicities[counts]

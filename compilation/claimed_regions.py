@@ -242,7 +242,7 @@ def _module_of(module: Module, numbers: frozenset[int]) -> Module | None:
         part = OutlinedPart(chosen, Order(block), pure_functions(root))
         if part.refusal() or not part.results:
             return None
-        around = _function_around(chosen[0])
+        around = [each for each in ancestors(chosen[0]) if each.name == "func.func"][-1]
         arguments, types = part.arguments(True), [value.type for value in part.results]
         names = [f"x{place}" for place in range(len(arguments))]
         part.outline(_REGION, arguments, {}, before=around)
@@ -262,10 +262,6 @@ def _module_of(module: Module, numbers: frozenset[int]) -> Module | None:
                 if PART_NUMBER in op.attributes:
                     del op.attributes[PART_NUMBER]
         return Module.of(made.operation)
-
-
-def _function_around(op: Operation) -> Operation:
-    return [each for each in ancestors(op) if each.name == "func.func"][-1]
 
 
 def _reached(function: Operation, functions: Mapping[str, Operation]) -> list[Operation]:

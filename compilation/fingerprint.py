@@ -55,7 +55,9 @@ def target_fingerprint(name: str) -> str | None:
 
     Return None for other packages: their targets may depend on further packages.
     """
-    if _is_own_target(name):
+    spec = importlib.util.find_spec(f"{PACKAGE}.targets")
+    folders = (spec and spec.submodule_search_locations) or ()
+    if name.isidentifier() and any(os.path.isfile(os.path.join(each, name, "target.py")) for each in folders):
         return ""
     modules = [module for *point, module in announced_plugins() if point == ["target", name]]
     return plugin_fingerprint(modules[0]) if len(modules) == 1 and is_own_module(modules[0]) else None
@@ -76,12 +78,6 @@ def front_end_fingerprint(path: str) -> str | None:
     modules = [module, *(each for kind, _, each in announced_plugins() if kind == front_end.name)]
     found = [plugin_fingerprint(each) for each in modules] if is_own_module(module) else [None]
     return None if None in found else " ".join(map(str, found))
-
-
-def _is_own_target(name: str) -> bool:
-    spec = importlib.util.find_spec(f"{PACKAGE}.targets")
-    folders = (spec and spec.submodule_search_locations) or ()
-    return name.isidentifier() and any(os.path.isfile(os.path.join(each, name, "target.py")) for each in folders)
 
 
 def _modules_next_to(path: str) -> Iterator[str]:

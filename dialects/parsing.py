@@ -145,7 +145,9 @@ def _write_sizes_alike(module: Operation) -> bool:
 
 
 def _parse_text(source: str, name: str, found: list[Diagnostic]) -> Holder:
-    first = _first_word(source)
+    match = _COMMENTS.match(source)
+    start = match.end() if match else 0
+    first = source[start : start + 32]
     if not first.startswith(("module", '"builtin.module"', "#", "!")):
         return _parse_bare(source, name, found)
     try:
@@ -280,12 +282,6 @@ def with_suggestions(error: RelaxError) -> RelaxError:
 # Definitions that are only valid outside of a module: aliases and resources.
 _ALIAS = re.compile(r"^\s*([#!][\w.$-]+\s*=|\{-#)", re.MULTILINE)
 _COMMENTS = re.compile(r"(?:\s|//[^\n]*(?:\n|$))*")
-
-
-def _first_word(source: str) -> str:
-    match = _COMMENTS.match(source)
-    start = match.end() if match else 0
-    return source[start : start + 32]
 
 
 def decode_source(source: bytes, name: str) -> str:

@@ -81,7 +81,11 @@ class FunctionBuilder:
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if kind is None and self._returned is not None:
-            self._finish(self._returned)
+            values = self._returned
+            ir.Operation.create("func.return", operands=values)
+            inputs = [argument.type for argument in self.block.arguments]
+            attributes = self._attributes(inputs, [value.type for value in values])
+            self.operation.attributes["function_type"] = attributes["function_type"]
         self._stack.close()
         if kind is not None or self._returned is None:
             # No incomplete function stays in the module.
@@ -93,12 +97,6 @@ class FunctionBuilder:
         if kind is None and self._returned is None:
             hint = "call f.returns(...) in the `with`, f.returns() for nothing"
             raise RelaxError(f"@{self._name} does not say what it returns: {hint}")
-
-    def _finish(self, values: list[Value]) -> None:
-        ir.Operation.create("func.return", operands=values)
-        inputs = [argument.type for argument in self.block.arguments]
-        attributes = self._attributes(inputs, [value.type for value in values])
-        self.operation.attributes["function_type"] = attributes["function_type"]
 
     def __repr__(self) -> str:
         if self.reason or self._operation is None:

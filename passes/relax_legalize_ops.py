@@ -66,18 +66,14 @@ class LegalizeOps(Pass):
         for target, roots in by_target.items():
             is_own = target == chosen.name
             own = prim_funcs if is_own else PrimFuncs(op, target, prim_funcs)
-            needed = self._needed(operations, target)
+            known = {*legal_operators(target), *self.skip_ops, *self.customize_legalize_map}
+            rows = map(row_of, {op.name: op for op in operations if op.name not in known}.values())
+            needed = [row.full_name for row in rows if row is not None and not row.role and row.dialect.name != "tir"]
             conversion = self._conversion(chosen if is_own else ChosenTarget(target), own, notes, needed)
             conversion.leave_alone(_is_opaque if is_one else _is_elsewhere)
             with steps_apart(any(each.many_threads for each in rules_chain(target))):
                 for root in roots:
                     conversion.run(root, operations if is_one else None)
-
-    def _needed(self, operations: Sequence[Operation], target: str) -> list[str]:
-        """Return the operators that need a rule."""
-        known = {*legal_operators(target), *self.skip_ops, *self.customize_legalize_map}
-        rows = map(row_of, {op.name: op for op in operations if op.name not in known}.values())
-        return [row.full_name for row in rows if row is not None and not row.role and row.dialect.name != "tir"]
 
     def _conversion(
         self, chosen: ChosenTarget, prim_funcs: PrimFuncs, notes: LegalizationNotes | None, needed: Sequence[str]

@@ -73,13 +73,10 @@ def _check(function: Operation) -> None:
         return
     run_upstream(function, ["int-range-optimizations"], verify=False)
     for check in operations_named(function, ASSERT):
-        if _always_holds(check.operands[0]):
+        condition = check.operands[0]
+        found = constant_of(condition)
+        if found is not None and bool(found):
             check.erase()
-
-
-def _always_holds(condition: Value) -> bool:
-    found = constant_of(condition)
-    return found is not None and bool(found)
 
 
 def _require(op: Operation, access: Access) -> None:

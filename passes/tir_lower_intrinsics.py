@@ -139,7 +139,7 @@ def _through_f32(op: OpView, operands: list[Value], rewriter: ConversionRewriter
     if _first_dtype(op) not in _NARROW:
         return Decline("only floats of at most 16 bits are widened")
     f32 = ir.F32Type.get()
-    wide = [_widened(value) for value in operation.operands]
+    wide = [(to_float(Number(value), "f32").value if _is_narrow(value.type) else value) for value in operation.operands]
     types = [with_element(type_, f32) if _is_narrow(type_) else type_ for type_ in operation.results.types]
     made = made_again(operation, wide, types)
     return [
@@ -150,7 +150,3 @@ def _through_f32(op: OpView, operands: list[Value], rewriter: ConversionRewriter
 
 def _is_narrow(type_: Type) -> bool:
     return str(element_type(type_)) in _NARROW
-
-
-def _widened(value: Value) -> Value:
-    return to_float(Number(value), "f32").value if _is_narrow(value.type) else value

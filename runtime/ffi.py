@@ -38,17 +38,13 @@ def give_torch() -> None:
     torch = importlib.import_module("torch")
     with _giving:
         if _lacks_torch:
-            _tell_of(torch)
+            for name, module in list(sys.modules.items()):
+                if name.startswith("tvm_ffi.") and vars(module).get("torch", module) is None:
+                    vars(module)["torch"] = torch
+            vars(tvm_ffi.core)["_convert_torch_dtype_to_ffi_dtype"] = _element_type
+            _once_more("tvm_ffi._optional_torch_c_dlpack")  # older torch: fast exchange of tensors, and streams
+            _offer(_once_more("tvm_ffi.stream").use_torch_stream)
             _lacks_torch = False
-
-
-def _tell_of(torch: ModuleType) -> None:
-    for name, module in list(sys.modules.items()):
-        if name.startswith("tvm_ffi.") and vars(module).get("torch", module) is None:
-            vars(module)["torch"] = torch
-    vars(tvm_ffi.core)["_convert_torch_dtype_to_ffi_dtype"] = _element_type
-    _once_more("tvm_ffi._optional_torch_c_dlpack")  # older torch: fast exchange of tensors, and streams
-    _offer(_once_more("tvm_ffi.stream").use_torch_stream)
 
 
 def _element_type(dtype: object) -> tvm_ffi.dtype:

@@ -100,7 +100,10 @@ class _TraceRows:
         self._events += map(self._of_host, hosted)
         self._add_ranges(recorded, hosted)
         self._add_device([each for each in recorded.spans if each.kind == DEVICE])
-        self._add_steps(recorded)
+        for number, step in recorded.steps:
+            codegen = self._parts.get(self._sites[recorded.spans[number].number].name, "")
+            details = {name: value for name, value in (("codegen", codegen), ("nodes", list(step.nodes))) if value}
+            self._events.append(TraceEvent(step.name, "step", CALLER, step.begin, step.end, details))
 
     def events(self) -> tuple[TraceEvent, ...]:
         """Return all events, relative to the start of the first one.
@@ -152,12 +155,6 @@ class _TraceRows:
             site, begin = self._sites[each.number], max(each.begin, free)
             free = max(each.end, begin)
             self._events.append(TraceEvent(site.name, "device", self._device, begin, free, self._details(site)))
-
-    def _add_steps(self, recorded: Recorded) -> None:
-        for number, step in recorded.steps:
-            codegen = self._parts.get(self._sites[recorded.spans[number].number].name, "")
-            details = {name: value for name, value in (("codegen", codegen), ("nodes", list(step.nodes))) if value}
-            self._events.append(TraceEvent(step.name, "step", CALLER, step.begin, step.end, details))
 
 
 def _rows_for(event: TraceEvent) -> Iterator[str]:

@@ -92,15 +92,12 @@ class Registry(Generic[Entry]):
             if module is not None:
                 self._incomplete[module.name] = module
             for entry in entries:
-                self._enter(entry)
+                name, *sort = self._key(entry)
+                of_name = self.entries.setdefault(name, {})
+                others = [other for other in of_name.get(tuple(sort), ()) if self._place(other) != self._place(entry)]
+                of_name[tuple(sort)] = [*others, entry]
             if module is None:  # entries of this project are added during imports of its modules
                 _FOREIGN.extend(entries)
-
-    def _enter(self, entry: Entry) -> None:
-        name, *sort = self._key(entry)
-        of_name = self.entries.setdefault(name, {})
-        others = [other for other in of_name.get(tuple(sort), ()) if self._place(other) != self._place(entry)]
-        of_name[tuple(sort)] = [*others, entry]
 
     def _check_free(self, entry: Entry) -> None:
         name, *sort = self._key(entry)

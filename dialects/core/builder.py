@@ -225,7 +225,10 @@ class _Build:
         definition = self.definition
         if definition.explicit:
             self._make_known()
-            return self._stated_types(self.arguments.get(definition.explicit))
+            given = self.arguments.get(definition.explicit)
+            if given is None:
+                raise OpProblem(f"misses '{self.definition.explicit}': the type of each result")
+            return [self._stated_type(item) for item in as_list(given)]
         if definition.value_dependent:
             return self._infer(values, attributes)
         key = (definition, *(value.type for value in values), *self.sizes, *attributes.items())
@@ -246,11 +249,6 @@ class _Build:
     def _infer(self, values: Sequence[Value], attributes: dict[str, Attribute]) -> list[Type]:
         self._make_known()
         return infer_types(self.definition, values, self.sizes, attributes, self.context)
-
-    def _stated_types(self, given: object) -> list[Type]:
-        if given is None:
-            raise OpProblem(f"misses '{self.definition.explicit}': the type of each result")
-        return [self._stated_type(item) for item in as_list(given)]
 
     def _stated_type(self, item: object) -> Type:
         if isinstance(item, ir.Type):

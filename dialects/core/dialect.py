@@ -228,17 +228,17 @@ class Dialect:
         load_irdl(self._description(context, known, declared[known:]))
         with context:
             for definition in declared[known:]:
-                _attach_traits(definition)
+                ir.DynamicOpTrait.attach(definition.full_name, definition)
+                if definition.pure:
+                    _NoEffects.attach(definition.full_name)
+                    _Speculatable.attach(definition.full_name)
             if not known:
-                self._register_type_classes()
+                for name in self.types:
+                    register_type_caster(ir.DynamicType.lookup_typeid(f"{self.name}.{name}"), ir.DynamicType)
+                for name in self.attributes:
+                    register_type_caster(ir.DynamicAttr.lookup_typeid(f"{self.name}.{name}"), ir.DynamicAttr)
         self._register_op_classes(declared)
         self._known[context] = len(declared)
-
-    def _register_type_classes(self) -> None:
-        for name in self.types:
-            register_type_caster(ir.DynamicType.lookup_typeid(f"{self.name}.{name}"), ir.DynamicType)
-        for name in self.attributes:
-            register_type_caster(ir.DynamicAttr.lookup_typeid(f"{self.name}.{name}"), ir.DynamicAttr)
 
     def _register_op_classes(self, declared: Sequence[Operator]) -> None:
         fresh = [op_class(definition) for definition in declared[len(self._classes) :]]
@@ -253,13 +253,6 @@ def _free_name(name: str) -> str:
     first, dot, rest = name.partition(".")
     stripped = first.strip("_")
     return f"{stripped if first != stripped else f'{first}_op'}{dot}{rest}"
-
-
-def _attach_traits(definition: OpDef) -> None:
-    ir.DynamicOpTrait.attach(definition.full_name, definition)
-    if definition.pure:
-        _NoEffects.attach(definition.full_name)
-        _Speculatable.attach(definition.full_name)
 
 
 def _op_shape(definition: OpDef) -> OpShape:

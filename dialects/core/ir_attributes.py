@@ -472,7 +472,11 @@ def attribute_problems(operation: str, attributes: Mapping[str, Attribute]) -> I
     for name in attributes:
         if name not in TABLE:
             if name.startswith(PREFIX):
-                yield _unknown(name, operation)
+                prefix = name.partition(".")[0] + "."
+                known = [each for each in TABLE.values() if each.name.startswith(prefix)]
+                here = [each.name for each in known if (each.on.has(operation) if operation else each.on.is_argument)]
+                listed = f" (known: {', '.join(here)})" if here else ""
+                yield f"has unknown attribute '{name}'{suggest(name, here)}{listed}"
             continue
         row = TABLE[name]
         if row.on.is_argument if not operation else row.on.has(operation):
@@ -481,11 +485,3 @@ def attribute_problems(operation: str, attributes: Mapping[str, Attribute]) -> I
         else:
             named = f" ({', '.join(sorted(row.on.names))})" if row.on.names else ""
             yield f"has attribute '{name}', which belongs on {row.on.text}{named}"
-
-
-def _unknown(name: str, operation: str) -> str:
-    prefix = name.partition(".")[0] + "."
-    known = [each for each in TABLE.values() if each.name.startswith(prefix)]
-    here = [each.name for each in known if (each.on.has(operation) if operation else each.on.is_argument)]
-    listed = f" (known: {', '.join(here)})" if here else ""
-    return f"has unknown attribute '{name}'{suggest(name, here)}{listed}"

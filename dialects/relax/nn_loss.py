@@ -23,7 +23,9 @@ def nll_loss(call: Call) -> TensorInfo:
     check_dtype(call, "targets", "int")
     losses = _losses(call)
     if call.weights is not None:
-        _check_weights(call)
+        check_same_dtype(call, "predictions", "weights")
+        check_rank(call, "weights", 1)
+        same_size(call, "number of classes", predictions=0 if call.predictions.rank == 1 else 1, weights=0)
     return TensorInfo(losses if call.reduction == "none" else (), call.predictions.dtype)
 
 
@@ -33,12 +35,6 @@ def _losses(call: Call) -> Shape | None:
     call.require(shape != (), f"{call.describe('predictions')} must be at least 1-D")
     without_classes = None if shape is None else () if len(shape) == 1 else (shape[0], *shape[2:])
     return same_shape(call, "targets", without_classes, f"the shape of {call.describe('predictions')} without classes")
-
-
-def _check_weights(call: Call) -> None:
-    check_same_dtype(call, "predictions", "weights")
-    check_rank(call, "weights", 1)
-    same_size(call, "number of classes", predictions=0 if call.predictions.rank == 1 else 1, weights=0)
 
 
 reduction_op("nn.cross_entropy_with_logits", "predictions labels", flops=(2, "predictions"),

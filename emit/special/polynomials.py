@@ -29,14 +29,6 @@ def _chebyshev_step(before: Number, last: Number, k: Number, x: Number) -> Numbe
     return (x + x) * last - before
 
 
-def _is_odd(n: Number) -> Number:
-    return intrinsic("fmod", n, n.constant(2.0)) != 0.0
-
-
-def _negative_if(condition: Number, x: Number) -> Number:
-    return select(condition, -x, x)
-
-
 def _chebyshev(kind: str, x: Number, n: Number) -> Number:
     """Return a Chebyshev polynomial. Within (-1, 1), high degrees are waves of the angle, which need no recurrence."""
     one = x.constant(1.0)
@@ -45,7 +37,7 @@ def _chebyshev(kind: str, x: Number, n: Number) -> Number:
     many = n + n + 1.0
     at_one = {"t": one, "u": n + 1.0, "v": one, "w": many}[kind]
     at_minus_one = {"t": one, "u": n + 1.0, "v": many, "w": one}[kind]
-    at_end = select(x > 0.0, at_one, _negative_if(_is_odd(n), at_minus_one))
+    at_end = select(x > 0.0, at_one, select(intrinsic("fmod", n, n.constant(2.0)) != 0.0, -at_minus_one, at_minus_one))
     is_end, is_inside = size_of(x) == 1.0, size_of(x) < 1.0
     angle = intrinsic("acos", select(is_inside, x, 0.0))
     half = angle * 0.5

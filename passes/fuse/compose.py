@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ...bindings.affine import compose, identity, plain_dim
-from ...bindings.ir import AffineExpr, AffineMap, Block, Operation, Value
+from ...bindings.ir import AffineExpr, AffineMap, Operation, Value
 from ...bindings.mlir import DYNAMIC, ir
 from ...bindings.navigation import body_of, constant_of, operations_in, operations_of, users_of
 from ...emit import linalg, numbers
@@ -170,7 +170,10 @@ class _GroupBody:
             generic = self._copies[member.position].generic
             self._bind_scalars(member, scalars, computed)
             _replace_indices(generic, member.place)
-            yielded = _move_body(generic, block)
+            *operations, end = operations_of(body_of(generic))
+            for op in operations:
+                block.append(op)
+            yielded = list(end.operands)
             if not member.is_pointwise:
                 return yielded
             computed[member.call.results[0]] = yielded[0]
@@ -228,10 +231,3 @@ def _replace_indices(generic: Operation, place: AffineMap) -> None:
             with op.location, ir.InsertionPoint(op):
                 op.results[0].replace_all_uses_with(linalg.affine_value(expression, linalg.index))
             op.erase()
-
-
-def _move_body(generic: Operation, block: Block) -> list[Value]:
-    *operations, end = operations_of(body_of(generic))
-    for op in operations:
-        block.append(op)
-    return list(end.operands)

@@ -32,7 +32,10 @@ class StatedGroups(BlockGroups):
             self._start_again()
             self._join_until_settled(groups.values())
             for number, calls in groups.items():
-                self._check_whole(number, calls)
+                group = self._group.get(calls[0])
+                if group is None or len(group.calls) < len(calls):
+                    location = self._reading.operations[calls[0]].location
+                    raise located_error(f"group {number} cannot become one kernel: {self._why_apart(calls)}", location)
         return self._found()
 
     def _become_one(self, calls: list[int], edges: list[Edge]) -> bool:
@@ -57,12 +60,6 @@ class StatedGroups(BlockGroups):
         self._place[:] = range(len(self._place))
         for edge in self._edges:
             edge.producers, edge.reason = None, ""
-
-    def _check_whole(self, number: int, calls: list[int]) -> None:
-        group = self._group.get(calls[0])
-        if group is None or len(group.calls) < len(calls):
-            location = self._reading.operations[calls[0]].location
-            raise located_error(f"group {number} cannot become one kernel: {self._why_apart(calls)}", location)
 
     def _why_apart(self, calls: list[int]) -> str:
         for position in calls:

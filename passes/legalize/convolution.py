@@ -232,7 +232,10 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
     weight, windows = _of_data(weight, windows, data.sizes, out.sizes)
 
     def over_padding() -> Value:
-        around = _padded(data, windows)
+        along = [windows.get(letter, Window(1)) for letter in data.letters]
+        zero = constant(0, data.value.type.element_type)
+        before, after = [each.before for each in along], [each.after for each in along]
+        around = data.replaced(padded(data.value, zero, before, after, at_once=are_steps_apart()))
         if are_steps_apart():
             # GPU threads do not share the vector and cache constraints of a CPU core.
             return sum_of_products(*_contraction(conv, around, weight, out, _places(windows)))
@@ -277,14 +280,6 @@ def _of_data(
         missing = (count - 1) * window.stride + fewer.reach - size - fewer.before
         kept[letter], parts[letter] = fewer._replace(after=max(missing, 0)), DimensionRange(first, fewer.taps)
     return weight.part(parts) if parts else weight, kept
-
-
-def _padded(data: Lettered, windows: Windows) -> Lettered:
-    """Pad the data with zeros."""
-    along = [windows.get(letter, Window(1)) for letter in data.letters]
-    zero = constant(0, data.value.type.element_type)
-    before, after = [each.before for each in along], [each.after for each in along]
-    return data.replaced(padded(data.value, zero, before, after, at_once=are_steps_apart()))
 
 
 def _by_taps(conv: Convolution, data: Lettered, weight: Lettered, total: Lettered, windows: Windows) -> Value:

@@ -29,7 +29,7 @@ def changed_order(tree: Tree, before: Tree) -> str:
 
     `before` is the tree before its schedule.
     """
-    rounding = _rounding(tree)
+    rounding = [block for block in tree.blocks() if block.is_reduction and any(map(_rounds, block.results))]
     factored = _factored(rounding, tree, before)
     if factored is not None:
         return f"rfactor keeps partial results in '{factored.name}', which are added at the end"
@@ -48,11 +48,6 @@ def changed_order(tree: Tree, before: Tree) -> str:
         if not _is_increasing(block, loops, dict.fromkeys(others, 0)):
             return f"steps of '{block.name}' run in another order than its reduction, along {_names(loops)}"
     return ""
-
-
-def _rounding(tree: Tree) -> list[Block]:
-    """Return the reductions that round."""
-    return [block for block in tree.blocks() if block.is_reduction and any(map(_rounds, block.results))]
 
 
 def _factored(rounding: Sequence[Block], tree: Tree, before: Tree) -> Buffer | None:

@@ -99,7 +99,9 @@ class _Implementation:
         module = ir.Module.parse(self._text)
         (function,) = prim_funcs_in(module.operation)
         if _is_over_memory(function):
-            _copy_body(function, memrefs)
+            made = dict(zip(body_of(function).arguments, memrefs, strict=True))
+            for op in operations_of(body_of(function))[:-1]:
+                copy_operation(op, made)
         else:
             _write(function, memrefs, stack)
 
@@ -125,12 +127,6 @@ def _check_over_memory(name: str, function: Operation) -> None:
                 f"tensor intrinsic '{name}': its implementation has {op.name} of a parameter, which is a part of a "
                 "larger buffer: elements are loaded and stored, and C functions are called (T.call_extern)"
             )
-
-
-def _copy_body(function: Operation, memrefs: list[Value]) -> None:
-    made = dict(zip(body_of(function).arguments, memrefs, strict=True))
-    for op in operations_of(body_of(function))[:-1]:
-        copy_operation(op, made)
 
 
 def _write(function: Operation, memrefs: list[Value], stack: IrBlock) -> None:

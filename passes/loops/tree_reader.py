@@ -180,7 +180,12 @@ class _TreeReader:
         if op.name == "linalg.generic":
             yield self._block(op)
         elif op.name in ALLOCATIONS:
-            self._allocated(op)
+            if self._loaded and is_check(op, [each for each, _ in self._checks]):
+                raise located_error("the size of an allocation depends on values that blocks write", op.location)
+            name = self._name(op.location, "buffer")
+            dynamic = iter(list(op.operands))
+            shape = tuple(self.size(next(dynamic)) if size == DYNAMIC else int(size) for size in op.result.type.shape)
+            self._keep(op.result, Buffer(name, shape, op.result.type.element_type, is_given=op.result in self._loaded))
         elif op.name in VIEWS:
             self.views[op.result] = VIEWS[op.name](self, op)
         elif op.name not in _NO_MEMORY and not _is_scalar(op):
@@ -189,14 +194,6 @@ class _TreeReader:
     def _refuse(self, op: Operation) -> None:
         hint = "only linalg operations, and views of their operands, can be scheduled"
         raise located_error(f"@{symbol_name(self._function)} has a '{op.name}': {hint}", op.location)
-
-    def _allocated(self, op: Operation) -> None:
-        if self._loaded and is_check(op, [each for each, _ in self._checks]):
-            raise located_error("the size of an allocation depends on values that blocks write", op.location)
-        name = self._name(op.location, "buffer")
-        dynamic = iter(list(op.operands))
-        shape = tuple(self.size(next(dynamic)) if size == DYNAMIC else int(size) for size in op.result.type.shape)
-        self._keep(op.result, Buffer(name, shape, op.result.type.element_type, is_given=op.result in self._loaded))
 
     def _block(self, op: Operation) -> Block:
         generic = GenericOp(op)

@@ -71,11 +71,6 @@ def _is_replaced(op: Operation) -> bool:
     )
 
 
-def _starts_along(loop: Loop) -> bool:
-    """Return True if a reduction with an init moves along the loop."""
-    return any(loop.name in loops_of(block, REDUCE) for block in blocks_in([loop]) if block.inits is not None)
-
-
 @dataclass(frozen=True)
 class WriterState:
     """State at the point where code is emitted: facts about the loops around."""
@@ -219,7 +214,7 @@ class Writer:
             return result_of("memref.alloca", dynamic, type_, **attributes), False
 
     def _loop(self, loop: Loop, state: WriterState) -> None:
-        is_reduced = _starts_along(loop)
+        is_reduced = any(loop.name in loops_of(block, REDUCE) for block in blocks_in([loop]) if block.inits is not None)
         if state.only_starts and is_reduced:
             return self._within(loop.name, loop.body, state.with_known(loop.name, 0))
         if loop.kind == VECTORIZED and isinstance(loop.extent, int) and loop.extent > 1:
@@ -353,7 +348,12 @@ class Writer:
             at = substituted(expr.value, point)
             if state.lanes is None or state.lanes.name not in variables_of(at):
                 return as_index(self._size(at, state))
-            return self._lane_indices(at, state)
+            assert state.lanes is not None
+            each = [
+                as_index(self._size(at, replace(state.with_known(state.lanes.name, lane), lanes=None)))
+                for lane in range(state.lanes.width)
+            ]
+            return vectors.from_elements(each)
 
         def load(expr: Load, indices: Sequence[Value]) -> Value:
             memory, place = state.memory[expr.buffer]
@@ -377,14 +377,6 @@ class Writer:
         values = [evaluation.of(expr) for expr in results]
         for access, value in zip(accesses[len(block.reads) :], values, strict=True):
             self._put(access, value, state, mask)
-
-    def _lane_indices(self, at: Size, state: WriterState) -> Value:
-        assert state.lanes is not None
-        each = [
-            as_index(self._size(at, replace(state.with_known(state.lanes.name, lane), lanes=None)))
-            for lane in range(state.lanes.width)
-        ]
-        return vectors.from_elements(each)
 
     # ---- memory ----
 

@@ -117,13 +117,6 @@ class Sizes:
         self._require_positive(size, "the size of dimension {} is negative: {}", which)
         self._natural.update(extent for _, extent in unproven)
 
-    def _require_natural(self, extents: Sequence[Value], shape: str) -> None:
-        unproven = [extent for extent in extents if not self._is_natural(extent)]
-        if unproven:
-            lowest = functools.reduce(minimum, map(as_index, unproven))
-            self._require_positive(lowest, f"a size of the shape ({shape}) is negative: {{}}")
-            self._natural.update(unproven)
-
     def _is_natural(self, extent: Value) -> bool:
         return extent in self._natural or defining_op(extent, "memref.dim") is not None
 
@@ -134,7 +127,11 @@ class Sizes:
         """Emit a check that sizes are nonnegative and their bytes are below the allocation limit."""
         bytes_ = byte_count(extents, element)
         dynamic = [extent.value for extent in extents if not isinstance(extent, int)]
-        self._require_natural(dynamic, shape)
+        unproven = [extent for extent in dynamic if not self._is_natural(extent)]
+        if unproven:
+            lowest = functools.reduce(minimum, map(as_index, unproven))
+            self._require_positive(lowest, f"a size of the shape ({shape}) is negative: {{}}")
+            self._natural.update(unproven)
         key = frozenset(Counter(dynamic).items())
         if not dynamic or bytes_ / most <= self._room.get(key, 0.0):
             return

@@ -305,20 +305,17 @@ class FunctionLowering:
         for index, value in enumerate(values):
             target = self._outputs[index]
             if not isinstance(target.type, ir.MemRefType):
-                self._give_object(value, target)
+                info = decode(value.type)
+                if isinstance(info, TensorInfo):
+                    tir.ops["give_tensor"](self.get(value), target, dtype=info.dtype)
+                else:
+                    tir.ops["give_object"](self.get(value), target)
                 continue
             planned = [buffer for buffer in self.plan.buffers.values() if buffer.output == index]
             if not planned:
                 memrefs.copy(memrefs.cast(self.get(value), target.type), target)
         self.give_back()
         ir.Operation.create("func.return")
-
-    def _give_object(self, value: Value, target: Value) -> None:
-        info = decode(value.type)
-        if isinstance(info, TensorInfo):
-            tir.ops["give_tensor"](self.get(value), target, dtype=info.dtype)
-        else:
-            tir.ops["give_object"](self.get(value), target)
 
 
 _REPLACED = frozenset({"sym_name", "function_type", "arg_attrs", "res_attrs"})

@@ -214,15 +214,12 @@ def _lower_region(into: FunctionLowering, source: Block, target: Block, types: S
         for argument, value in zip(source.arguments, target.arguments, strict=True):
             into.define_dims(decode(argument.type), value)
         into.lower_all(operations[:-1])
-        _yield(into, operations[-1], types)
+        op = operations[-1]
+        condition = [into.get(op.operands[0])] if op.name == "scf.condition" else []
+        values = _hand_over(into, list(op.operands)[len(condition) :], types)
+        into.give_back()
+        ir.Operation.create(op.name, operands=[*condition, *values])
     into.sizes = outer
-
-
-def _yield(into: FunctionLowering, op: Operation, types: Sequence[Type]) -> None:
-    condition = [into.get(op.operands[0])] if op.name == "scf.condition" else []
-    values = _hand_over(into, list(op.operands)[len(condition) :], types)
-    into.give_back()
-    ir.Operation.create(op.name, operands=[*condition, *values])
 
 
 def _hand_over(into: FunctionLowering, values: Sequence[Value], types: Sequence[Type]) -> list[Value]:

@@ -103,7 +103,9 @@ class CallTir(Op):
         canonical = known.canonical
         if isinstance(canonical, str):
             return canonical
-        candidates = self._by_key(alike).get(canonical.key)
+        if alike not in self._keys:
+            self._keys[alike] = _grouped(self._by_signature[alike], lambda each: each.key)
+        candidates = self._keys[alike].get(canonical.key)
         if candidates is None:
             return "computes something else"
         shapes = [_shape(value) for value in (*call.operands, *call.results)]
@@ -114,11 +116,6 @@ class CallTir(Op):
     @cached_property
     def _by_signature(self) -> dict[str, list[Structure]]:
         return _grouped(self.structures, lambda each: each.signature)
-
-    def _by_key(self, alike: str) -> dict[bytes, list[Structure]]:
-        if alike not in self._keys:
-            self._keys[alike] = _grouped(self._by_signature[alike], lambda each: each.key)
-        return self._keys[alike]
 
     @cached_property
     def _keys(self) -> dict[str, dict[bytes, list[Structure]]]:

@@ -84,7 +84,9 @@ class IterPoints(NamedTuple):
 
 def points_in(block: Block, own: Iter, index: Size, reached: Range) -> IterPoints | None:
     """Return the points of an iter at which an index is in a range, or None if the index does not limit them."""
-    by = _divisor(own, index)
+    atoms = [atom for monomial in terms_of(index) for atom in monomial if atom.kind == "//"]
+    found = atoms[0].args[1] if len(atoms) == 1 else None
+    by = found if isinstance(found, int) and index == iter_variable(own) // found else None
     if by is not None:
         return IterPoints(Range(by * reached.start, by * reached.extent), True)
     by = factor_of(index, own.name)
@@ -97,13 +99,6 @@ def points_in(block: Block, own: Iter, index: Size, reached: Range) -> IterPoint
         return IterPoints(Range(start // by, reached.extent // by), True)
     first = (start - rest.extent + by) // by
     return IterPoints(Range(first, (reached.extent + rest.extent - 2) // by + 1), False)
-
-
-def _divisor(own: Iter, index: Size) -> int | None:
-    """Return the number by which an index divides an iter, or None."""
-    atoms = [atom for monomial in terms_of(index) for atom in monomial if atom.kind == "//"]
-    found = atoms[0].args[1] if len(atoms) == 1 else None
-    return found if isinstance(found, int) and index == iter_variable(own) // found else None
 
 
 def wrap_in_new_loops(edit: Edit, block: Block) -> Node:

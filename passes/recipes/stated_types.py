@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ...bindings.ir import Operation, Value
+from ...bindings.ir import Operation
 from ...dialects.core.codec import decode
 from ...dialects.core.infos import TensorInfo
 from ...dialects.relax.known_constants import elements_of, is_constant
@@ -42,7 +42,9 @@ def has_stated_types(op: Op) -> Check:
 
 def _refusal(match: Match, name: str, types: Sequence[OperandType], op: Op) -> str:
     """Return the reason why no type fits, from a type with the element type of the operand."""
-    dtype = _dtype_of(match.root.results[0] if name == RESULT else match[name])
+    value = match.root.results[0] if name == RESULT else match[name]
+    info = decode(value.type)
+    dtype = info.dtype if isinstance(info, TensorInfo) else str(value.type)
     alike = [each for each in types if each.dtype == dtype]
     if not alike:
         return f"{name} has elements of {dtype}, and the recipe states {_shown(types)}"
@@ -157,8 +159,3 @@ def channel_axis_of_result(product: Operation, rank: int) -> int:
     view = product.opview
     layout = getattr(view, "out_layout", None) or getattr(view, "data_layout", None)
     return layout.index("C") if isinstance(layout, str) and "C" in layout else rank - 1
-
-
-def _dtype_of(value: Value) -> str:
-    info = decode(value.type)
-    return info.dtype if isinstance(info, TensorInfo) else str(value.type)

@@ -50,7 +50,10 @@ class Dots:
         """Add the products of two vectors to the sums. `masks` flip bits of the rows' elements."""
         if self.pairs:
             flipped = rows if masks is None else result_of("arith.xori", [rows, masks], rows.type)
-            return self._add_pairs(total, columns, flipped)
+            type_ = ir.VectorType.get([columns.type.shape[0] // 2], ir.IntegerType.get_signless(16))
+            sums = call_intrinsic(self.instruction.byte_pairs, [flipped, columns], type_)
+            wide = call_intrinsic(self.instruction.intrinsic, [sums, constant_value(1, type_)], total.type)
+            return result_of("arith.addi", [total, wide], total.type)
         factors = [columns, rows] if self.is_swapped else [rows, columns]
         intrinsic, kinds = self.instruction.intrinsic, (self.instruction.left, self.instruction.right)
         if not self.instruction.by_halves:
@@ -58,13 +61,6 @@ class Dots:
         for half in zip(*map(_halves, factors, kinds), strict=True):
             total = result_of("arith.addi", [total, call_intrinsic(intrinsic, half, total.type)], total.type)
         return total
-
-    def _add_pairs(self, total: Value, columns: Value, rows: Value) -> Value:
-        """Add sums of two products each, of 16 bits, to the sums."""
-        type_ = ir.VectorType.get([columns.type.shape[0] // 2], ir.IntegerType.get_signless(16))
-        sums = call_intrinsic(self.instruction.byte_pairs, [rows, columns], type_)
-        wide = call_intrinsic(self.instruction.intrinsic, [sums, constant_value(1, type_)], total.type)
-        return result_of("arith.addi", [total, wide], total.type)
 
     def zeros(self, type_: ir.Type) -> Value:
         """Return a vector of row elements that are zeros, as the instruction takes them."""

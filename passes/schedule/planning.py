@@ -57,7 +57,12 @@ def _plan(operation: Operation, rules: Sequence[PlanRule], machine: Machine) -> 
         try:
             _plan_with_producer(op, rules, machine)
         except Decline:
-            _plan_alone(op, rules, machine)
+            _, plan = first_plan(op, rules, machine)
+            set_plan(op.operation, plan)
+            fills = [fill_of(value) for value in op.outputs] if keeps_results(op, plan) else []
+            for fill in fills:
+                if fill is not None and not _is_planned(fill):
+                    set_plan(fill, Start())
     except Decline as decline:
         operation.attributes[UNPLANNED] = ir.StringAttr.get(decline.reason)
 
@@ -77,15 +82,6 @@ def _plan_with_producer(consumer: StructuredOp, rules: Sequence[PlanRule], machi
     set_plan(consumer.operation, EpilogueOf(operand))
     set_plan(op.operation, plan)
     set_plan(fill, Start())
-
-
-def _plan_alone(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> None:
-    _, plan = first_plan(op, rules, machine)
-    set_plan(op.operation, plan)
-    fills = [fill_of(value) for value in op.outputs] if keeps_results(op, plan) else []
-    for fill in fills:
-        if fill is not None and not _is_planned(fill):
-            set_plan(fill, Start())
 
 
 def first_plan(op: StructuredOp, rules: Sequence[PlanRule], machine: Machine) -> tuple[StructuredOp, Plan]:

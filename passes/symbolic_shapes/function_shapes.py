@@ -74,7 +74,12 @@ class FunctionShapes:
         if not is_certain and not self._may_hold(said):
             return {name for name in symbols_of_operation(operation) if name in self.equations.answers}
         self._learn_from(operation, said, is_certain)
-        self._refine(operation, said.results)
+        results = said.results
+        for result, inferred in zip(operation.results, results or (), strict=False):
+            stated = self.refined.get(result) or decode(result.type)
+            merged = merge(stated, inferred)
+            if merged != stated:
+                self.refined[result] = merged
         return set()
 
     def _said_by(self, operation: Operation, row: OpDef) -> _Said | None:
@@ -137,13 +142,6 @@ class FunctionShapes:
         return not said.problem and all(
             equal(resolve(one), resolve(other)) is not False for one, other in said.equalities
         )
-
-    def _refine(self, operation: Operation, results: list[Info]) -> None:
-        for result, inferred in zip(operation.results, results or (), strict=False):
-            stated = self.refined.get(result) or decode(result.type)
-            merged = merge(stated, inferred)
-            if merged != stated:
-                self.refined[result] = merged
 
     def _resolved(self, value: object) -> Any:
         if isinstance(value, tuple):

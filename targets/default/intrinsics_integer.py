@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TypeVar
 
 from ...bindings.conversion import Decline
@@ -154,7 +154,10 @@ def bitreverse(is_unsigned: bool, x: Number) -> Number:
     width = x.bits
     if width & (width - 1):
         bits = [(x.shift_right_unsigned(i) & 1) << (width - 1 - i) for i in range(width)]
-        return _any_of(bits)
+        result = bits[0]
+        for bit in bits[1:]:
+            result = result | bit
+        return result
     step = width // 2
     while step:
         low = sum(((1 << step) - 1) << start for start in range(0, width, 2 * step))
@@ -162,13 +165,6 @@ def bitreverse(is_unsigned: bool, x: Number) -> Number:
         x = ((x & low) << step) | (x.shift_right_unsigned(step) & low)
         step //= 2
     return x
-
-
-def _any_of(bits: Sequence[Number]) -> Number:
-    result = bits[0]
-    for bit in bits[1:]:
-        result = result | bit
-    return result
 
 
 @integer_rule("tir.fshl")

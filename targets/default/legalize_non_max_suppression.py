@@ -166,7 +166,10 @@ class Image:
             return [count + found.to("index"), found]
 
         def take(count: Number, best: Number) -> None:
-            self._swap(count, best)
+            for memory in (self.order, self.scores, self.is_alive):
+                first, second = load(memory, count), load(memory, best)
+                store(second, memory, count)
+                store(first, memory, best)
             store(count, self.places, count)
             following = count + 1
             share_places([looked_at - following], lambda i: self._lower_one(batch, count, following + i))
@@ -187,12 +190,6 @@ class Image:
 
         threshold = constant(self.op.score_threshold, self._type)
         return for_range(start, end, step, -1, threshold, step=stride)
-
-    def _swap(self, one: Number, other: Number) -> None:
-        for memory in (self.order, self.scores, self.is_alive):
-            first, second = load(memory, one), load(memory, other)
-            store(second, memory, one)
-            store(first, memory, other)
 
     def _lower_one(self, batch: Number, taken: Number, other: Number) -> None:
         op = self.op

@@ -46,7 +46,7 @@ def matmul_nbits(call: LegalizeCall) -> Legalized:
         from ...passes.decompose.row_blocks import rounded_floats  # few programs round activations
 
         x = rounded_floats(x if call.dtype(x) == "f32" else ops["astype"](x, dtype="f32"), call.op.block_size)
-    outer = {name: _parts_of(call, value) for name, value in held.items() if name in OUTER and value is not None}
+    outer = {name: call.shape(value)[1] for name, value in held.items() if name in OUTER and value is not None}
     if len(set(outer.values())) > 1:
         return call.decline("outer_scale and outer_offset have different sizes")
     shape = _Shape(call.op.bits, call.op.block_size, columns, blocks, next(iter(outer.values()), None))
@@ -68,10 +68,6 @@ def matmul_nbits(call: LegalizeCall) -> Legalized:
     wanted = call.result_dtype()
     result = result if wanted == "f32" else ops["astype"](result, dtype=wanted)
     return ops["reshape"](result, ops["shape_expr"](dims=(*leading, columns)))
-
-
-def _parts_of(call: LegalizeCall, value: Value) -> Dim:
-    return call.shape(value)[1]
 
 
 def _reshaped(value: Value, sizes: tuple[Dim, ...]) -> Value:
@@ -162,7 +158,7 @@ def _added(shape: _Shape, inputs: Mapping[str, Value], dtypes: Mapping[str, str]
         elif "zero_point" in named:
             made = _number(code, named["zero_point"]) * real("scale")
         else:
-            made = (code - _middle(shape.bits)) * real("scale")
+            made = (code - (_ONES + (1 << (shape.bits - 1)))) * real("scale")
         return total + x * _rounded(made, weight)
 
     iterators = [linalg.PARALLEL] * 2 + [linalg.REDUCTION] * (shape.loops - 2)
@@ -188,10 +184,6 @@ def _code(codes: Number, high: Number | None, shape: _Shape) -> Number:
 
 def _index(loop: int, word: Number) -> Number:
     return operation("arith.index_cast", [linalg.index(loop)], word.type)
-
-
-def _middle(bits: int) -> float:
-    return _ONES + (1 << (bits - 1))
 
 
 def _number(code: Number, zero_point: Number) -> Number:

@@ -245,14 +245,11 @@ class _Entry:
             elif own:
                 call("move", own[0], slot)
             if flag is not None:
-                self._keep_if(flag, slot)
+                if DEVICE_TABLE in self._support:
+                    self._support.require("device_keep_if", address_of(DEVICE_TABLE), flag, slot)
+                else:
+                    self._support.call("keep_if", flag, slot)
         return given
-
-    def _keep_if(self, flag: Value, slot: Value) -> None:
-        if DEVICE_TABLE in self._support:
-            self._support.require("device_keep_if", address_of(DEVICE_TABLE), flag, slot)
-        else:
-            self._support.call("keep_if", flag, slot)
 
     def _make_list(self, passed: Passed, position: int, items: list[Value], slot: Value) -> None:
         if passed.rest is None:

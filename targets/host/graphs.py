@@ -60,7 +60,11 @@ def _is_same_each_time(signature: Signature, kernel: Operation) -> bool:
     if any(_bytes_of(info) is None for info in passed):
         return False
     functions = {symbol_name(each): each for each in functions_in(kernel.parent.operation) if has_body(each)}
-    return all(_is_same(op) for function in _reached(kernel, functions) for op in operations_in(function))
+    names = [symbol_name(kernel)]
+    for name in names:
+        called = [callee_of(op) for op in operations_named(functions[name], "func.call")]
+        names += [each for each in dict.fromkeys(called) if each in functions and each not in names]
+    return all(_is_same(op) for function in [functions[name] for name in names] for op in operations_in(function))
 
 
 def graph_of(kind: str, signature: Signature, kernel: Operation) -> dict[str, object]:
@@ -121,15 +125,6 @@ def _bytes_of(info: Info) -> int | None:
         return None
     sizes = [size for size in info.shape if isinstance(size, int)]
     return prod(sizes) * abi.element_bytes(info.dtype) if len(sizes) == len(info.shape) else None
-
-
-def _reached(function: Operation, functions: Mapping[str, Operation]) -> list[Operation]:
-    """Return a function and its direct and indirect callees, each once."""
-    names = [symbol_name(function)]
-    for name in names:
-        called = [callee_of(op) for op in operations_named(functions[name], "func.call")]
-        names += [each for each in dict.fromkeys(called) if each in functions and each not in names]
-    return [functions[name] for name in names]
 
 
 def _is_same(op: Operation) -> bool:

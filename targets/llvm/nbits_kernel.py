@@ -293,7 +293,7 @@ class NbitsKernel:
 
         def step(inside: Number, *sums: Value) -> list[Number]:
             at = place * matrix.block + inside
-            loaded = [self._get(memory, at, column * matrix.lanes) for column in tile.columns]
+            loaded = [vectors.load(self._type, memory, at, column * matrix.lanes) for column in tile.columns]
             made, at = list(map(number, sums)), first * matrix.block + at
             for row in range(tile.rows):
                 factor = self._spread(loops.load(self.x, tile.row + row, at))
@@ -418,9 +418,6 @@ class NbitsKernel:
 
     def _spread(self, scalar: Number) -> Number:
         return vectors.in_each_lane(scalar, self.matrix.lanes)
-
-    def _get(self, memref: Value, row: Number, column: int) -> Number:
-        return vectors.load(self._type, memref, row, column)
 
     def _put(self, value: Number, memref: Value, row: Number, column: int) -> None:
         vectors.store(value, memref, row, column)

@@ -356,7 +356,7 @@ class _Step:
         type_ = vectors.vector_of(KEYS_AT_ONCE, self._wide)
         scores = self.paged.capped(vectors.load(type_, memory.scores, row, 0))
         if not isinstance(start, int):
-            numbers = _numbered(KEYS_AT_ONCE)
+            numbers = number(vectors.from_elements([constant(lane, "i32") for lane in range(KEYS_AT_ONCE)]))
             seen = (numbers >= _i32(start)) & (numbers < _i32(stop))
             scores = select(seen, scores, constant(-math.inf, type_))
         before = loops.load(memory.most, row)
@@ -459,7 +459,3 @@ def _folded(vector: Number, combine: Callable[[Number, Number], Number]) -> Numb
 
 def _i32(position: Size) -> Number:
     return vectors.in_each_lane(as_index(position).to("i32"), KEYS_AT_ONCE)
-
-
-def _numbered(lanes: int) -> Number:
-    return number(vectors.from_elements([constant(lane, "i32") for lane in range(lanes)]))

@@ -46,7 +46,10 @@ def script_of(op: Operation, *, elide: bool) -> str:
         alone = ir.Module.create()
         alone.body.append(op.clone())
         for named in _named(op):
-            alone.body.append(_declaration(named))
+            name, text = _DECLARATIONS[named.name]
+            attributes = {each: named.attributes[each] for each in named.attributes if each not in _VALUES}
+            attributes[name] = ir.Attribute.parse(text)
+            alone.body.append(ir.Operation.create(named.name, attributes=attributes, regions=len(named.regions)))
         return print_script(alone.operation, elide=elide)
 
 
@@ -69,10 +72,3 @@ def _references(op: Operation) -> Iterator[str]:
             continue
         if isinstance(attribute, ir.FlatSymbolRefAttr):
             yield attribute.value
-
-
-def _declaration(op: Operation) -> Operation:
-    name, text = _DECLARATIONS[op.name]
-    attributes = {each: op.attributes[each] for each in op.attributes if each not in _VALUES}
-    attributes[name] = ir.Attribute.parse(text)
-    return ir.Operation.create(op.name, attributes=attributes, regions=len(op.regions))

@@ -30,13 +30,10 @@ class InputSizes:
             if isinstance(wanted, int) and size != wanted:
                 raise OptionError(f"{where}: expected {wanted}, but {by} has {size}: {shape_text(shape)}")
             if isinstance(wanted, str) and wanted.isidentifier():
-                self._learn(wanted, size, by, where)
-
-    def _learn(self, symbol: str, size: int, by: str, where: str) -> None:
-        if self.values.setdefault(symbol, size) != size:
-            other = f"{self.values[symbol]} by {self._source_of[symbol]}"
-            raise OptionError(f"{where}: {symbol} is {size} by {by}, but {other}")
-        self._source_of.setdefault(symbol, by)
+                if self.values.setdefault(wanted, size) != size:
+                    other = f"{self.values[wanted]} by {self._source_of[wanted]}"
+                    raise OptionError(f"{where}: {wanted} is {size} by {by}, but {other}")
+                self._source_of.setdefault(wanted, by)
 
     def shape(self, expected: Sequence[Size]) -> tuple[int, ...]:
         """Return the shape of an input that is not given. Undetermined sizes are 1."""

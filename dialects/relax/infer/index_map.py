@@ -81,7 +81,8 @@ def layout_transform(call: Call) -> TensorInfo:
 
     A `mod c` counts as c values.
     """
-    _check_pad_value(call)
+    if isinstance(call.pad_value, float) and not is_float(call.x.dtype):
+        raise call.fail(f"{call.describe('pad_value')} must be an integer, as the elements of {call.describe('x')}")
     index_map = call.index_map.value
     shown = call.describe("index_map")
     call.require(index_map.n_symbols == 0, f"{shown} cannot have symbols")
@@ -95,11 +96,6 @@ def layout_transform(call: Call) -> TensorInfo:
     if exceeds(product(old), product(new)):
         raise call.fail(f"{shown} maps several elements of {call.describe('x')} to one place")
     return call.x.with_shape(new)
-
-
-def _check_pad_value(call: Call) -> None:
-    if isinstance(call.pad_value, float) and not is_float(call.x.dtype):
-        raise call.fail(f"{call.describe('pad_value')} must be an integer, as the elements of {call.describe('x')}")
 
 
 def _extent(call: Call, expression: AffineExpr, sizes: Sequence[Dim], position: int) -> Dim:

@@ -140,11 +140,7 @@ def permutation_kernel(pivots: Tensor, p: Tensor) -> None:
 def _permutation(pivots: Matrix, p: Matrix) -> None:
     """Compute the product of the swaps, by applying the swaps to the identity from the last to the first."""
     p.fill(lambda i, j: select(i == j, p.real(1.0), 0.0))
-    steps(0, pivots.rows, lambda k: p.swap_rows(k, _pivot(pivots, k)), backwards=True)
-
-
-def _pivot(pivots: Matrix, k: Number) -> Number:
-    return as_index(pivots[k]) - 1
+    steps(0, pivots.rows, lambda k: p.swap_rows(k, as_index(pivots[k]) - 1), backwards=True)
 
 
 # ---- QR by reflections: A = H1 H2 ... R, H = I - tau v vᵀ ----

@@ -40,7 +40,10 @@ def mixture_of_experts(node: OnnxNode) -> Outputs:
     if not isinstance(experts, int):
         raise node.fail("the number of experts must be known before the model runs")
     routes = _routes(node, reshaped(node.tensor(0), [product(own[:-1]), own[-1]]), experts)
-    inner = _activate(node, _layer(node, routes.rows, 2, 3, routes, experts))
+    x = _layer(node, routes.rows, 2, 3, routes, experts)
+    name = node.choice("activation_type", "relu", _ACTIVATIONS)
+    function = _ACTIVATIONS[name]
+    inner = _apply_gates(node, x) if function is None else function(x)
     made = relax.take(_layer(node, inner, 4, 5, routes, experts), routes.back, axis=0)
     weighted = relax.multiply(made, relax.expand_dims(routes.shares, axis=[2]))
     return reshaped(relax.sum(weighted, axis=[1]), own)
@@ -71,12 +74,6 @@ def _layer(node: OnnxNode, rows: Tensor, weight: int, bias: int, routes: _Routes
     matrices = relax.permute_dims(node.tensor(weight), axes=[0, 2, 1])
     made = grouped_product(Value(ssa=rows), matrices, routes.ends, experts)
     return relax.add(made, relax.take(node.tensor(bias), routes.experts, axis=0)) if node.has(bias) else made
-
-
-def _activate(node: OnnxNode, x: Tensor) -> Tensor:
-    name = node.choice("activation_type", "relu", _ACTIVATIONS)
-    function = _ACTIVATIONS[name]
-    return _apply_gates(node, x) if function is None else function(x)
 
 
 def _apply_gates(node: OnnxNode, x: Tensor) -> Tensor:

@@ -63,7 +63,10 @@ class SsaReader:
         self.spelling.resources.update(shortened.resources(context))
 
     def read(self, node: ast.ClassDef, owner: MlirModule) -> None:
-        self._resources(node)
+        for each in node.body:
+            call = each.value if isinstance(each, ast.Expr) else None
+            if isinstance(call, ast.Call) and dotted(call.func) == "I.resource":
+                self.spelling.take_resource(call)
         options = self._known(_decorator(node, (_NESTED,)), ("ssa", "name", "attrs"))
         self._describe(node, owner.operation, options, self._text(options.get("name")))
         with ir.InsertionPoint(owner.body):
@@ -90,12 +93,6 @@ class SsaReader:
         for each, value in attributes.items():
             module.attributes[each] = value
         self.spelling.check_held(node, module, attributes)
-
-    def _resources(self, node: ast.ClassDef) -> None:
-        for each in node.body:
-            call = each.value if isinstance(each, ast.Expr) else None
-            if isinstance(call, ast.Call) and dotted(call.func) == "I.resource":
-                self.spelling.take_resource(call)
 
     # ---- members ----
 

@@ -155,7 +155,9 @@ def astype(call: EvaluationCall, array: ndarray) -> ndarray:
 
     target = _target(call)
     if is_symbolic(array):
-        return _objects_as(array, target)
+        if target.kind == "b":
+            return applied(lambda each: not ratios.is_same(each, 0), array).astype(bool)
+        return applied(ratios.as_ratio if target.kind == "f" else ratios.truncated, array)
     if array.dtype.kind == "f" and target.kind in "iu":
         whole = numpy.trunc(array.astype(numpy.float64))
         # 2**63 - 1 is no float, so the upper bound is the power of two.
@@ -182,12 +184,6 @@ def _target(call: EvaluationCall) -> dtype:
     name = NUMPY_NAME.get(call.result.dtype)
     _require(name)
     return numpy.dtype(name)
-
-
-def _objects_as(array: ndarray, target: dtype) -> ndarray:
-    if target.kind == "b":
-        return applied(lambda each: not ratios.is_same(each, 0), array).astype(bool)
-    return applied(ratios.as_ratio if target.kind == "f" else ratios.truncated, array)
 
 
 # ---- quantized numbers ----

@@ -360,7 +360,10 @@ class Scheduler:
             allowed = self._bitmask
         usable = logits
         if sequence.answer_length < request.parameters.min_tokens:
-            usable = _without(logits, (*self.end_tokens, *request.parameters.stop_tokens))
+            tokens = (*self.end_tokens, *request.parameters.stop_tokens)
+            found = logits.copy()
+            found[[token for token in tokens if token < logits.size]] = -np.inf
+            usable = found
         token = sequence.sampler.choose(usable, len(sequence.tokens), allowed)
         is_end = token in self.end_tokens and not request.parameters.ignore_eos
         if is_end or token in request.parameters.stop_tokens:
@@ -395,13 +398,6 @@ class Scheduler:
         self._release(sequence)
         self._identities.discard(sequence.request.id)
         return Output(sequence.request, tuple(tokens), reason, error, sequence.reused)
-
-
-def _without(logits: ndarray, tokens: Iterable[int]) -> ndarray:
-    """Return logits with which tokens are not chosen."""
-    found = logits.copy()
-    found[[token for token in tokens if token < logits.size]] = -np.inf
-    return found
 
 
 def _forced(request: Request) -> list[int]:

@@ -62,7 +62,8 @@ class CalibrationState:
                 notes=["name another file, or remove this one to start again"],
             )
         for number, each in enumerate(self._statistics):
-            each.restore(_part(kept, number))
+            head = f"{number}:"
+            each.restore({name.removeprefix(head): array for name, array in kept.items() if name.startswith(head)})
         return int(kept[_COUNT])
 
     def see(self, count: int) -> None:
@@ -109,8 +110,3 @@ def _digest(kept: Mapping[str, ndarray]) -> str:
     for name, array in sorted(kept.items()):
         made.update(f"{name} {array.dtype.str} {array.shape}\n".encode("utf-8", "surrogateescape") + array.tobytes())
     return made.hexdigest()
-
-
-def _part(kept: Mapping[str, ndarray], number: int) -> dict[str, ndarray]:
-    head = f"{number}:"
-    return {name.removeprefix(head): array for name, array in kept.items() if name.startswith(head)}

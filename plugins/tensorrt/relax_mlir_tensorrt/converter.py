@@ -40,18 +40,19 @@ class Converter:
 
     def convert(self) -> None:
         for number, ref in enumerate(self.graph.inputs):
-            self._add_input(number, ref)
+            info = operand_info(ref.value)
+            if not isinstance(info, TensorInfo):
+                raise RefusalError(f"input {number} is {info}, and TensorRT supports tensors only")
+            dims = info.shape or ()
+            self._know(ref, self.network.add_input(input_name(number), self.dtype(info.dtype), known(dims)))
         for node in self.graph.nodes:
             self._convert(node)
         for number, ref in enumerate(self.graph.outputs):
-            self._mark_output(number, ref)
-
-    def _add_input(self, number: int, ref: Ref) -> None:
-        info = operand_info(ref.value)
-        if not isinstance(info, TensorInfo):
-            raise RefusalError(f"input {number} is {info}, and TensorRT supports tensors only")
-        dims = info.shape or ()
-        self._know(ref, self.network.add_input(input_name(number), self.dtype(info.dtype), known(dims)))
+            tensor = self.tensor(ref)
+            if ref.is_constant or ref in self.graph.inputs or ref in self.graph.outputs[:number]:
+                tensor = self.network.add_identity(tensor).get_output(0)
+            tensor.name = output_name(number)
+            self.network.mark_output(tensor)
 
     def _know(self, ref: Ref, tensor: NetworkTensor) -> None:
         self._tensors[ref] = tensor
@@ -62,14 +63,6 @@ class Converter:
         for axis, dim in enumerate(dims):
             if not isinstance(dim, int):
                 self._sizes.setdefault(str(dim), (tensor, axis))
-
-    def _mark_output(self, number: int, ref: Ref) -> None:
-        """Mark a tensor as an output. A constant, an input or an earlier output is copied first."""
-        tensor = self.tensor(ref)
-        if ref.is_constant or ref in self.graph.inputs or ref in self.graph.outputs[:number]:
-            tensor = self.network.add_identity(tensor).get_output(0)
-        tensor.name = output_name(number)
-        self.network.mark_output(tensor)
 
     def _convert(self, node: FlatNode) -> None:
         row = row_of(node.op)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from relax_mlir.dialects.core.opdef import Call
@@ -13,7 +12,7 @@ from relax_mlir.passes.parts.operator_checks import permuted_order, same
 from relax_mlir.rewriting import Operation
 
 from .converter import Converter
-from .rules import ALL, CHECKS, FLOATS, NetworkLayer, NetworkTensor, converts
+from .rules import ALL, CHECKS, FLOATS, NetworkTensor, converts
 
 if TYPE_CHECKING:
     from relax_mlir.passes.parts.flat_graph import FlatNode
@@ -159,18 +158,14 @@ def resize(converter: Converter, node: FlatNode) -> NetworkTensor:
     if same(dims, node.operands[0].dims):
         return converter.tensor(node.operands[0])
     layer = converter.network.add_resize(converter.tensor(node.operands[0]))
-    _say_sizes(converter, layer, dims)
+    known = [dim for dim in dims if isinstance(dim, int)]
+    if len(known) == len(dims):
+        layer.shape = tuple(known)
+    else:
+        layer.set_input(1, converter.shape(dims))
     layer.resize_mode = getattr(trt.InterpolationMode, _RESIZE_MODES[call.method])
     name = _COORDINATES[call.coordinate_transformation_mode]
     layer.coordinate_transformation = getattr(trt.ResizeCoordinateTransformation, name)
     if call.method == "nearest_neighbor":
         layer.nearest_rounding = getattr(trt.ResizeRoundMode, _ROUNDING[call.rounding_method])
     return layer.get_output(0)
-
-
-def _say_sizes(converter: Converter, layer: NetworkLayer, dims: Sequence[Dim]) -> None:
-    known = [dim for dim in dims if isinstance(dim, int)]
-    if len(known) == len(dims):
-        layer.shape = tuple(known)
-    else:
-        layer.set_input(1, converter.shape(dims))

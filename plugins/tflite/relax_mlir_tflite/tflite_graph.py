@@ -118,7 +118,11 @@ class TfliteGraph(TfliteScope):
         row = self.row(index)
         array = constant_of(self.model, row, self.room)
         if array is None and row.is_variable:
-            self._held[index] = _initial_value(row)
+            checked_shape(row)
+            if not row.dtype or -1 in row.shape:
+                raise Unsupported(f"variable '{row.name}' of {row.type} {row.shape} cannot be created")
+            zero = row.quantization.zero_point[0] if row.quantization else 0
+            self._held[index] = Value(ssa=full(row.shape, const(zero, row.dtype)))
             return self._held[index]
         if array is None:
             raise Unsupported(f"tensor #{index} '{row.name}' is used before an operator computes it")
@@ -212,15 +216,6 @@ def _convert_parts(converter: NamedConverter, node: TfliteNode) -> list[Held | N
 
 def _has_open_sizes(model: TfliteFile) -> bool:
     return any(-1 in tensor.shape for subgraph in model.subgraphs for tensor in subgraph.tensors)
-
-
-def _initial_value(row: TensorRow) -> Value:
-    """Return the initial value of a variable: zeros."""
-    checked_shape(row)
-    if not row.dtype or -1 in row.shape:
-        raise Unsupported(f"variable '{row.name}' of {row.type} {row.shape} cannot be created")
-    zero = row.quantization.zero_point[0] if row.quantization else 0
-    return Value(ssa=full(row.shape, const(zero, row.dtype)))
 
 
 def _with_static_sizes(held: Value, row: TensorRow) -> Value:

@@ -139,7 +139,7 @@ class TfliteNode(CoreNode):
 
     def integers(self, index: int) -> Tensor:
         """Return an input of integers as 64-bit integers."""
-        return _wide(self.stored(index).ssa)
+        return relax.astype(self.stored(index).ssa, dtype="i64")
 
     def size_in(self, index: int) -> Size:
         """Return an input that is one size."""
@@ -179,10 +179,6 @@ class TfliteNode(CoreNode):
     def run_subgraph(self, option: str, inputs: Sequence[Value], region_of: Operation | None = None) -> list[Value]:
         """Build a subgraph at the insertion point and return its outputs for these inputs."""
         return self.graph.add_subgraph(self.attr(option), inputs, region_of)
-
-
-def _wide(tensor: Tensor) -> Tensor:
-    return relax.astype(tensor, dtype="i64")
 
 
 def _plain(held: Any) -> Any:

@@ -176,7 +176,7 @@ class GraphBuilder(FxScope):
         returned = self._returned(node)
         meta = node.fx.meta.get("val")
         metas = [] if returned is None and not isinstance(meta, (list, tuple)) else listed(meta)
-        made = [*(_as_nested(returned) if metas else ()), *[None] * len(metas)]
+        made = [*([_as_value(each) for each in listed(returned)] if metas else ()), *[None] * len(metas)]
         for index, (each, meta) in enumerate(zip(made, metas, strict=False)):
             if each is None and meta is not None and node.is_wanted[index]:
                 raise Unsupported(f"its converter does not make result #{index}, which the model uses")
@@ -247,11 +247,6 @@ def _depends_on_data(argument: Any) -> bool:
     if find_converter(functional_name(argument.target)) is None:
         return False
     return name_of(argument.target) in _READ or any(map(_depends_on_data, argument.all_input_nodes))
-
-
-def _as_nested(returned: object) -> list[Any]:
-    """Return a converter's results as a list of values, numbers, and lists of values."""
-    return [_as_value(each) for each in listed(returned)]
 
 
 def _as_value(each: Any) -> Any:

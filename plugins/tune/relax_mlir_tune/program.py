@@ -179,7 +179,10 @@ class ProgramSpace:
         if pass_place(stages, anchor) is None:
             return []
         point = Point(self._before(stages, anchor), self.target)
-        one = _only(stages, anchor)
+        place = pass_place(stages, anchor)
+        assert place is not None
+        stage, number = place
+        one = stages.only(stage).replace(stage, stages[stage].passes[number])
         known = {self._key(point, one)}
         found = []
         for choice in self.choices:
@@ -204,14 +207,6 @@ class ProgramSpace:
             return program_key(rx.lower(point.module, self.target, pipeline=stages).operation, self.target)
         except rx.RelaxError:
             return ""  # the pass refuses the program, as a trial would
-
-
-def _only(stages: rx.Stages, anchor: str) -> rx.Stages:
-    """Return the stages with one pass."""
-    place = pass_place(stages, anchor)
-    assert place is not None
-    stage, number = place
-    return stages.only(stage).replace(stage, stages[stage].passes[number])
 
 
 def are_compatible(one: Candidate, other: Candidate) -> bool:

@@ -92,7 +92,9 @@ class KernelSearch:
         return [*free, *rest[: count - len(free)]]
 
     def _drawn(self, count: int) -> list[Plans]:
-        parents = self._parents()
+        known = (each for each in self.outcomes.values() if each.turns and each.plans != self.own)
+        measured = sorted(known, key=lambda each: each.ratio)
+        parents = [self.space.default, *(each.plans for each in measured[:_PARENTS])]
         found: dict[Plans, None] = {}
         for _ in range(count * 3):
             parent = self.random.choice(parents)
@@ -104,11 +106,6 @@ class KernelSearch:
             if len(found) == count:
                 break
         return list(found)
-
-    def _parents(self) -> list[Plans]:
-        known = (each for each in self.outcomes.values() if each.turns and each.plans != self.own)
-        measured = sorted(known, key=lambda each: each.ratio)
-        return [self.space.default, *(each.plans for each in measured[:_PARENTS])]
 
 
 def is_faster(outcome: Outcome) -> bool:

@@ -130,7 +130,7 @@ class GroupRectangle(MatrixRectangle):
             self._bring_keys(key + 2 * keys)
             # Powers become words in the registers of the previous words only after the wait, so they are operands of
             # the wait.
-            flat = _flat(powers)
+            flat = [each.value for tiles in powers for columns in tiles for each in columns]
             waited = wait_for([*totals, *flat], 0, before.words)
             totals, powers = waited[: len(totals)], _nested(waited[len(totals) :])
             scaled = [
@@ -226,11 +226,6 @@ def _elements(type_: ir.Type) -> int:
 def _row(place: int) -> int:
     """Return the row of a lane's number: each eight columns contribute two numbers per row."""
     return place % NUMBERS_OF_COLUMNS // 2
-
-
-def _flat(rows: Rows) -> list[Value]:
-    """Flatten the numbers by rows, tiles and columns."""
-    return [each.value for tiles in rows for columns in tiles for each in columns]
 
 
 def _nested(flat: Sequence[Value]) -> Rows:

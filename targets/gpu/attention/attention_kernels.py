@@ -65,7 +65,7 @@ def attend_together(
     batch, queries, heads, _ = query.sizes
     width = value.sizes[3]
     groups = key.sizes[2] if is_same(key.sizes[2], value.sizes[2]) else heads
-    together = _quotient(heads, groups)
+    together = 1 if is_same(heads, groups) else heads // groups
     blocks = ceil_divided(product([queries, together]), tile.queries)
     columns = ceil_divided(width, tile.width)
     parts = _parts_of_keys(product([batch, groups, blocks, columns]), key.length)
@@ -163,7 +163,3 @@ def attend_to_sequences(
         loops.when(found >= 0, write)
 
     loops.for_blocks(product([parts, heads, blocks]), tile.threads, block)
-
-
-def _quotient(size: Size, by: Size) -> Size:
-    return 1 if is_same(size, by) else size // by

@@ -227,7 +227,8 @@ class Rectangle:
         def some_elements(place: Number, *scores: Value) -> list[Value]:
             wait_for_block()
             self._bring_queries(place)
-            self._bring_keys(key, place)
+            rows = self._of_keys(self.given.key, self.given.size), key, as_index(self.last), self.tile.keys_of_block
+            self._bring(*rows, place, self.tile.depth, self.memories.keys, turned=True)
             wait_for_block()
 
             def few(inside: Number, *scores: Value) -> list[Number]:
@@ -335,10 +336,6 @@ class Rectangle:
         block = _Brought(self.given.query.rows.tensor, at, self.given.size)
         rows = block, as_index(self.start), as_index(self.rows), self.tile.queries
         self._bring(*rows, place, self.tile.depth, self.memories.queries, turned=True)
-
-    def _bring_keys(self, key: Number, place: Number) -> None:
-        rows = self._of_keys(self.given.key, self.given.size), key, as_index(self.last), self.tile.keys_of_block
-        self._bring(*rows, place, self.tile.depth, self.memories.keys, turned=True)
 
     def _bring_values(self, key: Number) -> None:
         rows = self._of_keys(self.given.value, self.given.width), key, as_index(self.last), self.tile.values

@@ -46,7 +46,11 @@ class Fused(Group):
         for alloc in self.memory_between():
             erase_deallocations(alloc)
             with alloc.location, ir.InsertionPoint(alloc):
-                _replace_by_nothing(alloc)
+                type_ = alloc.results[0].type
+                sizes = iter(alloc.operands)
+                shape = [as_i64(next(sizes)).value if known == DYNAMIC else known for known in type_.shape]
+                nowhere = ir.Operation.create("llvm.mlir.zero", results=[type_of("ptr")]).result
+                replace_op(alloc, [memref_at(nowhere, type_, shape)])
 
     def memory_between(self) -> list[Operation]:
         """Return the allocations that only these operations use.
@@ -166,11 +170,3 @@ def _is_between(memory: Value, reader: Operation) -> bool:
         user == reader or user.name == "memref.dealloc" or (is_structured(user) and memory in GenericOp(user).outputs)
         for user in users_of(memory)
     )
-
-
-def _replace_by_nothing(alloc: Operation) -> None:
-    type_ = alloc.results[0].type
-    sizes = iter(alloc.operands)
-    shape = [as_i64(next(sizes)).value if known == DYNAMIC else known for known in type_.shape]
-    nowhere = ir.Operation.create("llvm.mlir.zero", results=[type_of("ptr")]).result
-    replace_op(alloc, [memref_at(nowhere, type_, shape)])

@@ -64,7 +64,10 @@ class LowerAsserts(Pass):
                 for launch, is_asserting, is_behind in zip(launches, asserts, _behind(launches, asserts), strict=True):
                     if is_behind or is_asserting:
                         sites = _AssertKernel(support, kernels[launched(launch)]).lower(is_behind=is_behind)
-                        _tell(support, launch, sites, tells_place=is_asserting)
+                        with launch.location, ir.InsertionPoint(launch):
+                            flag = support.value("device_record", address_of(DEVICE_TABLE))
+                            more = [flag, *([_place()] if is_asserting else []), *map(address_of, sites)]
+                        pass_more(launch, more)
 
 
 def _behind(launches: Sequence[Operation], asserts: Sequence[bool]) -> list[bool]:
@@ -177,11 +180,3 @@ def _site_global(support: Support, kind: str, message: str) -> str:
 
 def _place() -> Value:
     return result_of("tir.place", [], type_of("ptr"))
-
-
-def _tell(support: Support, launch: Operation, sites: list[str], *, tells_place: bool) -> None:
-    """Pass the flag, the place and the sites to a launch."""
-    with launch.location, ir.InsertionPoint(launch):
-        flag = support.value("device_record", address_of(DEVICE_TABLE))
-        more = [flag, *([_place()] if tells_place else []), *map(address_of, sites)]
-    pass_more(launch, more)

@@ -48,15 +48,9 @@ def _merged(kernels: list[Operation]) -> dict[str, str]:
     first: dict[str, Operation] = {}
     instead: dict[str, str] = {}
     for kernel in kernels:
-        kept = first.setdefault(_content(kernel), kernel)
+        text = print_asm(kernel, assume_verified=True, enable_debug_info=False, use_local_scope=True)
+        kept = first.setdefault(text.replace(f"@{symbol_name(kernel)}(", "@(", 1), kernel)
         if kept != kernel:
             instead[symbol_name(kernel)] = symbol_name(kept)
             kernel.erase()
     return instead
-
-
-def _content(kernel: Operation) -> str:
-    """Return a kernel's text without its name and locations."""
-    # Local scope numbers the values per kernel. Otherwise each print would number the whole module.
-    text = print_asm(kernel, assume_verified=True, enable_debug_info=False, use_local_scope=True)
-    return text.replace(f"@{symbol_name(kernel)}(", "@(", 1)

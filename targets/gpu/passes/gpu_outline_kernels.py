@@ -113,7 +113,11 @@ class _HostCode:
 
     def _outline(self, op: Operation) -> None:
         if op.name == "memref.copy":
-            op = _as_structured(op)
+            with ir.InsertionPoint(op):
+                memrefs.copy(*op.operands)
+                made = operation_before(op)
+            op.erase()
+            op = made
         if is_structured(op):
             self._fused(Fused((), op))
         elif is_shared(op):
@@ -201,15 +205,6 @@ def _uses(op: Operation, group: Sequence[Operation]) -> bool:
 def _is_step(op: Operation) -> bool:
     """Check whether an operation accesses or frees memory, so that collected operations must run before it."""
     return touches(op) or op.name in ("memref.dealloc", "func.call", "func.return") or op.name.startswith("tir.")
-
-
-def _as_structured(op: Operation) -> Operation:
-    """Replace a copy by a linalg operation."""
-    with ir.InsertionPoint(op):
-        memrefs.copy(*op.operands)
-        made = operation_before(op)
-    op.erase()
-    return made
 
 
 def _end(own: Sequence[Value], last: Operation) -> None:

@@ -43,16 +43,12 @@ class Loops:
         found = dict.fromkeys(alone, as_index(0)) if alone else {}
         total = self.size(chain)
         narrow = isinstance(total, int) and total < _NARROW and len(dims) > 1
-        rest = _cast(index, "i32") if narrow else index
+        rest = convert("arith.index_cast", index, ir.IntegerType.get_signless(int("i32"[1:]))) if narrow else index
         for dim in reversed(dims[1:]):
             size = self.sizes[dim]
             found[dim] = as_index(rest % size)
             rest = rest // size
         return {**found, **({dims[0]: as_index(rest)} if dims else {})}
-
-
-def _cast(index: Number, dtype: str) -> Number:
-    return convert("arith.index_cast", index, ir.IntegerType.get_signless(int(dtype[1:])))
 
 
 def index_of(steps: Indices) -> Callable[[int], Value]:

@@ -57,16 +57,13 @@ class Results:
         """Load an operand for a thread's result: a scalar if all lanes have the same element, else a vector."""
         if is_scalar(memref.type):
             return memref
-        if not self._changes_along_columns(access):
+        if not any(index.factor(dim) for index in access for dim in self.tile.plan.joined[self.tile.columns]):
             return load(memref, place(access, {**self.indices(row, vector), **steps}), 1)
         if self._lanes_along_columns(memref, access) >= self.tile.lanes:
             return load(memref, place(access, {**self.indices(row, vector), **steps}), self.tile.lanes)
         return gathered(
             self.tile.lanes, lambda lane: load(memref, place(access, {**self.indices(row, vector, lane), **steps}), 1)
         )
-
-    def _changes_along_columns(self, access: Sequence[Linear]) -> bool:
-        return any(index.factor(dim) for index in access for dim in self.tile.plan.joined[self.tile.columns])
 
     def _lanes_along_columns(self, memref: Value, access: Sequence[Linear]) -> int:
         return lanes_along(self.op, access, memref, self.tile.plan.joined[self.tile.columns])

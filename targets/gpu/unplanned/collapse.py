@@ -8,7 +8,7 @@ Loops of one step are removed. Loops over results come in memory order, so that 
 from __future__ import annotations
 
 from ....bindings.affine import dims_in, plain_dim
-from ....bindings.ir import AffineExpr, AffineMap, Operation, Value
+from ....bindings.ir import AffineMap, Operation, Value
 from ....bindings.mlir import DYNAMIC, ir
 from ....bindings.navigation import operations_of
 from ....bindings.rewriting import replace_op
@@ -68,12 +68,8 @@ class _Joining:
         return [
             AxisStep(axis, plain_dim(expr), frozenset(dims_in(expr)))
             for axis, (expr, size) in enumerate(zip(map_.results, _shape(operand), strict=False))
-            if size != 1 or not self._stays(expr)
+            if size != 1 or not (str(expr) == "0" or plain_dim(expr) in self.units)
         ]
-
-    def _stays(self, expr: AffineExpr) -> bool:
-        """Check whether an index is 0 at all points."""
-        return str(expr) == "0" or plain_dim(expr) in self.units
 
     def _place(self, dim: int) -> tuple[bool, int, int]:
         """Return the sort key of a loop: the axis order of the first output, then reductions in original order."""

@@ -278,7 +278,8 @@ class _FailingFunction:
         failed = way_out if op.name == _STATUS else self._function.regions[0].blocks.append()
         with ir.InsertionPoint(op):
             condition = op.operands[0] if op.name == ASSERT else number(op.operands[0]) == 0
-            _conditional_branch(condition, rest, failed)
+            attributes = {**segments(1, 0, 0), "branch_weights": ir.DenseI32ArrayAttr.get([2000, 1])}
+            ir.Operation.create("cf.cond_br", operands=[condition], successors=[rest, failed], attributes=attributes)
         if op.name == ASSERT:
             with ir.InsertionPoint(failed):
                 self._raise(op)
@@ -378,8 +379,3 @@ def split_behind(block: Block, names: Sequence[str], branch: Callable[[Operation
             rest = op.block.create_after()
             with op.location:
                 branch(op, rest)
-
-
-def _conditional_branch(condition: Value, yes: Block, no: Block) -> None:
-    attributes = {**segments(1, 0, 0), "branch_weights": ir.DenseI32ArrayAttr.get([2000, 1])}
-    ir.Operation.create("cf.cond_br", operands=[condition], successors=[yes, no], attributes=attributes)

@@ -41,7 +41,12 @@ class PlaceConstants(Pass):
             for use in operations_named(op, "memref.get_global"):
                 position = places.get(str(use.attributes["name"].value))
                 if position is not None:
-                    _load_address(use, position)
+                    with use.location, ir.InsertionPoint(use):
+                        table = address_of(CONSTANT_TABLE)
+                        pointer = load(table, 8 * position, table.type)
+                        type_ = use.results[0].type
+                        memref = memref_at(pointer, type_, list(type_.shape))
+                    replace_op(use, [memref])
             op.attributes[PLACED_CONSTANTS] = ir.ArrayAttr.get([_described(each) for each in large])
         for each in large:
             each.erase()
@@ -53,12 +58,3 @@ def _is_large(op: Operation) -> bool:
 
 def _described(op: Operation) -> Attribute:
     return ir.DictAttr.get({"name": ir.StringAttr.get(name_in_program(op)), "value": op.attributes["initial_value"]})
-
-
-def _load_address(op: Operation, position: int) -> None:
-    with op.location, ir.InsertionPoint(op):
-        table = address_of(CONSTANT_TABLE)
-        pointer = load(table, 8 * position, table.type)
-        type_ = op.results[0].type
-        memref = memref_at(pointer, type_, list(type_.shape))
-    replace_op(op, [memref])

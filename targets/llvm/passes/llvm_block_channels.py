@@ -54,7 +54,11 @@ class BlockChannels(MachinePass):
             if convolution is None or convolution in kept:
                 continue
             if _layouts(convolution.opview, processor):
-                _write_out(norm)
+                rule = find_decomposition(norm.name)
+                assert rule is not None
+                with ir.InsertionPoint(norm), norm.location, suppress(Decline):
+                    (value,) = decomposed(rule, norm.opview)
+                    replace_op(norm, [stated(value, norm.results[0].type)])
         ConvertLayout(callback=lambda each: () if each.operation in kept else _layouts(each, processor)).run(op)
 
     def _kept(self, op: Operation) -> list[Operation]:
@@ -64,14 +68,6 @@ class BlockChannels(MachinePass):
         own, names = _CONVOLUTION.removeprefix("relax."), {name.removeprefix("relax.") for name in self.keep}
         numbered = enumerate(operations_named(op, _CONVOLUTION))
         return [each for place, each in numbered if {f"{own}#{place}", location_name(each.location)} & names]
-
-
-def _write_out(norm: Operation) -> None:
-    rule = find_decomposition(norm.name)
-    assert rule is not None
-    with ir.InsertionPoint(norm), norm.location, suppress(Decline):
-        (value,) = decomposed(rule, norm.opview)
-        replace_op(norm, [stated(value, norm.results[0].type)])
 
 
 def _layouts(op: OpView, processor: Machine) -> tuple[str, ...] | None:

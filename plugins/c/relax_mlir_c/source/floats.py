@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from relax_mlir.bindings.ir import Operation, Type
+from relax_mlir.bindings.ir import Operation
 
 from .expressions import Expression, binary, call, name, unary
 from .integers import FALSE, TRUE, negation
@@ -24,13 +24,9 @@ def _of_floats(operator: str) -> ScalarRule:
     return lambda writer, op, operands: binary(operator, *operands)
 
 
-def _suffix(type_: Type) -> str:
-    return "" if str(type_) == "f64" else "f"
-
-
 def c_function(function: str) -> ScalarRule:
     """Return the rule that calls a function of <math.h>."""
-    return lambda writer, op, operands: call(function + _suffix(op.results[0].type), *operands)
+    return lambda writer, op, operands: call(function + ("" if str(op.results[0].type) == "f64" else "f"), *operands)
 
 
 def _helped(word: str) -> ScalarRule:

@@ -101,13 +101,10 @@ class LoweredProgram:
         found = set(self.public)
         for name in self.order:
             inside = self._inside[name]
-            fails = any(op.name == ASSERT or self._asks_for_memory(op) for op in inside)
+            fails = any(op.name == ASSERT or (op.name == "memref.alloc" and self.has_no_place(op)) for op in inside)
             if fails or any(callee in found for callee in calls[name]):
                 found.add(name)
         return found
-
-    def _asks_for_memory(self, op: Operation) -> bool:
-        return op.name == "memref.alloc" and self.has_no_place(op)
 
     def has_no_place(self, op: Operation) -> bool:
         """Check whether an allocation is outside of the arena: its size has no bound, or it is freed elsewhere.

@@ -65,7 +65,12 @@ def literal(value: float, dtype: str) -> Expression:
     if dtype in ("f16", "bf16"):
         return Expression(f"0x{half_bits(value, dtype):04x}")
     if dtype in ("f32", "f64"):
-        return _float_literal(value, dtype)
+        if math.isnan(value):
+            return Expression("NAN")
+        if math.isinf(value):
+            return Expression("INFINITY") if value > 0 else Expression("-INFINITY", UNARY)
+        text = float_text(value, dtype)
+        return Expression(text, UNARY if text.startswith("-") else ATOM)
     return integer_literal(int(value), dtype)
 
 
@@ -77,15 +82,6 @@ def integer_literal(value: int, dtype: str) -> Expression:
     if value == -(2**31) and dtype == "i32":
         return Expression("INT32_MIN")
     return integer(value)
-
-
-def _float_literal(value: float, dtype: str) -> Expression:
-    if math.isnan(value):
-        return Expression("NAN")
-    if math.isinf(value):
-        return Expression("INFINITY") if value > 0 else Expression("-INFINITY", UNARY)
-    text = float_text(value, dtype)
-    return Expression(text, UNARY if text.startswith("-") else ATOM)
 
 
 def float_text(value: float, dtype: str) -> str:

@@ -107,15 +107,11 @@ def _constraint(fields: Fields, name: str, kind: str) -> Constraint:
     if kind == "json":
         return schema_constraint(fields.get(name), path)
     if kind == "choice":
-        return Constraint(kind, json.dumps(_choices(fields, name)), path)
+        texts = fields.items(name) or ()
+        if not texts or not all(isinstance(text, str) and text for text in texts):
+            raise fields.refuse(name, "a list of texts, each with at least one character")
+        return Constraint(kind, json.dumps(texts), path)
     return Constraint(kind, fields.needed_text(name), path)
-
-
-def _choices(fields: Fields, name: str) -> Sequence[object]:
-    texts = fields.items(name) or ()
-    if not texts or not all(isinstance(text, str) and text for text in texts):
-        raise fields.refuse(name, "a list of texts, each with at least one character")
-    return texts
 
 
 def schema_constraint(value: object, path: str) -> Constraint:

@@ -43,7 +43,12 @@ def parse_response(fields: Fields, model: ServedModel) -> AnswersRequest:
     tools = parse_offered_tools(_with_nested_tools(fields), model)
     prompt = render(model.template, _with_effort(fields), messages, tools, param="input")
     most = fields.count("max_output_tokens", 0, 1, model.context) or None
-    logprobs = _logprobs(fields)
+    included = fields.items("include") or ()
+    unknown = [each for each in included if each not in _INCLUDED]
+    if unknown:
+        raise fields.refuse("include", f"a list of {' and '.join(_INCLUDED)}")
+    top = fields.count("top_logprobs", 0, 0, MOST_LOGPROBS)
+    logprobs = top if top or _LOGPROBS in included else None
     return chat_call(
         fields, model, prompt, param="input", tools=tools, constraint=_format(fields), most=most, logprobs=logprobs
     )
@@ -65,15 +70,6 @@ def _with_effort(fields: Fields) -> Fields:
     reasoning = fields.part("reasoning")
     effort = None if reasoning is None else reasoning.text("effort")
     return fields if effort is None else Fields({**fields.values, "reasoning_effort": effort})
-
-
-def _logprobs(fields: Fields) -> int | None:
-    included = fields.items("include") or ()
-    unknown = [each for each in included if each not in _INCLUDED]
-    if unknown:
-        raise fields.refuse("include", f"a list of {' and '.join(_INCLUDED)}")
-    top = fields.count("top_logprobs", 0, 0, MOST_LOGPROBS)
-    return top if top or _LOGPROBS in included else None
 
 
 def _format(fields: Fields) -> Constraint | None:

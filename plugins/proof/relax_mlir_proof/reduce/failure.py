@@ -86,17 +86,12 @@ class Failure:
         except subprocess.TimeoutExpired:
             return _TIMED_OUT
         finally:
-            _end_all(process)
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
         return signal.Signals(-code).name if code < 0 else str(code)
 
     def _command(self, path: str) -> list[str]:
         if self._arguments["script"] is not None:
             return [os.path.abspath(self._arguments["script"]), path]
         return ["/bin/sh", "-c", self._arguments["test"].replace("%s", shlex.quote(path))]
-
-
-def _end_all(process: subprocess.Popen[bytes]) -> None:
-    """End the command and all processes that it started."""
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

@@ -150,7 +150,7 @@ class _Bisection:
 
     def whole(self) -> Culprit | None:
         """Compare the program, compiled without observation, with the reference."""
-        self._expected = self._of_model()
+        self._expected = _arrays(reference(self._module)["main"](*map(passed_argument, self._arguments)))
         try:
             program = compile(self._module, self._target, partition=self._partition, cache=False)
         except VerificationError as error:  # a pass made a wrong program
@@ -213,9 +213,6 @@ class _Bisection:
         if isinstance(found, Exception):
             return not isinstance(found, RelaxError)
         return self._is_far(found, self._expected)
-
-    def _of_model(self) -> list[Any]:
-        return _arrays(reference(self._module)["main"](*map(passed_argument, self._arguments)))
 
     def rewrite(self, wrong: Observed) -> Culprit | None:
         """Return the pass after which the graph gives another result."""

@@ -136,7 +136,7 @@ def memory_leaked(executable: Executable, arguments: Sequence[ndarray]) -> int:
     sizes = []
     for _ in range(_ROUNDS):
         _run_often(run, calls)
-        sizes.append(_resident())
+        sizes.append(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
     if page is not None and page.bytes_taken > taken:
         return (page.bytes_taken - taken) // (calls * _ROUNDS) or 1
     growths = [after - before for before, after in itertools.pairwise(sizes)]
@@ -148,11 +148,6 @@ def _run_often(run: Callable[[], object], calls: int) -> None:
     for _ in range(calls):
         run()
     gc.collect()
-
-
-def _resident() -> int:
-    """Return the bytes of resident memory of the process."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
 def fault_without_memory(executable: Executable, arguments: Sequence[ndarray], expected: Sequence[ndarray]) -> str:

@@ -28,7 +28,10 @@ def conv(node: TorchNode) -> Outputs:
     if padding == "valid":
         return _convolve(node, [0] * (2 * count))
     gaps = per_dimension(node, "dilation", count)
-    totals = [gap * (taps - 1) for gap, taps in zip(gaps, _taps(node), strict=True)]
+    sizes = (node.value("weight").shape or ())[2:]
+    if not all(isinstance(each, int) for each in sizes):
+        raise node.fail("the sizes of the weight's kernel must be known while the model is imported")
+    totals = [gap * (taps - 1) for gap, taps in zip(gaps, sizes, strict=True)]
     return _convolve(node, [*(each // 2 for each in totals), *(each - each // 2 for each in totals)])
 
 
@@ -54,13 +57,6 @@ def conv_tbc(node: TorchNode) -> Outputs:
     made = relax.nn.conv1d(data, weight, padding=[node.int("pad", 0)] * 2, out_dtype=sum_type(node.dtype))
     bias = node.tensor("bias", info_of(made).dtype)
     return cast(relax.add(relax.permute_dims(made, axes=[2, 0, 1]), bias), node.dtype)
-
-
-def _taps(node: TorchNode) -> Sequence[int]:
-    sizes = (node.value("weight").shape or ())[2:]
-    if not all(isinstance(each, int) for each in sizes):
-        raise node.fail("the sizes of the weight's kernel must be known while the model is imported")
-    return sizes
 
 
 def _convolve(node: TorchNode, padding: Sequence[int], transposed: bool = False, **settings: object) -> Tensor:

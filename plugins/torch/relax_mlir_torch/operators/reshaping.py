@@ -302,7 +302,9 @@ def view_bits(node: TorchNode) -> Outputs:
         return sizes.reshaped(relax.bitcast(_apart(x, own, wanted), dtype=dtype), node.sizes_of_result)
     shape = sizes.sizes_of(x)
     split = sizes.reshaped(x.ssa, [*shape[:-1], sizes.divided(shape[-1], wanted // own), wanted // own])
-    return relax.bitcast(_join_bits(split, own, wanted), dtype=dtype)
+    words = cast(relax.bitcast(split, dtype=f"ui{own}"), f"ui{wanted}")
+    shifts = const(list(range(0, wanted, own)), f"ui{wanted}")
+    return relax.bitcast(relax.sum(relax.left_shift(words, shifts), axis=[-1]), dtype=dtype)
 
 
 def _apart(x: Value, own: int, wanted: int) -> Tensor:
@@ -310,12 +312,6 @@ def _apart(x: Value, own: int, wanted: int) -> Tensor:
     word = relax.expand_dims(relax.bitcast(x.ssa, dtype=f"ui{own}"), axis=[-1])
     shifts = const(list(range(0, own, wanted)), f"ui{own}")
     return cast(relax.right_shift(word, shifts), f"ui{wanted}")
-
-
-def _join_bits(split: Tensor, own: int, wanted: int) -> Tensor:
-    words = cast(relax.bitcast(split, dtype=f"ui{own}"), f"ui{wanted}")
-    shifts = const(list(range(0, wanted, own)), f"ui{wanted}")
-    return relax.sum(relax.left_shift(words, shifts), axis=[-1])
 
 
 @register_torch("aten::resize", "aten::resize_as")

@@ -117,18 +117,15 @@ def _reduce_updates(node: TorchNode, way: str, source: Tensor, index: Tensor) ->
     start, source = cast(at_least_1d(x), wide), cast(source, wide)
     if not node.bool("include_self", True):
         neutral = {"prod": 1, "amax": lowest(wide), "amin": highest(wide)}.get(way, 0)
-        start = _write_number(start, index, neutral, axis)
+        filler = relax.full_like(index, const(neutral, info_of(start).dtype), dtype=info_of(start).dtype)
+        start = relax.scatter_elements(start, index, filler, axis=axis)
     made = relax.scatter_elements(start, index, source, axis=axis, reduction=_REDUCTIONS[way])
     if way == "mean":
-        made = _divide(made, _counts(node, start, index, axis), wide)
+        counts = _counts(node, start, index, axis)
+        join = relax.divide if is_float(wide) else relax.floor_divide
+        made = join(made, cast(counts, wide))
     made = cast(made, dtype)
     return made if rank else relax.reshape(made, ())
-
-
-def _write_number(x: Tensor, index: Tensor, number: float, axis: int) -> Tensor:
-    """Write a number at all indices."""
-    filler = relax.full_like(index, const(number, info_of(x).dtype), dtype=info_of(x).dtype)
-    return relax.scatter_elements(x, index, filler, axis=axis)
 
 
 def _counts(node: TorchNode, start: Tensor, index: Tensor, axis: int) -> Tensor:
@@ -137,11 +134,6 @@ def _counts(node: TorchNode, start: Tensor, index: Tensor, axis: int) -> Tensor:
     counts = relax.full_like(start, const(own, "i64"), dtype="i64")
     counts = relax.scatter_elements(counts, index, relax.ones_like(index, dtype="i64"), axis=axis, reduction="add")
     return relax.maximum(counts, const(1, "i64"))
-
-
-def _divide(total: Tensor, counts: Tensor, dtype: str) -> Tensor:
-    join = relax.divide if is_float(dtype) else relax.floor_divide
-    return join(total, cast(counts, dtype))
 
 
 # ---- an index for each slice ----

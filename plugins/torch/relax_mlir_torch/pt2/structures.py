@@ -49,7 +49,10 @@ def _check_tree(tree: object) -> None:
 def _check_node(kind: object, context: object) -> None:
     _check_type(kind)
     if kind == _DEFAULTDICT:
-        _check_factory(context)
+        if not isinstance(context, dict) or (
+            context.get("default_factory_module") != "builtins" or context.get("default_factory_name") not in _FACTORIES
+        ):
+            refuse(f"the factory of a defaultdict is {shortened(context)}, expected one of {', '.join(_FACTORIES)}")
         return
     if kind == _NAMEDTUPLE:
         _check_type(context)
@@ -72,13 +75,6 @@ def _check_type(name: object) -> None:
             f"an argument or a result is of the type {shortened(name, 120)}, which torch does not know in this process",
             import_hint("type", str(name).rpartition(".")[0]),
         )
-
-
-def _check_factory(context: object) -> None:
-    if not isinstance(context, dict) or (
-        context.get("default_factory_module") != "builtins" or context.get("default_factory_name") not in _FACTORIES
-    ):
-        refuse(f"the factory of a defaultdict is {shortened(context)}, expected one of {', '.join(_FACTORIES)}")
 
 
 def _check_enumerations(value: object) -> None:

@@ -104,7 +104,10 @@ class Annotation:
         for layer, inside in nodes.items():
             reason = self._refusal(layer, inside)
             if reason:
-                self._drop(layer, reason)
+                self._placement.layers.remove(layer)
+                self._placement.results.pop(layer.result, None)
+                # First, because an operation of the same node may have a reason of its own.
+                self._placement.kept = {**dict.fromkeys(layer.match.operations, reason), **self._placement.kept}
         for value in self._placement.results:
             self._annotate_result(value)
         for layer in self._placement.layers:
@@ -135,12 +138,6 @@ class Annotation:
             if not is_bias and self._graph.constant_edge_of(value, inside, is_bias=False) is None:
                 return f"the exported graph has no parameter for '{name}', which is computed of several"
         return ""
-
-    def _drop(self, layer: Layer, reason: str) -> None:
-        self._placement.layers.remove(layer)
-        self._placement.results.pop(layer.result, None)
-        # First, because an operation of the same node may have a reason of its own.
-        self._placement.kept = {**dict.fromkeys(layer.match.operations, reason), **self._placement.kept}
 
     def _spec(self, group: ScaleGroup, where: Node | Edge) -> Any:
         from torchao.quantization.pt2e.quantizer import SharedQuantizationSpec

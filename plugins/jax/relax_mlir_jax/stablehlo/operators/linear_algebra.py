@@ -37,22 +37,18 @@ def cholesky(node: HloNode) -> Outputs:
     """Return the Cholesky factor: NaN if a matrix is not positive definite, and 0 in the other triangle."""
     is_lower = node.attr("lower", False)
     if node.is_complex:
-        return _complex_factor(node, is_lower)
+        info = info_of(node.result_types[0])
+        count = info.with_shape((info.shape or ())[:-2]).with_dtype("i32")
+        factor, failed = call_lapack(node, "potrf", [is_lower], [(info, True), (count, False)])
+        half = relax.tril if is_lower else relax.triu
+        parts = [_nan_where_failed(half(part.ssa), failed.ssa) for part in (factor.real, factor.imag)]
+        return ComplexValue(*(Value(ssa=each) for each in parts))
     return _in_wide(node, lambda a: _factor(node, a, is_lower), node.tensor(0))
 
 
 def _factor(node: HloNode, a: Tensor, is_lower: bool) -> Tensor:
     factor, info = cholesky_of(node, a, not is_lower)
     return _nan_where_failed(relax.tril(factor) if is_lower else relax.triu(factor), info)
-
-
-def _complex_factor(node: HloNode, is_lower: bool) -> ComplexValue:
-    info = info_of(node.result_types[0])
-    count = info.with_shape((info.shape or ())[:-2]).with_dtype("i32")
-    factor, failed = call_lapack(node, "potrf", [is_lower], [(info, True), (count, False)])
-    half = relax.tril if is_lower else relax.triu
-    parts = [_nan_where_failed(half(part.ssa), failed.ssa) for part in (factor.real, factor.imag)]
-    return ComplexValue(*(Value(ssa=each) for each in parts))
 
 
 def _nan_where_failed(x: Tensor, info: Tensor) -> Tensor:

@@ -80,18 +80,15 @@ def call_tir_inplace(site: Site) -> Step:
     machine.prepare(call.func)
 
     def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
-        arguments = _with_copies(operands, call.inplace_indices)
+        indices = call.inplace_indices
+        given = [each.copy() if place in indices else each for place, each in enumerate(operands)]
+        arguments = [numpy.asarray(each, order="C") if isinstance(each, numpy.ndarray) else each for each in given]
         own = [memory(site, frame, info) for info, index in zip(infos, call.inplace_indices, strict=True) if index < 0]
         returned = machine.call(call.func, [*arguments, *own], site.operation)
         found = returned or _placed(call.inplace_indices, arguments, own)
         return [with_sign(site, each, info) for each, info in zip(found, infos, strict=True)]
 
     return run
-
-
-def _with_copies(operands: Sequence[Any], indices: Sequence[int]) -> list[HeldValue]:
-    given = [each.copy() if place in indices else each for place, each in enumerate(operands)]
-    return [numpy.asarray(each, order="C") if isinstance(each, numpy.ndarray) else each for each in given]
 
 
 def _placed(indices: Sequence[int], arguments: Sequence[_Value], own: Sequence[_Value]) -> list[_Value]:
