@@ -77,8 +77,7 @@ def dims_in(*expressions: AffineExpr) -> set[int]:
     """Return the dimensions that the expressions depend on."""
     found: set[int] = set()
     for expression in expressions:
-        known = expression.maybe_downcast()
-        if isinstance(known, ir.AffineDimExpr):
+        if isinstance(known := expression.maybe_downcast(), ir.AffineDimExpr):
             found.add(known.position)
         elif isinstance(known, ir.AffineBinaryExpr):
             found |= dims_in(known.lhs, known.rhs)
@@ -154,8 +153,7 @@ def value_of(
 
     Symbols evaluate to None without a function `symbol`.
     """
-    known = expression.maybe_downcast()
-    if isinstance(known, ir.AffineDimExpr):
+    if isinstance(known := expression.maybe_downcast(), ir.AffineDimExpr):
         return dim(known.position)
     if isinstance(known, ir.AffineConstantExpr):
         return constant(known.value)

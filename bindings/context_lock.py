@@ -19,8 +19,7 @@ _locks: WeakKeyDictionary[Context, Any] = WeakKeyDictionary()
 
 def lock_context(context: Context) -> AbstractContextManager[object]:
     """Return the context's reentrant lock, for use in a `with` statement."""
-    found = _locks.get(context)
-    if found is None:
+    if (found := _locks.get(context)) is None:
         found = _locks.setdefault(context, threading.RLock())  # atomic: two threads get the same lock
     lock: AbstractContextManager[object] = found
     return lock

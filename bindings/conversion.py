@@ -89,8 +89,7 @@ class Legality:
     def rule(self, name: str) -> Rule | None:
         """Return the rule for operations of this name."""
         if name not in self._found:
-            dialect_rule = self._dialects.get(name.partition(".")[0], self.default)
-            self._found[name] = self._ops.get(name, dialect_rule)
+            self._found[name] = self._ops.get(name, self._dialects.get(name.partition(".")[0], self.default))
         return self._found[name]
 
 
@@ -262,8 +261,7 @@ class _Run:
 
     def _rules_of(self, name: str) -> tuple[Sequence[_Pattern], Rule | None]:
         """Return the patterns and the legality rule for operations of this name."""
-        found = self._by_name.get(name)
-        if found is None:
+        if (found := self._by_name.get(name)) is None:
             found = self._by_name[name] = self.conversion.rules_of(name)
         return found
 

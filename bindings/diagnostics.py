@@ -123,8 +123,7 @@ _ESCAPED = re.compile(rb"\\([0-9A-F]{2}|\\)")
 
 def _quoted_name(location: Location) -> str:
     """Extract the file or name from a location's text. The bindings' own properties abort if the name is not UTF-8."""
-    match = _QUOTED.search(str(location))
-    if match is None:
+    if (match := _QUOTED.search(str(location))) is None:
         return ""
     # An escaped byte has two hexadecimal digits, and an escaped backslash is two backslashes.
     name = _ESCAPED.sub(lambda code: b"\\" if code[1] == b"\\" else bytes.fromhex(code[1].decode()), match[1].encode())
@@ -177,8 +176,7 @@ def _depth_of_caller() -> int:
 
 def attach_reporter(context: Context) -> None:
     """Connect a new context to the enclosing `reporting`. Without one, MLIR prints to stderr."""
-    report = _reporter.get()
-    if report is not None:
+    if (report := _reporter.get()) is not None:
         context.attach_diagnostic_handler(
             callback(failed=True)(lambda diagnostic: report(from_mlir(diagnostic)) or True)
         )
@@ -268,8 +266,7 @@ def with_file_name(diagnostic: Diagnostic, name: str) -> Diagnostic:
 
 
 def _source_lines(diagnostic: Diagnostic, sources: Mapping[str, str]) -> list[str]:
-    source = sources.get(diagnostic.file)
-    if source is None or diagnostic.line < 1:
+    if (source := sources.get(diagnostic.file)) is None or diagnostic.line < 1:
         return []
     text = source.split("\n")
     if diagnostic.line > len(text):

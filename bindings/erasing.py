@@ -62,16 +62,14 @@ def _count(more: int) -> None:
 
 
 def _guarded_erase(self: OperationBase) -> None:
-    eraser = _guard.get()
-    if eraser is None:
+    if (eraser := _guard.get()) is None:
         _mlir_erase(self)
     else:
         eraser(self.operation)
 
 
 def _guarded_symbol_erase(self: SymbolTable, symbol: OperationBase) -> None:
-    eraser = _guard.get()
-    if eraser is None:
+    if (eraser := _guard.get()) is None:
         _mlir_symbol_erase(self, symbol)
     else:
         eraser(symbol.operation)

@@ -157,8 +157,7 @@ class Handles:
         while frame.f_globals.get("__name__", "").startswith(_PACKAGE) and frame.f_back is not None:
             frame = frame.f_back
         key = frame.f_code, frame.f_lasti
-        found = self._lines.get(key)
-        if found is None:
+        if (found := self._lines.get(key)) is None:
             name = os.path.basename(frame.f_code.co_filename)
             found = self._lines[key] = ir.Location.file(name, frame.f_lineno, 0, location.context)
         return found
@@ -287,8 +286,7 @@ class Result(ir.OpResult):
 
     @property
     def owner(self) -> OpView | Block:
-        owner = super().owner
-        if isinstance(owner, ir.OpView):
+        if isinstance(owner := super().owner, ir.OpView):
             owner = _PlainView(owner.operation) if type(owner) is ir.OpView else owner
             owner.identity, owner.what, owner.reason = hash(self), self.what, ""
             self.handles.operation(owner)

@@ -150,8 +150,7 @@ def defining_op(value: Value, *names: str) -> OpView | None:
 
 def made_by(value: Value, *names: str) -> Operation | None:
     """Return the defining operation like `defining_op`, but without the view of its class."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
+    if isinstance(owner := value.owner, ir.Block):
         return None
     operation: Operation = owner.operation
     return operation if not names or operation.name in names else None

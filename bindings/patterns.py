@@ -185,8 +185,7 @@ def counting_applications() -> Iterator[Counter[str]]:
 
 def count_applications(name: str, count: int) -> None:
     """Count rewrites without a driver as applications of the named pattern."""
-    counter = _applications.get()
-    if counter is not None and count:
+    if (counter := _applications.get()) is not None and count:
         counter[name] += count
 
 
@@ -242,18 +241,15 @@ class _Driver:
         """Try the patterns for an operation. Return True if nothing was changed, as MLIR expects."""
         name = op.operation.name
         possible, ask_makers = self._by_name[name]
-        if ask_makers:
-            possible = self._possible(name, _makers_of(op), possible)
-            if not possible:
-                return True
+        if ask_makers and not (possible := self._possible(name, _makers_of(op), possible)):
+            return True
         self._rewriter.mlir_rewriter = mlir_rewriter
         with self._call.start(op):
             return not any(self._apply(each.label, each.function, op) for each in possible)
 
     def _possible(self, name: str, makers: tuple[str, ...], candidates: list[_Candidate]) -> list[_Candidate]:
         """Return the candidates that may apply to an operation with these defining operations of operands."""
-        found = self._behind.get((name, makers))
-        if found is None:
+        if (found := self._behind.get((name, makers))) is None:
             found = self._behind[name, makers] = [each for each in candidates if each.may_apply(name, makers)]
         return found
 

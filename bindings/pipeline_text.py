@@ -78,9 +78,7 @@ class _Parser:
         name = self.text[start : self.position].strip()
         if not name or any(char.isspace() for char in name):
             raise self.problem("expected a pass name", start)
-        options = self._options()
-        children = self._children(depth)
-        return PipelineElement(name, options, children, start)
+        return PipelineElement(name, self._options(), self._children(depth), start)
 
     def _options(self) -> str:
         if not self._take("{"):

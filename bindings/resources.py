@@ -28,8 +28,7 @@ def blob_of(attribute: Attribute) -> Blob | None:
         module = ir.Module.create()
         module.operation.attributes["relax.value"] = attribute
         module.operation.write_bytecode(stream)
-    section = _resource_section(stream.getbuffer())
-    if not section:
+    if not (section := _resource_section(stream.getbuffer())):
         return None
     alignment, at = _number(section, 0)
     size, _ = _number(section, at)
@@ -58,8 +57,7 @@ def _number(data: memoryview, at: int) -> tuple[int, int]:
 
     The number has one to nine bytes. The trailing zeros of the first byte give the number of following bytes.
     """
-    first = data[at]
-    if first == 0:
+    if (first := data[at]) == 0:
         return int.from_bytes(data[at + 1 : at + 9], "little"), at + 9
     count = (first & -first).bit_length()
     return int.from_bytes(data[at : at + count], "little") >> count, at + count

@@ -305,6 +305,4 @@ def _single_value(item: object, name: str, operation: Operation) -> Value:
 
 
 def _shown(item: object) -> str:
-    if item is None or isinstance(item, (bool, int, str)):
-        return repr(item)
-    return f"a {type(item).__name__}"
+    return repr(item) if item is None or isinstance(item, (bool, int, str)) else f"a {type(item).__name__}"

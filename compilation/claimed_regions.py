@@ -79,8 +79,7 @@ def with_placement(options: CompileOptions, module: Module) -> CompileOptions:
     if not options.is_measured:
         return options
     placement = _found(options, module._owner.operation)
-    codegens = list(_installed(placement, module._owner.operation))
-    if not (codegens and placement.matches):
+    if not ((codegens := list(_installed(placement, module._owner.operation))) and placement.matches):
         return replace(options, partition=())
     explains = isinstance(options.partition, Partition) and options.partition.explain
     return replace(options, partition=Partition(tuple(codegens), plan=placement.path, explain=explains))
@@ -94,8 +93,7 @@ def _found(options: CompileOptions, module: Operation) -> MeasuredPlacement:
     placements = [each for each in map(read_placement, placements_in(options.tuned)) if each.machine.fits(facts)]
     placements.sort(key=lambda each: each.machine.distance(facts))
     key = model_key(module, options.bind, options.precision)
-    exact = next((each for each in placements if each.model == key), None)
-    if exact is not None:
+    if (exact := next((each for each in placements if each.model == key), None)) is not None:
         return exact
     operators = operators_of(module)
     near = max(placements, key=lambda each: _similarity(operators, each.operators), default=None)
@@ -238,8 +236,7 @@ def _module_of(module: Module, numbers: frozenset[int]) -> Module | None:
         copied = module.copy()
         root = copied._owner.operation
         chosen = [op for op in operations_in(root) if not numbers.isdisjoint(_numbers_of([op]))]
-        block = chosen[0].block
-        part = OutlinedPart(chosen, Order(block), pure_functions(root))
+        part = OutlinedPart(chosen, Order(chosen[0].block), pure_functions(root))
         if part.refusal() or not part.results:
             return None
         around = [each for each in ancestors(chosen[0]) if each.name == "func.func"][-1]

@@ -26,8 +26,7 @@ def target_of_machine(target: str, device: str | None = None) -> str:
         found = []
     if not found:
         return target
-    number = _number_of(target, device)
-    if number >= len(found):
+    if (number := _number_of(target, device)) >= len(found):
         raise OptionError(f"device='{device}': this machine has {counted(len(found), 'device')} of {target}")
     return found[number]
 

@@ -31,8 +31,7 @@ def compiler_fingerprint() -> str:
 
 def plugin_fingerprint(name: str) -> str | None:
     """Return a hash of a plug-in's files: its package, or all modules in its folder. Return None if unknown."""
-    spec = top_spec(plugin_module(name))
-    if spec is None:
+    if (spec := top_spec(plugin_module(name))) is None:
         return None
     folders = list(spec.submodule_search_locations or ())
     if not folders and not (spec.has_location and spec.origin):
@@ -69,8 +68,7 @@ def front_end_fingerprint(path: str) -> str | None:
     The hash covers the packages that announce converters for this front end. Return None without a front end, and for
     front ends of other packages, which may depend on further packages.
     """
-    front_end = find_front_end(path)
-    if front_end is None:
+    if (front_end := find_front_end(path)) is None:
         return None
     module = front_end.load.__module__
     if module.partition(".")[0] == PACKAGE:

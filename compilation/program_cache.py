@@ -74,8 +74,7 @@ class CachedProgram:
         `is_unchanged` checks afterwards that memory-mapped weights still match the key. Without the function, the
         weights are hashed again.
         """
-        found = self.fetch()
-        if found is not None:
+        if (found := self.fetch()) is not None:
             return found
         warnings: list[Diagnostic] = []
         with noting_warnings(warnings):
@@ -177,8 +176,7 @@ def _codegens(options: CompileOptions) -> list[str] | None:
 
     Raises RelaxError for an unknown codegen.
     """
-    partition = _partition(options)
-    if not partition:
+    if not (partition := _partition(options)):
         return []
     from ..passes.partition.codegen import parse_codegen
     from ..passes.partition.planning import find_planner

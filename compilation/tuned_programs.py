@@ -98,8 +98,7 @@ def program_paths(folder: str | os.PathLike[str]) -> list[Path]:
 
 def find_program(folder: str | os.PathLike[str], key: str, target: str) -> TunedProgram | None:
     """Return the program that was tuned for a target on the most similar machine. Raises RelaxError for damage."""
-    paths = sorted(Path(folder).glob(f"{TUNED_PROGRAM}*-{key}-*.json"))
-    if not paths:
+    if not (paths := sorted(Path(folder).glob(f"{TUNED_PROGRAM}*-{key}-*.json"))):
         return None
     chosen = parse_target(target)
     facts = MachineFacts.of(find_backend(chosen.name).machine(chosen))

@@ -98,15 +98,13 @@ def _is_text(attribute: Attribute) -> bool:
 
 
 def _problem_of_resource(attribute: Attribute) -> str | None:
-    blob = blob_of(attribute)
-    if blob is None:
+    if (blob := blob_of(attribute)) is None:
         return None  # the elements were omitted, for people to read
     type_ = attribute.type
     what = f"constant dense_resource<{resource_name(attribute)}> : {type_}"
     if not type_.has_static_shape:
         return f"{what} has {len(blob.data)} bytes, and its type does not say how many there are"
-    needed = byte_count(type_)
-    if needed is None:
+    if (needed := byte_count(type_)) is None:
         return None  # elements of a type that this project does not read
     if len(blob.data) != needed:
         return f"{what} needs {needed} bytes, and its resource has {len(blob.data)}"

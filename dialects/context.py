@@ -50,8 +50,7 @@ def find_op(full_name: str) -> Operator:
 
     An announced plug-in with the dialect is imported.
     """
-    namespace = full_name.partition(".")[0]
-    if namespace not in registered_dialects():
+    if (namespace := full_name.partition(".")[0]) not in registered_dialects():
         load_plugins("dialect", namespace)
     return declared.find_op(full_name)
 

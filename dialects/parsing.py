@@ -94,8 +94,7 @@ def on_trial(data: bytes, is_text: bool, dialects: Sequence[str], read: Callable
     """
     # Malformed bytecode can put MLIR's reader into an endless loop. The limit is CPU time, because this process may
     # have to wait.
-    has_timer = hasattr(signal, "setitimer")
-    if has_timer:
+    if has_timer := hasattr(signal, "setitimer"):
         signal.signal(signal.SIGPROF, signal.SIG_DFL)
         signal.setitimer(signal.ITIMER_PROF, _PATIENCE_S + len(data) / _BYTES_A_SECOND)
     found = None
@@ -224,8 +223,7 @@ def _define_dialects(context: Context, source: str, name: str) -> None:
         for operation in described.body.operations:
             if operation.operation.name != "irdl.dialect":
                 continue
-            dialect = string_value(operation.attributes["sym_name"])
-            if dialect in taken:
+            if (dialect := string_value(operation.attributes["sym_name"])) in taken:
                 raise ModelError(f"dialect '{dialect}' is defined already", location=name)
             taken.add(dialect)
         load_irdl(described)

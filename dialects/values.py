@@ -60,8 +60,7 @@ def _operand(value: object, like: Value) -> Value | None:
 
     A number becomes a constant of the value's type.
     """
-    found = as_value(value)
-    if found is not None:
+    if (found := as_value(value)) is not None:
         return found
     info = decode(like.type)
     if isinstance(value, (bool, int, float)) and isinstance(info, TensorInfo):
@@ -117,8 +116,7 @@ def _refused(name: str) -> Callable[..., object]:
 
 
 def _info(value: Value, name: str) -> TensorInfo:
-    info = decode(value.type)
-    if not isinstance(info, TensorInfo):
+    if not isinstance(info := decode(value.type), TensorInfo):
         raise NoSuchAttribute(f"{value!r} is no tensor: it has no {name}")
     return info
 
@@ -139,8 +137,7 @@ def _ndim(self: Value) -> int | None:
 
 def _missing(self: Value, name: str) -> object:
     """Raise NoSuchAttribute, with the operator for `x.sum()`: operators are functions."""
-    found = next((op for op in relax.ops if op.rpartition(".")[2] == name), "")
-    if found:
+    if found := next((op for op in relax.ops if op.rpartition(".")[2] == name), ""):
         raise NoSuchAttribute(f"{self!r} has no '{name}': relax.{found}(x) computes it")
     raise NoSuchAttribute(f"{self!r} has no '{name}' (it has shape, dtype, ndim, type, owner, uses)")
 

@@ -106,23 +106,17 @@ class Arithmetic(Value):
         return isinstance(other, int) and other == neutral and not self.is_float
 
     def __add__(self, other: Operand) -> Self:
-        if self._is_unchanged_by(0, other):
-            return self
-        return self.binary("arith.addf", "arith.addi", other)
+        return self if self._is_unchanged_by(0, other) else self.binary("arith.addf", "arith.addi", other)
 
     __radd__ = __add__
 
     def __mul__(self, other: Operand) -> Self:
-        if self._is_unchanged_by(1, other):
-            return self
-        return self.binary("arith.mulf", "arith.muli", other)
+        return self if self._is_unchanged_by(1, other) else self.binary("arith.mulf", "arith.muli", other)
 
     __rmul__ = __mul__
 
     def __sub__(self, other: Operand) -> Self:
-        if self._is_unchanged_by(0, other):
-            return self
-        return self.binary("arith.subf", "arith.subi", other)
+        return self if self._is_unchanged_by(0, other) else self.binary("arith.subf", "arith.subi", other)
 
     def __rsub__(self, other: Operand) -> Self:
         return self.binary("arith.subf", "arith.subi", other, swapped=True)
@@ -135,9 +129,7 @@ class Arithmetic(Value):
 
     def __floordiv__(self, other: Operand) -> Self:
         """Divide sizes, or other integers that are not negative."""
-        if self._is_unchanged_by(1, other):
-            return self
-        return self.binary("", "arith.divui", other)
+        return self if self._is_unchanged_by(1, other) else self.binary("", "arith.divui", other)
 
     def __rfloordiv__(self, other: Operand) -> Self:
         return self.binary("", "arith.divui", other, swapped=True)
@@ -247,8 +239,7 @@ def constant_value(value: float | int, type_: Type) -> Value:
 
 
 def _new_constant(value: float | int, type_: Type) -> Value:
-    own = element_type(type_)
-    if isinstance(own, ir.FloatType):
+    if isinstance(own := element_type(type_), ir.FloatType):
         attribute = ir.FloatAttr.get(own, float(value))
     else:
         attribute = ir.IntegerAttr.get(own, _wrapped(int(value), own))

@@ -108,8 +108,7 @@ class Combiner:
 
     def _reduced(self, vectors: Sequence[Value]) -> Value:
         """Return a vector with one number per input vector."""
-        lanes = vectors[0].type.shape[0]
-        width = lanes
+        width = vectors[0].type.shape[0]
         while width > 1:
             width //= 2
             pairs = [vectors[at : at + 2] for at in range(0, len(vectors), 2)]
@@ -119,8 +118,7 @@ class Combiner:
 
     def _halved(self, one: Value, other: Value, width: int, count: int) -> Value:
         """Combine the halves of each group of 2 * width lanes of both vectors, or of one vector if `count` is 1."""
-        lanes = count * one.type.shape[0]
-        first = [lane for lane in range(lanes) if lane % (2 * width) < width]
+        first = [lane for lane in range(count * one.type.shape[0]) if lane % (2 * width) < width]
         return self.apply(*(shuffle(one, other, [lane + shift for lane in first]) for shift in (0, width)))
 
     def neutral(self) -> Value:

@@ -25,8 +25,7 @@ def extern_call(op: OpView) -> list[Value]:
     """
     called = op.operation
     name = string_value(called.attributes["func"])
-    refused = next(filter(None, map(refused_buffer, called.operands)), None)
-    if refused is not None:
+    if (refused := next(filter(None, map(refused_buffer, called.operands)), None)) is not None:
         raise located_error(f"C function '{name}': {refused}", called.location)
     operands = [each for value in called.operands for each in _as_c(value)]
     types = [result.type for result in called.results]
@@ -90,15 +89,13 @@ def call_on_floats(function: str, operands: list[Number]) -> Number:
 
     Vectors are processed element by element.
     """
-    name = function + ("f" if operands[0].dtype == "f32" else "")
-    called = ir.StringAttr.get(name)
+    called = ir.StringAttr.get(function + ("f" if operands[0].dtype == "f32" else ""))
     return on_each_element(lambda *each: operation("tir.call_pure_extern", each, each[0].type, func=called), *operands)
 
 
 def _declare(operation: Operation, name: str, function_type: Type) -> None:
     body = body_of(innermost(operation, "builtin.module"))
-    known = next((item for item in operations_of(body) if symbol_name(item) == name), None)
-    if known is None:
+    if (known := next((item for item in operations_of(body) if symbol_name(item) == name), None)) is None:
         attributes = {
             "sym_name": ir.StringAttr.get(name),
             "function_type": ir.TypeAttr.get(function_type),

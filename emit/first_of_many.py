@@ -119,8 +119,7 @@ class FirstOfMany:
             when(found < count, lambda: self._sink(record(found), as_index(0)))
             return found + 1
 
-        start = select(self._wanted > 0, self._wanted, count)
-        repeat_while([start], lambda place: place < count, take_next)
+        repeat_while([select(self._wanted > 0, self._wanted, count)], lambda place: place < count, take_next)
 
     def _passed(self, place: Number, count: Number, wants: Callable[[Number], Number]) -> list[Number]:
         """Return the first accepted record from an index on, or the count: in blocks, then one by one."""

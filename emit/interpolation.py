@@ -57,8 +57,7 @@ def limited(x: Number, lowest: Number | float, highest: Number | float) -> Numbe
 
 def inside(index: Number, size: Number) -> tuple[Number, Number]:
     """Return an index that is in bounds if the dimension has elements, and True if the original index is."""
-    last = size - 1
-    return limited(index, 0, last), (index >= 0) & (index < size)
+    return limited(index, 0, size - 1), (index >= 0) & (index < size)
 
 
 def is_empty(info: Info, axes: Sequence[int], result: Info) -> bool:

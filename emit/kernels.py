@@ -76,8 +76,7 @@ class _Copied(str):
 
 
 def _text_of(kernel: KernelModule) -> str:
-    count = len(prim_funcs_in(kernel.operation))
-    if count != 1:
+    if (count := len(prim_funcs_in(kernel.operation))) != 1:
         raise RelaxError(f"a module that is called has one PrimFunc, this one has {counted(count, 'PrimFunc')}")
     return kernel.operation.get_asm(enable_debug_info=True)
 

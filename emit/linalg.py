@@ -125,8 +125,7 @@ def move_indices(generic: Operation, starts: Mapping[int, Value]) -> None:
     """Offset a linalg.generic's indices of these dimensions."""
     block = generic.regions[0].blocks[0]
     for inner in [op for op in block.operations if op.operation.name == "linalg.index"]:
-        dim = inner.attributes["dim"].value
-        if dim not in starts:
+        if (dim := inner.attributes["dim"].value) not in starts:
             continue
         place = inner.operation.results[0]
         with ir.InsertionPoint.after(inner), inner.location:

@@ -106,8 +106,7 @@ def copy(source: Value, target: Value) -> None:
         # LLVM's time grows with the cube of a nest's depth, and one loop is faster too.
         source, target = flat(source), flat(target)
     rank = target.type.rank
-    maps = [identity(rank)] * 2
-    linalg.generic([source], [target], maps, [linalg.PARALLEL] * rank, lambda value, _: value)
+    linalg.generic([source], [target], [identity(rank)] * 2, [linalg.PARALLEL] * rank, lambda value, _: value)
 
 
 def root_of(memref: Value) -> Value:
@@ -156,8 +155,7 @@ def dim(memref: Value, axis: int) -> Size:
 
     Sizes that share one value are known to be equal, and are checked once.
     """
-    size = memref.type.shape[axis]
-    if size != DYNAMIC:
+    if (size := memref.type.shape[axis]) != DYNAMIC:
         return size
     if (made := made_by(memref, "memref.cast")) is not None and isinstance(made.operands[0].type, ir.MemRefType):
         return dim(made.operands[0], axis)

@@ -184,9 +184,7 @@ def remainder(x: Number, y: Number) -> Number:
 def floor_remainder(x: Number, y: Number) -> Number:
     """Return the remainder with the sign of `y`. An integer modulo 0 is 0."""
     rest = remainder(x, y)
-    if x.is_unsigned:
-        return rest
-    return select((rest != 0) & ((rest < 0) ^ (y < 0)), rest + y, rest)
+    return rest if x.is_unsigned else select((rest != 0) & ((rest < 0) ^ (y < 0)), rest + y, rest)
 
 
 def _divided(name: str, x: Number, y: Number) -> Number:

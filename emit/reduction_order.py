@@ -60,8 +60,7 @@ class ReductionOrder:
 
 def parse_order(text: str) -> ReductionOrder | None:
     """Parse an order, or return None for text that is none."""
-    found = _TEXT.fullmatch(text)
-    if found is None:
+    if (found := _TEXT.fullmatch(text)) is None:
         return None
     chains = re.findall(r"\(([^)]*)\)|(\d+)", found[1])
     loops = tuple(tuple(map(int, (inside or single).split())) for inside, single in chains)
@@ -73,8 +72,7 @@ def order_of(operation: Operation) -> ReductionOrder | None:
     if ORDER not in operation.attributes:
         return None
     text = string_value(operation.attributes[ORDER])
-    order = parse_order(text)
-    if order is None:
+    if (order := parse_order(text)) is None:
         expected = 'expected loops, like "2 4 3" or "(2 3) by 16 lanes"'
         raise located_error(f'{ORDER} "{text}": {expected}', operation.location)
     return order

@@ -214,16 +214,13 @@ def _narrowed(x: X, layout: FloatFormat, wide: FloatFormat, overflow: int) -> X:
     normal = (magnitude + is_odd + rounding).shift_right_unsigned(shift)
     # The addition rounds to a multiple of the step.
     steps = bits.constant(_step_counter(layout, wide))
-    counted = from_bits(magnitude, wide.element) + from_bits(steps, wide.element)
-    subnormal = bits_of(counted) - steps
+    subnormal = bits_of(from_bits(magnitude, wide.element) + from_bits(steps, wide.element)) - steps
     code = select(magnitude < wide.power(1 - layout.bias), subnormal, normal)
     code = select(code > layout.largest, overflow, code)
     if overflow != layout.nan:
         code = select(magnitude > wide.infinity, layout.nan, code)
     sign = bits.shift_right_unsigned(wide.width - 1 - layout.exponent - layout.mantissa) & layout.sign
-    if layout.kind == "fnuz":
-        return select(code.compare("==", 0), code, code | sign)
-    return code ^ sign
+    return select(code.compare("==", 0), code, code | sign) if layout.kind == "fnuz" else code ^ sign
 
 
 def _step_counter(layout: FloatFormat, wide: FloatFormat) -> int:

@@ -41,8 +41,7 @@ def around_axis(buffer: Value, axis: int | None) -> Value:
 
 
 def _reshaped(buffer: Value, sizes: Sequence[Number]) -> Value:
-    rank = len(sizes)
-    return seen_as(buffer, 0, sizes, [*(prod(sizes[axis + 1 :]) for axis in range(rank - 1)), 1])
+    return seen_as(buffer, 0, sizes, [*(prod(sizes[axis + 1 :]) for axis in range(len(sizes) - 1)), 1])
 
 
 def precedes(left: Number, right: Number, dtype: str, *, descending: bool = False) -> Number:
@@ -66,8 +65,7 @@ def from_lower_key(key: Number, dtype: str, result: str) -> Number:
     """Return the element of a key, NaN for 0."""
     if not is_float(dtype):
         return key if is_unsigned(dtype) else key ^ _sign(key)
-    bits = select(key < 0, key ^ _sign(key), key ^ -1)
-    return to_float(from_bits(bits, element(f"f{key.bits}")), result)
+    return to_float(from_bits(select(key < 0, key ^ _sign(key), key ^ -1), element(f"f{key.bits}")), result)
 
 
 def _sign(x: Number) -> int:

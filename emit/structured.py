@@ -117,8 +117,7 @@ class StructuredOp:
 
     def size(self, dim: int) -> Size:
         """Return a loop's size: a number, or an index computed here."""
-        known = self.sizes[dim]
-        if known is not None:
+        if (known := self.sizes[dim]) is not None:
             return known
         operand, axis = self.places_of(dim)[0]
         return linalg.size(self.operands[operand], axis)
@@ -185,8 +184,7 @@ def _form_of(operation: Operation, on_memrefs: bool) -> _Form:
 
 def with_open_units(op: StructuredOp) -> StructuredOp:
     """Return the operation as if its parallel loops of one step had dynamic sizes."""
-    units = {dim for dim in op.parallels if op.sizes[dim] == 1}
-    if not units:
+    if not (units := {dim for dim in op.parallels if op.sizes[dim] == 1}):
         return op
     others = {dim for dim in op.reductions if op.sizes[dim] == 1}
     sizes = tuple(None if dim in units else size for dim, size in enumerate(op.sizes))
@@ -220,14 +218,11 @@ def shape_of(value: Value) -> list[int]:
 
 def is_storable(element: Type) -> bool:
     """Check whether vectors of such elements can be loaded and stored: elements of whole bytes, and truth values."""
-    if isinstance(element, ir.IntegerType):
-        return element.width in _WIDTHS
-    return str(element) in _FLOATS
+    return element.width in _WIDTHS if isinstance(element, ir.IntegerType) else str(element) in _FLOATS
 
 
 def _linear(expr: AffineExpr) -> Linear:
-    form = linear_form(expr)
-    if form is None:
+    if (form := linear_form(expr)) is None:
         raise Decline(f"the index {expr} is no sum of loop dimensions")
     return form
 

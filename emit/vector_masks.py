@@ -25,15 +25,12 @@ class ActiveLanes(NamedTuple):
 
 def active_lanes(mask: Value, axis: int, indices: Value | None = None) -> ActiveLanes:
     """Return the active lanes along a dimension of a mask. With `indices`, return the range of the active indices."""
-    made = made_by(mask, "vector.create_mask")
-    if made is not None and indices is None:
+    if (made := made_by(mask, "vector.create_mask")) is not None and indices is None:
         return _first_lanes(as_index(made.operands[axis]), mask.type.shape[axis])
-    made = made_by(mask, "vector.constant_mask")
-    if made is not None and indices is None:
+    if (made := made_by(mask, "vector.constant_mask")) is not None and indices is None:
         return _first_lanes(as_index(list(made.attributes["mask_dim_sizes"])[axis]), mask.type.shape[axis])
     along = _along(mask, axis)
-    lanes = along.type.shape[0]
-    type_ = ir.VectorType.get([lanes], ir.IntegerType.get_signless(64))
+    type_ = ir.VectorType.get([along.type.shape[0]], ir.IntegerType.get_signless(64))
     if indices is None:
         values = result_of("arith.constant", [], type_, value=_counted(type_))
     elif isinstance(indices.type.element_type, ir.IndexType):
@@ -48,8 +45,7 @@ def active_lanes(mask: Value, axis: int, indices: Value | None = None) -> Active
 
 def count_lanes(mask: Value) -> ActiveLanes:
     """Return the range from 0 on with as many lanes as the mask has active ones."""
-    type_ = ir.VectorType.get(mask.type.shape, ir.IntegerType.get_signless(64))
-    ones = result_of("arith.extui", [mask], type_)
+    ones = result_of("arith.extui", [mask], ir.VectorType.get(mask.type.shape, ir.IntegerType.get_signless(64)))
     return _first_lanes(as_index(_extreme("add", ones)), mask.type.shape[0])
 
 

@@ -82,8 +82,7 @@ def surrounded(
     Indices out of bounds give the value.
     """
     around = constant(value, output.type.element_type) if not isinstance(value, Value) else value
-    moved = [axis for axis in range(linalg.rank_of(tensor)) if before[axis] or after[axis]]
-    if not moved:
+    if not (moved := [axis for axis in range(linalg.rank_of(tensor)) if before[axis] or after[axis]]):
         return linalg.copy(tensor, output)
     sizes = {axis: linalg.size(tensor, axis) for axis in moved}
 

@@ -125,8 +125,7 @@ def find_front_end(path: str | os.PathLike[str]) -> FrontEnd | None:
 
     Plug-ins are imported only for a suffix that no front end has yet. Modules of MLIR and TVMScript have no front end.
     """
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix in _RESERVED:
+    if (suffix := os.path.splitext(path)[1].lower()) in _RESERVED:
         return None
     found = _of_suffix(suffix)
     head = b"" if found is not None else _head(path)
@@ -187,8 +186,7 @@ def model_suffixes() -> list[str]:
 
 def unknown_file(path: str) -> OptionError:
     """Return the error for a file that no front end reads."""
-    suffix = os.path.splitext(path)[1].lower()
-    name = _SUFFIXES_OF_PLUGINS.get(suffix)
+    name = _SUFFIXES_OF_PLUGINS.get(os.path.splitext(path)[1].lower())
     missing = [f"front end '{name}': {missing_plugin(f'frontend.{name}')}"] if name else []
     known = ", ".join((*model_suffixes(), *MODULE_SUFFIXES))
     return OptionError(

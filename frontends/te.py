@@ -89,8 +89,7 @@ def reduce_axis(dom: tuple[int, Size], name: str = "rv") -> ReduceAxis:
     what = f"te.reduce_axis '{checked_name(name, 'te.reduce_axis', place)}'"
     if not isinstance(dom, (tuple, list)) or len(dom) != 2:
         raise place.problem(f"{what}: expected (start, stop), got {dom!r}")
-    start = whole_number(dom[0])
-    if start is None:
+    if (start := whole_number(dom[0])) is None:
         raise place.problem(f"{what}: it starts at a number, not at {dom[0]!r}")
     stop = dom[1] if isinstance(dom[1], SymExpr) else whole_number(dom[1])
     if stop is None or (isinstance(stop, int) and stop < start):
@@ -392,8 +391,7 @@ def create_prim_func(ops: Sequence[Tensor], name: str = "") -> Module:
         def body(*values: Value) -> object:
             for value, tensor in zip(values, (*inputs, *outputs), strict=True):
                 ir.BlockArgument(value).set_location(ir.Location.name(tensor.name, tensor.place.location))
-            given = dict(zip(inputs, values, strict=False))
-            emission = Emission(given, on_memory=on_memory)
+            emission = Emission(dict(zip(inputs, values, strict=False)), on_memory=on_memory)
             return emission.emit(outputs, values[len(inputs) :])
 
         with ir.Location.name(symbol, place.location):
@@ -410,15 +408,12 @@ def _parameters(ops: object, place: SourcePlace) -> tuple[list[Placeholder], lis
     what = "te.create_prim_func"
     if not isinstance(ops, (tuple, list)):
         raise place.problem(f"{what}: expected a list of tensors, got {ops!r}")
-    wrong = [each for each in ops if not isinstance(each, Tensor)]
-    if wrong:
+    if wrong := [each for each in ops if not isinstance(each, Tensor)]:
         raise place.problem(f"{what}: expected tensors of te, got {wrong[0]!r}")
-    twice = next((each for number, each in enumerate(ops) if each in ops[:number]), None)
-    if twice is not None:
+    if (twice := next((each for number, each in enumerate(ops) if each in ops[:number]), None)) is not None:
         raise place.problem(f"{what}: '{twice.name}' is there twice")
     inputs = [each for each in ops if isinstance(each, Placeholder)]
-    outputs = [each for each in ops if not isinstance(each, Placeholder)]
-    if not outputs:
+    if not (outputs := [each for each in ops if not isinstance(each, Placeholder)]):
         raise place.problem(f"{what}: nothing is computed: name the tensors that are wanted, too")
     states = states_in(outputs)
     for each in placeholders_of(outputs):
@@ -426,7 +421,6 @@ def _parameters(ops: object, place: SourcePlace) -> tuple[list[Placeholder], lis
             raise place.problem(f"{what}: what depends on '{each.name}' is known in te.scan '{states[each]}' only")
         if each not in inputs:
             raise place.problem(f"{what}: '{each.name}' is needed, and not among the tensors")
-    given = next((each for each in inputs if each in states), None)
-    if given is not None:
+    if (given := next((each for each in inputs if each in states), None)) is not None:
         raise place.problem(f"{what}: state '{given.name}' of te.scan '{states[given]}' is not given")
     return inputs, outputs

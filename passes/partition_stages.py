@@ -129,8 +129,7 @@ def _names(wanted: str | Sequence[str]) -> tuple[str, ...]:
             f"partition= expects names of codegens or an rx.Partition, got {type(wanted).__name__} {wanted!r:.60}"
         )
     names = split_list(wanted) if isinstance(wanted, str) else list(wanted)
-    wrong = next((each for each in names if not isinstance(each, str)), None)
-    if wrong is not None:
+    if (wrong := next((each for each in names if not isinstance(each, str)), None)) is not None:
         raise OptionError(f"partition= takes names of codegens, like ['mynpu', 'dnnl'], not {wrong!r}")
     return tuple(each.strip() for each in names if each.strip())
 

@@ -35,8 +35,7 @@ class AllocateWorkspace(Pass):
         grown: dict[tuple[str, ...], int] = {}
         for module in external_modules(op):
             for name, function in Codegen.functions(module).items():
-                size = _bytes_needed(module, function)
-                if size:
+                if size := _bytes_needed(module, function):
                     _add_result(function, size)
                     grown[symbol_name(module), name] = size
         if grown:

@@ -91,8 +91,7 @@ class BindParams(Pass):
         import numpy
 
         try:
-            found = numpy.load(self.params, allow_pickle=False)
-            if isinstance(found, numpy.ndarray):
+            if isinstance(found := numpy.load(self.params, allow_pickle=False), numpy.ndarray):
                 raise self._unreadable(
                     "the file contains one array without a name: write named arrays with numpy.savez"
                 )
@@ -121,8 +120,7 @@ class BindParams(Pass):
 
     def _check_type(self, name: str, type_: Type, array: ndarray, sizes: dict[str, Dim]) -> None:
         """Raise an error if the array has another element type or rank. Add the sizes of symbols."""
-        info = decode(type_)
-        if not isinstance(info, TensorInfo):
+        if not isinstance(info := decode(type_), TensorInfo):
             raise OptionError(
                 f"pass '{self.name}': parameter '{name}' is {describe(info)}: only tensors can become constants"
             )

@@ -62,8 +62,7 @@ class _Layer(NamedTuple):
 
 def multiply_by_matrix(op: OpView, rewriter: Rewriter) -> Outcome:
     """Rewrite einsum("ay,xy->ax", x, w) with a constant w to matmul(x, permute_dims(w))."""
-    layer = _layer(op)
-    if layer is None:
+    if (layer := _layer(op)) is None:
         return None
     weight = relax.permute_dims(layer.weight, axes=[1, 0]) if layer.is_transposed else layer.weight
     return as_result(op, relax.matmul(layer.data, weight))
@@ -102,8 +101,7 @@ def view_before_dequantize(op: OpView, rewriter: Rewriter) -> Outcome:
     inner = defining_op(op.operation.operands[0], _DEQUANTIZE)
     if inner is None or not (_is_weight(inner.operation.results[0]) or _is_data_of_layer(op)):
         return None
-    axis = _moved_axis(op, inner)
-    if axis is None:
+    if (axis := _moved_axis(op, inner)) is None:
         return None
     numbers, *scales = inner.operation.operands
     view, result = op.operation, op.operation.results[0]

@@ -147,8 +147,7 @@ def _common_steps(values: Sequence[Value], axis: int, sizes: Sequence[Dim], firs
 
 
 def _step_of_all(whole: Value, steps: Sequence[Step], axis: int, first: Operation) -> Value:
-    biases = [step.bias for step in steps if step.bias is not None]
-    if not biases:
+    if not (biases := [step.bias for step in steps if step.bias is not None]):
         return _rebuild(steps[0].op, [whole])
     for bias in biases:
         bring_before(bias, first)

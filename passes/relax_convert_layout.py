@@ -59,8 +59,7 @@ class ConvertLayout(Pass):
             desired = self.desired.get(row.full_name)
             return None if desired is None else _texts(desired)
         try:
-            texts = _texts(decided)
-            if texts:
+            if texts := _texts(decided):
                 check_asked(row, texts)
         except RelaxError as error:
             raise located_error(f"the callback's answer: {error}", operation.location) from None

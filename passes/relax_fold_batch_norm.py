@@ -83,20 +83,17 @@ def _step(value: Value | None, kinds: tuple[str, ...], *, once: bool = True) -> 
 
 def scale_outputs(op: OpView, rewriter: Rewriter) -> Operation | None:
     """Rewrite conv(x, w) * s to conv(x, w * s), and (conv(x, w) + b) * s to conv(x, w * s) + b * s."""
-    step = _step(op.operation.results[0], _SCALES, once=False)
-    if step is None:
+    if (step := _step(op.operation.results[0], _SCALES, once=False)) is None:
         return None
     shift = _step(step.source, _SHIFTS)
-    found = own_weighted(step.source if shift is None else shift.source)
-    if found is None:
+    if (found := own_weighted(step.source if shift is None else shift.source)) is None:
         return None
     axis, count = found.output_axis, found.outputs
     factors = step.numbers(axis, count)
     bias = None if shift is None else shift.numbers(axis, count)
     if factors is None or (shift is not None and bias is None):
         return None
-    product = found.scaled(factors, "outputs", found.data)
-    if product is None:
+    if (product := found.scaled(factors, "outputs", found.data)) is None:
         return None
     if bias is not None:
         return _replace_by_sum(op, product.result, bias * factors, axis)
@@ -138,8 +135,7 @@ def shift_behind(op: OpView, rewriter: Rewriter) -> Operation | None:
     step = None if found is None or not has_same_sums(found) else _step(found.data, _SHIFTS)
     if found is None or step is None:
         return None
-    shift = step.numbers(found.input_axis, found.inputs)
-    if shift is None:
+    if (shift := step.numbers(found.input_axis, found.inputs)) is None:
         return None
     same = found.on(found.weight, step.source)
     return _replace_by_sum(op, same.result, found.sums(shift), found.output_axis)

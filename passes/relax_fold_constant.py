@@ -93,8 +93,7 @@ class _Folding:
         graph = ConstantGraph(self._root, self._limits, self._can_compute, unknown=self._unknown)
         wanted = graph.worth_keeping()
         arrays = _evaluated(graph.needed_for(wanted, ()))
-        missing = [value for value in wanted if value not in arrays]
-        if missing and self._evaluator is not None:
+        if (missing := [value for value in wanted if value not in arrays]) and self._evaluator is not None:
             arrays |= run_program(graph, self._functions, missing, arrays, self._evaluator)
         failed = [value for value in wanted if value not in arrays]
         for value in wanted:

@@ -109,8 +109,7 @@ def _tensor_by_heads(value: Value, is_few: bool) -> Value | None:
     Rows of earlier calls joined with new ones stay by heads. With few queries all tensors do, unless a permutation made
     them.
     """
-    rows = defining_op(value, "relax.concat", "relax.strided_slice")
-    if rows is None:
+    if (rows := defining_op(value, "relax.concat", "relax.strided_slice")) is None:
         return value if is_few and made_by(value, "relax.permute_dims") is None else None
     if rows.operation.name == "relax.concat":
         return value
@@ -135,15 +134,13 @@ def _are_equal(sizes: Sequence[Dim], others: Sequence[Dim]) -> bool:
 def _scores(value: Value, shape: Sequence[Dim]) -> _Scores | None:
     """Return the parts of the scores of this shape that the softmax reads, or None."""
     bias = None
-    added = defining_op(value, "relax.add")
-    if added is not None and is_used_once(value):
+    if (added := defining_op(value, "relax.add")) is not None and is_used_once(value):
         for scores, other in (tuple(added.operation.operands), tuple(reversed(added.operation.operands))):
             fitting = _bias(other, shape)
             if fitting is not None and _product(scores) is not None:
                 value, bias = scores, fitting
                 break
-    found = _product(value)
-    if found is None:
+    if (found := _product(value)) is None:
         return None
     product, scale = found
     query, turned = product.operands
@@ -175,8 +172,7 @@ def _unscaled(value: Value) -> tuple[Value, float]:
         left, right = op.operation.operands
         if op.operation.name == "relax.multiply" and splat(left) is not None:
             left, right = right, left
-        factor = splat(right)
-        if not factor or left.type != value.type:
+        if not (factor := splat(right)) or left.type != value.type:
             break
         scale = scale / factor if op.operation.name == "relax.divide" else scale * factor
         value = left
@@ -221,11 +217,9 @@ def _key(turned: Value) -> Value:
 
 def _unflatten_heads(value: Value, shape: Sequence[Dim]) -> Value | None:
     """Return a tensor as it was before batch and heads were flattened to one dimension, or None."""
-    own = shape_of(value)
-    if own is not None and len(own) == 4:
+    if (own := shape_of(value)) is not None and len(own) == 4:
         return _unrepeated_heads(value) if _are_equal(own, shape) else None
-    flat = defining_op(value, "relax.reshape")
-    if flat is None:
+    if (flat := defining_op(value, "relax.reshape")) is None:
         return None
     before = flat.operation.operands[0]
     sizes = shape_of(before)

@@ -89,14 +89,12 @@ def _fuse(found: Match) -> Value | None:
     axis, bits = _depth_axis(found), bit_width(dtype_of(found["codes"]))
     if axis is None or not _has_types(found, bits):
         return None
-    block = _block(found, axis)
-    if not block or block * bits % (8 * WORD):
+    if not (block := _block(found, axis)) or block * bits % (8 * WORD):
         return None
     codes, scale = (_columns(found[name], axis) for name in ("codes", "scale"))
     packed = packed_codes(_to_unsigned(codes, found["codes"]), bits, block)
     operands = found["x"], const(packed), const(scale), _zero_points(found, axis, scale.shape)
-    made = relax.matmul_nbits(*operands, None, bits=bits, block_size=block)
-    return stated(made, result_type(found.op()))
+    return stated(relax.matmul_nbits(*operands, None, bits=bits, block_size=block), result_type(found.op()))
 
 
 def _fuse_columns(found: Match) -> Value | None:
@@ -110,8 +108,7 @@ def _fuse_columns(found: Match) -> Value | None:
     packed = packed_codes(_to_unsigned(codes, found["codes"]), bits, block)
     scale, zeros = (_broadcast_to_columns(found[name], len(codes)) for name in _OF_BLOCK)
     operands = found["x"], const(packed), const(scale), const(_to_unsigned(zeros, found["zero_point"]))
-    made = relax.matmul_nbits(*operands, None, bits=bits, block_size=block)
-    return stated(made, result_type(found.op()))
+    return stated(relax.matmul_nbits(*operands, None, bits=bits, block_size=block), result_type(found.op()))
 
 
 _OF_BLOCK = ("scale", "zero_point")
@@ -153,10 +150,8 @@ def _depth_axis(found: Match) -> int | None:
             return None
     elif op.out_dtype is not None or len(shape) < 1:
         return None
-    permuted = found.get("permuted")
-    if permuted is not None:
-        order = permutation(permuted.owner)
-        if order is None:
+    if (permuted := found.get("permuted")) is not None:
+        if (order := permutation(permuted.owner)) is None:
             return None
         axis = order[axis]
     return axis if shape[-1] == codes[axis] else None
@@ -212,8 +207,7 @@ def _zero_points(found: Match, axis: int, shape: tuple[int, ...]) -> Value | Non
     """Return the zero points of unsigned codes, or None if they are the middle of the range."""
     import numpy
 
-    zero_point = found.get("zero_point")
-    if zero_point is not None:
+    if (zero_point := found.get("zero_point")) is not None:
         return const(_to_unsigned(_columns(zero_point, axis), zero_point))
     return const(numpy.zeros(shape, "uint8")) if is_unsigned(dtype_of(found["codes"])) else None
 

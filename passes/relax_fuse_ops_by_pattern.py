@@ -67,8 +67,7 @@ class FuseOpsByPattern(Pass):
                     order = Order(block)
                     for taken in run_planner(self.plan, block, composites):
                         part = OutlinedPart(taken.operations, order, pure)
-                        refusal = part.refusal()
-                        if refusal:
+                        if refusal := part.refusal():
                             refuse(part.operations, refusal)
                         elif part.results:
                             callee = self._outline(part, taken, function, names)

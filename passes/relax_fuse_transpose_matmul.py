@@ -130,7 +130,6 @@ def _permutation_operand(value: Value | None, labels: str) -> tuple[Value, str] 
     # Constants are permuted at compile time.
     if value is None or is_constant(value.owner.x):
         return None
-    order = permutation(value.owner)
-    if order is None or order == sorted(order):
+    if (order := permutation(value.owner)) is None or order == sorted(order):
         return None
     return value.owner.x, "".join(labels[order.index(axis)] for axis in range(len(order)))

@@ -47,8 +47,7 @@ class InferSymbolicShapes(Pass):
     include_public: bool = False
 
     def run(self, op: Operation) -> None:
-        functions = {symbol_name(each): each for each in functions_in(op)}
-        graph = _Calls(op, functions, self.include_public)
+        graph = _Calls(op, {symbol_name(each): each for each in functions_in(op)}, self.include_public)
         for name in graph.callees_first:
             graph.infer(name)
         for name in reversed(graph.callees_first):

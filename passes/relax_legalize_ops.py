@@ -109,8 +109,7 @@ class LegalizeOps(Pass):
 
     def _own_rules(self, name: str) -> list[Rule]:
         """Return the rule that this run has for an operator, if it has one."""
-        function = self.customize_legalize_map.get(name)
-        if function is None:
+        if (function := self.customize_legalize_map.get(name)) is None:
             return []
         return [Rule(name, "this run", rule_of(function), getattr(function, "__module__", ""))]
 

@@ -50,8 +50,7 @@ class Observe(Pass):
         for function in list(functions_in(op)):
             if not has_body(function) or is_private(function) or PRIM_FUNC in function.attributes:
                 continue
-            name = observed_name(symbol_name(function))
-            if name in names:
+            if (name := observed_name(symbol_name(function))) in names:
                 raise OptionError(f"relax-observe: there is a function @{name} already: the pass needs this name")
             _observe(_copy_function(function, op, name))
             for place in range(len(observed_calls(function))):

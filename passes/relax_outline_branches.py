@@ -36,8 +36,7 @@ class OutlineBranches(Pass):
         taken = {symbol_name(each) for each in functions_in(op)}
         with op.context:
             for function in graph_functions(op):
-                groups = branches_of(body_of(function), SymbolTable(op))
-                for number, group in enumerate(groups):
+                for number, group in enumerate(branches_of(body_of(function), SymbolTable(op))):
                     _outline(function, group, number, taken)
 
 

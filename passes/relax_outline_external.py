@@ -127,8 +127,7 @@ def _empty(function: Operation) -> None:
 
 def _call_external(call: Operation, module: str) -> None:
     """Replace a call by a call of the external module."""
-    name = callee_of(call)
-    func = ir.SymbolRefAttr.get([module, name], call.context)
+    func = ir.SymbolRefAttr.get([module, callee_of(call)], call.context)
     with call.location, ir.InsertionPoint(call):
         made = ir.Operation.create(
             "relax.call_external", results=list(call.results.types), operands=list(call.operands),

@@ -146,8 +146,7 @@ class _Outlining:
             self._numbers[op.results[0]] = _ARITHMETIC[op.name](*given)
 
     def _add_dim(self, op: Operation) -> None:
-        axis = self._numbers.get(op.operands[1])
-        if axis is None:
+        if (axis := self._numbers.get(op.operands[1])) is None:
             raise located_error("'tensor.dim' op of a dimension that is not a constant", op.location)
         size = self._shape(op.operands[0])[axis]
         self._numbers[op.results[0]] = size
@@ -209,8 +208,7 @@ class _Outlining:
         return _as_integer(self._new(value)) if number is None else relax.prim_value(number)
 
     def _info(self, op: Operation, index: int) -> TensorInfo:
-        type_ = op.results[index].type
-        if not isinstance(type_, ir.RankedTensorType):
+        if not isinstance(type_ := op.results[index].type, ir.RankedTensorType):
             scalar = decode(type_)
             assert isinstance(scalar, ScalarInfo)
             return TensorInfo((), "i64" if scalar.dtype == "index" else scalar.dtype)

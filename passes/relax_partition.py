@@ -53,8 +53,7 @@ class Partition(Pass):
 
     def run(self, op: Operation) -> None:
         names = tuple(parse_codegen(each).codegen.name for each in self.codegens)
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
+        if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
             raise OptionError(f"pass '{self.name}': codegens= names '{twice}' twice")
         is_recorded = Journal.active() is not None
         census = Census(op, names, self.entry_functions, plan=self.plan, explain=self.explain) if is_recorded else None

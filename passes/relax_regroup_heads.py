@@ -86,8 +86,7 @@ def _right_of(value: Value) -> _Right | None:
     assert wanted is not None
     while True:
         op = defining_op(value)
-        number = _factor_of(op)
-        if number is not None:
+        if (number := _factor_of(op)) is not None:
             value, factor = number[0], factor * number[1]
         elif op is not None and _keeps_matrices(op):
             value = op.x
@@ -127,8 +126,7 @@ def _keeps_matrices(op: OpView) -> bool:
 def _turns_matrices(op: OpView) -> bool:
     if op.operation.name != "relax.permute_dims":
         return False
-    order = permutation(op)
-    if order is None or len(order) < 3:
+    if (order := permutation(op)) is None or len(order) < 3:
         return False
     rank = len(order)
     return order == [*range(rank - 2), rank - 1, rank - 2]

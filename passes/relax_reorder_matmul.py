@@ -51,8 +51,7 @@ def _reorder(found: Match, first: int) -> Operation | None:
         return None
     inner = relax.matmul(*factors[first : first + 2])
     factors[first : first + 2] = [inner]
-    made = make(found.root.opview, "relax.matmul", factors)
-    if made is None:
+    if (made := make(found.root.opview, "relax.matmul", factors)) is None:
         return None
     before = _flops(found.operations if use_count(found["inner"]) == 1 else [found.root])
     after = _flops([inner.owner.operation, made])

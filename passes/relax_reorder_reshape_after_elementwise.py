@@ -53,8 +53,7 @@ class _Sweep:
 
     def run(self, block: Block) -> None:
         for operation in operations_of(block):
-            row = row_of(operation)
-            if row is None or len(operation.results) != 1:
+            if (row := row_of(operation)) is None or len(operation.results) != 1:
                 continue
             if row.pattern == _PRODUCT:
                 self.following.add(operation.results[0])
@@ -70,8 +69,7 @@ class _Sweep:
             source = viewed(operand) if isinstance(decode(operand.type), TensorInfo) else None
             if source is None or source not in self.following or not same_known_shape(operand, operation.results[0]):
                 continue
-            made = _apply_before_reshape(source, op)
-            if made is not None:
+            if (made := _apply_before_reshape(source, op)) is not None:
                 self.following.add(made)
                 return
 

@@ -41,8 +41,7 @@ class RoundOnce(Pass):
         rounded: dict[Value, int] = {}
         products = itertools.count()
         for operation in operations_in(op):
-            row = row_of(operation)
-            if row is None or len(operation.results) != 1:
+            if (row := row_of(operation)) is None or len(operation.results) != 1:
                 continue
             if operation.name == _CAST:
                 _skip_rounding(operation, rounded)

@@ -91,8 +91,7 @@ class RunCodegen(Pass):
         return made, split
 
     def _modules(self, op: Operation) -> list[tuple[Operation, ChosenCodegen]]:
-        chosen = {each.codegen.name: each for each in map(parse_codegen, self.codegen)}
-        if chosen:
+        if chosen := {each.codegen.name: each for each in map(parse_codegen, self.codegen)}:
             return [(module, each) for name, each in chosen.items() for module in external_modules(op, name)]
         return [(module, parse_codegen(text_in(module, CODEGEN))) for module in external_modules(op)]
 
@@ -144,8 +143,7 @@ def _note(
     missing: str = "",
     verb: str = "declined",
 ) -> None:
-    journal = Journal.active()
-    if journal is not None:
+    if (journal := Journal.active()) is not None:
         names = symbol_name(module), chosen.codegen.name, list(chosen.codegen.functions(module)), nodes_of(module)
         size, seconds, is_kept = (0, None, False) if made is None else (made.bytes, made.seconds, made.is_kept)
         journal.add(ExternalFact(*names, size, seconds, reason, missing, is_kept, verb))

@@ -78,8 +78,7 @@ class UnbindParams(Pass):
         found = _weights_of(function)
         if not self.weights:
             types = {type_: bool(type_.rank) and math.prod(type_.shape) > 1 for type_ in {each.type for each in found}}
-            chosen = [each for each in found if types[each.type]]
-            if not chosen:
+            if not (chosen := [each for each in found if types[each.type]]):
                 kinds = ", ".join(_READABLE)
                 problem = f"{what}: @{self.function} has no constants of {kinds} that could be weights"
                 raise OptionError(problem + _integers_instead(function))
@@ -127,8 +126,7 @@ def _constants_in(root: Operation) -> list[Operation]:
     for each in operations_in(root, lambda inside: inside.name == "builtin.module"):
         if each.name != "arith.constant" or not use_count(each.result):
             continue
-        type_ = each.result.type
-        if type_ not in readable:
+        if (type_ := each.result.type) not in readable:
             readable[type_] = isinstance(type_, ir.RankedTensorType) and str(type_.element_type) in _READABLE
         if readable[type_]:
             found.append(each)

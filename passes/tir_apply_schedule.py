@@ -53,8 +53,7 @@ class TirApplySchedule(Pass):
             from .schedule.apply_steps import apply_steps  # rarely needed, and it imports all primitives
 
             chosen = parse_target(self.target)
-            rules = steps_rules(chosen.name)
-            if not rules:
+            if not (rules := steps_rules(chosen.name)):
                 raise OptionError(
                     f"steps=true: target '{chosen.name}' has no schedule steps (register_steps adds some)"
                 )
@@ -88,8 +87,7 @@ class TirApplySchedule(Pass):
         """Note a schedule that changes the order of sums in the module. Raise RelaxError if its numerics are strict."""
         from .loops.step_order import changed_order
 
-        reason = changed_order(tree, before)
-        if not reason:
+        if not (reason := changed_order(tree, before)):
             return
         name = symbol_name(function)
         if parse_target(self.target).option("numerics") == "same":

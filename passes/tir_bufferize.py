@@ -40,8 +40,7 @@ class Bufferize(Pass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("func", "arith", "bufferization", "memref", "scf", "linalg", "cf")
 
     def run(self, op: Operation) -> None:
-        tensors = [function for function in prim_funcs_in(op) if is_on_tensors(function)]
-        if not tensors:
+        if not (tensors := [function for function in prim_funcs_in(op) if is_on_tensors(function)]):
             return
         for function in tensors:
             take_memrefs(function)

@@ -73,9 +73,7 @@ def _check(function: Operation) -> None:
         return
     run_upstream(function, ["int-range-optimizations"], verify=False)
     for check in operations_named(function, ASSERT):
-        condition = check.operands[0]
-        found = constant_of(condition)
-        if found is not None and bool(found):
+        if (found := constant_of(check.operands[0])) is not None and bool(found):
             check.erase()
 
 

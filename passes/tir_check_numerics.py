@@ -65,8 +65,7 @@ class CheckNumerics(Pass):
     contraction: bool = True
 
     def run(self, op: Operation) -> None:
-        found = list(violations(op, orders=self.orders, contraction=self.contraction))
-        if found:
+        if found := list(violations(op, orders=self.orders, contraction=self.contraction)):
             raise RefusalError(found[0].message, location=found[0].place, diagnostics=found)
 
 
@@ -87,8 +86,7 @@ def _problems(op: Operation, contraction: bool) -> Iterator[str]:
         yield "the order of its sums or products depends on the length of the vectors"
     if op.name in _ATOMICS and _is_float_atomic(op):
         yield "atomic additions of floats follow the order of the threads"
-    function = _library_function(op)
-    if function:
+    if function := _library_function(op):
         yield f"it calls the C library's {function}"
 
 
@@ -116,8 +114,7 @@ def _is_free_reduction(op: Operation) -> bool:
 
 
 def _has_floats(type_: object) -> bool:
-    element = getattr(type_, "element_type", type_)
-    return isinstance(element, ir.FloatType)
+    return isinstance(getattr(type_, "element_type", type_), ir.FloatType)
 
 
 def _is_float_atomic(op: Operation) -> bool:

@@ -69,8 +69,7 @@ def _number_of(value: Value) -> Attribute | None:
 
 def _take_in(parameter: Value, number: Attribute) -> bool:
     """Replace a parameter by a number. Returns False, without a change, if the parameter has other uses than reads."""
-    element = getattr(parameter.type, "element_type", None)
-    if element is None:
+    if (element := getattr(parameter.type, "element_type", None)) is None:
         constant = _constant(number, parameter.type, ir.InsertionPoint.at_block_begin(parameter.owner))
         parameter.replace_all_uses_with(constant)
         return True

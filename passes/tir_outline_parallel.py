@@ -59,8 +59,7 @@ class OutlineParallel(Pass):
                 loops = [each for each in operations_named(function, "scf.for") if PARALLEL in each.attributes]
                 shared = [each for each in loops if not any(around in loops for around in ancestors(each))]
                 for loop in shared:
-                    outlined = _Outlined.of(loop)
-                    if outlined is not None:
+                    if (outlined := _Outlined.of(loop)) is not None:
                         name = fresh_name(f"{symbol_name(function)}.parallel", taken)
                         taken.add(name)
                         outlined.move(function, name)

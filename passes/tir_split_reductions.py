@@ -51,8 +51,7 @@ class TirSplitReductions(MachinePass):
                 continue
             block = body_of(function)
             for operation in [each for each in structured_ops(function) if each.block == block]:
-                reduction = _reduction(operation)
-                if reduction is None:
+                if (reduction := _reduction(operation)) is None:
                     continue
                 if self._is_split(reduction):
                     with function.context, operation.location:

@@ -191,8 +191,7 @@ def _element(type_: Type) -> Type:
 
 
 def _is_small(type_: Type) -> bool:
-    element = _element(type_)
-    if isinstance(element, ir.IntegerType):
+    if isinstance(element := _element(type_), ir.IntegerType):
         return 1 < element.width < 8
     return isinstance(element, ir.FloatType) and is_small_float(str(element))
 
@@ -335,8 +334,7 @@ def _loaded(value: Value, type_: Type) -> Number:
     code = Number(value)
     if not _is_small(type_):
         return code
-    element = _element(type_)
-    if isinstance(element, ir.FloatType):
+    if isinstance(element := _element(type_), ir.FloatType):
         return widen_code(code, str(element), "f32")
     return convert("arith.trunci", code, ir.IntegerType.get_signless(element.width))
 

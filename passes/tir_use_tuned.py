@@ -45,8 +45,7 @@ class UseTuned(MachinePass):
         # Only kernels with the types of a tuned one are printed for their whole key.
         types = {key[:TYPE_DIGITS] for folder in folders for key in tuned_names(folder)}
         functions = [each for each in prim_funcs_in(op) if SCHEDULE not in each.attributes] if types else []
-        found = [each for each in functions if type_key(each) in types]
-        if found:
+        if found := [each for each in functions if type_key(each) in types]:
             self._use(found, folders)
 
     def _use(self, functions: Sequence[Operation], folders: Sequence[str]) -> None:
@@ -64,8 +63,7 @@ class UseTuned(MachinePass):
         from .schedule.tuned_plans import use_plans
 
         try:
-            kernel = folder.find(key, self.machine, self.chosen.name)
-            if kernel is None:
+            if (kernel := folder.find(key, self.machine, self.chosen.name)) is None:
                 return False
             if kernel.steps:
                 from .schedule.tuned_steps import use_tuned_steps  # imports all primitives

@@ -249,8 +249,7 @@ def __getattr__(name: str) -> Any:
     elif name in _PLUGIN_PACKAGES:
         value = importlib.import_module(_PLUGIN_PACKAGES[name])
     else:
-        inside = next((each for each in _FLAT if name in _by_name(_NAMESPACES[each])), None)
-        if inside is None:
+        if (inside := next((each for each in _FLAT if name in _by_name(_NAMESPACES[each])), None)) is None:
             raise AttributeError(f"module '{__name__}' has no attribute '{name}' (it has {', '.join(__dir__())})")
         value = getattr(_imported(inside), name)
     globals()[name] = value

@@ -90,8 +90,7 @@ def to_numpy(tensor: Exporter, dtype: DTypeLike | None = None) -> Array:
     if isinstance(tensor, numpy.ndarray):
         return tensor if dtype is None else _reinterpreted(tensor, numpy_type(dtype))
     tensor = tensor if isinstance(tensor, tvm_ffi.Tensor) else share(tensor)
-    name = str(tensor.dtype)
-    if name in KNOWN_TO_NUMPY:
+    if (name := str(tensor.dtype)) in KNOWN_TO_NUMPY:
         array = numpy.from_dlpack(tensor)
     else:
         storage = tvm_ffi.dtype(f"uint{tensor.dtype.bits}")
@@ -128,8 +127,7 @@ def share(array: Exporter, is_written: bool = False) -> Tensor:
     if name not in _TENSOR_OFFSETS:
         raise UnsupportedArray(f"{kind} exports no DLPack tensor")
     start = _capsule_pointer(capsule, name)
-    damage = _damage(start + _TENSOR_OFFSETS[name])
-    if damage:
+    if damage := _damage(start + _TENSOR_OFFSETS[name]):
         raise UnsupportedArray(damage)
     is_versioned = name == b"dltensor_versioned"
     if is_written and is_versioned and ctypes.c_uint64.from_address(start + _FLAGS_OFFSET).value & _READ_ONLY:

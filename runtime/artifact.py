@@ -73,8 +73,7 @@ class Constant:
 
     def check(self) -> None:
         """Raise ArtifactError if the number of bytes differs from the number that code reads."""
-        known = _DTYPE.fullmatch(self.dtype.replace("bool", "i1").replace("index", "i64"))
-        if known is None:
+        if (known := _DTYPE.fullmatch(self.dtype.replace("bool", "i1").replace("index", "i64"))) is None:
             raise ArtifactError(f"constant '{self.name}' has elements of an unknown type, '{self.dtype}'")
         needed = math.prod(self.shape) * -(-int(known[2]) // 8) * (2 if known[1] else 1)
         if self.data.nbytes != needed:
@@ -216,8 +215,7 @@ def read_artifact(
 def _map(path: str | os.PathLike[str], *, is_copy: bool) -> memoryview:
     try:
         with open(path, "rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            if size < HEADER_BYTES:
+            if (size := os.fstat(file.fileno()).st_size) < HEADER_BYTES:
                 raise ArtifactError("not an artifact: too short")
             if not is_copy:
                 return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -242,8 +240,7 @@ def parse_artifact(data: memoryview, verify_constants: bool = True) -> Artifact:
     if size != data.nbytes:
         raise ArtifactError(f"damaged: it has {data.nbytes} bytes, its header says {size}")
     code_start = _padded(HEADER_BYTES + manifest_bytes)
-    constants_start = code_start + code_bytes
-    if constants_start > size:
+    if (constants_start := code_start + code_bytes) > size:
         raise ArtifactError("damaged: its parts reach beyond its end")
     digest = _digest([data[: _HEADER.size], data[HEADER_BYTES:constants_start]])
     if digest != data[_HEADER.size : HEADER_BYTES]:
@@ -380,8 +377,7 @@ def _parse_manifest(text: bytes, version: int) -> _Parsed:
     fields = Fields(content, "manifest")
     if fields.get("format", int) != version:
         raise ArtifactError(f"its manifest is not of format version {version}")
-    abi = fields.items("abi", int)
-    if abi != list(ABI_VERSION):
+    if (abi := fields.items("abi", int)) != list(ABI_VERSION):
         spelled = ".".join(map(str, abi))
         raise ArtifactError(f"its code calls tvm-ffi {spelled}, this release has {'.'.join(map(str, ABI_VERSION))}")
     target = Fields(fields.get("target", dict), "target")

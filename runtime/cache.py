@@ -179,8 +179,7 @@ class GrowingFunction(Function):
         self, arguments: tuple[object, ...], named: Mapping[str, object]
     ) -> tuple[Cache | None, tuple[object, ...]]:
         """Return the cache and the other arguments, or None and all arguments."""
-        caches = [each for each in (*arguments, *named.values()) if isinstance(each, Cache)]
-        if not caches:
+        if not (caches := [each for each in (*arguments, *named.values()) if isinstance(each, Cache)]):
             return None, self._in_order(arguments, named) if named else arguments
         if len(caches) > 1 or caches[0]._signature is not self._below:
             reason = "one cache stands for all that grows" if len(caches) > 1 else "the cache is another function's"

@@ -38,8 +38,7 @@ def in_pairs(value: Any, dtype: str, where: str) -> Any:
 
 
 def _check(array: Any, wanted: str, where: str) -> None:
-    name = str(array.dtype).removeprefix("torch.")
-    if name != wanted:
+    if (name := str(array.dtype).removeprefix("torch.")) != wanted:
         raise TypeError(f"{where} expected dtype {wanted}, got {name}")
 
 

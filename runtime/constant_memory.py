@@ -48,8 +48,7 @@ class ConstantMemory:
             address, kept = ConstantMemory.copy_elsewhere(view)
             self._kept.append(kept)
             return address
-        address = address_of(view)
-        if address and address % ALIGNMENT == 0:
+        if (address := address_of(view)) and address % ALIGNMENT == 0:
             self._kept.append(view)
             return address
         copy = bytearray(view.nbytes + ALIGNMENT)

@@ -167,8 +167,7 @@ def check_features(required: tuple[str, ...]) -> None:
     """Refuse code that needs features which this CPU lacks."""
     if not required:
         return
-    available = host_features()
-    if not available:
+    if not (available := host_features()):
         raise ArtifactError("this system does not tell what its CPU can do, and the code needs " + ", ".join(required))
     missing = [feature for feature in required if feature not in available]
     refused = refused_features().intersection(missing) if missing else ()

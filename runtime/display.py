@@ -71,8 +71,7 @@ def signature_text(signature: Signature) -> str:
 
 def type_text(described: PassedValue) -> str:
     """Return the text of a type in the manifest."""
-    kind = described.kind
-    if kind == "tensor":
+    if (kind := described.kind) == "tensor":
         sizes = ", ".join("?" if size is None else str(size) for size in described.shape)
         return f"{described.holds or described.dtype}[{sizes}]"
     if kind == "list":

@@ -77,8 +77,7 @@ class EventLog:
                 continue
             if kind in (KERNEL, LAUNCH):
                 # Kernels that failed in a program that continued have no end.
-                start = _taken(begun, whose)
-                if start is None:
+                if (start := _taken(begun, whose)) is None:
                     continue
                 begin = start
             found.append(Span(kind, number, whose, begin, end))

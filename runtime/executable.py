@@ -401,8 +401,7 @@ def _load(
     native = _find(module, _NATIVE_FUNCTION) if module.implements_function(_NATIVE_FUNCTION) else None
     given = {**_linked(module, artifact), **loaded_functions(parts, native), **artifact.functions}
     # dead code elimination may have removed a call
-    called = {name: given[name] for name in artifact.calls if name in given}
-    if called:
+    if called := {name: given[name] for name in artifact.calls if name in given}:
         _set_functions(module, artifact.calls, called)
     return module, on_device
 

@@ -48,8 +48,7 @@ def _runtime_of(external: ExternalPart) -> ExternalRuntime:
     if cls.version != external.version:
         raise ArtifactError(f"{external.label}: its bytes are of version '{external.version}', here is '{cls.version}'")
     runtime: ExternalRuntime = _asked(external, f"{cls.__name__}()", cls)
-    missing = _asked(external, "requires()", runtime.requires, external.data)
-    if not isinstance(missing, str):
+    if not isinstance(missing := _asked(external, "requires()", runtime.requires, external.data), str):
         raise ArtifactError(
             f"{external.label}: requires() gave a {type(missing).__name__}, not what is missing as text"
             f"{_at(runtime.requires)}"
@@ -78,8 +77,7 @@ def loaded_functions(
 
 
 def _loaded(external: ExternalPart, runtime: ExternalRuntime) -> dict[str, Callable[..., object]]:
-    found = _asked(external, "load()", runtime.load, external.data)
-    if not isinstance(found, Mapping):
+    if not isinstance(found := _asked(external, "load()", runtime.load, external.data), Mapping):
         raise ArtifactError(
             f"{external.label}: load() gave a {type(found).__name__}, not functions by name{_at(runtime.load)}"
         )

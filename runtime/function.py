@@ -120,8 +120,7 @@ class Function:
             if name in names[: len(arguments)]:
                 raise TypeError(f"{self.__name__}: argument '{name}' is given twice, by its place and by its name")
         rest = names[len(arguments) :]
-        missing = [name for name in rest if name not in named]
-        if missing:
+        if missing := [name for name in rest if name not in named]:
             noun = "argument" if len(missing) == 1 else "arguments"
             raise TypeError(f"{self.__name__}: missing {noun} {', '.join(missing)}")
         return (*arguments, *(named[name] for name in rest))

@@ -130,8 +130,7 @@ def profile_content(sites: Iterable[Site]) -> dict[str, object]:
     places: list[dict[str, object]] = []
     for site in sites:
         fields = site._asdict()
-        kernel = {name: _plain(fields.pop(name)) for name in _OF_KERNELS}
-        if kernel not in kernels:
+        if (kernel := {name: _plain(fields.pop(name)) for name in _OF_KERNELS}) not in kernels:
             kernels.append(kernel)
         stated = {name: _plain(value) for name, value in fields.items() if isinstance(value, int) or any(value or ())}
         places.append({**stated, "kernel": kernels.index(kernel)})
@@ -199,8 +198,7 @@ def _buffer(content: dict[str, object], inputs: Sequence[PassedValue]) -> KeptBu
 
 def _value(content: Mapping[str, Any], kinds: Iterable[str] = _ALWAYS) -> PassedValue:
     fields = Fields(content, "entry")
-    kind = fields.get("kind", str)
-    if kind not in kinds:
+    if (kind := fields.get("kind", str)) not in kinds:
         raise ArtifactError(f"damaged: its manifest has a '{kind}' where there can be {', '.join(kinds)}")
     known = {*content, *_ALWAYS[kind]}
     found: dict[str, Any] = {name: fields.get(name, type_) for name, type_ in _FIELDS.items() if name in known}

@@ -144,8 +144,7 @@ class NativeFunction:
         """Return a new list for such tensors."""
         if len(tensors) != self.arguments:
             raise RelaxError(f"takes {self.arguments} tensors, inputs and outputs, got {len(tensors)}")
-        calls = self.make(*tensors)
-        if calls is None:
+        if (calls := self.make(*tensors)) is None:
             return None
         calls.check(self.arguments)
         return _Frame(calls, tuple(map(_layout, tensors)))
@@ -177,8 +176,7 @@ class _Bound:
         if given and isinstance(given[0], int):
             del self._frames[given[0]]
             return 0
-        frame = self._function.made(given)
-        if frame is None:
+        if (frame := self._function.made(given)) is None:
             return 0
         self._frames[frame.address] = frame
         return frame.address

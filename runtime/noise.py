@@ -53,8 +53,7 @@ def note_on_kernels(profiled: float, unprofiled: float, calls: int, kernels: Seq
         longer = f"{profiled * 1e3:.3f} ms against {unprofiled * 1e3:.3f} ms"
         what = "which clocks do not do: something else runs on this machine, or its clock rate changes"
         return [f"calls take longer with the clocks on than off, {longer}, {what}"]
-    below = [name for name, seconds in kernels if seconds < cost]
-    if not below:
+    if not (below := [name for name, seconds in kernels if seconds < cost]):
         return []
     listed = ", ".join(below[:3]) + (f" and {len(below) - 3} more" if len(below) > 3 else "")
     return [f"the clocks take {cost * 1e9:.0f} ns at each kernel, more than what they measure of {listed}"]

@@ -63,8 +63,7 @@ class PartCall:
     def _checked(
         self, name: object, nodes: object, start: object, seconds: object, after: int
     ) -> TimedStep | StepProblem:
-        problem = problem_with_names(name, nodes)
-        if problem is not None:
+        if (problem := problem_with_names(name, nodes)) is not None:
             return problem
         first, length = _number(start), _number(seconds)
         if length is None or (first is None and start is not None):
@@ -75,8 +74,7 @@ class PartCall:
         begin = after if first is None else round(first * 1e9)
         # Round the sum, so that a step ends exactly where the next one begins.
         end = after + round(length * 1e9) if first is None else round((first + length) * 1e9)
-        off = max(self.begin - begin, end - self.end)
-        if off > _SLACK:
+        if (off := max(self.begin - begin, end - self.end)) > _SLACK:
             return StepProblem("outside", f"{_titled(name)} is outside of its part, by {off * 1e-9:.3g} s")
         inside = max(begin, self.begin)
         return named_step(name, nodes, inside, max(min(end, self.end), inside))

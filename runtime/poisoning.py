@@ -45,8 +45,7 @@ def problem_of(first: Array, second: Array) -> str:
     if one == other:
         return ""
     size = first.dtype.itemsize
-    left = next(unwritten(one, other, size), None)
-    if left is not None:
+    if (left := next(unwritten(one, other, size), None)) is not None:
         return f"is left unwritten, from element {_index(left, first)} on"
     place = next(place for place in range(first.size) if _differ(one, other, place * size, size))
     return f"is computed of memory that nothing has written: element {_index(place, first)} shows what was there"

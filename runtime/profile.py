@@ -170,8 +170,7 @@ def _lines(kernel: KernelTime) -> list[tuple[str, tuple[str, ...], float, float,
 def _operators(profile: Profile, unit: str, factor: float) -> list[str]:
     times = [each for each in profile.by_operator() if each.calls]
     numbers = [_numbers(each.share, each.seconds * factor, str(each.kernels)) for each in times]
-    names = [_operator(each) for each in times]
-    return _table(["share", unit, "kernels"], numbers, "operator", names)
+    return _table(["share", unit, "kernels"], numbers, "operator", [_operator(each) for each in times])
 
 
 def _operator(time: OperatorTime) -> str:

@@ -65,8 +65,7 @@ def _native_steps(spans: Sequence[Span]) -> tuple[list[TimedStep], list[tuple[st
         if each.kind != CALL:
             continue
         name, nodes = step_at(each.whose, each.number)
-        problem = problem_with_names(name, nodes)
-        if problem is not None:
+        if (problem := problem_with_names(name, nodes)) is not None:
             problems.append((f"call {each.number} of a list of C calls", problem))
         else:
             steps.append(named_step(name, nodes, each.begin, each.end))

@@ -49,8 +49,7 @@ def maker_of(array: object) -> Give:
     if not hasattr(array, "__dlpack__"):
         return to_numpy
     if hasattr(array, "__array_namespace__"):  # standard of the array API
-        namespace = array.__array_namespace__()
-        return _of_namespace(namespace)
+        return _of_namespace(array.__array_namespace__())
     for cls in type(array).__mro__:
         module = sys.modules.get(cls.__module__.partition(".")[0])
         if module is not None and hasattr(module, "from_dlpack"):

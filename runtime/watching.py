@@ -81,8 +81,7 @@ def _watch(
         kind = type(result).__name__
         results = "results go to the outputs behind its inputs"
         raise RelaxError(f"it has returned an object of type {kind}, and written nothing: {results}")
-    changed = [number for number, each in enumerate(read) if _sum(each) != before[number]]
-    if changed:
+    if changed := [number for number, each in enumerate(read) if _sum(each) != before[number]]:
         raise RelaxError(f"it has written into input {changed[0]}, which is the caller's: results go to outputs")
     asked = [number for number in filled if is_thorough or not _is_ordinary(outputs[number])]
     suspects = {number: _bytes_of(outputs[number]) for number in asked if _has(outputs[number], _BEFORE)}

@@ -37,8 +37,7 @@ def types_checked(function: Callable[_Parameters, _Result]) -> Callable[_Paramet
         try:
             return function(*arguments, **options)
         except _RAISED as error:
-            problem = _problem(function, arguments, options)
-            if problem is None:
+            if (problem := _problem(function, arguments, options)) is None:
                 raise
             raise WrongType(problem, notes=_said(error)) from error
 
@@ -98,9 +97,7 @@ def _fits(value: object, hint: object) -> bool:
     if hint is int:
         return hasattr(value, "__index__")
     kind = origin or hint
-    if not isinstance(kind, type):
-        return True
-    return isinstance(value, kind) and _holds(value, kind, parts)
+    return True if not isinstance(kind, type) else isinstance(value, kind) and _holds(value, kind, parts)
 
 
 def _holds(value: object, kind: type, parts: tuple[object, ...]) -> bool:

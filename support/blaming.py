@@ -73,8 +73,7 @@ def _note_namespace(place: str, namespace: dict[str, Any]) -> None:
 
     Python removes a module that fails from sys.modules.
     """
-    before = _NAMESPACES.get(place, namespace)
-    if before is not namespace:
+    if (before := _NAMESPACES.get(place, namespace)) is not namespace:
         living = sys.modules.get(str(before.get("__name__")))
         (_FAILED.discard if getattr(living, "__dict__", None) is before else _FAILED.add)(place)
     elif place in _NAMESPACES:
@@ -174,8 +173,7 @@ def _add_place(error: RelaxError, note: str, make: Callable[[str], RelaxError]) 
 
 def _where(error: BaseException, function: object) -> tuple[str, str]:
     """Return the last user line that an exception passed, and the line of this project that it called, or ""."""
-    theirs = _lines_of_theirs(error, function)
-    if not theirs:
+    if not (theirs := _lines_of_theirs(error, function)):
         return place_of(function), ""
     last = list(_lines(error.__traceback__))[-1]
     return theirs[-1], last.place if is_own_module(last.package) and not _is_asked_for_a_name(error) else ""

@@ -27,8 +27,7 @@ def find_compiler(asked: str | None = None) -> list[str]:
     """Return the compiler command: `asked`, $CC, or cc. Raise RelaxError if the program is not found."""
     given = asked or os.environ.get("CC", "")
     command = shlex.split(given) or ["cc"]
-    found = shutil.which(command[0])
-    if found is None:
+    if (found := shutil.which(command[0])) is None:
         where = "option cc" if asked else "$CC" if given else "cc"
         raise RelaxError(f"this machine has no compiler of C: '{command[0]}' ({where}) is not found")
     return [found, *command[1:]]

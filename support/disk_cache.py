@@ -55,8 +55,7 @@ class Entry(NamedTuple):
 
 def default_folder() -> str | None:
     """Return the default cache folder, or None if the user has no home folder and sets no folder explicitly."""
-    chosen = os.environ.get(FOLDER_VARIABLE)
-    if chosen:
+    if chosen := os.environ.get(FOLDER_VARIABLE):
         return chosen
     # Relative paths would resolve to another folder, whose code is run, for each working directory.
     for folder in (os.environ.get("XDG_CACHE_HOME", ""), os.path.expanduser("~/.cache")):
@@ -67,11 +66,9 @@ def default_folder() -> str | None:
 
 def default_limit() -> int:
     """Return the size limit in bytes. Raise RelaxError if the environment variable holds no size."""
-    text = os.environ.get(LIMIT_VARIABLE, "").strip()
-    if not text:
+    if not (text := os.environ.get(LIMIT_VARIABLE, "").strip()):
         return DEFAULT_LIMIT
-    limit = byte_size(text)
-    if limit is None:
+    if (limit := byte_size(text)) is None:
         raise RelaxError(f"{LIMIT_VARIABLE}={text}: expected a size like 500M or 4G")
     return limit
 
@@ -332,8 +329,7 @@ class DiskCache:
         total = sum(entry.size for entry in entries)
         abandoned = time.time() - _ABANDONED_S
         for entry in entries:
-            is_unfinished = os.path.basename(entry.path).startswith(_NEW)
-            if is_unfinished and entry.used > abandoned:
+            if (is_unfinished := os.path.basename(entry.path).startswith(_NEW)) and entry.used > abandoned:
                 continue
             if is_unfinished or total > self.limit // 8 * 7:
                 _remove(entry.path)

@@ -76,8 +76,7 @@ def _others() -> dict[int, FrameType]:
 
 def _is_ours(innermost: FrameType) -> bool:
     """Check whether a thread runs code of this package, and not a foreign function that the package has called."""
-    callers = _outwards(innermost)
-    return any(map(_is_in_package, callers)) and not _is_called(innermost)
+    return any(map(_is_in_package, _outwards(innermost))) and not _is_called(innermost)
 
 
 def _in_calls_of_others() -> list[int]:

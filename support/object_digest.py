@@ -245,8 +245,7 @@ _HANDLERS: tuple[tuple[Any, Callable[[_Walk, Any], None]], ...] = (
 
 def _is_known(module: str | None) -> bool:
     """Check whether a module belongs to a package hashed by name. A user's own "test" or "profile" module does not."""
-    root = (module or "").partition(".")[0]
-    if root not in sys.stdlib_module_names:
+    if (root := (module or "").partition(".")[0]) not in sys.stdlib_module_names:
         return root in _KNOWN
     origin = getattr(getattr(sys.modules.get(root), "__spec__", None), "origin", None)
     return origin in ("built-in", "frozen") or (origin or "").startswith(_STANDARD_LIBRARY)

@@ -225,8 +225,7 @@ class NamedRegistry(Registry[Named[Thing]]):
 
     def get(self, name: str) -> Thing:
         """Return the object of a name. Raise OptionError with the nearest name and all names if it is unknown."""
-        found = self.find(name)
-        if found is None:
+        if (found := self.find(name)) is None:
             if missing := missing_plugin(f"{self._plugins}.{name}"):
                 raise OptionError(f"{self._what} '{name}': {missing}", notes=plugin_problems())
             known = self.names()

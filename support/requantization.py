@@ -99,8 +99,7 @@ class Requantize:
         _check_choice("multiplier", self.multiplier, tuple(FORMS))
         _check_choice("rounding", self.rounding, ROUNDINGS)
         for name in ("saturate", "double_rounding"):
-            value = getattr(self, name)
-            if not isinstance(value, bool):
+            if not isinstance(value := getattr(self, name), bool):
                 raise OptionError(f"Requantize: {name}= expects true or false, got {value!r}")
         if self.double_rounding and self.multiplier != "q31>>shift":
             raise OptionError(
@@ -343,8 +342,7 @@ def _along(values: ndarray, data: ndarray, axis: int, name: str) -> ndarray:
 def _integer_type(dtype: object) -> tuple[int, bool]:
     """Return the width of an integer type of at most 32 bits, and True if the type is unsigned."""
     name = dtype if isinstance(dtype, str) else getattr(dtype, "name", getattr(dtype, "__name__", str(dtype)))
-    found = re.fullmatch(r"(ui|u?int|i)(2|4|8|16|32)", name)
-    if found is None:
+    if (found := re.fullmatch(r"(ui|u?int|i)(2|4|8|16|32)", name)) is None:
         raise OptionError(f"Requantize.apply: dtype= expects an integer type of at most 32 bits, got {name!r}")
     return int(found[2]), found[1][0] == "u"
 

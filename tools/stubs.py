@@ -150,8 +150,7 @@ def _module_stub(file: Path, module: ModuleType) -> str:
     lines: list[str] = []
     written: set[str] = set()
     for statement in ast.parse(file.read_bytes()).body:
-        own = list(_own_declaration(statement, vars(module), written))
-        if own:
+        if own := list(_own_declaration(statement, vars(module), written)):
             lines += own
         elif not _is_left_out(statement):
             lines.append(ast.unparse(_WithoutBodies().visit(statement)))
@@ -228,8 +227,7 @@ def start(argv: Sequence[str], stdin: TextIO, stdout: TextIO, stderr: TextIO) ->
         return 0
     if not arguments.files:
         raise RelaxError("name the modules: python -m relax_mlir.tools.stubs mynpu.ops")
-    found = package_stubs(arguments.files)
-    if not found:
+    if not (found := package_stubs(arguments.files)):
         raise RelaxError(f"{', '.join(arguments.files)}: no rx.Dialect is assigned to a name there: nothing to write")
     for path in filter(Path.exists, found):
         if not path.read_bytes().startswith(_MARK.encode()):

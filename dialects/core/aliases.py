@@ -27,8 +27,7 @@ def root_of(value: Value) -> Value:
 
 def aliases(op: Operation) -> list[Value | None]:
     """Return, for each result of an operation, the operand that shares its memory, or None for memory of its own."""
-    row = row_of(op)
-    if row is not None and row.view:
+    if (row := row_of(op)) is not None and row.view:
         return [getattr(op.opview, row.view)]
     if row is not None and row.inplace:
         copied = op.attributes.get(COPIED, ())

@@ -266,8 +266,7 @@ class DType(AttrKind):
     def normalize(self, value: object) -> str:
         if isinstance(value, ir.Type):
             return str(value)
-        name = dtype_name(value)
-        if name is None:
+        if (name := dtype_name(value)) is None:
             raise self.refuse(value)
         return name
 
@@ -320,9 +319,7 @@ class Raw(AttrKind):
         self.label = expects.removeprefix("an ").removeprefix("a ")
 
     def normalize(self, value: Any) -> Attribute | str:
-        if isinstance(value, str):
-            return value
-        return self.decode(value)
+        return value if isinstance(value, str) else self.decode(value)
 
     def encode(self, value: Attribute | str, context: Context) -> Attribute:
         if not isinstance(value, str):

@@ -42,9 +42,7 @@ def build(definition: OpDef, args: Sequence[object], kwargs: dict[str, Any]) -> 
                 definition = definition.redirect(arguments)
         evaluate = folding.get()
         known = None if evaluate is None else evaluate(definition, arguments)
-        if known is not None:
-            return known
-        return _Build(definition, arguments, location, point).run()
+        return known if known is not None else _Build(definition, arguments, location, point).run()
     except PROBLEMS as problem:
         shown = "" if location is None else str(location)
         raise RelaxError(f"'{definition.full_name}' op {problem}", location=shown) from None
@@ -126,12 +124,10 @@ class _Build:
             return location.context
         if point is not None:
             return point.block.owner.context
-        current = ir.Context.current
-        if current is not None:
+        if (current := ir.Context.current) is not None:
             return current
         for value in self.arguments.values():
-            ssa = as_value(value)
-            if ssa is not None:
+            if (ssa := as_value(value)) is not None:
                 return ssa.context
         raise OpProblem("cannot be built outside of a module: no context (use `with module:`)")
 
@@ -225,8 +221,7 @@ class _Build:
         definition = self.definition
         if definition.explicit:
             self._make_known()
-            given = self.arguments.get(definition.explicit)
-            if given is None:
+            if (given := self.arguments.get(definition.explicit)) is None:
                 raise OpProblem(f"misses '{self.definition.explicit}': the type of each result")
             return [self._stated_type(item) for item in as_list(given)]
         if definition.value_dependent:

@@ -92,11 +92,9 @@ _arrays: _Known[ContextArrays] = {}
 
 def cache_of(context: Context) -> ContextCache:
     """Return this thread's memo tables of a context."""
-    caches = _threads.get(get_ident())
-    if caches is None:
+    if (caches := _threads.get(get_ident())) is None:
         caches = _new_thread()
-    entry = caches.get(id(context))
-    if entry is not None:
+    if (entry := caches.get(id(context))) is not None:
         return entry[1]
     # Another thread may drop contexts meanwhile.
     for oldest in list(caches)[: max(0, len(caches) - _MOST_CONTEXTS + 1)]:
@@ -117,8 +115,7 @@ def arrays_of(context: Context) -> ContextArrays:
 
     Each step on `_arrays` is atomic, so there is no lock that a fork could leave behind.
     """
-    entry = _arrays.get(id(context))
-    if entry is not None:
+    if (entry := _arrays.get(id(context))) is not None:
         return entry[1]
     unowned = [key for key in list(_arrays) if not is_owned(key)]
     for key in unowned[: max(0, len(unowned) - _MOST_CONTEXTS + 1)]:

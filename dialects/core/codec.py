@@ -69,8 +69,7 @@ def _decode(type_: Type) -> Info:
         return VectorInfo(tuple(type_.shape), str(type_.element_type), tuple(type_.scalable_dims))
     if isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType)):
         return ScalarInfo(str(type_))
-    text = str(type_)
-    if text == "!relax.object":
+    if (text := str(type_)) == "!relax.object":
         return ObjectInfo()
     if text.startswith("!relax.shape<"):
         return ShapeInfo(decode_dims(ir.DynamicType(type_).params[0], text))
@@ -79,11 +78,9 @@ def _decode(type_: Type) -> Info:
 
 def _decode_tensor_shape(type_: Type) -> tuple[Dim, ...]:
     sizes = tuple(None if size == DYNAMIC else size for size in type_.shape)
-    symbols = symbolic_encoding(type_.encoding)
-    if symbols is None:
+    if (symbols := symbolic_encoding(type_.encoding)) is None:
         return sizes
-    dims = decode_dims(symbols, str(type_))
-    if dims is None or len(dims) != len(sizes):
+    if (dims := decode_dims(symbols, str(type_))) is None or len(dims) != len(sizes):
         count = "no dimensions" if dims is None else f"{len(dims)} dimensions"
         raise TypeProblem(f"{type_}: #relax.sym names {count}, but the tensor has {len(sizes)}")
     for axis, (size, dim) in enumerate(zip(sizes, dims, strict=True)):
@@ -106,8 +103,7 @@ def decode_dims(attribute: Attribute, owner: str) -> tuple[Dim, ...] | None:
     Return None for unit, an unknown rank.
     """
     # A parameter of a dynamic type arrives as a plain Attribute.
-    attribute = attribute.maybe_downcast()
-    if isinstance(attribute, ir.UnitAttr):
+    if isinstance(attribute := attribute.maybe_downcast(), ir.UnitAttr):
         return None
     if not isinstance(attribute, ir.ArrayAttr):
         raise TypeProblem(f"{owner}: sizes are a list or unit, not {attribute}")
@@ -140,8 +136,7 @@ _LARGEST_SIZE = 2**63 - 1
 
 def _check_count(dims: tuple[Dim, ...], owner: str) -> None:
     """Raise TypeProblem if the number of elements exceeds a 64-bit size, unless another size is 0."""
-    count = prod(dim if isinstance(dim, int) else 0 for dim in dims)
-    if count > _LARGEST_SIZE:
+    if (count := prod(dim if isinstance(dim, int) else 0 for dim in dims)) > _LARGEST_SIZE:
         raise TypeProblem(f"{owner} has {count} elements, more than 2**63 - 1")
 
 
@@ -203,10 +198,8 @@ def encode_dims(dims: tuple[Dim, ...], context: Context) -> Attribute:
 def element_type(dtype: str, context: Context) -> Type:
     """Return the MLIR element type for MLIR's or Relax's name. Raise TypeProblem for an unknown name."""
     encoded: Table = cache_of(context).encoded
-    type_ = encoded.get(dtype)
-    if type_ is None:
-        type_ = _parse_element_type(DTYPE_BY_NAME.get(dtype, dtype), context)
-        if type_ is None:
+    if (type_ := encoded.get(dtype)) is None:
+        if (type_ := _parse_element_type(DTYPE_BY_NAME.get(dtype, dtype), context)) is None:
             raise TypeProblem(no_element_type(dtype))
         encoded.remember(dtype, type_)
     return type_

@@ -146,8 +146,7 @@ class Dialect:
         taken = self.ops.get(name)
         if taken is not None and not can_be_declared_again(taken.place, place):
             raise RelaxError(f"operator {self.name}.{name} is declared twice: at {taken.place} and at {place}")
-        clash = self._spelled.get(irdl_name(name))
-        if clash not in (None, name):
+        if (clash := self._spelled.get(irdl_name(name))) not in (None, name):
             raise RelaxError(f"operator {self.name}.{name} has the same name in IRDL as {self.name}.{clash}")
         if not all(part.isidentifier() and part == part.lower() for part in name.split(".")):
             raise RelaxError(f"'{name}' is no operator name: lower-case letters, digits, '_' and '.' only")
@@ -174,8 +173,7 @@ class Dialect:
         """Drop cached descriptions of a redeclared operator, so that new contexts see the new declaration."""
         with _loading:
             self._descriptions.clear()
-            place = list(self.ops).index(replaced.name)
-            if place < len(self._classes):
+            if (place := list(self.ops).index(replaced.name)) < len(self._classes):
                 self._classes[place] = op_class(self.ops[replaced.name])
                 register_dialect_classes(self.name, self._dialect_class, [self._classes[place]])
 
@@ -367,8 +365,7 @@ _ROWS: dict[str, Operator] = {}
 
 
 def _row(full_name: str) -> Operator | None:
-    found = _ROWS.get(full_name)
-    if found is None:
+    if (found := _ROWS.get(full_name)) is None:
         namespace, _, name = full_name.partition(".")
         dialect = _DIALECTS.get(namespace)
         found = None if dialect is None else dialect.ops.get(name)
@@ -379,8 +376,7 @@ def _row(full_name: str) -> Operator | None:
 
 def find_op(full_name: str) -> Operator:
     """Return the definition of an operator by its full name, `relax.nn.conv2d`."""
-    found = _row(full_name)
-    if found is not None:
+    if (found := _row(full_name)) is not None:
         return found
     known = [definition.full_name for definition in all_ops()]
     raise RelaxError(f"unknown operator '{full_name}'{suggest(full_name, known)}")

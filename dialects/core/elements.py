@@ -128,14 +128,12 @@ def _is_equal(left: memoryview, right: memoryview) -> bool:
 
 def _resource_data(attribute: Attribute) -> memoryview:
     arrays = arrays_of(attribute.context)
-    held = arrays.by_attribute.get(attribute)
-    if held is None:
+    if (held := arrays.by_attribute.get(attribute)) is None:
         name = resource_name(attribute)
         held = _array_of_name(arrays, name)
     if held is not None:
         return memoryview(held).cast("B")
-    blob = blob_of(attribute)
-    if blob is None:
+    if (blob := blob_of(attribute)) is None:
         raise RelaxError(f"the constant '{name}' has no bytes: its resource is not in the module")
     return blob.data
 
@@ -225,8 +223,7 @@ def _print_renamed(operation: OperationBase, name_of: Callable[[Attribute], str]
 def _rename(op: Operation, name_of: Callable[[Attribute], str]) -> object:
     for name in list(op.attributes):
         value = op.attributes[name]
-        renamed = _renamed(value, name_of)
-        if renamed is not value:
+        if (renamed := _renamed(value, name_of)) is not value:
             op.attributes[name] = renamed
     return ir.WalkResult.ADVANCE
 

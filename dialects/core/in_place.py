@@ -56,8 +56,7 @@ def _memory_of(value: Value) -> Value:
     """Return the value that owns the memory of an aliasing value."""
     while not isinstance(value.owner, Block):
         results = list(value.owner.operation.results)
-        source = aliases(value.owner.operation)[results.index(value)]
-        if source is None:
+        if (source := aliases(value.owner.operation)[results.index(value)]) is None:
             return value
         value = source
     return value

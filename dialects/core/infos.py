@@ -38,8 +38,7 @@ def tensor(shape: Iterable[int | str | SymExpr | None] | None, dtype: object = "
 
     Sizes are numbers, symbols, expressions, or None if unknown.
     """
-    name = dtype_name(dtype)
-    if name is None or not is_dtype(name):
+    if (name := dtype_name(dtype)) is None or not is_dtype(name):
         raise RelaxError(f"rx.tensor: {dtype!r} is not an element type{suggest(str(dtype), DTYPE_BY_NAME)}")
     if shape is None:
         return TensorInfo(None, name)

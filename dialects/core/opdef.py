@@ -243,8 +243,7 @@ class OpDef:
         if sum(result.arity != "single" for result in self.results) > 1:
             raise RelaxError(f"{self.full_name}: only one result can vary in number")
         doubled = sorted({name for name in names if names.count(name) > 1})
-        unknown = sorted({*self.defaults} - {operand.name for operand in self.operands})
-        if unknown:
+        if unknown := sorted({*self.defaults} - {operand.name for operand in self.operands}):
             raise RelaxError(f"{self.full_name}: defaults= names '{unknown[0]}', which is no operand")
         self._check_facts()
         if doubled:

@@ -51,8 +51,7 @@ def as_operand(value: object, kind: str, name: str, create: Create) -> Value:
 
     `create(name, info, attributes, *operands)` builds an operation if one is needed.
     """
-    ssa = as_value(value)
-    if isinstance(ssa, KnownTensor):
+    if isinstance(ssa := as_value(value), KnownTensor):
         return ssa.in_graph()
     if ssa is not None:
         return _as_tensor(ssa, create) if kind == "tensor" else ssa
@@ -99,8 +98,7 @@ def as_dim(item: object, name: str) -> int | SymExpr:
 
 def _scalar_operand(value: object, name: str, create: Create) -> Value:
     if isinstance(value, (str, SymExpr)):
-        dim = as_dim(value, name)
-        if isinstance(dim, SymExpr):
+        if isinstance(dim := as_dim(value, name), SymExpr):
             return create("relax.prim_value", ScalarInfo("i64"), {"value": ir.StringAttr.get(str(dim))})
         value = dim
     if getattr(value, "dtype", None) is not None:
@@ -137,11 +135,9 @@ def _number(kind: AttrKind, value: object, name: str) -> int:
 
 def operand_info(value: Value) -> Info:
     """Return the info of an SSA value. The info of a scalar includes its value if the defining operation states it."""
-    info = decode(value.type)
-    if not isinstance(info, ScalarInfo):
+    if not isinstance(info := decode(value.type), ScalarInfo):
         return info
-    owner = value.owner
-    if isinstance(owner, ir.Block):
+    if isinstance(owner := value.owner, ir.Block):
         return info
     operation = owner.operation
     if operation.name not in ("arith.constant", "relax.prim_value") or "value" not in operation.attributes:

@@ -82,8 +82,7 @@ class VariadicOperator(Operator):
     @fragile
     def verify_region_invariants(self, op: OpView) -> bool:
         """Restore the operands and types that `verify_invariants` saved."""
-        values = _set_aside.pop(get_ident(), None)
-        if values is not None:
+        if (values := _set_aside.pop(get_ident(), None)) is not None:
             operation, operands, types = values
             _replace(operation, operands, types)
         return True

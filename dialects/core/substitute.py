@@ -45,8 +45,7 @@ def symbols_in(operation: OperationBase) -> set[str]:
     found: set[str] = set()
     seen: set[Type] = set()
     for inside in _operations(operation):
-        new = {value.type for value in _values(inside)} - seen
-        if new or has_sized_attributes(inside):
+        if (new := {value.type for value in _values(inside)} - seen) or has_sized_attributes(inside):
             seen |= new
             with _at(inside):
                 found.update(_variables(_attribute_dims(inside)), *map(symbols_of, new))

@@ -186,8 +186,7 @@ def _is_natural(size: Size, cases: list[int]) -> bool:
 
     `cases[0]` is the number of remaining cases.
     """
-    terms = terms_of(size)
-    lower, _ = bounds(terms)
+    lower, _ = bounds(terms_of(size))
     cases[0] -= 1
     if lower is not None and lower >= 0 or cases[0] < 0:
         return lower is not None and lower >= 0
@@ -263,8 +262,7 @@ def _scan(text: str) -> list[tuple[str, int]]:
     start = 0
     while start < len(text):
         end = start + 1
-        first = text[start]
-        if first in _NAME_START or first in _DIGITS:
+        if (first := text[start]) in _NAME_START or first in _DIGITS:
             part = _NAME_PART if first in _NAME_START else _DIGITS
             while end < len(text) and text[end] in part:
                 end += 1
@@ -372,8 +370,7 @@ class _Parser:
     def apply(self, operator: tuple[str, int], *args: Size) -> Size:
         word, column = operator
         try:
-            value = _OPERATORS[word](*args)
-            if isinstance(value, int):
+            if isinstance(value := _OPERATORS[word](*args), int):
                 check_number(value)
         except SymbolError as error:
             raise SymbolError(f"column {column}: {error}") from None

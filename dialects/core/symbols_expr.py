@@ -127,8 +127,7 @@ class SymExpr:
         for name in sorted(self.variables):
             if name not in values:
                 raise SymbolError(f"cannot evaluate '{shorten(self)}': no value for '{name}'")
-            value = values[name]
-            if not isinstance(value, int) or value < 0:
+            if not isinstance(value := values[name], int) or value < 0:
                 raise SymbolError(f"cannot evaluate '{shorten(self)}': '{name}' is {value!r}, not a size >= 0")
         try:
             found = _substitute(self, values)
@@ -141,8 +140,7 @@ class SymExpr:
         """Replace variables, all at once. Return None if a replacement is None (unknown)."""
         known: dict[str, Size] = {}
         for name in sorted(self.variables & values.keys()):
-            value = values[name]
-            if value is None:
+            if (value := values[name]) is None:
                 return None
             if not isinstance(value, (int, SymExpr)) or (isinstance(value, int) and value < 0):
                 raise SymbolError(
@@ -179,8 +177,7 @@ def _check_size(terms: Terms) -> None:
     _check_count(terms)
     letters = 0
     for monomial, coefficient in terms.items():
-        bits = coefficient.bit_length()
-        if bits > _MAX_BITS:
+        if (bits := coefficient.bit_length()) > _MAX_BITS:
             check_number(coefficient)
         # Separators between and around factors, and the digits; a bit adds less than one digit.
         letters += bits + 4
@@ -221,8 +218,7 @@ def make_variable(name: str, highest: int | None = None) -> SymExpr:
 
 def _make_call(kind: str, args: tuple[Size, ...]) -> SymExpr:
     atoms = [atom for arg in args for monomial in terms_of(arg) for atom in monomial]
-    depth = 1 + max(atom.depth for atom in atoms)
-    if depth > MAX_DEPTH:
+    if (depth := 1 + max(atom.depth for atom in atoms)) > MAX_DEPTH:
         raise SymbolError(f"expression nests // % min max {depth} deep, at most {MAX_DEPTH} levels are allowed")
     infix = kind in ("//", "%")
     text = kind.join(map(_render_operand, args)) if infix else f"{kind}({', '.join(map(str, args))})"
@@ -309,8 +305,7 @@ def floordiv(p: Size, q: Size) -> Size:
         return floordiv(left, divisor)
     if not _at_least(q, 0):
         return _make_call("//", (p, q))
-    quotient = _bounded_quotient(p, q)
-    if quotient is not None:
+    if (quotient := _bounded_quotient(p, q)) is not None:
         return quotient
     if _leading(p) < 0:  # the negated ceiling of the subtrahend, so that -(-n//4) is ceildiv(n, 4)
         return -floordiv(q - 1 - p, q)
@@ -333,8 +328,7 @@ def mod(p: Size, q: Size) -> Size:
     factor, left, divisor, remainder = _cancel(p, q)
     if factor != 1:
         return factor * mod(left, divisor) + remainder
-    opened = _open_nested_mod(p, q)
-    if opened is not None:
+    if (opened := _open_nested_mod(p, q)) is not None:
         return mod(opened, q)
     quotient = _bounded_quotient(p, q) if _at_least(q, 0) else None
     return _make_call("%", (p, q)) if quotient is None else p - quotient * q

@@ -57,8 +57,7 @@ def verify(definition: OpDef, op: OpView) -> bool:
 
 def check(definition: OpDef, operation: Operation) -> None:
     """Raise OpProblem or TypeProblem if the operation is invalid."""
-    values = operation.operands
-    types = [value.type for value in values]
+    types = [value.type for value in operation.operands]
     attributes = operation.attributes
     verified = cache_of(operation.context).verified
     # Nothing else affects the validity of an operation, unless operand values or its surroundings matter.

@@ -42,8 +42,7 @@ def work_of(op: OpView) -> Work:
 def _flops(row: OpDef, operation: Operation, count: Dim) -> Dim:
     if callable(row.flops):
         return row.flops(call_of(row, operation), count)
-    flops = row.flops
-    if isinstance(flops, tuple):
+    if isinstance(flops := row.flops, tuple):
         flops, operand = flops
         count = elements(call_of(row, operation).operands[operand])
     # No operations on an unknown number of elements are none, too.

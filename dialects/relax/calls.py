@@ -21,13 +21,11 @@ from .dialect import op
 
 def _lookup(operation: Operation, name: str) -> Operation | None:
     """Return the operation of a symbol (nested ones as "outer::inner"), or None outside of a module."""
-    found = innermost(operation, "builtin.module")
-    if found is None:
+    if (found := innermost(operation, "builtin.module")) is None:
         return None
     place = "the module"
     for part in name.split("::"):
-        symbols = _symbols_in(found)
-        if symbols is None:
+        if (symbols := _symbols_in(found)) is None:
             raise OpProblem(f"attribute 'func': {place} is a {found.name}, which holds no functions")
         if part not in symbols:
             hint = suggest(part, _symbol_names(found))
@@ -73,8 +71,7 @@ def _verify_call_tir_inplace(operation: Operation, call: Call) -> None:
 def _check_prim_func(operation: Operation, call: Call, results: Sequence[Info], outputs: Sequence[int]) -> None:
     """Check the signature of the PrimFunc. `outputs` are the results that are passed as parameters."""
     _check_allocated(results, outputs)
-    function = _lookup(operation, call.func)
-    if function is None:
+    if (function := _lookup(operation, call.func)) is None:
         return
     if function.name != "func.func":
         raise OpProblem(f"attribute 'func': @{call.func} is a {function.name}, not a function")

@@ -121,8 +121,7 @@ def storage_dtype(name: str) -> numpy.dtype:
         import ml_dtypes
     except ImportError:
         raise AttributeProblem(f"constants of type {name} need the package ml_dtypes (pip install ml_dtypes)") from None
-    found = getattr(ml_dtypes, _NUMPY_NAME.get(name, name), None)
-    if found is None:
+    if (found := getattr(ml_dtypes, _NUMPY_NAME.get(name, name), None)) is None:
         raise AttributeProblem(f"numpy has no element type for '{name}'")
     return numpy.dtype(found)
 
@@ -179,8 +178,7 @@ def array_of_attribute(attribute: Attribute, dtype: str, shape: Sequence[int]) -
     if is_resource(attribute):
         # An element of less than a byte takes a whole byte.
         as_held = "uint8" if bit_width(dtype) < 8 and not is_float(dtype) else stored
-        held = numpy.frombuffer(elements_bytes(attribute), as_held)
-        return held.astype(stored, copy=False).reshape(shape)
+        return numpy.frombuffer(elements_bytes(attribute), as_held).astype(stored, copy=False).reshape(shape)
     if stored.isbuiltin == 1:
         return numpy.ascontiguousarray(numpy.array(attribute)).astype(stored).reshape(shape)
     # For types unknown to NumPy, the bindings only return text.

@@ -59,20 +59,17 @@ def triangle(call: Call) -> TensorInfo:
 
 def one_hot(call: Call) -> TensorInfo:
     check_dtype(call, "indices", "int")
-    dtype = call.on_value.dtype
-    if dtype != call.off_value.dtype:
+    if (dtype := call.on_value.dtype) != call.off_value.dtype:
         raise call.fail(f"{call.describe('on_value')} and {call.describe('off_value')} must have the same type")
     call.require(call.depth > 0, f"{call.describe('depth')} must be positive")
-    shape = call.indices.shape
-    if shape is None:
+    if (shape := call.indices.shape) is None:
         return TensorInfo(None, dtype)
     axis = normalize_axis(call, "axis", len(shape) + 1, call.axis)
     return TensorInfo((*shape[:axis], call.depth, *shape[axis:]), dtype)
 
 
 def hamming_window(call: Call) -> TensorInfo:
-    length = integer(call, "window_size")
-    if isinstance(length, int) and length <= 0:
+    if isinstance(length := integer(call, "window_size"), int) and length <= 0:
         raise call.fail(f"operand 'window_size' must be positive, got {length}")
     check_flag(call, "periodic")
     check_number(call, "alpha", "beta")

@@ -71,8 +71,7 @@ def decode_groups(attribute: Attribute, count: int) -> list[Group]:
     if not isinstance(attribute, ir.ArrayAttr):
         raise ValueError("must be an array")
     groups = [_decoded(each) for each in attribute]
-    total = sum(group.size for group in groups)
-    if total != count:
+    if (total := sum(group.size for group in groups)) != count:
         raise ValueError(f"is of {total} values, the function has {count}")
     return groups
 

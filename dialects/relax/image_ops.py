@@ -42,8 +42,7 @@ def spread_size(spatial: int) -> Callable[[dict[str, object]], dict[str, object]
     """Return a function for the builder that repeats a single size for each spatial dimension."""
 
     def prepare(arguments: dict[str, object]) -> dict[str, object]:
-        size = arguments.get("size")
-        if isinstance(size, (int, str, SymExpr)):
+        if isinstance(size := arguments.get("size"), (int, str, SymExpr)):
             size = [size]
         if isinstance(size, (list, tuple)) and len(size) == 1:
             return {**arguments, "size": [size[0]] * spatial}
@@ -87,8 +86,7 @@ def affine_grid(call: Call) -> TensorInfo:
 def resize_work(call: Call, count: Dim) -> Dim:
     """two for each element of the data that one of the result is made of; none for the nearest ones"""
     spatial = len(call.definition.layouts["data"].dimensions) - 2
-    taps = {"linear": 2, "cubic": 4}.get(call.method, 0)
-    return dim_mul(2 * taps**spatial, count)
+    return dim_mul(2 * {"linear": 2, "cubic": 4}.get(call.method, 0) ** spatial, count)
 
 
 def affine_grid_work(call: Call, count: Dim) -> Dim:

@@ -121,8 +121,7 @@ def gather_nd(call: Call) -> TensorInfo:
     batch, data, indices = call.batch_dims, call.data.shape, call.indices.shape
     call.require(batch >= 0, f"{call.describe('batch_dims')} cannot be negative")
     for name, least in (("data", batch), ("indices", batch + 1)):
-        rank = call.operands[name].rank
-        if rank is not None and rank < least:
+        if (rank := call.operands[name].rank) is not None and rank < least:
             raise call.fail(f"{call.describe(name)} must have at least {least} dimensions for batch_dims = {batch}")
     depth = None if indices is None else indices[-1]
     if data is None or indices is None:
@@ -176,8 +175,7 @@ def indexed_shape(call: Call) -> Shape | None:
 def reverse_sequence(call: Call) -> TensorInfo:
     check_dtype(call, "seq_lengths", "int")
     (length,) = shape_of_rank(call, "seq_lengths", 1)
-    shape = call.data.shape
-    if shape is None:
+    if (shape := call.data.shape) is None:
         return call.data
     sequence = normalize_axis(call, "seq_axis", len(shape), call.seq_axis)
     batch = normalize_axis(call, "batch_axis", len(shape), call.batch_axis)
@@ -233,8 +231,7 @@ def slice_scatter(call: Call) -> TensorInfo:
     step = call.step.value
     if exceeds(1, step):
         raise call.fail(f"operand 'step' must be positive, got {step}")
-    target = call.input.shape
-    if target is None:
+    if (target := call.input.shape) is None:
         return call.input
     axis = normalize_axis(call, "axis", len(target), call.axis)
     taken = _slice_of(call, target[axis])
@@ -245,9 +242,7 @@ def slice_scatter(call: Call) -> TensorInfo:
 
 def _slice_of(call: Call, size: Dim) -> Dim:
     step = call.step.value
-    if not isinstance(step, int):
-        return None
-    return slice_length(call.start.value, call.end.value, step, size)
+    return None if not isinstance(step, int) else slice_length(call.start.value, call.end.value, step, size)
 
 
 class _Bounds(AttrKind):

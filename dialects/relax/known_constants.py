@@ -50,11 +50,9 @@ def is_constant(value: Value) -> bool:
 
 def splat(value: Value) -> int | float | bool | None:
     """Return the number that fills a tensor, or None."""
-    owner = defining_op(value, *SPLATS)
-    if owner is None:
+    if (owner := defining_op(value, *SPLATS)) is None:
         return None
-    name = owner.operation.name
-    if name in _NUMBERS:
+    if (name := owner.operation.name) in _NUMBERS:
         number = _NUMBERS[name]
         return bool(number) if dtype_of(value) == "i1" else number
     if name in _FULL:
@@ -80,8 +78,7 @@ def array_of(value: Value, limit: int) -> ndarray | None:
 
     Return None for other values, for more than `limit` elements, and for types unknown to NumPy.
     """
-    attribute = _dense(value)
-    if attribute is None:
+    if (attribute := _dense(value)) is None:
         return None
     info = tensor_info(value)
     if math.prod(attribute.type.shape) > limit or info.dtype not in NUMPY_NAME:
@@ -96,8 +93,7 @@ def elements_of(value: Value) -> ndarray | None:
 
     Large constants are not copied.
     """
-    owner = defining_op(value, *CONSTANTS)
-    if owner is None:
+    if (owner := defining_op(value, *CONSTANTS)) is None:
         return None
     attribute = owner.operation.attributes["value"]
     if not isinstance(attribute, (ir.IntegerAttr, ir.FloatAttr, ir.BoolAttr)):

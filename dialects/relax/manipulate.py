@@ -46,8 +46,7 @@ def _resolve(wanted: Sequence[Any], source: TensorInfo) -> list[Any]:
         return sizes
     if sizes.count(-1) > 1:
         raise OpProblem("operand 'shape': only one size can be -1")
-    rest = product(size for size in sizes if size != -1)
-    if rest == 0:
+    if (rest := product(size for size in sizes if size != -1)) == 0:
         raise OpProblem("operand 'shape': -1 next to a size of 0 could be anything: give the size itself")
     count = None if source.shape is None else product(source.shape)
     if count is None:
@@ -111,8 +110,7 @@ def broadcast_to(call: Call) -> TensorInfo:
     if old is None or new is None:
         return call.x.with_shape(new)
     check_broadcast(call, "x", old, "shape", new)
-    padded = (1,) * (len(new) - len(old)) + old
-    sizes = zip(padded, new, strict=True)
+    sizes = zip((1,) * (len(new) - len(old)) + old, new, strict=True)
     # Only a size of 1 can change: any other size determines an unknown target size.
     return call.x.with_shape(one if target is None and equal(one, 1) is False else target for one, target in sizes)
 
@@ -133,8 +131,7 @@ def _collapse_sum(call: Call, target_name: str, target: Shape | None) -> TensorI
 
 
 def expand_dims(call: Call) -> TensorInfo:
-    shape = call.x.shape
-    if shape is None:
+    if (shape := call.x.shape) is None:
         return call.x
     rank = len(shape) + len(call.axis)
     new = normalize_axes(call, "axis", rank, call.axis)
@@ -143,8 +140,7 @@ def expand_dims(call: Call) -> TensorInfo:
 
 
 def squeeze(call: Call) -> TensorInfo:
-    shape = call.x.shape
-    if shape is None:
+    if (shape := call.x.shape) is None:
         return call.x
     if call.axis is None:
         # A size that may be 1 may be dropped: not even the result's rank is known then.
@@ -194,8 +190,7 @@ def repeat(call: Call) -> TensorInfo:
 
 def tile(call: Call) -> TensorInfo:
     call.require(all(count >= 0 for count in call.repeats), f"{call.describe('repeats')} cannot be negative")
-    shape = call.data.shape
-    if shape is None:
+    if (shape := call.data.shape) is None:
         return call.data
     rank = max(len(shape), len(call.repeats))
     sizes = (1,) * (rank - len(shape)) + shape

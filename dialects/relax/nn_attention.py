@@ -113,8 +113,7 @@ def attention_var_len(call: Call) -> TensorInfo:
 
 
 def _check_lengths(call: Call, name: str) -> None:
-    info = call.operands[name]
-    if info is None:
+    if (info := call.operands[name]) is None:
         return
     call.require(info.dtype == "i32", f"{call.describe(name)} must have elements of type i32")
     if name.startswith("max"):

@@ -11,8 +11,7 @@ from .dialect import injective_op
 
 
 def batch_flatten(call: Call) -> TensorInfo:
-    shape = call.data.shape
-    if shape is None:
+    if (shape := call.data.shape) is None:
         return call.data.with_shape((None, None))
     call.require(len(shape) >= 2, f"{call.describe('data')} must be 2-D or more, but is {len(shape)}-D")
     return call.data.with_shape((shape[0], product(shape[1:])))
@@ -40,8 +39,7 @@ def _padded(call: Call, axis: int, size: Dim, before: int, after: int) -> Dim:
             f"{call.describe('data')} is empty along axis {axis}: "
             f"there is nothing to pad it with in mode '{call.pad_mode}'"
         )
-    padded = dim_add(size, before + after)
-    if isinstance(padded, int) and padded < 0:
+    if isinstance(padded := dim_add(size, before + after), int) and padded < 0:
         removed = -before - after
         raise call.fail(f"{call.describe('pad_width')} removes {removed} of {size} elements along axis {axis}")
     return padded
@@ -50,8 +48,7 @@ def _padded(call: Call, axis: int, size: Dim, before: int, after: int) -> Dim:
 def pixel_shuffle(call: Call) -> TensorInfo:
     factor = call.upscale_factor
     call.require(factor >= 1, f"{call.describe('upscale_factor')} must be 1 or more")
-    shape = call.data.shape
-    if shape is None:
+    if (shape := call.data.shape) is None:
         return call.data
     if len(shape) < 3:
         raise call.fail(f"{call.describe('data')} must be 3-D or more (..., C, H, W), but is {len(shape)}-D")

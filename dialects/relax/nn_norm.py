@@ -51,8 +51,7 @@ def _channels(call: Call) -> Dim:
     (channels,) = _parameter_sizes(call, "channel_axis", (call.channel_axis,))
     if call.data.shape is not None:
         channel_axis = normalize_axis(call, "channel_axis", call.data.rank, call.channel_axis)
-        axes = normalize_axes(call, "axes", call.data.rank, call.axes)
-        if channel_axis in axes:
+        if channel_axis in normalize_axes(call, "axes", call.data.rank, call.axes):
             raise call.fail(f"{call.describe('axes')} must not hold {call.describe('channel_axis')}")
     return channels
 

@@ -69,8 +69,7 @@ def _check_elements(call: Call, name: str, allowed: Callable[[str], bool], expec
 
 
 def _check_sizes(call: Call, names: Sequence[str]) -> None:
-    shape = call.data.shape
-    if shape is None:
+    if (shape := call.data.shape) is None:
         return
     # A single number has no slices, so its parameters are single numbers too.
     axis = normalize_axis(call, "axis", max(1, len(shape)), call.axis)

@@ -57,8 +57,7 @@ def position_reduction(call: Call) -> TensorInfo:
     result, shape = _positions(call), call.x.shape
     if shape is not None:
         axes = range(len(shape)) if call.axis is None else _axes(call, len(shape))
-        empty = [axis for axis in axes if shape[axis] == 0]
-        if empty:
+        if empty := [axis for axis in axes if shape[axis] == 0]:
             raise call.fail(f"{call.describe('x')} has no elements along axis {empty[0]}, of which one could be found")
     return result
 

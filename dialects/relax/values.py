@@ -126,8 +126,7 @@ def normal_axis(axis: int, rank: int) -> int:
 
 def listed_dims(value: Value) -> tuple[Dim, ...] | None:
     """Return the sizes of a shape, from its operation's list or its type, or None if unknown."""
-    owner = defining_op(value, "relax.shape_expr")
-    if owner is not None:
+    if (owner := defining_op(value, "relax.shape_expr")) is not None:
         return tuple(owner.dims)
     info = decode(value.type)
     return info.dims if isinstance(info, ShapeInfo) and is_known(info.dims) else None

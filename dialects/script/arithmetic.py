@@ -16,8 +16,7 @@ from .words import SIGNED, constant_operation, quoted, sign_of
 def _constant(printer: Printer, op: Operation) -> Expr | None:
     if len(op.attributes) != 1 or "value" not in op.attributes:
         return None
-    attribute = attribute_of(op, "value")
-    if attribute in printer.constants:
+    if (attribute := attribute_of(op, "value")) in printer.constants:
         return printer.constants[attribute]
     type_ = op.results[0].type
     if is_scalar(type_) and str(type_) != "i0":  # i0 has no numbers

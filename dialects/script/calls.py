@@ -39,8 +39,7 @@ def _operator_line(printer: Printer, op: Operation, items: list[str], *, stated:
     The type of a single result is an annotation of the target, unless it is `stated`. Otherwise the types are an
     argument.
     """
-    types = [printer.type_text(result.type) for result in op.results]
-    if types and (stated or len(types) > 1):
+    if (types := [printer.type_text(result.type) for result in op.results]) and (stated or len(types) > 1):
         items.append(f"out_sinfo={types[0] if len(types) == 1 else '[' + ', '.join(types) + ']'}")
     annotation = f": {types[0]}" if len(types) == 1 and not stated else ""
     head = _targets(printer, op, annotation)
@@ -59,8 +58,7 @@ def _call(printer: Printer, op: Operation) -> str:
     word = word_of(op.name)
     items = [] if word else [quoted(op.name)]
     operands = list(op.operands)
-    mixed = _mixed_items(printer, op)
-    if mixed is None:
+    if (mixed := _mixed_items(printer, op)) is None:
         items += operand_texts(printer.take(operands), operands)
     else:
         items += mixed

@@ -71,8 +71,7 @@ def _members(printer: Printer, module: Operation) -> None:
                 printer.imported.add(op.name.partition(".")[0])
         except Unwritable:
             _back_to(printer, before)
-            text = _fragment(module, op)
-            if not text:
+            if not (text := _fragment(module, op)):
                 _back_to(printer, start)
                 _write_fragment(printer, print_asm(module, assume_verified=True))
                 return
@@ -218,8 +217,7 @@ def _annotated(printer: Printer, op: Operation, name: str, index: int, type_: Ty
     """Return a type, with the attributes of an argument or result."""
     text = printer.type_text(type_)
     found = [] if name not in op.attributes else op.attributes[name][index]
-    rest = [each.name for each in found if each.name not in hidden]
-    if not rest:
+    if not (rest := [each.name for each in found if each.name not in hidden]):
         return text
     items = [f"{quoted(key)}: {printer.attribute_text(held(found, key))}" for key in rest]
     return f"I.annotated({text}, {{{', '.join(items)}}})"

@@ -224,8 +224,7 @@ def _named_in(lines: Sequence[str], inputs: Sequence[str], outputs: Sequence[str
     if len(set(inputs)) < len(inputs) or set(inputs) & set(outputs) or any("[" not in each for each in inputs):
         return None
     text = "\n".join(lines)
-    found = [(_place_of(each, text), each) for each in inputs]
-    return [each for place, each in sorted(found) if place >= 0]
+    return [each for place, each in sorted([(_place_of(each, text), each) for each in inputs]) if place >= 0]
 
 
 def _place_of(element: str, text: str) -> int:

@@ -24,20 +24,17 @@ from .words import SEGMENTS, quoted
 
 def operator_items(printer: Printer, definition: Operator, op: Operation) -> list[str] | None:
     """Return the arguments in the builder's order, or None if the operation does not match the table."""
-    operands = _operands(definition, op)
-    if operands is None:
+    if (operands := _operands(definition, op)) is None:
         return None
     texts = iter(printer.take([value for name in definition.parameters for value in _values(operands.get(name))]))
     items: list[str] = []
     by_name = False
     others = {name: attribute_of(op, name) for name in op.attributes if name != SEGMENTS}
     for name in definition.parameters:
-        given = operands.get(name)
-        if given is not None:
+        if (given := operands.get(name)) is not None:
             text = _operand_text([next(texts) for _ in _values(given)], given, definition.kinds[name])
         elif name in others and name in definition.attrs:
-            found = _checked_text(printer, definition.attrs[name], others[name])
-            if found is None:
+            if (found := _checked_text(printer, definition.attrs[name], others[name])) is None:
                 by_name = True
                 continue
             del others[name]
@@ -78,8 +75,7 @@ def _operand_text(texts: list[Expr], given: Value | tuple[Value, ...], kind: str
 
 def _checked_text(printer: Printer, kind: AttrKind, attribute: Attribute) -> str | None:
     """Return the text of an attribute's Python value, or None if it does not parse to the same attribute."""
-    known = printer.values.get((kind, attribute), "")
-    if known == "":
+    if (known := printer.values.get((kind, attribute), "")) == "":
         known = printer.values[kind, attribute] = _value_of(kind, attribute)
     return known
 
@@ -94,8 +90,7 @@ def _decoded(kind: AttrKind, attribute: Attribute) -> Any:
 
 
 def _value_of(kind: AttrKind, attribute: Attribute) -> str | None:
-    value = _decoded(kind, attribute)
-    if value is None:
+    if (value := _decoded(kind, attribute)) is None:
         return None
     if isinstance(kind, Symbol):
         return f"cls.{value}" if is_name(value) else None

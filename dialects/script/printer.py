@@ -107,14 +107,12 @@ class Printer:
 
     def type_text(self, type_: Type) -> str:
         key = type_, self.tensor_word
-        text = self._types.get(key)
-        if text is None:
+        if (text := self._types.get(key)) is None:
             text = self._types[key] = type_text(*key)
         return text
 
     def attribute_text(self, attribute: Attribute) -> str:
-        text = self._attributes.get(attribute)
-        if text is None:
+        if (text := self._attributes.get(attribute)) is None:
             text = self._attributes[attribute] = self._attribute_text(attribute)
         return text
 
@@ -138,8 +136,7 @@ class Printer:
             if name in shown:
                 continue
             key = operation, name, held(attributes, name)
-            text = self._named_attributes.get(key)
-            if text is None:
+            if (text := self._named_attributes.get(key)) is None:
                 text = self._named_attributes[key] = self._named_attribute(*key)
             if text:
                 found.append((name, text))
@@ -160,10 +157,8 @@ class Printer:
 
     def take(self, values: Sequence[Value]) -> list[Expr]:
         """Return the texts of operands, in the order of the operation's text."""
-        if self._is_waiting:
-            waiting = [value for value in values if value in self._is_waiting]
-            if waiting:
-                self._pop(waiting)
+        if self._is_waiting and (waiting := [value for value in values if value in self._is_waiting]):
+            self._pop(waiting)
         try:
             return [self._texts[value] for value in values]
         except KeyError:
@@ -230,8 +225,7 @@ class Printer:
         if expr is not None:
             self.define(op, expr)
             return
-        statement = STATEMENTS.get(name)
-        if statement is not None and statement(self, op):
+        if (statement := STATEMENTS.get(name)) is not None and statement(self, op):
             return
         STATEMENTS[""](self, op)
 
@@ -373,11 +367,9 @@ def _case(operation: str, name: str, attribute: Attribute) -> str:
 
 def number(attribute: Attribute, type_word: str) -> Expr:
     """Return the text of a number: with its type, and without."""
-    text = number_text(attribute)
-    if text:
+    if text := number_text(attribute):
         return Expr(f"{type_word}({text})", Level.ATOM, text)
-    special = special_number(attribute)
-    if special and type_word:
+    if (special := special_number(attribute)) and type_word:
         return Expr(f"{type_word}({quoted(special)})")
     return Expr(f"I.const({quoted(str(attribute))})")
 
@@ -388,12 +380,10 @@ def is_last_user(op: Operation, value: Value) -> bool:
     for count, use in enumerate(value.uses):
         if count >= _MOST_USES:
             return False
-        user = use.owner.operation
-        if user == op:
+        if (user := use.owner.operation) == op:
             continue
         while user.block != op.block:
-            user = user.parent.operation
-            if user == around:
+            if (user := user.parent.operation) == around:
                 # In another block of the same region.
                 return False
         if user == op or not user.is_before_in_block(op):

@@ -24,8 +24,7 @@ class Resources:
         self._elide = elide
 
     def name(self, attribute: Attribute) -> str:
-        known = self._names.get(attribute)
-        if known is None:
+        if (known := self._names.get(attribute)) is None:
             known = _unescaped(resource_name(attribute), attribute) or f"c{len(self._names)}"
             while known in self._names.values():
                 known += "_"

@@ -34,9 +34,7 @@ class ValueNames:
 
     def exact(self, wanted: str) -> str:
         """Return the wanted name, or the first free one of `wanted_1`, `wanted_2`, ..."""
-        if wanted not in self._taken:
-            return self._take(wanted)
-        return self.numbered(f"{wanted}_", first=1)
+        return self._take(wanted) if wanted not in self._taken else self.numbered(f"{wanted}_", first=1)
 
     def numbered(self, prefix: str, first: int = 0) -> str:
         """Return the first free name of `prefix0`, `prefix1`, ..."""

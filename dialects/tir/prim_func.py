@@ -46,8 +46,7 @@ def op_pattern(op: Operation) -> OpPattern | None:
     attributes = op.operation.attributes
     if OP_PATTERN not in attributes:
         return None
-    attribute = attributes[OP_PATTERN]
-    if not isinstance(attribute, ir.StringAttr):
+    if not isinstance(attribute := attributes[OP_PATTERN], ir.StringAttr):
         raise RelaxError(f"attribute '{OP_PATTERN}' must be a string, got {attribute}")
     return OpPattern.parse(attribute.value)
 
@@ -87,8 +86,7 @@ def make_prim_func(
         held = {PRIM_FUNC: ir.UnitAttr.get(), **(attributes or {})}
         if pattern is not None:
             held[OP_PATTERN] = _pattern_attribute(pattern, context)
-        problems = _problems(held, types, results)
-        if problems:
+        if problems := _problems(held, types, results):
             raise VerificationError(f"PrimFunc @{name} {problems[0]}")
         operation = _create_function(name, types, results, held, ip)
         try:
@@ -154,8 +152,7 @@ def _fill(operation: Operation, name: str, results: Sequence[Type], body: Callab
 def _returned(values: object) -> list[Value]:
     if values is None:
         return []
-    items = as_list(values)
-    return [item if isinstance(item, ir.Value) else item.operation.result for item in items]
+    return [item if isinstance(item, ir.Value) else item.operation.result for item in as_list(values)]
 
 
 def schedule_lines(op: Operation, name: str = SCHEDULE) -> list[str] | None:

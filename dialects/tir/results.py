@@ -17,8 +17,7 @@ def _nothing(call: Call) -> list[Info]:
 
 
 def _verify_give_tensor(operation: Operation, call: Call) -> None:
-    source = operation.operands[0].type
-    if not isinstance(source, ir.MemRefType):
+    if not isinstance(source := operation.operands[0].type, ir.MemRefType):
         raise OpProblem(f"operand 'source' ({source}) must be a memref")
 
 

@@ -130,8 +130,7 @@ def _upper_by_fraction(a: Number, x: Number) -> Number:
 
     b = x + 1.0 - a
     d = 1.0 / select(size_of(b) < tiny, tiny, b)
-    one = x.constant(1.0)
-    state = [one, b, x.constant(1 / tiny), d, d, x.constant(0.0)]
+    state = [x.constant(1.0), b, x.constant(1 / tiny), d, d, x.constant(0.0)]
     *_, h, _ = repeat_while(state, lambda n, *rest: (size_of(rest[-1] - 1.0) > _EPSILON * 2) & (n < 20000.0), step)
     return h * _prefactor(a, x)
 

@@ -105,8 +105,7 @@ def stages_of(recurrence: Recurrence) -> list[Computation]:
     for tensor in ordered(recurrence.updates, _read_at_once):
         if not isinstance(tensor, Computed):
             continue
-        depends = any(each in depending for each in tensor.computation.trace.tensors)
-        if depends or tensor in recurrence.updates:
+        if any(each in depending for each in tensor.computation.trace.tensors) or tensor in recurrence.updates:
             depending.add(tensor)
             found[tensor.computation] = None
     return list(found)
@@ -136,8 +135,7 @@ def check_stages(recurrence: Recurrence) -> None:
                 raise RelaxError(f"{what} of a step that is not known to be before its own")
     known = own | set(recurrence.states)
     for tensor in {each: None for stage in stages for each in stage.trace.tensors if each not in known}:
-        late = [each for each in ordered([tensor]) if each in known]
-        if late:
+        if late := [each for each in ordered([tensor]) if each in known]:
             raise RelaxError(f"'{tensor.name}' depends on '{late[0].name}', but only a te.compute can in a step")
 
 

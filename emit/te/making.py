@@ -28,8 +28,7 @@ def checked_shape(shape: object, what: str, place: SourcePlace) -> tuple[Size, .
 def _size(size: object, what: str, place: SourcePlace) -> Size:
     if isinstance(size, SymExpr):
         return size
-    whole = whole_number(size)
-    if whole is None or not 0 <= whole < 1 << 63:
+    if (whole := whole_number(size)) is None or not 0 <= whole < 1 << 63:
         known = "sizes are numbers from 0 on, below 2**63, te.vars, and arithmetic of them"
         raise place.problem(f"{what}: {known}, not {size!r}")
     return whole
@@ -147,8 +146,7 @@ def extern(
 
 def _tensors(given: object, what: str, place: SourcePlace) -> tuple[Tensor, ...]:
     several = tuple(given) if isinstance(given, (tuple, list)) else (given,)
-    wrong = [each for each in several if not isinstance(each, Tensor)]
-    if wrong:
+    if wrong := [each for each in several if not isinstance(each, Tensor)]:
         raise place.problem(f"{what} are tensors of te, not {wrong[0]!r}")
     return several
 

@@ -74,9 +74,7 @@ class Recording:
         return kept[::-1]
 
     def _operands(self, op: Operation, body: object) -> list[Value]:
-        if op.name == _HOLE and self._holes[op.results[0]].is_had(body):
-            return []
-        return list(op.operands)
+        return [] if op.name == _HOLE and self._holes[op.results[0]].is_had(body) else list(op.operands)
 
     def holes(self, results: Sequence[Value], *, whole: bool = True) -> set[Hole]:
         """Return the holes that the results depend on."""

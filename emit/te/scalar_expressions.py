@@ -29,8 +29,7 @@ _body: ContextVar[Any] = ContextVar("te_body", default=None)
 
 def body(what: str) -> Any:
     """Return the current function call. Raise RelaxError outside of any call."""
-    found = _body.get()
-    if found is None:
+    if (found := _body.get()) is None:
         raise place_of_caller().problem(f"{what} is known in the function of a te.compute only")
     return found
 
@@ -256,8 +255,7 @@ def described(value: Any) -> str:
         return f"a number, {value.dtype}"
     if isinstance(value, Reduction):
         return "a reduction, which is all that a function of places can give: use its tensor in another te.compute"
-    shape = getattr(value, "shape", None)
-    if shape is None:
+    if (shape := getattr(value, "shape", None)) is None:
         return f"{kind} {value!r}"
     if hasattr(value, "place"):
         return f"the tensor '{value.name}': say which of its elements"

@@ -239,8 +239,7 @@ def traced(shape: Sequence[Size], function: Callable[..., object], names: Sequen
         recording = Recording()
         tracing = Tracing(spatial, recording)
         with ir.InsertionPoint(recording.module.body), calling(tracing, function):
-            made = given_by(function(*tracing.indices()))
-            if isinstance(made, Reduction):
+            if isinstance(made := given_by(function(*tracing.indices())), Reduction):
                 dtypes, results = _combined(made, tracing)
             else:
                 dtypes, results = [value.dtype for value in made], made

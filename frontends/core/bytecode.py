@@ -22,8 +22,7 @@ class BytecodeReader:
 
     def number(self) -> int:
         """Read a variable-length number. The trailing zeros of its first byte count the bytes that follow."""
-        first = self.byte()
-        if first == 0:
+        if (first := self.byte()) == 0:
             self.place += 8
             return int.from_bytes(self._data[self.place - 8 : self.place], "little")
         count = (first & -first).bit_length()

@@ -113,8 +113,7 @@ class DialectGraph(DialectScope):
         self.room.take_node()
         if node.op == "func.call":
             return self.call(node, node.attr("callee"))
-        converter = self.converters.converter_of(node.op)
-        if converter is None:
+        if (converter := self.converters.converter_of(node.op)) is None:
             return self.without_converter(node)
         with self.folding(node):
             returned = converter(node)

@@ -71,8 +71,7 @@ class DialectNode(Node):
 
     def known_sizes(self, index: int) -> list[Size]:
         """Return the elements of a shape operand: sizes if they are known, else one-element tensors."""
-        found = self.sizes(index)
-        if found is not None:
+        if (found := self.sizes(index)) is not None:
             return list(found)
         value = self.value(index)
         (count,) = value.shape or (None,)

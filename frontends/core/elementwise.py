@@ -24,8 +24,7 @@ def elementwise(
 ) -> Tensor:
     """Return the tensor of `function(*numbers, *parameters)`, by default with the first operand's element type."""
     infos = [info_of(each) for each in operands]
-    shape = reduce(_broadcast, [info.shape for info in infos])
-    if shape is None or None in shape:
+    if (shape := reduce(_broadcast, [info.shape for info in infos])) is None or None in shape:
         raise node.fail("the rank or a size of its result is not known while the model is imported")
     result = TensorInfo(shape, dtype or infos[0].dtype)
     fitting = [

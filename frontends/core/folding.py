@@ -50,8 +50,7 @@ def _fold(row: OpDef, arguments: dict[str, object]) -> object:
         return None
     infos, arrays = [], []
     for operand in row.operands:
-        known = _operand(operand.kind, arguments.get(operand.name))
-        if known is None:
+        if (known := _operand(operand.kind, arguments.get(operand.name))) is None:
             return None
         infos.append(known[0])
         arrays.append(known[1])

@@ -227,11 +227,9 @@ def _round(x: Real, along: Along, rounding: str) -> Real:
     if rounding == "round_prefer_floor":
         return (x - 0.5).ceil()
     # The first versions round down if the result is larger, and up if it is smaller.
-    scale = real(along.scale)
-    if not isinstance(scale, Real):
+    if not isinstance(scale := real(along.scale), Real):
         return x.ceil() if scale < 1.0 else x.floor()
-    shrinks = relax.less(scale.tensor, const(1.0, "f32"))
-    return Real(relax.where(shrinks, x.ceil().tensor, x.floor().tensor))
+    return Real(relax.where(relax.less(scale.tensor, const(1.0, "f32")), x.ceil().tensor, x.floor().tensor))
 
 
 def _take(data: Tensor, place: Real, along: Along) -> Tensor:
@@ -337,8 +335,7 @@ def _table(along: Along, settings: Settings) -> Array:
     columns = numpy.arange(along.count, dtype="float64")
     x = coordinates(columns, along, settings.coordinates)
     taps = numpy.floor(x)[:, None] + numpy.arange(-radius, radius + 1)
-    distance = numpy.abs(taps - x[:, None]) * narrow
-    weights = _kernel(distance, settings)
+    weights = _kernel(numpy.abs(taps - x[:, None]) * narrow, settings)
     if settings.excludes_outside:
         weights = numpy.where((taps >= 0) & (taps < along.size), weights, 0.0)
     weights /= weights.sum(axis=1, keepdims=True)
@@ -361,13 +358,11 @@ def _run_time_table(along: Along, settings: Settings, dtype: str) -> Tensor:
     """Return the table of `_table`, computed at run time. Weights of taps outside are added to the border element's."""
     scale = real(along.count) / real(along.size) if along.scale is None else real(along.scale)
     narrow = relax.minimum(scale.tensor if isinstance(scale, Real) else const([scale], "f32"), const(1.0, "f32"))
-    support = const(1.0 if settings.mode == "linear" else 2.0, "f32")
-    reach = relax.ceil(relax.divide(support, narrow))
+    reach = relax.ceil(relax.divide(const(1.0 if settings.mode == "linear" else 2.0, "f32"), narrow))
     beyond = times(relax.reshape(relax.astype(reach, dtype="i64"), (1,)), 2)
     taps = relax.subtract(count_up(plus(along.size, times(beyond, 2))), beyond)
     x = relax.expand_dims(_clamp_coordinates(_coordinates(along, settings).tensor, along, reach), axis=[1])
-    last = as_tensor([minus(along.size, 1)])
-    own = relax.maximum(relax.minimum(taps, last), const(0, "i64"))
+    own = relax.maximum(relax.minimum(taps, as_tensor([minus(along.size, 1)])), const(0, "i64"))
     distance = relax.subtract(relax.astype(taps, dtype="f32"), x)
     weights = _run_time_kernel(Real(relax.multiply(relax.abs(distance), narrow)), settings)
     if settings.excludes_outside:

@@ -66,8 +66,7 @@ class Node:
 
     def value(self, index: int) -> Value:
         """Return a required input that is a tensor."""
-        value = self.held(index)
-        if isinstance(value, Texts):
+        if isinstance(value := self.held(index), Texts):
             raise self.fail(f"input #{index} contains strings, expected a tensor of numbers")
         if not isinstance(value, Value):
             raise self.fail(f"input #{index} is a sequence or an optional, not a tensor")
@@ -82,8 +81,7 @@ class Node:
 
     def sequence(self, index: int) -> SequenceValue:
         """Return a required input that is a sequence of known length."""
-        held = self.held(index)
-        if not isinstance(held, SequenceValue):
+        if not isinstance(held := self.held(index), SequenceValue):
             if isinstance(held, RunTimeSequence):
                 raise self.fail(f"input #{index} is a sequence of dynamic length, expected a known length")
             raise self.fail(f"input #{index} is not a sequence")
@@ -106,8 +104,7 @@ class Node:
         return self.tensor(index) if self.has(index) else None
 
     def rank(self, index: int) -> int:
-        rank = self.value(index).rank
-        if rank is None:
+        if (rank := self.value(index).rank) is None:
             raise self.fail(f"the rank of input #{index} is not known")
         return rank
 
@@ -117,8 +114,7 @@ class Node:
 
     def sizes(self, index: int) -> tuple[int | SymExpr, ...] | None:
         """Return an input's elements as numbers and expressions over dimensions, or None if they are dynamic."""
-        elements = self.value(index).elements
-        if elements is None:
+        if (elements := self.value(index).elements) is None:
             return None
         return tuple(each if isinstance(each, SymExpr) else int(each) for each in elements.ravel())
 

@@ -29,8 +29,7 @@ def attempted(node: Node, convert: Callable[[], T]) -> T | None:
         raise
     except RelaxError as error:
         where = f" ({error.notes[-1]})" if error.is_blamed and error.notes else ""
-        reason = _of_operators(node, error.message + where)
-        problems.add(problem_of(node, Unsupported(reason), error.__cause__))
+        problems.add(problem_of(node, Unsupported(_of_operators(node, error.message + where)), error.__cause__))
     except Incomplete:
         pass  # The problem of the input is reported already.
     except MemoryError:

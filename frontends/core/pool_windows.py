@@ -101,8 +101,7 @@ def maxima_and_places(
 
 def _reached(count: Size, stride: int, reach: int, before: Size, size: Size) -> Size:
     """Return the distance by which the last window along a dimension exceeds the end."""
-    last = sizes.plus(sizes.times(sizes.minus(count, 1), stride), reach)
-    over = sizes.minus(sizes.minus(last, size), before)
+    over = sizes.minus(sizes.minus(sizes.plus(sizes.times(sizes.minus(count, 1), stride), reach), size), before)
     return 0 if sizes.is_known(over) and at_most(over, 0) else sizes.larger(over, 0)
 
 

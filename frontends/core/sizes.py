@@ -56,8 +56,7 @@ def as_tensor(sizes: Sequence[Size]) -> Tensor:
     """Return sizes as the elements of a 1-D tensor."""
     if is_known(*sizes):
         return known(objects(sizes)).ssa
-    parts = [as_tensor([size]) if is_known(size) else size for size in sizes]
-    return joined(parts)
+    return joined([as_tensor([size]) if is_known(size) else size for size in sizes])
 
 
 def as_scalar(value: bool | float | Size | Value, dtype: str) -> Tensor:
@@ -71,8 +70,7 @@ def as_scalar(value: bool | float | Size | Value, dtype: str) -> Tensor:
 
 def of_scalar(value: Value) -> Size:
     """Return the element of a 0-D tensor as a size."""
-    known = value.elements
-    if known is not None and known.size == 1:
+    if (known := value.elements) is not None and known.size == 1:
         return known.ravel()[0] if isinstance(known.ravel()[0], SymExpr) else int(known.ravel()[0])
     return relax.reshape(cast(value.ssa, "i64"), (1,))
 

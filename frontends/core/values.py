@@ -54,8 +54,7 @@ class Value(KnownTensor):
     @property
     def info(self) -> TensorInfo:
         if self._ssa is not None:
-            info = decode(self._ssa.type)
-            if not isinstance(info, TensorInfo):
+            if not isinstance(info := decode(self._ssa.type), TensorInfo):
                 raise ModelError("expected a tensor, got a sequence or an optional")
             return info
         held = self._elements if self.array is None else self.array

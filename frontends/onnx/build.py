@@ -34,15 +34,13 @@ def add_main(module: Operation, model: OnnxModel, shapes: Mapping[str, InputShap
     outputs: list[Held] = []
 
     def body(arguments: Sequence[Tensor]) -> tuple[list[Tensor], list[str]]:
-        importer = GraphImporter(model, problems, FreshSymbols(module))
-        outputs.extend(_add_body(importer, inputs, arguments))
+        outputs.extend(_add_body(GraphImporter(model, problems, FreshSymbols(module)), inputs, arguments))
         results = [value.ssa for value in all_tensors(list(map(form_of, outputs)), outputs)]
         return results, [output.name for output in graph.output]
 
     infos = [info for each in inputs for info in each.infos]
     names = [name for each in inputs for name in each.names]
-    function = add_function(module, "main", infos, names, body, problems, place=graph.name)
-    if function is None:
+    if (function := add_function(module, "main", infos, names, body, problems, place=graph.name)) is None:
         return
     with module.context:
         labels = {
@@ -69,8 +67,7 @@ def _add_body(importer: GraphImporter, inputs: list[PassedInput], arguments: Seq
         return []
     outputs: list[Held] = []
     for output in graph.output:
-        held = importer.output(output.name)
-        if held is None:
+        if (held := importer.output(output.name)) is None:
             raise ModelError(
                 f"output '{shown(output.name)}' is an output that the converter of its node does not return"
             )

@@ -29,8 +29,7 @@ _around: ContextVar[str] = ContextVar("node around", default="")
 
 def note_model(proto: ModelProto, inputs: Sequence[PassedInput]) -> None:
     """Note a model in the active journal, if any."""
-    journal = Journal.active()
-    if journal is None:
+    if (journal := Journal.active()) is None:
         return
     graph = proto.graph
     journal.add(
@@ -53,8 +52,7 @@ def note_model(proto: ModelProto, inputs: Sequence[PassedInput]) -> None:
 @contextmanager
 def noting(node: OnnxNode) -> Iterator[Callable[[Sequence[Held | None]], None]]:
     """Return a context for the conversion of a node. It yields a function to call with the node's outputs."""
-    journal = Journal.active()
-    if journal is None:
+    if (journal := Journal.active()) is None:
         yield lambda outputs: None
         return
     before = len(journal.of(NodeFact.kind))
@@ -85,8 +83,7 @@ def _fact(node: OnnxNode, outputs: Sequence[Held | None], around: str, has_nodes
 
 
 def _outcome(node: OnnxNode, outputs: Sequence[Held | None]) -> str:
-    made = [value for value in outputs if isinstance(value, Value) and value.is_in_graph]
-    if not made:
+    if not (made := [value for value in outputs if isinstance(value, Value) and value.is_in_graph]):
         return "constant"
     given = [value.ssa for value in node.inputs if isinstance(value, Value) and value.is_in_graph]
     return "input" if all(value.ssa in given for value in made) else "operators"

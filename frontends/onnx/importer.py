@@ -93,8 +93,7 @@ class GraphImporter(Scope):
     def convert(self, node: OnnxNode) -> Sequence[Held | None]:
         """Convert a node and return its outputs."""
         self.model.room.take_node()
-        several = next((each for each in node.inputs if isinstance(each, OneOf)), None)
-        if several is not None:
+        if (several := next((each for each in node.inputs if isinstance(each, OneOf)), None)) is not None:
             return self._convert_each(node, several)
         if moves_texts(node):
             return moved(node, lambda inputs: self.convert(self.node_of(node.proto, inputs)))
@@ -103,8 +102,7 @@ class GraphImporter(Scope):
             what, answers = f"the converter '{converter.function.__name__}'", (Unsupported, Incomplete)
             with blaming(what, converter.function, answers=answers):
                 return as_values(converted(converter.function, node))
-        function = expansion_of(node, self.model)
-        if function is None:
+        if (function := expansion_of(node, self.model)) is None:
             raise Unsupported(unknown(node), help=lines_to_teach(node))
         return self._expand(node, function)
 
@@ -133,8 +131,7 @@ class GraphImporter(Scope):
 
     def inside(self, node: OnnxNode, function: FunctionProto) -> GraphImporter:
         """Return the importer for the function that a node calls."""
-        call = f"{node.domain}.{node.op}"
-        if call in self._calls:
+        if (call := f"{node.domain}.{node.op}") in self._calls:
             raise Unsupported("the function calls itself")
         if len(self._calls) == DEEPEST_CALLS:
             raise Unsupported(f"calls of functions are nested more than {DEEPEST_CALLS} deep")
@@ -162,8 +159,7 @@ class GraphImporter(Scope):
             yield problem_of(node, problem)
 
     def _problems_of_function(self, node: OnnxNode) -> Iterator[Problem]:
-        function = own_function(node, self.model)
-        if function is not None:
+        if (function := own_function(node, self.model)) is not None:
             inner = self.inside(node, function)
             for proto in function.node:
                 yield from inner.unreached_problems(inner.node_of(proto, [None] * len(proto.input)))

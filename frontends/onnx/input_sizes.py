@@ -11,16 +11,14 @@ _MOST_SIZES = 1024
 
 def input_sizes(node: OnnxNode, index: int) -> list[Size]:
     """Return the elements of an input that lists sizes."""
-    known = node.sizes(index)
-    if known is not None:
+    if (known := node.sizes(index)) is not None:
         return list(known)
     return [element(integers(node, index), place) for place in range(input_length(node, index))]
 
 
 def input_size(node: OnnxNode, index: int) -> Size:
     """Return the only element of an input that is one size."""
-    length = input_length(node, index)
-    if length != 1:
+    if (length := input_length(node, index)) != 1:
         raise node.fail(f"input #{index} must be one number, not {length}")
     return input_sizes(node, index)[0]
 

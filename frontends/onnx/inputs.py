@@ -69,11 +69,9 @@ def kind_of(type_: TypeProto) -> str:
 def _check_names(shapes: object, names: list[str]) -> None:
     if not isinstance(shapes, Mapping):
         raise OptionError(f"shapes: expected inputs' names with their shapes, got {type(shapes).__name__}")
-    unknown = next((name for name in shapes if name not in names), None)
-    if unknown is not None:
+    if (unknown := next((name for name in shapes if name not in names), None)) is not None:
         raise OptionError(f"shapes: the model has no input '{unknown}' (it has {', '.join(names) or 'none'})")
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
         raise ModelError(f"'{twice}' is defined twice: names of a graph are unique")
 
 
@@ -162,8 +160,7 @@ def _passed_list(name: str, item: TypeProto, shapes: Mapping[str, object], symbo
 
 
 def _dtype(name: str, type_: TypeProto) -> str:
-    kind = kind_of(type_)
-    if not kind:
+    if not (kind := kind_of(type_)):
         raise ModelError(f"input '{name}' has no type")
     if kind != "tensor":
         raise ModelError(

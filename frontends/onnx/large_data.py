@@ -94,13 +94,11 @@ def _strip(data: memoryview, begin: int, descriptor: object, places: dict[bytes,
             position = _behind_number(data, after_tag, tag & 7)
             continue
         length, start = _read_varint(data, after_tag)
-        position = start + length
-        if position > len(data):
+        if (position := start + length) > len(data):
             raise _Malformed
         if length < _LARGE or tag >> 3 not in fields:
             continue
-        inner = fields[tag >> 3]
-        if inner is None:
+        if (inner := fields[tag >> 3]) is None:
             replaced = _token(begin + start, begin + position, places)
         else:
             replaced = _strip(data[start:position], begin + start, inner, places, depth + 1)

@@ -116,8 +116,7 @@ class OnnxNode(AnyNode):
     def _get(
         self, name: str, kind: builtins.int, expected: str, default: object, read: Callable[[AttributeProto], object]
     ) -> Any:
-        held = self._attributes.get(name)
-        if held is None:
+        if (held := self._attributes.get(name)) is None:
             return default
         if held.type != kind:
             raise self.fail(f"attribute '{name}' must be {expected}", name)

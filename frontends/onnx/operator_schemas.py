@@ -37,8 +37,7 @@ def _attributes(domain: str, op: str, version: int) -> dict[str, bool]:
 
 def check_node(node: OnnxNode) -> None:
     """Check a node against its schema. Raise Unsupported for unknown attributes, and for missing or surplus parts."""
-    schema = _schema(node.domain, node.op, node.version)
-    if schema is None:
+    if (schema := _schema(node.domain, node.op, node.version)) is None:
         return
     attributes = _attributes(node.domain, node.op, node.version)
     for attribute in node.proto.attribute:
@@ -78,8 +77,7 @@ def is_defined_by_onnx(node: OnnxNode) -> bool:
 
 
 def _defined_by_onnx(node: OnnxNode) -> FunctionProto | None:
-    schema = _schema(node.domain, node.op, node.version)
-    if schema is None:
+    if (schema := _schema(node.domain, node.op, node.version)) is None:
         return None
     if schema.has_function:
         return _with_attributes(schema.function_body, node, _defaults(schema))

@@ -26,8 +26,7 @@ def in_order(nodes: Sequence[NodeProto], defined: Container[str] = ()) -> list[N
     for first in range(len(nodes)):
         waiting = [first]
         while waiting:
-            index = waiting[-1]
-            if index in done or index in begun:
+            if (index := waiting[-1]) in done or index in begun:
                 waiting.pop()
                 if index in begun:
                     del begun[index]

@@ -17,8 +17,7 @@ def contradictions(model: OnnxModel, shapes: Mapping[str, InputShape]) -> list[s
     given: dict[str, dict[int, str]] = {}
     for value in declared_inputs(model):
         shape = shapes.get(value.name)
-        dims = value.type.tensor_type.shape.dim
-        for axis, (dim, size) in enumerate(zip(dims, shape or (), strict=False)):
+        for axis, (dim, size) in enumerate(zip(value.type.tensor_type.shape.dim, shape or (), strict=False)):
             if dim.dim_param and isinstance(size, int):
                 given.setdefault(dim.dim_param, {}).setdefault(size, f"input '{value.name}', dimension {axis}")
     return [

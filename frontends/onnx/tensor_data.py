@@ -94,8 +94,7 @@ class TensorData:
         """Return some bytes of a file for a tensor. Shared bytes count as growth, because each tensor gets its own."""
         whole = self.file(path)
         self._read[path] += size
-        shared = min(self._read[path] - len(whole), size)
-        if shared > 0:
+        if (shared := min(self._read[path] - len(whole), size)) > 0:
             self.room.take_bytes(what, shared)
         return whole[offset : offset + size]
 
@@ -114,8 +113,7 @@ def array_of(tensor: TensorProto, data: TensorData) -> Array:
     if tensor.data_location == _EXTERNAL:
         return _from_bytes(tensor, _external(tensor, what, dtype, shape, data), what, dtype, shape)
     if tensor.HasField("raw_data"):
-        twice = next((field for field in _TYPED if len(getattr(tensor, field))), None)
-        if twice is not None:
+        if (twice := next((field for field in _TYPED if len(getattr(tensor, field))), None)) is not None:
             raise ModelError(f"{what} has its elements twice, in 'raw_data' and in '{twice}': one must be empty")
         return _from_bytes(tensor, data.behind(tensor.raw_data), what, dtype, shape)
     return _decode(tensor, what, shape)

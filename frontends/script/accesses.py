@@ -245,8 +245,7 @@ class Accesses:
         """Yield the reads of the buffer in an expression, each at the points at which it is computed."""
         if not at.points:
             return
-        choice = self._names.choice(node)
-        if choice is not None:
+        if (choice := self._names.choice(node)) is not None:
             condition, yes, no = choice
             yield from self._reads(condition, at)
             truth = self._value(condition, at)

@@ -43,8 +43,7 @@ class Variables:
         """Return the affine indices, or None if an expression is not affine."""
         found = []
         for node in nodes:
-            index = self._index(node)
-            if index is None:
+            if (index := self._index(node)) is None:
                 return None
             found.append(index)
         return tuple(found)

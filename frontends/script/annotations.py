@@ -140,10 +140,8 @@ class Annotations:
     def shape(self, node: ast.expr, *, new: bool = False) -> tuple[Dim, ...]:
         """Return a tuple of sizes; a single size is a tuple of one. With `new`, text may introduce symbols."""
         items = node.elts if isinstance(node, (ast.Tuple, ast.List)) else None
-        if items is None:
-            value = self.names.found(node)
-            if isinstance(value, tuple):
-                items = [ast.copy_location(ast.Constant(each), node) for each in value]
+        if items is None and isinstance(value := self.names.found(node), tuple):
+            items = [ast.copy_location(ast.Constant(each), node) for each in value]
         if items is not None and len(items) > _MOST_RANK:
             raise self.names.source.problem(node, f"a shape of {len(items)} dimensions")
         return tuple(self.dim(item, new=new) for item in ([node] if items is None else items))
@@ -328,9 +326,7 @@ class Annotations:
 
 def leaves(tree: object) -> list[Any]:
     """Return the leaves of nested tuples from left to right. NamedTuples are leaves."""
-    if type(tree) is not tuple:
-        return [tree]
-    return [leaf for item in tree for leaf in leaves(item)]
+    return [tree] if type(tree) is not tuple else [leaf for item in tree for leaf in leaves(item)]
 
 
 def rebuilt(tree: object, items: Iterator[object]) -> object:

@@ -248,8 +248,7 @@ class _Whole(ast.NodeTransformer):
         if len(items) != region.rank:
             message = f"'{region.name}' has {counted(region.rank, 'dimension')}, not {len(items)}"
             raise self._names.source.problem(node, message)
-        elements = region.elements(self._names, items, node)
-        place = ast.copy_location(ast.Tuple(elements, ast.Load()), node.slice)
+        place = ast.copy_location(ast.Tuple(region.elements(self._names, items, node), ast.Load()), node.slice)
         return ast.copy_location(ast.Subscript(ast.copy_location(deepcopy(region.base), node), place, node.ctx), node)
 
     def visit_Call(self, node: ast.Call) -> ast.AST:

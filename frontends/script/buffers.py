@@ -120,12 +120,10 @@ class Buffers:
             return None
         if base.id in self.handles:
             position = self.handles[base.id]
-            matched = self.parameters[position]
-            if matched is None:
+            if (matched := self.parameters[position]) is None:
                 return None
             base = ast.copy_location(ast.Name(matched.name, ast.Load()), base)
-        buffer = self.scope.get(base.id)
-        if not isinstance(buffer, Buffer):
+        if not isinstance(buffer := self.scope.get(base.id), Buffer):
             raise self.source.problem(base, f"there is no buffer '{base.id}' here", self.known(), base.id)
         strides, offset = given.pop("strides", None), given.pop("elem_offset", None)
         view = self.declare(call, target.id, given)

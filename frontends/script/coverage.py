@@ -165,8 +165,7 @@ class _Coverage:
             self._is_covered |= at.is_sure and self._covers(place, at.guards)
 
     def _covers(self, place: Sequence[_Sum], guards: Mapping[_Sum, int]) -> bool:
-        digits = [digit for each in place for digit, _ in each.terms]
-        if not _are_apart(digits):
+        if not _are_apart([digit for each in place for digit, _ in each.terms]):
             return False
         return all(index in place for index in guards) and all(
             self._goes_through(index, size, guards.get(index)) for index, size in zip(place, self._shape, strict=True)
@@ -238,8 +237,7 @@ class _Coverage:
                 and isinstance(part.value, ast.Name)
                 and part.value.id == self._buffer.name
             ):
-                place = tuple(self._sum(each, at) for each in indices_of(part))
-                if place not in at.written:
+                if tuple(self._sum(each, at) for each in indices_of(part)) not in at.written:
                     raise _Unproven
                 bases.add(part.value)
             elif isinstance(part, ast.Name) and part.id == self._buffer.name and part not in bases:

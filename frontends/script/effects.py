@@ -120,8 +120,7 @@ def _effect(shape: Sequence[int | None], accesses: Iterable[StatementAccess]) ->
     for access, time in zip(found, times, strict=True):
         if access.is_store or not access.points:
             continue
-        places = places_of(access, shape)
-        if places is None:
+        if (places := places_of(access, shape)) is None:
             effect = Effect.KEEPS if int(numpy.min(time)) <= last else effect
         elif (time <= written[places]).any():
             if access.is_sure and (time <= maybe[places]).any():
@@ -149,8 +148,7 @@ def in_a_row(columns: Sequence[Sequence[Numbers]]) -> list[Numbers]:
     """Combine the time columns of each access into one number that has the same order. Raises TooMany."""
     import numpy
 
-    depth = max([len(each) for each in columns], default=0)
-    sizes = [1] * depth
+    sizes = [1] * max([len(each) for each in columns], default=0)
     for held in columns:
         for level, column in enumerate(held):
             sizes[level] = max(sizes[level], int(numpy.max(column, initial=0)) + 1)

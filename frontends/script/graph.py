@@ -126,8 +126,7 @@ class GraphReader(GraphValues):
     def body(self) -> object:
         """Read the statements and return the function's result."""
         self.statements(self._but_last())
-        last = self._last
-        if not isinstance(last, ast.Return):
+        if not isinstance(last := self._last, ast.Return):
             raise self.source.problem(last, f"function '{self.function.name}' ends without `return`")
         with self.source.location(last):
             result = self.value(last.value) if last.value is not None else ()
@@ -183,8 +182,7 @@ class GraphReader(GraphValues):
 
     def statements(self, statements: Iterable[ast.stmt]) -> None:
         for statement in statements:
-            write = _WRITERS.get(type(statement))
-            if write is None:
+            if (write := _WRITERS.get(type(statement))) is None:
                 word = type(statement).__name__.lower()
                 expected = "assignments, `with R.dataflow():`, `if` and one `return` at its end"
                 message = f"a graph's function cannot contain `{word}`: expected {expected}"
@@ -226,12 +224,10 @@ class GraphReader(GraphValues):
             self._assign(each, item)
 
     def _on_expr(self, statement: ast.Expr) -> None:
-        value = statement.value
-        if isinstance(value, ast.Constant):
+        if isinstance(value := statement.value, ast.Constant):
             return  # a docstring, `...`
         if isinstance(value, ast.Call):
-            word = self.names.word(value)
-            if word == (RELAX, "output"):
+            if (word := self.names.word(value)) == (RELAX, "output"):
                 for each in value.args:
                     self.value(each)
                 return
@@ -246,8 +242,7 @@ class GraphReader(GraphValues):
         held = self.names.found(attributes)
         if not isinstance(held, dict) or not all(isinstance(key, str) for key in held):
             raise self.source.problem(attributes, "a function's attributes must be a dictionary of constants")
-        target = held.get(RELAX_TARGET)
-        if target is not None:
+        if (target := held.get(RELAX_TARGET)) is not None:
             if not isinstance(target, str):
                 raise self.source.problem(attributes, f"'{RELAX_TARGET}' is the name of a target, not {target!r}")
             self.attributes[RELAX_TARGET] = ir.StringAttr.get(target)

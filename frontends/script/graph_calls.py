@@ -131,8 +131,7 @@ def _call_tir(graph: GraphValues, call: ast.Call) -> object:
     stated = _stated(graph, given["out_sinfo"])
     buffers = [each for each in prim.program.parameters if isinstance(each, Buffer)]
     types = leaves(tuple(stated) if isinstance(stated, list) else stated)
-    results = dict(zip(reversed(buffers), reversed(types), strict=False))
-    _check_written(graph, call, prim, results)
+    _check_written(graph, call, prim, dict(zip(reversed(buffers), reversed(types), strict=False)))
     if prim.kept:
         prim = graph.module.cleared(prim.program.name)
     return graph.built(call, relax["call_tir"], (prim.symbol, arguments), {"out_ty": stated})

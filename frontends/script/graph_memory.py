@@ -76,11 +76,9 @@ def called(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequen
 
 def _write(graph: GraphValues, node: ast.Call, prim: PrimFunc, arguments: Sequence[Any]) -> None:
     """Emit the call, and update the allocated tensors that the PrimFunc writes."""
-    parameters = prim.program.parameters
-    held = dict(zip(parameters, arguments, strict=True))
+    held = dict(zip(prim.program.parameters, arguments, strict=True))
     for buffer, effect in prim.effects.items():
-        target = held[buffer]
-        if not isinstance(target, Allocated):
+        if not isinstance(target := held[buffer], Allocated):
             hint = f"R.call_tir(cls.{prim.program.name}, (...), out_sinfo=...)"
             message = (
                 f"'{prim.program.name}' writes to '{buffer.name}', which was not allocated by R.builtin.alloc_tensor"

@@ -33,8 +33,7 @@ def _passed(graph: GraphValues, given: dict[Placeholder, Value], node: ast.AST, 
         return value
     info = decode(value.type)
     if not isinstance(info, TensorInfo) or info.shape is None:
-        message = f"a function of te takes tensors of known rank, not {describe(info)}"
-        raise graph.source.problem(node, message)
+        raise graph.source.problem(node, f"a function of te takes tensors of known rank, not {describe(info)}")
     made = placeholder_of(info.shape, info.dtype, len(given))
     given[made] = value
     return made

@@ -137,10 +137,8 @@ class GraphValues(ExpressionReader[object]):
         return self._attribute(node) if isinstance(node, ast.Attribute) else self.names.constant_in(node, _WHERE)
 
     def read_name(self, node: ast.Name) -> object:
-        name = node.id
-        if name in self.values:
-            found = self.values[name]
-            if isinstance(found, Missing):
+        if (name := node.id) in self.values:
+            if isinstance(found := self.values[name], Missing):
                 raise self.source.problem(node, f"'{name}' is not known here: {found.reason}")
             return found.value if isinstance(found, Allocated) and found.value is not None else found
         if name in self.annotations.symbols:
@@ -185,8 +183,7 @@ class GraphValues(ExpressionReader[object]):
         return held[place]
 
     def apply_operator(self, node: ast.expr, sign: str, *values: object) -> object:
-        name = _SIGNS.get(len(values), {}).get(sign)
-        if name is None:
+        if (name := _SIGNS.get(len(values), {}).get(sign)) is None:
             raise self.names.unsupported(node, _WHERE)
         if not any(isinstance(value, ir.Value) for value in values):
             if isinstance(node, ast.Compare) and any(isinstance(each, SymExpr) for each in values):
@@ -258,19 +255,15 @@ class GraphValues(ExpressionReader[object]):
         return f"affine_map<({variables}) -> ({', '.join(texts)})>"
 
     def _call_of_function(self, node: ast.Call) -> object:
-        func = node.func
-        if isinstance(func, ast.Attribute):
-            plug_in = self._operator_of_another_dialect(func)
-            if plug_in is not None:
+        if isinstance(func := node.func, ast.Attribute):
+            if (plug_in := self._operator_of_another_dialect(func)) is not None:
                 return self._operator(node, plug_in)
             if func.attr == "astype" and not self._is_module(func.value):
-                given = arguments_of(self.names, node, ("dtype",), 1)
-                dtype = self.annotations.dtype(given["dtype"])
+                dtype = self.annotations.dtype(arguments_of(self.names, node, ("dtype",), 1)["dtype"])
                 return self.built(node, relax["astype"], (self.value(func.value),), {"dtype": dtype})
         if self.names.is_helped(node):
             return self.names.constant(node)
-        callee = self.value(func)
-        if isinstance(callee, Nested):
+        if isinstance(callee := self.value(func), Nested):
             return self.call_nested(node, callee, tuple(map(self.value, node.args)))
         if not isinstance(callee, Callee):
             raise self.source.problem(func, "this is not a function")
@@ -325,8 +318,7 @@ class GraphValues(ExpressionReader[object]):
         kind, name = self.names.word(node)
         if kind == RELAX and name in ("Tensor", "Shape", "Prim", "Tuple", "Object"):
             return self.types(node)
-        value = self.value(node)
-        if isinstance(value, Allocated):
+        if isinstance(value := self.value(node), Allocated):
             return self.ssa(node, value)
         return value.name if isinstance(value, Callee) else value
 

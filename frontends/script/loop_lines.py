@@ -89,8 +89,7 @@ class _LoopLines:
         raise _NoLines
 
     def _block(self, block: Block, around: Sequence[str]) -> str:
-        nest = self._nests.get(block.name)
-        if nest is None:
+        if (nest := self._nests.get(block.name)) is None:
             raise _NoLines
         bindings = ", ".join(self._text(axis.binding, around) for axis in nest.axes)
         stored = list(dict.fromkeys(each.buffer for each in nest.body if isinstance(each, Store)))

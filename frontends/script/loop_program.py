@@ -119,8 +119,7 @@ class LoopProgram:
         self.scalars.value(statement.call)
 
     def _assert(self, statement: Assert) -> None:
-        condition = self.scalars.truth(statement.condition)
-        if isinstance(condition, bool):
+        if isinstance(condition := self.scalars.truth(statement.condition), bool):
             if condition:
                 return
             condition = self.scalars.cast(statement.node, False, "i1")
@@ -213,8 +212,7 @@ class LoopProgram:
             self.scalars.env[axis.name] = index
             if axis.kind == REDUCE:
                 firsts.append(index == (0 if axis.start is None else as_index(self.scalars.index(axis.start))))
-        conditions = [self.scalars.truth(each) for each in block.where]
-        where = self.scalars.logical(True, conditions)
+        where = self.scalars.logical(True, [self.scalars.truth(each) for each in block.where])
 
         def run() -> None:
             if block.init:

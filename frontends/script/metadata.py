@@ -30,8 +30,7 @@ def read_metadata(text: str) -> dict[str, tuple[object, ...]]:
         root = nodes[held["root_index"]]["data"]
         found = {}
         for key, value in zip(root[::2], root[1::2], strict=True):
-            items = nodes[value]["data"]
-            found[nodes[key]["data"]] = tuple(_array(nodes, nodes[item]) for item in items)
+            found[nodes[key]["data"]] = tuple(_array(nodes, nodes[item]) for item in nodes[value]["data"])
         return found
     except (LookupError, TypeError, RecursionError, binascii.Error, struct.error) as error:
         raise ValueError(f"this is not metadata of TVM's printer ({type(error).__name__}: {error})") from None
@@ -59,8 +58,7 @@ def _decoded(held: bytes) -> object:
     if magic != _MAGIC or lanes != 1:
         raise ValueError("this is not an array of TVM")
     shape = struct.unpack_from(f"<{rank}q", held, _HEADER.size)
-    start = _HEADER.size + 8 * rank + 8
-    return numpy.frombuffer(held[start:], _dtype(code, bits)).reshape(shape)
+    return numpy.frombuffer(held[(_HEADER.size + 8 * rank + 8) :], _dtype(code, bits)).reshape(shape)
 
 
 def _dtype(code: int, bits: int) -> numpy.dtype:

@@ -54,8 +54,7 @@ def read_script(
     with uncollected(), context, ir.Location.file(source.file, source.first_line, 1):
         shortened = Shortened(source) if "ssa=True" in source.text else None
         text = source.text if shortened is None else shortened.text
-        owner = _read_in_pieces(source, shortened, around, Pieces(source, text))
-        if owner is None:
+        if (owner := _read_in_pieces(source, shortened, around, Pieces(source, text))) is None:
             try:
                 owner = _read(source, shortened, around, text)
             except RecursionError:

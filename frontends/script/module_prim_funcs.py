@@ -157,8 +157,7 @@ class PrimFunc:
             set_op_pattern(function, _PATTERNS[stated])
         if steps is not None and (text := loop_lines(self.program.body, steps, self.annotations.names)):
             function.attributes[LOOPS] = string_array(text)
-        lines = self.program.attributes.get(SCHEDULE)
-        if lines is not None:
+        if (lines := self.program.attributes.get(SCHEDULE)) is not None:
             self._schedule(function, lines)
         return function
 
@@ -228,8 +227,7 @@ class PrimFunc:
         for each, value in held.items():
             known[each.name] = each if isinstance(each, Buffer) else number(value).of(each.dtype)
         for name in self.annotations.symbols:
-            parameter = known.get(name)
-            if parameter is None:
+            if (parameter := known.get(name)) is None:
                 known[name] = cache(partial(self._size, name, held, ir.InsertionPoint.current.block))
             elif isinstance(parameter, Number) and not parameter.is_float:
                 known[name] = as_index(parameter)

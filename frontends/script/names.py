@@ -101,8 +101,7 @@ class Names:
     def _take_constant(self, target: ast.expr, value: ast.expr) -> bool:
         if not isinstance(target, ast.Name):
             return False
-        called = _called(value)
-        if called is not None and called[0] == "TypeVar":
+        if (called := _called(value)) is not None and called[0] == "TypeVar":
             self.symbols[target.id] = called[1]
             return True
         if called is not None and called[0] == "load_json":
@@ -119,8 +118,7 @@ class Names:
         root, _, path = dotted(node.func if isinstance(node, ast.Call) else node).partition(".")
         if not path:
             return self._words.get(root, _NO_WORD)
-        kind = self.vocabularies.get(root)
-        if kind is not None:
+        if (kind := self.vocabularies.get(root)) is not None:
             return _NO_WORD if root in self._own else (kind, path)
         return _word_of_tvm(path) if root == "tvm" else _NO_WORD
 
@@ -179,8 +177,7 @@ class Names:
 
         Raises NotConstant.
         """
-        found = self._object(node)
-        if not isinstance(found, FunctionType):
+        if not isinstance(found := self._object(node), FunctionType):
             raise NotConstant
         return found
 
@@ -240,8 +237,7 @@ class Names:
 
     def text(self, node: ast.expr) -> str:
         """Return the text that a constant expression denotes. Raises ScriptError."""
-        value = self.found(node)
-        if not isinstance(value, str):
+        if not isinstance(value := self.found(node), str):
             raise self.source.problem(node, "expected text")
         return value
 
@@ -279,8 +275,7 @@ class Names:
     def _of_numpy(self, node: ast.AST) -> object:
         """Return the constant in `float("inf")`, `np.float32(1)` or `T.int64(16)`, which are common forms."""
         if isinstance(node, ast.Call) and not node.keywords and len(node.args) == 1:
-            word = self.word(node)
-            if word in ((IR, "meta_var"), (TIR, "int32"), (TIR, "int64")):
+            if (word := self.word(node)) in ((IR, "meta_var"), (TIR, "int32"), (TIR, "int64")):
                 value = self.constant(node.args[0])
                 if word[0] == IR or isinstance(value, int):
                     return value

@@ -102,8 +102,7 @@ class NestReader:
         if not isinstance(statement, Block):
             raise Unstructured("not only loops and a block")
         for outer in reversed(around):
-            flat = flattened(outer, statement)
-            if flat is None:
+            if (flat := flattened(outer, statement)) is None:
                 raise Unstructured("variables of one name in blocks in one another")
             statement = flat
         return self._of_block(node, loops, statement)
@@ -169,8 +168,7 @@ class NestReader:
     def _domain(self, axis: BlockAxis, loops: Sequence[Loop]) -> Domain:
         if axis.start is not None and self._constant(axis.start) != 0:
             raise Unstructured("a variable does not begin at 0")
-        size = axis.stop
-        if size is None:  # T.axis.remap: the size is the extent of the loop
+        if (size := axis.stop) is None:  # T.axis.remap: the size is the extent of the loop
             size = next(
                 (loop.stop for loop in loops if isinstance(axis.binding, ast.Name) and loop.name == axis.binding.id),
                 None,
@@ -288,8 +286,7 @@ class NestReader:
         parallel = [domain.name for domain in nest.domains if not domain.is_reduction]
         places: dict[Buffer, list[str]] = {}
         for store in (each for each in (*nest.init, *nest.body) if isinstance(each, Store)):
-            at = self._variables(store)
-            if sorted(name for name, _ in at) != sorted(parallel):
+            if sorted(name for name, _ in self._variables(store)) != sorted(parallel):
                 raise Unstructured("an element is written more than once")
             place = place_of(store.indices)
             if places.setdefault(store.buffer, place) != place:

@@ -111,8 +111,7 @@ class _Group(NamedTuple):
     def part(self, name: str) -> ast.expr:
         """Return one of the variables in terms of the group's variable."""
         whole: ast.expr = ast.Name(self.name, ast.Load())
-        factor = self.factors[name]
-        if factor != 1:
+        if (factor := self.factors[name]) != 1:
             whole = ast.BinOp(whole, ast.FloorDiv(), ast.Constant(factor))
         is_first = factor * self.sizes[name] == self.size
         return whole if is_first else ast.BinOp(whole, ast.Mod(), ast.Constant(self.sizes[name]))
@@ -158,8 +157,7 @@ def _with_groups(block: Block, groups: Sequence[_Group], names: Names) -> Block:
     axes: list[BlockAxis] = []
     bindings = {axis.name: axis.binding for axis in block.axes}
     for axis in block.axes:
-        group = next((each for each in groups if axis.name in each.factors), None)
-        if group is None:
+        if (group := next((each for each in groups if axis.name in each.factors), None)) is None:
             axes.append(axis)
         elif all(each.name != group.name for each in axes):
             terms = [(factor, bindings[name]) for name, factor in group.factors.items()]

@@ -44,15 +44,13 @@ def worked_out(names: Names, node: ast.expr, at: Mapping[str, Numbers]) -> Numbe
 def _leaf(names: Names, node: ast.expr, at: Mapping[str, Numbers]) -> Any:
     if isinstance(node, ast.Name) and node.id in at:
         return at[node.id]
-    choice = names.choice(node)
-    if choice is not None:
+    if (choice := names.choice(node)) is not None:
         import numpy
 
         return numpy.where(*(worked_out(names, each, at) for each in choice))
     if isinstance(node, ast.Call) and not node.keywords:
         return worked_out(names, _converted(names, node), at)
-    value = names.found(node)
-    if not isinstance(value, int):
+    if not isinstance(value := names.found(node), int):
         raise Unknown
     return value
 

@@ -108,8 +108,7 @@ class ProgramReader:
         return found
 
     def _statement(self, node: ast.stmt) -> Iterable[Statement]:
-        read = _READERS.get(type(node))
-        if read is None:
+        if (read := _READERS.get(type(node))) is None:
             word = type(node).__name__.lower()
             raise self.source.problem(node, f"a PrimFunc cannot contain `{word}`")
         return read(self, node)
@@ -123,8 +122,7 @@ class ProgramReader:
 
     def _result(self, node: ast.stmt, value: ast.expr) -> Store:
         """Return the store of a number that the function returns: to a buffer of one element, at the function's end."""
-        annotation = self.function.returns
-        if annotation is None:
+        if (annotation := self.function.returns) is None:
             hint = f"state the type: def {self.function.name}(...) -> T.int32:"
             raise self.source.problem(node, f"a PrimFunc that returns a number needs a return type; {hint}")
         dtype = self.annotations.dtype(annotation.func if isinstance(annotation, ast.Call) else annotation)
@@ -156,8 +154,7 @@ class ProgramReader:
     def _on_annassign(self, node: ast.AnnAssign) -> Iterable[Statement]:
         if not isinstance(node.target, ast.Name) or node.value is None:
             raise self.source.problem(node, "a name with a type needs a value: v: T.float32 = ...")
-        annotation = node.annotation
-        if isinstance(annotation, ast.Subscript):  # T.let[T.float32]
+        if isinstance(annotation := node.annotation, ast.Subscript):  # T.let[T.float32]
             annotation = annotation.slice
         call = annotation.func if isinstance(annotation, ast.Call) else annotation
         return self._define(node, node.target, node.value, self.annotations.dtype(call))
@@ -191,8 +188,7 @@ class ProgramReader:
         return (self._store(node, node.target, value),)
 
     def _store(self, node: ast.stmt, target: ast.Subscript, value: ast.expr) -> Statement:
-        vector = vector_store(self.names, target, value)
-        if vector is None:
+        if (vector := vector_store(self.names, target, value)) is None:
             return Store(node, *self.element(target), value)
         name, lanes, target, value = vector
         stop = ast.copy_location(ast.Constant(lanes), target)
@@ -213,8 +209,7 @@ class ProgramReader:
             self._take_attributes(call)
             return ()
         if name == "evaluate":
-            inner = argument_of(self.names, call, "value")
-            if not isinstance(inner, ast.Call):
+            if not isinstance(inner := argument_of(self.names, call, "value"), ast.Call):
                 return ()
             call = inner
         if name == "ret":
@@ -231,8 +226,7 @@ class ProgramReader:
         return (Evaluate(node, call),)
 
     def _take_attributes(self, call: ast.Call) -> None:
-        held = argument_of(self.names, call, "attrs")
-        if not isinstance(held, ast.Dict):
+        if not isinstance(held := argument_of(self.names, call, "attrs"), ast.Dict):
             raise self.source.problem(held, "a function's attributes must be a dictionary")
         for key, value in zip(held.keys, held.values, strict=True):
             if text_of(key) == _LOWERED:
@@ -443,8 +437,7 @@ class ProgramReader:
         given = arguments_of(self.names, call, ("kinds", "bindings", "dtype"), 2)
         kinds, bindings = self.names.text(given["kinds"]), given["bindings"]
         items = bindings.elts if isinstance(bindings, (ast.List, ast.Tuple)) else []
-        wrong = next((letter for letter in kinds if letter not in "SR"), None)
-        if wrong is not None:
+        if (wrong := next((letter for letter in kinds if letter not in "SR"), None)) is not None:
             raise self.source.problem(
                 given["kinds"], f"'{wrong}' is not a kind of variable: expected S (spatial) or R (reduce)"
             )

@@ -110,8 +110,7 @@ def _limit(scalars: Scalars, node: ast.Call) -> Number:
 
 def _result_type(scalars: Scalars, node: ast.expr) -> str:
     """Return the result type of a call: an element type, or "" for none."""
-    value = scalars.names.found(node)
-    return "" if value in ("void", "handle", "") else scalars.annotations.dtype(node)
+    return "" if scalars.names.found(node) in ("void", "handle", "") else scalars.annotations.dtype(node)
 
 
 @_function("call_extern", "call_pure_extern", "call_packed", "tvm_call_packed")
@@ -124,8 +123,7 @@ def _call_extern(scalars: Scalars, node: ast.Call) -> object:
         raise scalars.source.problem(node, f"T.{word} lacks the function's name")
     dtype = "" if is_packed else _result_type(scalars, args[0])
     name, *rest = args if is_packed else args[1:]
-    symbol = text_of(name)
-    if symbol is None:
+    if (symbol := text_of(name)) is None:
         raise scalars.source.problem(name, "the name of a function must be text")
     operands = [_passed(scalars, each) for each in rest]
     if not is_packed:
@@ -147,6 +145,4 @@ def _passed(scalars: Scalars, node: ast.expr) -> Value:
     if isinstance(base, ast.Call) and scalars.names.word(base) == (TIR, "address_of"):
         raise scalars.source.problem(node, "the address of an element cannot be passed: pass the buffer")
     held = scalars.env.get(base.id) if isinstance(base, ast.Name) else None
-    if isinstance(held, Buffer):
-        return scalars.memory.memory(scalars, node, held)
-    return scalars.number(node)
+    return scalars.memory.memory(scalars, node, held) if isinstance(held, Buffer) else scalars.number(node)

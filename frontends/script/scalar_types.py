@@ -20,8 +20,7 @@ SHORTEST = "i32"
 
 
 def common_of(values: Sequence[object]) -> str:
-    typed = [value.dtype for value in values if isinstance(value, Number)]
-    if not typed:
+    if not (typed := [value.dtype for value in values if isinstance(value, Number)]):
         return natural(next((value for value in values if isinstance(value, float)), values[0]))
     dtype: str = typed[0]
     for other in typed[1:]:
@@ -46,8 +45,7 @@ def same(one: str, other: str) -> bool:
 
 def common(one: str, other: str) -> str:
     """Return the type of an operation on two types: floats before integers, then the wider type."""
-    floats = [dtype for dtype in (one, other) if is_float(dtype)]
-    if floats:
+    if floats := [dtype for dtype in (one, other) if is_float(dtype)]:
         return max(floats, key=bit_width)
     if INDEX in (one, other):
         rest = other if one == INDEX else one

@@ -107,8 +107,7 @@ class Scalars(ExpressionReader[object]):
 
     def index(self, node: ast.expr) -> Size:
         """Return a Python integer or an index."""
-        value = self.value(node)
-        if isinstance(value, (bool, float)):
+        if isinstance(value := self.value(node), (bool, float)):
             raise self.source.problem(node, f"an index must be an integer, this is {value!r}")
         if isinstance(value, int):
             return value
@@ -145,8 +144,7 @@ class Scalars(ExpressionReader[object]):
 
     def read_name(self, node: ast.Name) -> object:
         if node.id in self.env:
-            found = self.env[node.id]
-            if isinstance(found, Buffer):
+            if isinstance(found := self.env[node.id], Buffer):
                 if not found.dims:
                     return self.memory.load(self, node, found, ())
                 raise self.source.problem(node, f"'{node.id}' is a buffer: use one of its elements, {node.id}[...]")
@@ -227,8 +225,7 @@ class Scalars(ExpressionReader[object]):
             if not isinstance(node, ast.Call):  # T.Div(x, y) is the division of C
                 raise self.source.problem(node, "use //, T.truncdiv or T.ceildiv to divide integers")
             sign = "truncdiv"
-        make = ARITHMETIC.get(sign)
-        if make is None:
+        if (make := ARITHMETIC.get(sign)) is None:
             raise self.source.problem(node, "this operation is not supported in a tensor program")
         if sign in OF_INTEGERS and left.is_float:
             raise self.source.problem(node, f"this operation takes integers, not {shown(left.dtype)}")
@@ -308,15 +305,12 @@ class Scalars(ExpressionReader[object]):
         kind, name = self.names.word(node)
         if kind != TIR:
             return self._call_of_python(node)
-        special = FUNCTIONS.get(name)
-        if special is not None:
+        if (special := FUNCTIONS.get(name)) is not None:
             return special(self, node)
         if name in SIGN_OF_WORD:
             return self.apply_operator(node, SIGN_OF_WORD[name], *self._operands(node, 2))
         dtype = dtype_named(name)
-        if dtype is not None:
-            return self._of_type(node, name, dtype)
-        return self._intrinsic(node, name)
+        return self._of_type(node, name, dtype) if dtype is not None else self._intrinsic(node, name)
 
     def _call_of_python(self, node: ast.Call) -> object:
         """Evaluate `x.astype("float32")`, and Python's min, max and abs."""
@@ -345,8 +339,7 @@ class Scalars(ExpressionReader[object]):
         """Evaluate a conversion such as T.float32(x)."""
         if len(node.args) != 1:
             raise self.source.problem(node, f"T.{name} takes one number")
-        value = self.value(node.args[0])
-        if isinstance(value, str):  # T.float32("inf")
+        if isinstance(value := self.value(node.args[0]), str):  # T.float32("inf")
             try:
                 value = float(value)
             except ValueError:
@@ -390,8 +383,7 @@ class Scalars(ExpressionReader[object]):
 
     def chosen(self, node: ast.AST, test: ast.expr, yes: ast.expr, no: ast.expr) -> object:
         """Return one of two values. Only the chosen value is computed."""
-        condition = self.truth(test)
-        if isinstance(condition, bool):
+        if isinstance(condition := self.truth(test), bool):
             return self.value(yes if condition else no)
         if not _reads(yes) and not _reads(no):
             return self.select(node, condition, self.value(yes), self.value(no))
@@ -401,8 +393,7 @@ class Scalars(ExpressionReader[object]):
         if isinstance(condition, bool):
             return x if condition else y
         if not isinstance(x, Number) and not isinstance(y, Number):
-            dtype = natural(x if isinstance(x, float) else y)
-            x = self.constant(node, x, dtype)
+            x = self.constant(node, x, natural(x if isinstance(x, float) else y))
         return numbers.select(condition, *self._matched(node, x, y))
 
     def _branched(self, node: ast.AST, condition: Number, *nodes: ast.expr) -> Number:

@@ -181,8 +181,7 @@ class TensorProgram:
 
     def _nest(self, nest: Nest) -> None:
         if nest.init:
-            kept = [domain for domain in nest.domains if not domain.is_reduction]
-            self._generic(kept, nest.init)
+            self._generic([domain for domain in nest.domains if not domain.is_reduction], nest.init)
         self._generic(nest.domains, nest.body)
 
     def _generic(self, domains: Sequence[Domain], statements: Sequence[Statement]) -> None:
@@ -247,8 +246,7 @@ class TensorProgram:
         waiting = [node]
         while waiting:
             node = waiting.pop()
-            parts = parts_of(node)
-            if not parts:
+            if not (parts := parts_of(node)):
                 continue
             if isinstance(node, ast.Subscript):
                 yield node

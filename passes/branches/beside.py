@@ -36,8 +36,7 @@ def _gather(calls: Sequence[Operation]) -> bool:
     """Move the calls next to each other. Return False if an operation between them cannot be moved."""
     first, last = calls[0], calls[-1]
     operations = operations_of(first.block)
-    inside = operations[operations.index(first) + 1 : operations.index(last)]
-    others = [op for op in inside if op not in calls]
+    others = [op for op in operations[operations.index(first) + 1 : operations.index(last)] if op not in calls]
     ends = [op for op in others if op.name == "memref.dealloc"]
     before = [op for op in others if op not in ends]
     if not all(op.name in _BETWEEN or op.name.startswith("arith.") for op in before):

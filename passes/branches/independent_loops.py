@@ -85,8 +85,7 @@ def is_movable(op: Operation) -> bool:
 
 
 def _is_quiet(op: Operation) -> bool:
-    row = row_of(op)
-    if row is None:
+    if (row := row_of(op)) is None:
         return op.name.partition(".")[0] in _DIALECTS
     # A check of sizes may fail earlier or later.
     return (row.pure or op.name == "relax.match_cast") and not written_by(op)
@@ -95,8 +94,7 @@ def _is_quiet(op: Operation) -> bool:
 def _branch(op: Operation, symbols: SymbolTable) -> Branch | None:
     if op.name != "scf.for" or not is_movable(op) or _work(op, symbols) < LEAST_WORK:
         return None
-    results = _results(op)
-    if results is None:
+    if (results := _results(op)) is None:
         return None
     branch = Branch(op, *_inputs(op), results)
     infos = [decode(value.type) for value in branch.given]
@@ -130,8 +128,7 @@ def _results(loop: Operation) -> list[tuple[Value, list[Operation]]] | None:
     """Return the used results with their casts, or None if one is no tensor."""
     found: list[tuple[Value, list[Operation]]] = []
     for result in loop.results:
-        users = users_of(result)
-        if not users:
+        if not (users := users_of(result)):
             continue
         if not isinstance(decode(result.type), TensorInfo):
             return None
@@ -154,8 +151,7 @@ def _work(loop: Operation, symbols: SymbolTable) -> float:
     for op in operations_in(loop):
         row = row_of(op)
         if op.name == "relax.call_tir":
-            work = _work_of_kernel(symbols[op.opview.func].operation)
-            if work is None:
+            if (work := _work_of_kernel(symbols[op.opview.func].operation)) is None:
                 return 0.0
             total += work
         elif op.name.startswith("relax.call_") or row is not None and row.destinations:

@@ -151,8 +151,7 @@ def _part(memref: Value, slice_: Operation, tensors: int) -> Value:
     known_offset = DYNAMIC if DYNAMIC in moved else offset + sum(moved)
     layout = ir.StridedLayoutAttr.get(known_offset, [_known(*pair) for pair in zip(steps, strides, strict=True)])
     type_ = ir.MemRefType.get(sizes, memref.type.element_type, layout=layout)
-    operands = [memref, *list(slice_.operands)[tensors:]]
-    return result_of("memref.subview", operands, type_, **attributes)
+    return result_of("memref.subview", [memref, *list(slice_.operands)[tensors:]], type_, **attributes)
 
 
 def _known(number: int, stride: int) -> int:

@@ -70,8 +70,7 @@ def state_what_is_inferred(op: OpView, rewriter: Rewriter) -> Operation | None:
 
 
 def _inferred(row: OpDef, operation: Operation) -> Type | None:
-    call = call_of(row, operation)
-    return encode(row.infer_results(call)[0], operation.context)
+    return encode(row.infer_results(call_of(row, operation))[0], operation.context)
 
 
 def pass_by_match_cast(op: OpView, rewriter: Rewriter) -> Outcome:
@@ -114,8 +113,7 @@ def _sizes(info: Info) -> Sequence[Dim] | None:
 def _says_no_more(target: Sequence[Dim] | None, source: Sequence[Dim] | None) -> bool:
     if target is None or source is None:
         return target is None
-    pairs = zip(target, source, strict=True)
-    return all(size is None or equal(known, size) is True for size, known in pairs)
+    return all(size is None or equal(known, size) is True for size, known in zip(target, source, strict=True))
 
 
 _astype = is_op("relax.astype")

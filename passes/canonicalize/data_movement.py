@@ -63,8 +63,7 @@ def _permutation_of_both(outer: OpView, inner: OpView) -> list[int] | None:
 
 def permutation(op: OpView) -> list[int] | None:
     """Return the axes as nonnegative numbers, or None if the axes are to be reversed and the rank is unknown."""
-    axes = op.axes
-    if axes is not None:
+    if (axes := op.axes) is not None:
         return [normal_axis(axis, len(axes)) for axis in axes]
     shape = shape_of(op.x)
     return None if shape is None else list(reversed(range(len(shape))))
@@ -75,8 +74,7 @@ def permute_ones(op: OpView, rewriter: Rewriter) -> Operation | None:
     order, shape, wanted = permutation(op), shape_of(op.x), shape_of(_result(op))
     if order is None or shape is None or not is_known(wanted):
         return None
-    moving = [axis for axis in order if equal(shape[axis], 1) is not True]
-    if moving != sorted(moving):
+    if (moving := [axis for axis in order if equal(shape[axis], 1) is not True]) != sorted(moving):
         return None
     return make(op, "relax.reshape", [op.x, relax.shape_expr(dims=wanted)])
 
@@ -112,8 +110,7 @@ def _both(axes: Sequence[int], others: Sequence[int], rank: int) -> Attribute:
 def merge_expansions(found: Match) -> Operation | None:
     """Merge two expand_dims. The outer one's new dimensions shift the inner one's."""
     op, inner = found.op(), found.op("inner")
-    shape = shape_of(_result(op))
-    if shape is None:
+    if (shape := shape_of(_result(op))) is None:
         return None
     return make(op, "relax.expand_dims", [found[X]], {"axis": _both(op.axis, inner.axis, len(shape))})
 

@@ -123,8 +123,7 @@ def _fill(op: OpView, limit: int) -> Operation | None:
     number = splat(op.operation.results[0])
     if number is None or not can_be_constant(type_) or math.prod(type_.shape) > limit:
         return None
-    name = NUMPY_NAME.get(str(type_.element_type))
-    if name is None:
+    if (name := NUMPY_NAME.get(str(type_.element_type))) is None:
         return None
     import numpy
 

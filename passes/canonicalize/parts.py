@@ -122,8 +122,7 @@ def split_joined(found: Match) -> list[Value] | None:
     results = list(op.operation.results)
     if shape is None or len(joined.tensors) != len(results):
         return None
-    axis = normal_axis(joined.axis, len(shape))
-    if axis != normal_axis(op.axis, len(shape)):
+    if (axis := normal_axis(joined.axis, len(shape))) != normal_axis(op.axis, len(shape)):
         return None
     for tensor, result in zip(joined.tensors, results, strict=True):
         sizes = shape_of(tensor), shape_of(result)
@@ -136,8 +135,7 @@ def split_joined(found: Match) -> list[Value] | None:
 def join_slices(op: OpView, rewriter: Rewriter) -> Operation | None:
     """Rewrite concat(x[a:b], x[b:c]) to x[a:c]."""
     tensors = list(op.tensors)
-    shape = shape_of(op.operation.results[0])
-    if shape is None:
+    if (shape := shape_of(op.operation.results[0])) is None:
         return None
     axis = normal_axis(op.axis, len(shape))
     for index, (one, other) in enumerate(pairwise(tensors)):
@@ -211,8 +209,7 @@ _MOST_DIMENSIONS = 64
 
 def _numbers(value: Value) -> tuple[Dim, ...] | None:
     """Return the elements of an integer vector: a constant, or a list of sizes."""
-    sizes = defining_op(value, "relax.shape_to_tensor")
-    if sizes is not None:
+    if (sizes := defining_op(value, "relax.shape_to_tensor")) is not None:
         return listed_dims(sizes.input)
     array = array_of(value, _MOST_DIMENSIONS)
     return tuple(int(each) for each in array) if array is not None and array.ndim == 1 else None

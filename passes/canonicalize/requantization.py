@@ -33,8 +33,7 @@ def requantize_nothing(found: Match) -> Value | None:
     Quantization is monotonic, so that limits may be quantized and applied to integers.
     """
     op, inner, steps, numbers = found.op(), found.op("inner"), found.all("step"), found[X]
-    moves = any(step.owner.operation.name in _MOVES for step in steps)
-    if not _are_inverse(inner, op, moved=moves):
+    if not _are_inverse(inner, op, moved=any(step.owner.operation.name in _MOVES for step in steps)):
         return None
     limits = [_limits(step, op) for step in steps]
     if any(limit is None for limit in limits):

@@ -37,8 +37,7 @@ def _shape_expr(op: OpView, dims: tuple[Dim, ...]) -> Operation | None:
 
 def _parameter_symbols(operation: Operation) -> frozenset[str]:
     """Return the symbols in the parameter types of the enclosing function."""
-    function = innermost(operation, "func.func")
-    if function is None:
+    if (function := innermost(operation, "func.func")) is None:
         return frozenset()
     return frozenset().union(*(symbols_of(value.type) for value in body_of(function).arguments))
 

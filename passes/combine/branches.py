@@ -54,8 +54,7 @@ def groups_in(block: Block) -> list[list[Branch]]:
 
 
 def _branch(op: OpView) -> Branch | None:
-    name = op.operation.name
-    if name == "relax.matmul":
+    if (name := op.operation.name) == "relax.matmul":
         shape = shape_of(op.x2)
         is_matrix = shape is not None and len(shape) > 1 and shape_of(op.x1) is not None
         return Branch(op, len(shape) - 1, -1) if shape is not None and is_matrix else None

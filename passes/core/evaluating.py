@@ -44,8 +44,7 @@ def usual_evaluator(make: Callable[[], Evaluator]) -> None:
 
 def evaluator() -> Evaluator | None:
     """Return the current evaluator, or None."""
-    chosen = _chosen.get()
-    if chosen:
+    if chosen := _chosen.get():
         return chosen[0]
     return _usual[0]() if _usual else None
 

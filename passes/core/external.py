@@ -76,8 +76,7 @@ def _put_back(operation: Operation, held: list[Operation]) -> None:
     """Put external modules back in place of their declarations. Modules with erased declarations are dropped."""
     stubs = {symbol_name(each): each for each in external_modules(operation)}
     for module in held:
-        stub = stubs.get(symbol_name(module))
-        if stub is not None:
+        if (stub := stubs.get(symbol_name(module))) is not None:
             ir.InsertionPoint(stub).insert(module)
             stub.erase()
 
@@ -104,8 +103,7 @@ def external_attribute(part: ExternalPart, objects: Iterable[bytes]) -> Attribut
 
 
 def _blob(data: bytes | memoryview, name: str) -> Attribute:
-    type_ = ir.RankedTensorType.get([len(data)], ir.IntegerType.get_signless(8))
-    return resource_of_bytes(data, type_, name)
+    return resource_of_bytes(data, ir.RankedTensorType.get([len(data)], ir.IntegerType.get_signless(8)), name)
 
 
 def taken_externals(module: Operation) -> tuple[tuple[ExternalPart, ...], tuple[memoryview, ...]]:

@@ -282,6 +282,5 @@ def type_text(info: Info) -> str:
 
 def note_code(name: str, bytes_: int, seconds: float | None = None, *, cached: bool = False) -> None:
     """Record compiled machine code if a journal is active."""
-    journal = Journal.active()
-    if journal is not None:
+    if (journal := Journal.active()) is not None:
         journal.add(CodeFact(name, bytes_, seconds, cached))

@@ -138,8 +138,7 @@ class Journal:
 @contextmanager
 def timed(name: str) -> Iterator[None]:
     """Record the duration of a compilation stage if a journal is active."""
-    journal = Journal.active()
-    if journal is None:
+    if (journal := Journal.active()) is None:
         yield
         return
     start = time.perf_counter()

@@ -42,10 +42,8 @@ class Signatures:
 
         `others` are further values whose types are part of the key, by default the operation's results.
         """
-        values = [*operands, *(operation.results if others is None else others)]
-        types = tuple([value.type for value in values])
-        known = self._types.get(types)
-        if known is None:
+        types = tuple([value.type for value in [*operands, *(operation.results if others is None else others)]])
+        if (known := self._types.get(types)) is None:
             is_scalar = [isinstance(decode(type_), ScalarInfo) for type_ in types]
             known = self._types[types] = len(self._types), list(compress(count(), is_scalar))
         key = (operation.name, known[0], len(operands), *items_of(operation.attributes))
@@ -85,8 +83,7 @@ class MadeOperations(NamedTuple):
 
     def uses(self, places: Iterable[int]) -> bool:
         """Check whether all of these operands are used or returned."""
-        used = {index for step in self.steps for index in step.operands}
-        return used.union(self.results).issuperset(places)
+        return {index for step in self.steps for index in step.operands}.union(self.results).issuperset(places)
 
 
 def take_down(

@@ -91,8 +91,7 @@ def make_pass(pass_class: type, options: Iterable[tuple[str, str | None]]) -> An
     name = getattr(pass_class, "name", pass_class.__name__)
     values: dict[str, Any] = {}
     for key, text in options:
-        field = fields.get(option_name(key))
-        if field is None:
+        if (field := fields.get(option_name(key))) is None:
             known = f"it takes {', '.join(fields)}" if fields else "it takes none"
             raise OptionError(f"pass '{name}' has no option '{key}'{suggest(option_name(key), fields)} ({known})")
         if field.name in values:
@@ -141,8 +140,7 @@ def _as_option(value: object, hint: object) -> Any:
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         kinds = [each for each in typing.get_args(hint) if each is not type(None)]
         kind = kinds[0] if len(kinds) == 1 else str
-    is_tuple = typing.get_origin(kind) is tuple
-    if is_tuple and isinstance(value, list):
+    if (is_tuple := typing.get_origin(kind) is tuple) and isinstance(value, list):
         return tuple(value)
     return parse_value(value, hint) if isinstance(value, str) and (is_tuple or kind in (bool, int, float)) else value
 

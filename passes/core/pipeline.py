@@ -156,8 +156,7 @@ class Pipeline:
             self._check_anchor(element.name)
             steps = tuple(self._resolve_all(element.children, element.name))
             return PassGroup(element.name, tuple(split_options(element.options)), steps)
-        own = find_own_or_none(element.name)
-        if own is not None:
+        if (own := find_own_or_none(element.name)) is not None:
             made = make_pass(own, split_options(element.options))
             check_anchor(made, anchor)
             return made
@@ -261,9 +260,7 @@ def _check_upstream_once(text: str, anchor: str) -> None:
 
 def find_own_or_none(name: str) -> type[Pass] | None:
     """Return a pass written in Python, or None. Upstream's names are not looked up among plug-ins, to save time."""
-    if name in upstream_passes():
-        return None
-    return find_pass(name)
+    return None if name in upstream_passes() else find_pass(name)
 
 
 def _checked_of_externals(options: Sequence[tuple[str, str | None]]) -> tuple[tuple[str, str | None], ...]:

@@ -39,8 +39,7 @@ def register_pass(cls: PassClass) -> PassClass:
     name = cls.name
     if not name or not all(char.isalnum() or char in "-_." for char in name):
         raise RelaxError(f"{cls.__name__}.name = '{name}' is no pass name: letters, digits, '-', '_' and '.' only")
-    own_module = own_pass_files().get(name, cls.__module__)
-    if own_module != cls.__module__:
+    if (own_module := own_pass_files().get(name, cls.__module__)) != cls.__module__:
         raise RelaxError(f"there is a pass '{name}' already: {own_module}")
     if not (cls.__doc__ or "").strip():
         raise RelaxError(f"pass '{name}' has no doc string: its first line is what --help prints")

@@ -42,8 +42,7 @@ class StageEdit(NamedTuple):
     def parse(cls, text: str) -> StageEdit:
         """Read an edit. Raise OptionError for text of another form."""
         for form in _FORMS:
-            found = form.fullmatch(text)
-            if found is not None:
+            if (found := form.fullmatch(text)) is not None:
                 return cls(found["verb"], found["anchor"], found.groupdict().get("text") or "")
         expected = "'drop PASS', 'set PASS{OPTION=VALUE}' or 'run PASS before PASS'"
         raise OptionError(f"'{text}' is no edit of stages: expected {expected}")

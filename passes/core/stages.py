@@ -121,8 +121,7 @@ class Stages:
     def _with(self, start: int, end: int, *new: Stage) -> Stages:
         stages = (*self.stages[:start], *new, *self.stages[end:])
         names = [stage.name for stage in stages]
-        doubled = next((name for name in names if names.count(name) > 1), None)
-        if doubled is not None:
+        if (doubled := next((name for name in names if names.count(name) > 1), None)) is not None:
             raise OptionError(f"target '{self.target}' would have two stages '{doubled}'")
         return replace(self, stages=stages)
 

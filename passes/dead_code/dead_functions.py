@@ -27,8 +27,7 @@ _HARMLESS = frozenset({"func.return", "scf.if", "scf.for", "scf.yield"})
 
 def remove_unreachable(module: Operation, entries: Collection[str]) -> None:
     """Erase private functions that are reachable from no public function, no entry and nothing else in the module."""
-    functions = {symbol_name(each): each for each in functions_in(module) if is_private(each)}
-    if not functions:
+    if not (functions := {symbol_name(each): each for each in functions_in(module) if is_private(each)}):
         return
     reached: set[str] = set()
     pending = [name for name in functions if name in entries]
@@ -37,8 +36,7 @@ def remove_unreachable(module: Operation, entries: Collection[str]) -> None:
         if symbol_name(op) not in functions or op.name != "func.func":
             pending += _references(op)
     while pending:
-        name = pending.pop()
-        if name in functions and name not in reached:
+        if (name := pending.pop()) in functions and name not in reached:
             reached.add(name)
             pending += _references(functions[name])
     for name, function in functions.items():
@@ -82,8 +80,7 @@ class Purity:
         return self._known[name]
 
     def _has_no_effect(self, op: Operation) -> bool:
-        row = row_of(op)
-        if row is not None:
+        if (row := row_of(op)) is not None:
             return row.pure
         if op.name == "func.call":
             return self.is_pure(callee_of(op))

@@ -34,8 +34,7 @@ def narrow_signatures(module: Operation, entries: Collection[str]) -> bool:
 
 def functions_and_calls(module: Operation) -> list[tuple[Operation, list[Operation]]]:
     """Return the private functions with changeable signatures, and all their calls."""
-    private = [function for function in functions_in(module) if is_private(function)]
-    if not private:
+    if not (private := [function for function in functions_in(module) if is_private(function)]):
         return []
     calls = _calls_by_callee(module)
     named = [(function, calls.get(symbol_name(function), [])) for function in private]
@@ -82,8 +81,7 @@ class _Signature:
             dropped = [place for place in reversed(results) if self._drop_output(place)]
         else:
             dropped = self._drop_results(results)
-        parameters = self._unread()
-        if parameters:
+        if parameters := self._unread():
             remove_arguments(self._function, parameters)
             state_type(self._function)
         if parameters or dropped:
@@ -100,8 +98,7 @@ class _Signature:
         body = body_of(self._function)
         known = _symbols(body.arguments)
         returned = last_of(body)
-        places = [place for place in places if symbols_of(returned.operands[place].type) <= known]
-        if places:
+        if places := [place for place in places if symbols_of(returned.operands[place].type) <= known]:
             _return_less(returned, places)
             state_type(self._function)
         return list(places)

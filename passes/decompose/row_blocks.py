@@ -14,8 +14,7 @@ _MOST, _LEAST_SCALE = 127.0, 2.0**-126
 
 def rounded_rows(x: Value, block: int) -> tuple[Value, Value]:
     """Return the digits [rows * blocks, block] of x [..., blocks * block] in f32 as i8, and their scales as f32."""
-    count = product(known_shape(x))
-    if count is None:
+    if (count := product(known_shape(x))) is None:
         raise Decline("a size of the rows is not known")
     blocks = relax.reshape(x, relax.shape_expr(dims=(count // block, block)))
     largest = relax.max(relax.abs(blocks), axis=[1])

@@ -96,8 +96,7 @@ def as_tensor(state: Value) -> Value:
     if isinstance(decode(state.type), TensorInfo):
         return state
     scalar = as_i64(state).value if isinstance(state.type, ir.IndexType) else state
-    type_ = ir.RankedTensorType.get([], scalar.type)
-    return _between("tensor.from_elements", scalar, type_)
+    return _between("tensor.from_elements", scalar, ir.RankedTensorType.get([], scalar.type))
 
 
 def zeros_for(value: Value) -> Value:
@@ -147,7 +146,6 @@ def count_over(x: Value, axes: Sequence[int]) -> Value:
     shape, dtype = shape_of(x), dtype_of(x)
     assert shape is not None
     sizes: list[Dim] = [shape[axis] for axis in axes]
-    count = product(sizes)
-    if count is None:
+    if (count := product(sizes)) is None:
         return relax.sum(relax.ones_like(x), axis=list(axes), keepdims=True)
     return size_of(count, dtype)

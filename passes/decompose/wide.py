@@ -46,8 +46,7 @@ def computed_wide(formula: Callable[..., object]) -> Callable[..., object]:
 
 
 def known_shape(value: Value, what: str = "data") -> tuple[Dim, ...]:
-    shape = shape_of(value)
-    if shape is None:
+    if (shape := shape_of(value)) is None:
         raise Decline(f"the rank of the {what} is not known")
     return shape
 

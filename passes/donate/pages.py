@@ -108,8 +108,7 @@ def update_in_place(module: Operation, function: Operation, updates: PageUpdates
     """
     kernels = _Kernels(module, function)
     returned = list(last_of(body_of(function)).operands)
-    dropped = {place for place, value in enumerate(returned) if value in updates.values}
-    if dropped:
+    if dropped := {place for place, value in enumerate(returned) if value in updates.values}:
         drop_results(function, dropped)
         forget_structure(function)
     for append in updates.appends:

@@ -64,8 +64,7 @@ class _Grower:
 
     def _read_rows(self, argument: Value, donation: Donation) -> None:
         """Let other users of the argument read a slice of its old rows, which are never overwritten."""
-        others = [use for use in list(argument.uses) if use.owner.operation != donation.concat]
-        if not others:
+        if not (others := [use for use in list(argument.uses) if use.owner.operation != donation.concat]):
             return
         with self._function.location, ir.InsertionPoint.at_block_begin(body_of(self._function)):
             before = _rows(argument, donation, donation.length)
@@ -126,8 +125,7 @@ def _state(function: Operation, donations: Sequence[Donation]) -> None:
     length = donations[0].length
     telling = fresh_name(str(length), names)
     with function.context:
-        type_ = encode(TensorInfo((length, 0), "i8"), function.context)
-        add_arguments(function, [telling], [type_])
+        add_arguments(function, [telling], [encode(TensorInfo((length, 0), "i8"), function.context)])
         grown = [
             Grown(
                 input=each.name,

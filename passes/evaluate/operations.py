@@ -41,8 +41,7 @@ def compute(
     A missing shape is read from the operation that defines it or from its type. `results` are the result types for
     these operands, if they differ from the operation's.
     """
-    row = row_of(operation)
-    if row is None:
+    if (row := row_of(operation)) is None:
         return None
     given = [
         _dims(operand) if array is None else array for operand, array in zip(operation.operands, arrays, strict=True)

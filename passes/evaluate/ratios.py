@@ -154,8 +154,7 @@ def as_ratio(element: Any) -> Ratio:
 
 
 def is_same(left: object, right: object) -> bool:
-    answer = equal(size(left), size(right))
-    if answer is None:
+    if (answer := equal(size(left), size(right))) is None:
         raise NotKnown
     return answer
 

@@ -51,8 +51,7 @@ def meaning_of(row: OpDef) -> Meaning | None:
     """Return an operator's reference: its row's `reference=`, a registered one, or its evaluation of known elements."""
     if row.reference is not None:
         return Meaning(row.full_name, row.reference, row.place)
-    found = _MEANINGS.find(row.full_name)
-    if found is not None:
+    if (found := _MEANINGS.find(row.full_name)) is not None:
         return found
     evaluation = find_evaluation(row.full_name)
     return None if evaluation is None else Meaning(row.full_name, evaluation.function, evaluation.place, stored=True)

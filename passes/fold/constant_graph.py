@@ -126,8 +126,7 @@ class ConstantGraph:
         operands = op.operands
         held = []
         for operand in operands:
-            known = self._known.get(operand)
-            if known is not None:
+            if (known := self._known.get(operand)) is not None:
                 known.users.append(number)
                 held.append(known)
         if len(held) < len(operands) or not self._is_computable(op, is_literal=not held):
@@ -149,8 +148,7 @@ class ConstantGraph:
         return _Known(maker, elements, nbytes, {next(self._origins): (elements, nbytes)}, is_of_weights)
 
     def _size_of(self, type_: Type) -> _TypeSize:
-        size = self._sizes.get(type_)
-        if size is None:
+        if (size := self._sizes.get(type_)) is None:
             is_known = _is_sized(type_) and symbols_of(type_) <= self._symbols
             size = self._sizes[type_] = _TypeSize(*_elements_and_bytes(type_), is_known)
         return size
@@ -211,8 +209,7 @@ class ConstantGraph:
         given = set(given)
         pending = [value for value in values if value not in given]
         while pending:
-            number = self._known[pending.pop()].maker
-            if number not in numbers:
+            if (number := self._known[pending.pop()].maker) not in numbers:
                 numbers.add(number)
                 pending += [value for value in self.operations[number].operands if value not in given]
         return [self.operations[number] for number in sorted(numbers)]
@@ -236,8 +233,7 @@ def _elements_and_bytes(type_: Type) -> tuple[float, int]:
 
 def _is_sized(type_: Type) -> bool:
     """Check whether numbers and symbols determine all sizes."""
-    info = decode(type_)
-    if isinstance(info, ScalarInfo):
+    if isinstance(info := decode(type_), ScalarInfo):
         return True
     dims = info.shape if isinstance(info, TensorInfo) else info.dims if isinstance(info, ShapeInfo) else None
     return dims is not None and None not in dims

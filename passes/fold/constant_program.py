@@ -45,8 +45,7 @@ class Functions:
 
     def _is_computed(self, function: Operation) -> bool:
         for op in operations_in(function):
-            row = row_of(op)
-            if row is not None and row.role == "call":
+            if (row := row_of(op)) is not None and row.role == "call":
                 return False  # call of an external function
             if not all(map(self._is_callable, references_of(op))):
                 return False
@@ -57,8 +56,7 @@ class Functions:
         pending = [name for op in operations if op.name == CALL_TIR for name in references_of(op)]
         seen: set[str] = set()
         while pending:
-            name = pending.pop()
-            if name not in seen:
+            if (name := pending.pop()) not in seen:
                 seen.add(name)
                 yield self._named[name]
                 pending += [called for op in operations_in(self._named[name]) for called in references_of(op)]

@@ -77,8 +77,7 @@ class BlockGroups:
             # Dead calls block no group and are erased later. A group of one dead call would have no results.
             if is_limited and not any(reading.users[value] for value in reading.results[position]):
                 continue
-            group = kinds.single(reading, position)
-            if group is not None:
+            if (group := kinds.single(reading, position)) is not None:
                 for operand in reading.operands[position]:
                     producer = defined[operand]
                     if producer in self._group and stated.get(producer) == stated.get(position):
@@ -131,8 +130,7 @@ class BlockGroups:
         """Join calls that do not read each other's results, each with the previous call of the same loops."""
         before: dict[Loops, GroupOf] = {}
         for position in positions:
-            group = self._group.get(position)
-            if group is None or group.kind.loops is None:
+            if (group := self._group.get(position)) is None or group.kind.loops is None:
                 continue
             loops, other = group.kind.loops, before.get(group.kind.loops, group)
             if other is not group:
@@ -160,21 +158,18 @@ class BlockGroups:
         """
         if not more_outputs and self._is_used_elsewhere(producers, consumers):
             return _NEEDED
-        group = self._kinds.joined(producers, consumers, self._reading)
-        if group is None:
+        if (group := self._kinds.joined(producers, consumers, self._reading)) is None:
             return "one loop nest cannot compute both"
         outputs, last = self._outputs(group)
         if not outputs:
             return _NEEDED
-        reason = self._kinds.why_not(group, outputs, self._reading)
-        if reason:
+        if reason := self._kinds.why_not(group, outputs, self._reading):
             return reason
         return "" if self._put(group, outputs, last) else _NO_PLACE
 
     def _put(self, group: GroupOf, outputs: Sequence[int], last: int) -> bool:
         """Assign a position to a group with outputs used from `last` on. Return False if there is none."""
-        place = self._new_place(group, last)
-        if place is None:
+        if (place := self._new_place(group, last)) is None:
             return False
         group.outputs = outputs
         for position in group.calls:

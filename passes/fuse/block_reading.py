@@ -100,8 +100,7 @@ class BlockReading:
         for position, op in enumerate(self.operations):
             operands = []
             for value in op.operands:
-                number = numbers.get(value)
-                if number is None:
+                if (number := numbers.get(value)) is None:
                     number = add(value, OUTSIDE)
                 operands.append(number)
                 users[number].append(position)
@@ -152,8 +151,7 @@ class BlockReading:
             self.marked.append(position)
             if GROUP in names:
                 self.stated[position] = group_number(attributes[GROUP], op)
-        is_plain = self._plain.get(names)
-        if is_plain is None:
+        if (is_plain := self._plain.get(names)) is None:
             is_plain = self._plain[names] = _KNOWN_ATTRIBUTES.issuperset(names)
         if is_plain and self._is_alone:
             self.plain_calls[position] = attributes["func"]

@@ -70,15 +70,13 @@ class _GroupBody:
         values = [*member.call.operands, *member.call.results]
         for place, (argument, value) in enumerate(zip(copy.arguments, values, strict=True)):
             is_output = place >= member.info.input_count
-            passed = (self._destinations if is_output else self._given).get(value)
-            if passed is not None:
+            if (passed := (self._destinations if is_output else self._given).get(value)) is not None:
                 argument.replace_all_uses_with(passed)
             else:
                 self._tell_sizes(member, place, argument)
 
     def _tell_sizes(self, member: Member, place: int, argument: Value) -> None:
-        asking = [user for user in users_of(argument) if user.name == "tensor.dim"]
-        if not asking:
+        if not (asking := [user for user in users_of(argument) if user.name == "tensor.dim"]):
             return
         map_ = asked_map(member, place, self._made, list(self._destinations))
         for op in asking:
@@ -140,8 +138,7 @@ class _GroupBody:
             for _, value, map_ in self._inputs_of(member):
                 if value is not None:
                     self._operands.setdefault((value, map_), len(self._operands))
-        host = self._group.host
-        if host is None:
+        if (host := self._group.host) is None:
             outputs = list(self._destinations.values())
             maps = [self._group.out_map] * len(outputs)
         else:

@@ -161,8 +161,7 @@ def _parameter_type(group: FusionGroup, value: Value) -> Type:
 
 
 def _fused_location(calls: Sequence[Operation]) -> Location:
-    locations = list(dict.fromkeys(call.location for call in calls))
-    return ir.Location.fused(locations, context=calls[0].context)
+    return ir.Location.fused(list(dict.fromkeys(call.location for call in calls)), context=calls[0].context)
 
 
 # ---- journal entries ----

@@ -122,8 +122,7 @@ def joined(producers: FusionGroup, consumers: FusionGroup) -> FusionGroup | None
         return None
     if consumers.head is not None and _reads_of(consumers.head, producers):
         return None
-    consumers_or_none = _around_one_operation(consumers, edges)
-    if consumers_or_none is None:
+    if (consumers_or_none := _around_one_operation(consumers, edges)) is None:
         return None
     consumers = consumers_or_none
     moves = {move for edge in _edges(producers, consumers) for move in _moves(*edge)}
@@ -236,8 +235,7 @@ def _innermost(map_: AffineMap) -> int | None:
 
 def _around_one_operation(group: FusionGroup, edges: list[tuple[Member, int, Member]]) -> FusionGroup | None:
     """Return the group with the loops of the host's operation that reads the computed values."""
-    host = group.host
-    if host is None:
+    if (host := group.host) is None:
         return group
     places = {consumer.info.reads[operand].generic for consumer, operand, _ in edges if consumer == host}
     places |= {host.generic} if host.generic is not None else set()
@@ -369,8 +367,7 @@ def sized_dims(group: FusionGroup, made: dict[Value, Member]) -> set[int | None]
 
 def written_by_host(group: FusionGroup) -> Iterator[tuple[Value, AffineMap]]:
     """Yield the results of the host's operation with the group's loops, and the maps from the loops to them."""
-    host = group.host
-    if host is None or host.generic is None:
+    if (host := group.host) is None or host.generic is None:
         return
     generic = GenericOp(host.info.generic(host.generic))
     for value, map_ in zip(generic.outputs, generic.output_maps, strict=True):

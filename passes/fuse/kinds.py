@@ -130,9 +130,7 @@ class Kinds:
         call = reading.operations[position]
         name = call.opview.func
         info = None if "::" in name else self._infos.called(name, call)
-        if info is None:
-            return None
-        return _kind(single(call, info, position), reading, values)
+        return None if info is None else _kind(single(call, info, position), reading, values)
 
     def joined(self, producers: GroupOf, consumers: GroupOf, reading: BlockReading) -> GroupOf | None:
         """Join two groups. Return None if one loop nest cannot compute both."""
@@ -146,8 +144,7 @@ class Kinds:
         joins, key = self._joins, (producers.kind, consumers.kind, shared, order)
         if key not in joins:
             joins[key] = self._make_join(producers, consumers, shared, reading)
-        join = joins[key]
-        if join is None:
+        if (join := joins[key]) is None:
             return None
         calls = producers.calls + consumers.calls
         in_order = tuple([calls[place] for place in order]) if order else producers.in_order + consumers.in_order
@@ -157,8 +154,7 @@ class Kinds:
     def _make_join(
         self, producers: GroupOf, consumers: GroupOf, shared: Sequence[int | None], reading: BlockReading
     ) -> Join | None:
-        group = self._one_of(group_in(reading, producers), group_in(reading, consumers))
-        if group is None:
+        if (group := self._one_of(group_in(reading, producers), group_in(reading, consumers))) is None:
             return None
         calls = producers.calls + consumers.calls
         in_group = tuple(member.position for member in group.all_members)
@@ -184,8 +180,7 @@ class Kinds:
     def why_not(self, group: GroupOf, outputs: Sequence[int], reading: BlockReading) -> str:
         """Return why a group cannot or should not have these outputs. An empty text means it may."""
         verdicts = group.kind.verdicts
-        places = group.places_of(outputs)
-        if places not in verdicts:
+        if (places := group.places_of(outputs)) not in verdicts:
             written = [reading.values[value] for value in outputs]
             verdicts[places] = self._judge(group_in(reading, group), written)
         return verdicts[places]

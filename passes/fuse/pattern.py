@@ -49,8 +49,7 @@ def _of_reductions(reductions: list[GenericOp]) -> OpPattern:
 
 def _is_begun(value: Value) -> bool:
     """Check whether a reduction's start value is written before it, and does not come from the output's memory."""
-    begin = made_by(value, "linalg.fill", "linalg.generic")
-    if begin is None or begin.name == "linalg.fill":
+    if (begin := made_by(value, "linalg.fill", "linalg.generic")) is None or begin.name == "linalg.fill":
         return begin is not None
     generic = GenericOp(begin)
     return not generic.reductions and not any(map(generic.is_read, generic.output_numbers))

@@ -165,8 +165,7 @@ def _parameter_uses(
         is_readable = True
         for use in parameter.uses:
             op = use.owner.operation
-            axis = _asked_axis(op)
-            if axis is not None:
+            if (axis := _asked_axis(op)) is not None:
                 asked.append((position, axis))
             elif op in places and is_plain_generic(op) and use.operand_number < (loops := GenericOp(op)).input_count:
                 found.setdefault(places[op], []).append(loops.maps[use.operand_number])
@@ -184,8 +183,7 @@ def _asked_axis(op: Operation) -> int | None:
 
 
 def _with_pointwise(info: PrimInfo, block: Block, operations: Sequence[Operation]) -> PrimInfo:
-    place = _pointwise_place(info, block, operations)
-    if place is None:
+    if (place := _pointwise_place(info, block, operations)) is None:
         return info
     generic, maps = operations[place], GenericOp(operations[place]).maps
     costs = [op for op in operations_of(body_of(generic)) if op.name not in _FREE]

@@ -34,8 +34,7 @@ class PrimInfos:
 
     def called(self, name: str, call: Operation) -> PrimInfo | None:
         """Return the summary of a function for a call's types, or None if fusion cannot take part in it."""
-        info = self[name]
-        if info is None:
+        if (info := self[name]) is None:
             return None
         types = (name, *(value.type for value in (*call.operands, *call.results)))
         if types not in self._called:
@@ -44,8 +43,7 @@ class PrimInfos:
 
 
 def _with_types(info: PrimInfo, passed: Sequence[Info]) -> PrimInfo | None:
-    known = [decode(type_) for type_ in info.parameters]
-    if known == passed:
+    if (known := [decode(type_) for type_ in info.parameters]) == passed:
         return info
     if len(known) != len(passed) or not all(map(_leaves_open, known, passed)):
         return None

@@ -58,15 +58,13 @@ class ImagePart:
 
     def _nanoseconds(self, products: Sequence[Operation]) -> float:
         """Estimate a core's time for one product of one image. Threads share images with less work better."""
-        flops = sum(_flops(op, self.images) for op in products)
-        return flops / len(products) / FLOPS
+        return sum(_flops(op, self.images) for op in products) / len(products) / FLOPS
 
 
 def part_of(function: Operation) -> ImagePart | None:
     """Return the independent part of a graph, or None if the batch size is 1 or unknown."""
     block = body_of(function)
-    images = _images(block)
-    if images is None:
+    if (images := _images(block)) is None:
         return None
     inputs = [value for value in block.arguments if shape_of(value)[:1] == (images,)]
     of_images, others, operations = set(inputs), set[Value](), list[Operation]()
@@ -130,8 +128,7 @@ def _flops(op: Operation, images: Dim) -> float:
 def write(part: ImagePart) -> None:
     """Write the loop over images in place of the part's last operation, and move the users of its results behind it."""
     last = part.operations[-1]
-    block = last.block
-    after = operations_of(block)
+    after = operations_of(last.block)
     before = after[: after.index(last)]
     with ir.InsertionPoint.after(last), last.location:
         loop = _loop(part)

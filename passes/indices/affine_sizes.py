@@ -83,8 +83,7 @@ def _atom_expression(atom: Atom, positions: Mapping[int, int] | None) -> AffineE
         return ir.AffineExpr.get_dim(dim if positions is None else positions[dim])
     if atom.kind not in ("//", "%") or not isinstance(atom.args[1], int) or atom.args[1] <= 0:
         return None
-    whole = affine_of(atom.args[0], positions)
-    if whole is None:
+    if (whole := affine_of(atom.args[0], positions)) is None:
         return None
     by = ir.AffineExpr.get_constant(atom.args[1])
     return ir.AffineExpr.get_floor_div(whole, by) if atom.kind == "//" else ir.AffineExpr.get_mod(whole, by)

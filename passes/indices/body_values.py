@@ -64,8 +64,7 @@ class BodyValues:
     def result(self, value: Value) -> Value:
         """Return the value that decided choices select for a value."""
         while (choice := made_by(value, "arith.select", "scf.if")) is not None:
-            condition = self.truth(choice.operands[0])
-            if condition is None:
+            if (condition := self.truth(choice.operands[0])) is None:
                 return value
             if choice.name == "arith.select":
                 value = choice.operands[1 if condition else 2]
@@ -122,8 +121,7 @@ class BodyValues:
 
         It may also state that the remainder is not 0.
         """
-        op = made_by(condition)
-        if op is None or len(op.operands) != 2:
+        if (op := made_by(condition)) is None or len(op.operands) != 2:
             return False
         left, right = op.operands
         if op.name == "arith.cmpi":
@@ -176,8 +174,7 @@ class BodyValues:
 
 
 def _constant(op: Operation) -> Known:
-    value = op.attributes["value"]
-    if not isinstance(value, (ir.IntegerAttr, ir.BoolAttr)):
+    if not isinstance(value := op.attributes["value"], (ir.IntegerAttr, ir.BoolAttr)):
         return None
     return bool(value.value) if _is_truth(op.results[0]) else int(value.value)
 
@@ -201,8 +198,7 @@ def _decided(predicate: int, low: int | None, high: int | None) -> bool | None:
         is_apart = (low is not None and low > 0) or (high is not None and high < 0)
         is_same = low == high == 0
         return None if not (is_apart or is_same) else is_same == (predicate == _EQUAL)
-    relation = _RELATIONS[predicate - 2]
-    if relation in ("<", ">="):
+    if (relation := _RELATIONS[predicate - 2]) in ("<", ">="):
         holds, fails = high is not None and high < 0, low is not None and low >= 0
     else:
         holds, fails = high is not None and high <= 0, low is not None and low > 0

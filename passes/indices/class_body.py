@@ -58,16 +58,14 @@ class ClassBody:
         reader = _ClassReader(op, loops)
         argument = op.block.arguments[op.input_count]
         (term,) = [value for value in combiner.operation.operands if value != argument]
-        factors = reader.factors_of_zero(term)
-        if factors is not None:
+        if (factors := reader.factors_of_zero(term)) is not None:
             return ClassBody(op, loops, {value: reader.read(value) for value in factors}, False)
         reader.follow(term)
         return ClassBody(op, loops, reader.found, True)
 
     def copy(self, scalars: Mapping[Value, Value]) -> Value:
         """Create the body at the insertion point, with scalars for the elements. Return the yielded value."""
-        copier = _Copier(BodyValues(self.loops.indices), dict(scalars))
-        return copier.copied(last_of(self.op.block).operands[0])
+        return _Copier(BodyValues(self.loops.indices), dict(scalars)).copied(last_of(self.op.block).operands[0])
 
 
 class _ClassReader:
@@ -85,8 +83,7 @@ class _ClassReader:
         if value in self._seen or _is_known(self._values, value):
             return
         self._seen.add(value)
-        op = made_by(value)
-        if op is None or op.name == "tensor.extract":
+        if (op := made_by(value)) is None or op.name == "tensor.extract":
             self.found[value] = self.read(value)
             return
         if not op.name.startswith(_PURE) or len(op.regions):
@@ -96,8 +93,7 @@ class _ClassReader:
 
     def read(self, value: Value) -> Read:
         """Return the element that a value reads. Raise Decline if its index is no sum."""
-        op = made_by(value)
-        if op is None:
+        if (op := made_by(value)) is None:
             if value.owner != self._op.block:
                 return Read(value, ())
             source = self._op.operands[value.arg_number]
@@ -113,8 +109,7 @@ class _ClassReader:
     def factors_of_zero(self, value: Value) -> list[Value] | None:
         """Return the elements by which a zero is multiplied, or None for a value that is not known to be zero."""
         value = self._values.result(value)
-        op = made_by(value)
-        if op is None:
+        if (op := made_by(value)) is None:
             return None
         if op.name == "arith.constant":
             return [] if _is_zero(op) else None
@@ -123,8 +118,7 @@ class _ClassReader:
         if op.name not in _PRODUCTS:
             return None
         for one, other in (tuple(op.operands), tuple(op.operands)[::-1]):
-            factors = self.factors_of_zero(one)
-            if factors is not None:
+            if (factors := self.factors_of_zero(one)) is not None:
                 return factors if op.name == "arith.muli" else self._with_factor(factors, other)
         return None
 
@@ -133,9 +127,7 @@ class _ClassReader:
         while (widened := made_by(value, "arith.extf")) is not None:
             value = self._values.result(widened.operands[0])
         op = made_by(value)
-        if op is not None and op.name != "tensor.extract":
-            return None
-        return [*factors, value]
+        return None if op is not None and op.name != "tensor.extract" else [*factors, value]
 
 
 class _Copier:
@@ -145,8 +137,7 @@ class _Copier:
         self._values, self._made = values, made
 
     def copied(self, value: Value) -> Value:
-        found = self._values.result(value)
-        if found not in self._made:
+        if (found := self._values.result(value)) not in self._made:
             self._made[found] = self._copied(found)
         return self._made[found]
 

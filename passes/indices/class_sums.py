@@ -88,8 +88,7 @@ class ClassSums:
         def add(*given: Number) -> Value:
             elements = dict(zip(sources, given, strict=False))
             known = {value: element for read, element in elements.items() for value in reads[read]}
-            before = self.op.block.arguments[self.op.input_count]
-            return body.copy({**scalars, **known, before: given[-1]})
+            return body.copy({**scalars, **known, self.op.block.arguments[self.op.input_count]: given[-1]})
 
         maps = [_map(read, {dim: dim for dim in dims}) for read in sources]
         out_map = self.op.output_maps[0]
@@ -172,9 +171,7 @@ def _reduced(
     size = lambda dim: _loop_size(op, loops, dim)  # noqa: E731
     values = [fitted(value, map_, op, dims, size) for value, map_ in zip(values, maps, strict=True)]
     stated = {plain_dim(each) for map_ in (*maps, out_map) for each in map_.results}
-    missing = [position for position in range(len(dims)) if position not in stated]
-    if missing:
+    if missing := [position for position in range(len(dims)) if position not in stated]:
         shape = linalg.empty([size(dims[position]) for position in missing], start.type.element_type)
         values, maps = [*values, shape], [*maps, linalg.select_dims(len(dims), missing)]
-    kinds = [op.kinds[dim] for dim in dims]
-    return linalg.generic(values, [start], [*maps, out_map], kinds, body)[0]
+    return linalg.generic(values, [start], [*maps, out_map], [op.kinds[dim] for dim in dims], body)[0]

@@ -102,8 +102,7 @@ def split_loops(operation: Operation, splits: Sequence[LoopSplit]) -> None:
 
 def _dim_in_common(operation: Operation, number: int, dim: int, other: Operation, value: Value) -> int | None:
     """Return the loop of another operation along the axis of an output that a loop runs along."""
-    axis = _axis_of(GenericOp(operation).output_maps[number], dim)
-    if axis is None:
+    if (axis := _axis_of(GenericOp(operation).output_maps[number], dim)) is None:
         return None
     generic = GenericOp(other)
     positions = [place for place, each in enumerate((*generic.inputs, *other.results)) if each == value]
@@ -126,8 +125,7 @@ def _followers(operation: Operation, dim: int) -> list[tuple[Operation, int]]:
         user = users.pop() if len(users) == 1 else None
         if user is None or user.name != GENERIC or not _is_elementwise(GenericOp(user), value):
             break
-        shared = _dim_in_common(operation, 0, dim, user, value)
-        if shared is None:
+        if (shared := _dim_in_common(operation, 0, dim, user, value)) is None:
             break
         found.append((user, shared))
         operation, dim = user, shared
@@ -208,8 +206,7 @@ def _merge_axes(value: Value, axes: Sequence[int], type_: ir.Type) -> Value:
 
 def _renumber_indices(operation: Operation, dim: int, inner: int) -> None:
     for index in [each for each in operations_in(operation) if each.name == "linalg.index"]:
-        number = index.attributes["dim"].value
-        if number < dim:
+        if (number := index.attributes["dim"].value) < dim:
             continue
         with ir.InsertionPoint(index), index.location:
             shifted = linalg.index(number + 1)

@@ -53,8 +53,7 @@ def _moduli(op: GenericOp) -> dict[int, int]:
         if factors is None or not isinstance(by, int):
             raise Decline("a divided index is no sum of loops")
         for dim, factor in factors.items():
-            classes = by // math.gcd(by, factor)
-            if classes > 1:
+            if (classes := by // math.gcd(by, factor)) > 1:
                 moduli[dim] = math.lcm(moduli.get(dim, 1), classes)
     if math.prod(moduli.values()) > _MOST_CLASSES or any(op.known_size(dim) is None for dim in moduli):
         raise Decline("there are too many residue classes, or sizes are dynamic")

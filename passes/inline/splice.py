@@ -46,8 +46,7 @@ def inline_call(call: Operation, callee: Operation, names: set[str]) -> bool:
 
 def _body_for(call: Operation, callee: Operation, sizes: dict[str, SymExpr]) -> OpView:
     """Return a copy of the function outside of any module, with the caller's sizes for the function's symbols."""
-    bound = {**sizes, **_bind_symbols(call, callee)}
-    if bound != sizes:
+    if (bound := {**sizes, **_bind_symbols(call, callee)}) != sizes:
         body = callee.clone(ip=False)
         substitute(body, bound)
         if _is_valid(body):
@@ -116,9 +115,7 @@ def _splice_region(call: Operation, body: OpView, arguments: list[Value]) -> lis
 
 
 def _at_call(inside: Location, call: Location) -> Location:
-    if isinstance(inside, ir.UnknownLoc):
-        return call
-    return ir.Location.callsite(inside, [call], inside.context)
+    return call if isinstance(inside, ir.UnknownLoc) else ir.Location.callsite(inside, [call], inside.context)
 
 
 # ---- symbols ----
@@ -139,8 +136,7 @@ def _can_be_renamed(callee: Operation, names: dict[str, SymExpr]) -> bool:
     """Check that no call in the function has one of these symbols in its types, which its callee's signature fixes."""
     if not names:
         return True
-    calls = operations_named(callee, "func.call")
-    return all(symbols_of_operation(call).isdisjoint(names) for call in calls)
+    return all(symbols_of_operation(call).isdisjoint(names) for call in operations_named(callee, "func.call"))
 
 
 def _bind_symbols(call: Operation, callee: Operation) -> dict[str, Dim]:
@@ -162,8 +158,7 @@ def _bind_symbols(call: Operation, callee: Operation) -> dict[str, Dim]:
 
 def _seen_through(value: Value) -> Value:
     """Return the source of a match_cast that changes only sizes, else the value itself."""
-    cast = made_by(value, "relax.match_cast")
-    if cast is None:
+    if (cast := made_by(value, "relax.match_cast")) is None:
         return value
     source = cast.operands[0]
     before, after = decode(source.type), decode(value.type)

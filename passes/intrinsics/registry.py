@@ -119,8 +119,7 @@ def intrinsic_rule_finder(
     If the target has no rule for one of `operators`, rules from all packages are imported first.
     """
     sorts = _loaded_sorts(target, fast_math)
-    missing = [name for name in operators if not _RULES.tried(name, sorts)]
-    if missing:
+    if missing := [name for name in operators if not _RULES.tried(name, sorts)]:
         load_rules_for(missing)
     return functools.partial(_RULES.tried, sorts=sorts)
 

@@ -104,8 +104,7 @@ def _has_layout(value: Value, layout: Layout) -> bool:
     if constant is None:
         return False
     type_ = value.type
-    array = elements_in(constant.attributes["value"], decode(type_))
-    if array is None:
+    if (array := elements_in(constant.attributes["value"], decode(type_))) is None:
         return False
     attribute = elements_attribute(_moved(array, array.ndim, None, layout), type_.element_type)
     constant.attributes["value"] = attribute
@@ -125,8 +124,7 @@ def _moved(array: ndarray, rank: int, own: Layout | None, goal: Layout) -> ndarr
 def _changes(node: LayoutNode) -> tuple[dict[str, Attribute | None], list[Type]]:
     """Return changed attributes (None if removed) and result types, computed once for all equal placements."""
     made = node.kind.made
-    found = made.get(id(node.placement))
-    if found is None:
+    if (found := made.get(id(node.placement))) is None:
         types = [
             _type_in(wire.value.type, layout) for wire, layout in zip(node.outputs, node.placement.results, strict=True)
         ]
@@ -171,8 +169,7 @@ def _conversion(type_: Type, given: Value, own: Layout | None, wanted: Layout | 
     rank = len(info.shape)
     goal = wanted or as_it_is(rank)
     layout, more = widened(own, rank, goal.rank), goal.rank - rank
-    array = elements_of(given)
-    if array is not None:
+    if (array := elements_of(given)) is not None:
         return constant_like(given, _moved(array, rank, own, goal))
     shape = shape_in(goal, info.shape)
     if keeps_order(layout, goal, info.shape) and is_known(shape):

@@ -40,8 +40,7 @@ def permuted(value: Value, axes: Sequence[int]) -> Value:
     """Permute the axes of a graph value."""
     if list(axes) == sorted(axes):
         return value
-    array = elements_of(value)
-    if array is None:
+    if (array := elements_of(value)) is None:
         return relax.permute_dims(value, axes=list(axes))
     return constant_like(value, array.transpose(axes))
 
@@ -56,8 +55,7 @@ def constant_like(value: Value, elements: ndarray) -> Value:
 
 def converted_elements(array: ndarray, layout: Layout, wanted: Layout) -> ndarray | None:
     """Convert an array to another layout of the same dimensions. Return None if a block would not be full."""
-    steps = _steps(layout, wanted, array.shape)
-    if steps is None:
+    if (steps := _steps(layout, wanted, array.shape)) is None:
         return None
     first, shape, last = steps
     return array.transpose(first).reshape(shape).transpose(last)

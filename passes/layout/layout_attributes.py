@@ -24,8 +24,7 @@ def layout_attributes(definition: OpDef) -> dict[str, str]:
 
 def check_asked(definition: OpDef, texts: Sequence[str]) -> None:
     """Raise RelaxError if no use of an operator can have the requested layouts."""
-    attributes = layout_attributes(definition)
-    if not attributes:
+    if not (attributes := layout_attributes(definition)):
         raise RelaxError(f"{definition.full_name} has no layout: none of its attributes is a layout")
     if not 1 <= len(texts) <= len(attributes):
         expected = f"1 to {len(attributes)} layouts" if len(attributes) > 1 else "1 layout"
@@ -35,8 +34,7 @@ def check_asked(definition: OpDef, texts: Sequence[str]) -> None:
             f"got {counted(len(texts), 'layout')}"
         )
     for name, fact in definition.layouts.items():
-        text = dict(zip(attributes, texts, strict=False)).get(fact.attribute)
-        if text is None:
+        if (text := dict(zip(attributes, texts, strict=False)).get(fact.attribute)) is None:
             continue
         dimensions = fact.dimensions_in(text)
         try:
@@ -96,8 +94,7 @@ def _in_layouts(call: LayoutCall, wanted: Mapping[str, Layout]) -> Placement | N
     changes: dict[str, Layout] = {}
     attributes: dict[str, str | None] = {}
     for name, current in layouts_of(call.inferred).items():
-        change = between(current, wanted[name])
-        if change is None:
+        if (change := between(current, wanted[name])) is None:
             return None
         changes[name] = change
         attribute = definition.layouts[name].attribute

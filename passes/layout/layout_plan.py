@@ -65,11 +65,9 @@ class LayoutPlan:
         """
         if node.kind.row is None or node.kind.rule is None or not node.kind.row.layouts:
             return False
-        texts = asked(node.operation, node.kind.row)
-        if texts is None:
+        if (texts := asked(node.operation, node.kind.row)) is None:
             return False
-        placement = node.kind.asked(texts)
-        if placement is None:
+        if (placement := node.kind.asked(texts)) is None:
             return False
         is_so_already = not any((*placement.operands, *placement.results))
         node.placement = node.plain if is_so_already else placement
@@ -79,8 +77,7 @@ class LayoutPlan:
         """Choose layouts by the operands only. Users have not been visited yet."""
         for node in nodes:
             arriving = node.arriving
-            options = node.placements(arriving)
-            if not options:
+            if not (options := node.placements(arriving)):
                 continue
             best = options[0]
             if best.wanted != arriving or node.kind.moves:
@@ -166,8 +163,7 @@ class LayoutPlan:
             return 0
         value = wire.value
         key = (value.type, layout, wanted)
-        price = self._prices.get(key)
-        if price is None:
+        if (price := self._prices.get(key)) is None:
             price = self._prices[key] = 0 if _is_free(value, layout, wanted) else _bytes(value)
         return price
 
@@ -176,8 +172,7 @@ def _cheapest(options: Sequence[Placement], cost: Callable[[Placement], int]) ->
     """Return the first of the cheapest options, without pricing options after a free one."""
     best, least = options[0], -1
     for option in options:
-        price = cost(option)
-        if not price:
+        if not (price := cost(option)):
             return option
         if least < 0 or price < least:
             best, least = option, price

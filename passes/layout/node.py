@@ -50,8 +50,7 @@ class OperationKind:
 
         None is the program's layout.
         """
-        found = self._options.get(layouts)
-        if found is None:
+        if (found := self._options.get(layouts)) is None:
             own = [each for each in dict.fromkeys(layouts) if each is not None and each.rank == self.rank]
             answers = [self._placement(each, operation) for each in own]
             found = self._options[layouts] = [each for each in answers if each is not None]
@@ -66,8 +65,7 @@ class OperationKind:
         """Return the placement for requested layouts. An empty request keeps the program's."""
         if not texts:
             return self.plain
-        key = tuple(texts)
-        if key not in self._asked:
+        if (key := tuple(texts)) not in self._asked:
             self._asked[key] = self._possible(as_asked(self.call, key))
         return self._asked[key]
 
@@ -124,8 +122,7 @@ class Kinds:
         rule = None if row is None else self._rules[row]
         counts = len(operands), len(results)
         key = (row, *counts) if rule is None else self._signatures.of(operation, operands, results)
-        kind = self._known.get(key)
-        if kind is None:
+        if (kind := self._known.get(key)) is None:
             kind = self._known[key] = OperationKind(*counts)
             kind.row = row
             if row is not None and rule is not None:

@@ -18,8 +18,7 @@ def in_order(root: OperationBase) -> Iterator[tuple[Operation, bool]]:
     while stack:
         for operation, is_reached in stack[-1]:
             yield operation, is_reached
-            name = operation.name
-            if name not in can_hold:
+            if (name := operation.name) not in can_hold:
                 can_hold[name] = name != "arith.constant" and row_of(operation) is None
             if can_hold[name] and len(operation.regions):
                 stack.append(iter(_inside(operation, is_reached)))
@@ -50,8 +49,7 @@ def _reached(blocks: Sequence[Block]) -> Sequence[Block]:
     path = [(blocks[0], iter(last_of(blocks[0]).successors))]
     while path:
         block, successors = path[-1]
-        following = next((each for each in successors if each not in seen), None)
-        if following is None:
+        if (following := next((each for each in successors if each not in seen), None)) is None:
             done.append(block)
             path.pop()
         else:

@@ -76,8 +76,7 @@ class PrimFuncs:
 
     def kernel(self, kernel: Kernel, inputs: Sequence[Type], outputs: Sequence[Any], operator: str) -> str:
         """Return the name of a hand-written PrimFunc, and add the PrimFunc on first use."""
-        name = kernel_symbol(kernel, inputs, outputs, self._kernels, self.module)
-        if name not in self._names:
+        if (name := kernel_symbol(kernel, inputs, outputs, self._kernels, self.module)) not in self._names:
             self._names.add(name)
             function = ir.SymbolTable(self.module)[name]
             for key, attribute in self.attributes(operator).items():
@@ -274,8 +273,7 @@ class LegalizeCall:
         return [sym(self._prim_funcs.symbols.next()) for _ in range(count)]
 
     def _with_sizes(self, infos: Sequence[Any], inputs: Sequence[Value], sizes: Body, name: str) -> list[Any]:
-        unknown = sum(dim is None for info in infos for dim in info.shape)
-        if not unknown:
+        if not (unknown := sum(dim is None for info in infos for dim in info.shape)):
             return list(infos)
 
         def write(*parameters: Value) -> Value:
@@ -293,8 +291,7 @@ class LegalizeCall:
     def define_sizes(self, sizes: Value, count: int) -> list[SymExpr]:
         """Define new symbols for the elements of a 1-D i64 tensor of `count` elements."""
         symbols = self.new_symbols(count)
-        shape = relax.tensor_to_shape(sizes)
-        relax.match_cast(shape, encode(ShapeInfo(tuple(symbols)), self.op.context))
+        relax.match_cast(relax.tensor_to_shape(sizes), encode(ShapeInfo(tuple(symbols)), self.op.context))
         return symbols
 
     def elementwise(self, body: Body, operands: Sequence[Value] | None = None, *, name: str = "") -> list[Value]:

@@ -178,8 +178,7 @@ def in_plain_layouts(call: LegalizeCall, conv: Convolution) -> Any:
         converted(value, layout, layout.plain) if blocked_dimensions(layout) else value
         for value, layout in zip(call.operands, (conv.data_layout, conv.kernel_layout), strict=True)
     )
-    attributes = {**call.inferred.attributes, **texts}
-    result = call.op.definition(data=data, weight=weight, **attributes)
+    result = call.op.definition(data=data, weight=weight, **{**call.inferred.attributes, **texts})
     if blocked_dimensions(conv.out_layout):
         result = converted(result, conv.out_layout.plain, conv.out_layout)
     return call.cast(result, call.result_infos[0])
@@ -257,8 +256,7 @@ def _computed(conv: Convolution, data: Lettered, weight: Lettered, out: Lettered
     products = weight.sizes["I"]
     if not isinstance(products, int) or products * weight.sizes.get("i", 1) >= _MANY:
         return by_taps()
-    is_faster = is_mostly_padding(windows, data.sizes, out.sizes)
-    if isinstance(is_faster, bool):
+    if isinstance(is_faster := is_mostly_padding(windows, data.sizes, out.sizes), bool):
         return by_taps() if is_faster else over_padding()
     return loops.when(is_faster, by_taps, over_padding, [out.value.type])[0]
 
@@ -370,8 +368,7 @@ def _over_joined_rows(conv: Convolution, data: Lettered, weight: Lettered, out: 
     width, columns, rows = data.sizes[wide], out.sizes[wide], out.sizes[tall]
     joined = Lettered(tensors.merge(data.value, len(data.letters) - 2, 2), data.letters[:-1])
     *sizes, _, _ = out.sizes.values()
-    room = linalg.empty([*sizes, rows * width], out.value.type.element_type)
-    whole = Lettered(room, out.letters[:-1])
+    whole = Lettered(linalg.empty([*sizes, rows * width], out.value.type.element_type), out.letters[:-1])
     used = {tall: DimensionRange(0, (rows - 1) * width + columns)}
 
     def places(loop: Mapping[str, Any]) -> dict[str, Any]:

@@ -46,8 +46,7 @@ def _inferred(op: OpView, values: Sequence[Value], attributes: Mapping[str, obje
 
 def _named(value: Value, call: LegalizeCall) -> Value:
     """Return the operand cast to a type with a symbol for each unknown size."""
-    info = decode(value.type)
-    if not isinstance(info, (TensorInfo, ShapeInfo)):
+    if not isinstance(info := decode(value.type), (TensorInfo, ShapeInfo)):
         return value
     sizes = info.shape if isinstance(info, TensorInfo) else info.dims
     if sizes is None:

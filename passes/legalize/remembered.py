@@ -58,8 +58,7 @@ class Remembered:
         """Repeat the cached call for an equal operator and return its values, or None."""
         if not self._by_types.get(operation.name):
             return None
-        found = self._made.get(self._signatures.of(operation, operands))
-        if found is None:
+        if (found := self._made.get(self._signatures.of(operation, operands))) is None:
             return None
         values = found.made.again(operands, loc=operation.location, ip=ir.InsertionPoint(operation))
         if self._notes is not None:

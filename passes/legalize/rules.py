@@ -108,8 +108,7 @@ def rule_finder(target: str, operators: Collection[str]) -> Callable[[str], list
     If the target has no rule for one of `operators`, rules from all packages are imported first.
     """
     sorts = _loaded_sorts(target)
-    missing = [name for name in operators if not _RULES.tried(name, sorts)]
-    if missing:
+    if missing := [name for name in operators if not _RULES.tried(name, sorts)]:
         load_rules_for(missing)
     return functools.partial(_RULES.tried, sorts=sorts)
 

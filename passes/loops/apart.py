@@ -115,8 +115,7 @@ class Owner(NamedTuple):
         if self[:4] != other[:4] or not isinstance(distance, int):
             return None
         for first, second, after in ((self, other, distance), (other, self, -distance)):
-            extent = max(first.extent, after % (reach * self.steps) + second.extent)
-            if extent <= reach:
+            if (extent := max(first.extent, after % (reach * self.steps) + second.extent)) <= reach:
                 return first._replace(extent=extent)
         return None
 

@@ -162,8 +162,7 @@ def _note_read_only(function: Operation, read: Read, tree: Tree) -> None:
 
 def _scheduled(function: Operation) -> Schedule:
     """Return the schedule of a function, read from its lines, which may come from a file."""
-    places = schedule_lines(function, SCHEDULE_PLACES)
-    if places is None:
+    if (places := schedule_lines(function, SCHEDULE_PLACES)) is None:
         return Schedule(function)
     del function.attributes[SCHEDULE_PLACES]
     try:

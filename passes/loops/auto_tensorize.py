@@ -159,8 +159,7 @@ class AutoTensorize(Steps):
         for number, other in zip(fit.order, fit.target.reads, strict=True):
             mine = found.reads[number]
             memory = memories.get(other.buffer.name, mine.buffer.scope)
-            is_laid_out = fit.is_laid_out(mine, other)
-            if is_laid_out and mine.buffer.scope == memory:
+            if (is_laid_out := fit.is_laid_out(mine, other)) and mine.buffer.scope == memory:
                 continue
             if is_laid_out:
                 copies.append(self.cache_read(block, mine.buffer.name, memory, [block]))
@@ -169,8 +168,7 @@ class AutoTensorize(Steps):
             copies += [copy] if other.buffer.name in memories else []
         (mine, *_), (other, *_) = found.writes, fit.target.writes
         memory = memories.get(other.buffer.name, mine.buffer.scope)
-        is_laid_out = fit.is_laid_out(mine, other)
-        if is_laid_out and mine.buffer.scope == memory:
+        if (is_laid_out := fit.is_laid_out(mine, other)) and mine.buffer.scope == memory:
             return copies, None
         result = self.cache_write(block, mine.buffer.name, memory)
         if not is_laid_out:
@@ -253,8 +251,7 @@ def why_not(blocks: Sequence[Block], name: str, intrin: TensorIntrin) -> str:
     if not blocks:
         return "there are no blocks to compute"
     for block in sorted(blocks, key=lambda each: len(each.reads) != len(target.reads)):
-        found = _fits(block, name, intrin)
-        if not isinstance(found, str):
+        if not isinstance(_fits(block, name, intrin), str):
             return f"the intrinsic fits '{block.name}', but no rule has chosen it"
     alike = [block for block in blocks if len(block.reads) == len(target.reads)]
     return str(_fits([*alike, blocks[-1]][0], name, intrin))

@@ -78,8 +78,7 @@ class Decider:
             if len(self.made) >= len(self.wanted):
                 refuse(f"the rule asks for more decisions than the {len(self.wanted)} of the search")
             taken = self.wanted[len(self.made)]
-            problem = decision.refusal(taken)
-            if problem:
+            if problem := decision.refusal(taken):
                 refuse(problem)
         self.made.append(decision._replace(taken=taken))  # type: ignore[arg-type]  # refusal has checked the type
         return taken

@@ -127,8 +127,7 @@ def _over(block: Block, memory: DeviceMemory, own: Sequence[Loop], extents: Mapp
     if any(not variables_of(index).isdisjoint(inner) for access in block.accesses for index in access.indices):
         return None  # flat_accesses.py made these accesses loop indices, and the iters do not show their strides
     points = Access(block.writes[0].buffer, block.bindings)
-    box = box_of(points, inner, [(guard.at, guard.limit) for guard in left_out])
-    if box is None:
+    if (box := box_of(points, inner, [(guard.at, guard.limit) for guard in left_out])) is None:
         return None
     starts, sizes, is_certain = [each.start for each in box], [each.extent for each in box], not around
     for guard in clips:

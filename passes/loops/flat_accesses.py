@@ -35,8 +35,7 @@ def flattened(tree: Tree, strided: Set[Buffer] = frozenset()) -> tuple[Tree, Map
     joined = {buffer: groups for buffer in tree.buffers if buffer not in kept
               if len(groups := _groups(tree, buffer)) < len(buffer.shape)}  # fmt: skip
     made = _joined(tree, joined)
-    larger = _larger(tree, *made)
-    if larger:
+    if larger := _larger(tree, *made):
         made = _joined(tree, {buffer: groups for buffer, groups in joined.items() if buffer not in larger})
     return made
 
@@ -59,8 +58,7 @@ def _larger(tree: Tree, flat: Tree, new: Mapping[Buffer, tuple[Buffer, Groups]])
 
     A part is the box around the used elements; of a row, it is everything from the first to the last element.
     """
-    own = {made: old for made, (old, _) in new.items() if not made.is_given}
-    if not own:
+    if not (own := {made: old for made, (old, _) in new.items() if not made.is_given}):
         return set()
     before, after = places_of(tree), places_of(flat)
     counts = {old: (before[old][1].elements, after[made][1].elements) for made, old in own.items()}
@@ -116,8 +114,7 @@ def _collapsed(shape: Sequence[Size], groups: Groups) -> tuple[Size, ...]:
 
 
 def _flat(block: Block, access: Access, joined: Mapping[Buffer, Groups], new: Mapping[Buffer, Buffer]) -> Access:
-    buffer = access.buffer
-    if buffer not in joined:
+    if (buffer := access.buffer) not in joined:
         return access
     place = block.placed(access).indices
     return Access(new[buffer], tuple(_index(place, group, buffer.shape) for group in joined[buffer]))

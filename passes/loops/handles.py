@@ -128,8 +128,7 @@ class IndexMap:
             unit: Size = 1
             terms = sorted(terms_of(result).items(), key=lambda term: term[1])
             for number, (monomial, factor) in enumerate(terms):
-                digit = _digit_of(monomial, extents)
-                if digit is None or factor != unit:
+                if (digit := _digit_of(monomial, extents)) is None or factor != unit:
                     return None
                 parameter, step, extent = digit
                 place = make_variable(name) // factor

@@ -77,8 +77,7 @@ def limits_of(condition: Expr) -> list[Size] | None:
     left, right = map(size_of, condition.operands)
     if left is None or right is None:
         return None
-    predicate = int(dict(condition.attributes)["predicate"].value)
-    if predicate in (_ULT, _ULE):
+    if (predicate := int(dict(condition.attributes)["predicate"].value)) in (_ULT, _ULE):
         return [left, right - left - (predicate == _ULT)] if is_never_negative(right) else None
     known = {_EQ: [left - right, right - left], _SLT: [right - left - 1], _SLE: [right - left],
              _SGT: [left - right - 1], _SGE: [left - right]}  # fmt: skip

@@ -182,8 +182,7 @@ def operands_of(tree: Tree, loop: Loop, intrin: TensorIntrin) -> list[Operand]:
     (target,) = wanted.blocks()
     block = _only_block(loop)
     inner = {each.name: each.extent for each in (loop, *loops_in(loop.body))}
-    ranges = _ranges(tree, block, inner)
-    pairs = _paired(block, target, ranges)
+    pairs = _paired(block, target, _ranges(tree, block, inner))
     order = _same_reads(block, target, pairs, inner)
     found: dict[int, Operand] = {}
     given = [buffer for buffer in wanted.buffers if buffer.is_given]
@@ -238,8 +237,7 @@ def _ranges(tree: Tree, block: Block, inner: Mapping[str, Size]) -> dict[str, in
             )
     ranges: dict[str, int] = {}
     for each, at in zip(block.iters, block.bindings, strict=True):
-        used = variables_of(at) & set(inner)
-        if not used:
+        if not (used := variables_of(at) & set(inner)):
             continue
         reached = range_of(at, inner)
         steps = 1
@@ -261,8 +259,7 @@ def _paired(block: Block, target: Block, ranges: Mapping[str, int]) -> dict[str,
         if mine.kind != other.kind:
             kinds = _kind(mine.kind), _kind(other.kind)
             raise Mismatch(f"'{mine.name}' is {kinds[0]}, but the intrinsic's '{other.name}' is {kinds[1]}")
-        steps = ranges[mine.name]
-        if steps != other.extent:
+        if (steps := ranges[mine.name]) != other.extent:
             raise Mismatch(f"'{mine.name}' has {steps} steps, but the intrinsic's '{other.name}' has {other.extent}")
     return {mine.name: other.name for mine, other in zip(own, target.iters, strict=True)}
 

@@ -100,8 +100,7 @@ def _first_free(memory: DeviceMemory, start: int, size: int, others: Sequence[Ar
     for other in others:
         if offset + size <= other.offset:
             break
-        end = other.offset + other.bytes
-        offset = max(offset, -(-end // memory.alignment) * memory.alignment)
+        offset = max(offset, -(-(other.offset + other.bytes) // memory.alignment) * memory.alignment)
     return offset
 
 
@@ -129,8 +128,7 @@ def _interval(tree: Tree, buffer: Buffer, owner: str) -> tuple[int, int]:
 
 def _check_users(tree: Tree, memory: DeviceMemory, buffers: Sequence[Buffer]) -> None:
     for block in tree.blocks():
-        used = next((buffer for buffer in buffers if buffer in block.buffers), None)
-        if used is None:
+        if (used := next((buffer for buffer in buffers if buffer in block.buffers), None)) is None:
             continue
         around = tree.around(block.name)
         shared = next((loop for loop in around if loop.kind == PARALLEL and loop.extent != 1), None)

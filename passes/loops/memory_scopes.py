@@ -348,8 +348,7 @@ class Sharing:
             )
 
     def _check_size(self) -> None:
-        count = math.prod(self.sizes.values())
-        if count > MOST_THREADS:
+        if (count := math.prod(self.sizes.values())) > MOST_THREADS:
             each = ", ".join(f"{size} of {axis}" for axis, size in self.sizes.items() if size > 1)
             self._refuse(f"its loops over threads take {count} threads in a block ({each}), {MOST_THREADS} at most")
 

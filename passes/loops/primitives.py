@@ -84,16 +84,14 @@ class Edit:
 
     def loop(self, handle: LoopRV) -> Loop:
         self._expect(handle, LoopRV, "a loop")
-        found = next((loop for loop in self.tree.loops() if loop.name == handle.name), None)
-        if found is None:
+        if (found := next((loop for loop in self.tree.loops() if loop.name == handle.name), None)) is None:
             self._missing("loop", handle.name)
         self._about = self._about or handle.name
         return found
 
     def block(self, handle: BlockRV) -> Block:
         self._expect(handle, BlockRV, "a block")
-        found = self.any_block(handle)
-        if isinstance(found, Loop):
+        if isinstance(found := self.any_block(handle), Loop):
             inner = ", ".join(f"'{block.name}'" for block in blocks_in([found]))
             self.refuse(f"'{found.name}' is a block around {inner}: use one of the inner blocks")
         return found
@@ -106,8 +104,7 @@ class Edit:
         """Return a block, which may be a block around others."""
         self._expect(handle, BlockRV, "a block")
         blocks: list[Block | Loop] = [*self.tree.blocks(), *self.tree.outer_blocks()]
-        found = next((block for block in blocks if block.name == handle.name), None)
-        if found is None:
+        if (found := next((block for block in blocks if block.name == handle.name), None)) is None:
             self._missing("block", handle.name)
         self._about = self._about or handle.name
         return found
@@ -232,6 +229,4 @@ def primitive_names() -> list[str]:
 
 def hint_for(name: str) -> str:
     """Return the end of an error message for an unknown name: the package to install, or the nearest name."""
-    if name in _OF_TVM:
-        return f": {where_to_get('relax_mlir_tvm')}"
-    return suggest(name, primitive_names())
+    return f": {where_to_get('relax_mlir_tvm')}" if name in _OF_TVM else suggest(name, primitive_names())

@@ -77,8 +77,7 @@ class Queues:
             return
         self._turns = Turns(tree, places)
         self._check()
-        state = self._nodes(tree.body, {})
-        for queue in {started.queue: None for started in state}:
+        for queue in {started.queue: None for started in self._nodes(tree.body, {})}:
             _note(self.behind, "", queue, 0)
 
     def _check(self) -> None:
@@ -302,8 +301,7 @@ def _are_apart(one: Range | Turn, other: Range | Turn) -> bool:
     """Return True if the two parts have no index in common, at the same step of all loops."""
     if isinstance(one, Turn) or isinstance(other, Turn):
         return isinstance(one, Turn) and isinstance(other, Turn) and one.is_apart(other)
-    distance = one.start - other.start
-    if not isinstance(distance, int):
+    if not isinstance(distance := one.start - other.start, int):
         return False
     after = isinstance(other.extent, int) and distance >= other.extent
     return after or (isinstance(one.extent, int) and -distance >= one.extent)

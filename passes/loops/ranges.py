@@ -62,8 +62,7 @@ def range_of(index: Size, inner: Mapping[str, Size]) -> Range | None:
             continue
         if len(monomial) != 1:
             return None
-        reached = _atom_range(monomial[0], inner)
-        if reached is None:
+        if (reached := _atom_range(monomial[0], inner)) is None:
             return None
         reach = abs(coefficient) * (reached.extent - 1)
         start = start + coefficient * reached.start - (reach if coefficient < 0 else 0)
@@ -75,13 +74,11 @@ def _atom_range(atom: Atom, inner: Mapping[str, Size]) -> Range | None:
     if atom.kind == "variable":
         return Range(0, inner[str(atom)])
     if atom.kind == "//" and isinstance(atom.args[1], int) and atom.args[1] > 0:
-        whole = range_of(atom.args[0], inner)
-        if whole is None:
+        if (whole := range_of(atom.args[0], inner)) is None:
             return None
         by = atom.args[1]
         first = whole.start // by
-        last = (whole.start + whole.extent - 1) // by
-        span = last - first
+        span = ((whole.start + whole.extent - 1) // by) - first
         # The position of the first step in a group may be unknown: then the interval may reach one group more.
         return Range(first, span + 1) if isinstance(span, int) else Range(first, (whole.extent + by - 2) // by + 1)
     if set(atom.variables) <= set(inner) and atom.lowest is not None and atom.highest is not None:

@@ -52,8 +52,7 @@ def _joined(starts: Sequence[Block], block: Block) -> Block | None:
     inits: list[Expr] = []
     for start in in_order:
         begin = len(inits)
-        found = _started(start, block, block.writes[begin : begin + len(start.writes)])
-        if found is None:
+        if (found := _started(start, block, block.writes[begin : begin + len(start.writes)])) is None:
             return None
         inits += found
     return replace(block, inits=tuple(inits))

@@ -86,8 +86,7 @@ class Schedule(AutoTensorize):
         #: The PrimFunc of steps without handles, if the module has several.
         self._working = ""
         for name, function in self._functions.operations.items():
-            lines = schedule_lines(function)
-            if lines is not None:
+            if (lines := schedule_lines(function)) is not None:
                 self._go_on(lines, name)
         if trace is not None:
             self.replay(trace)

@@ -67,8 +67,7 @@ def read_file(text: str, name: str) -> dict[str, KernelSchedule]:
             raise RelaxError(f"{name}:{statement.lineno}: '{statement.name}' already has a schedule")
         steps = [each for each in statement.body if not isinstance(each, ast.Pass)]
         lines = [HEADER, *map(ast.unparse, steps)]
-        places = [f"{name}:{each.lineno}" for each in (statement, *steps)]
-        found[statement.name] = KernelSchedule(lines, places)
+        found[statement.name] = KernelSchedule(lines, [f"{name}:{each.lineno}" for each in (statement, *steps)])
     return found
 
 

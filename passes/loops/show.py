@@ -91,8 +91,7 @@ def _block(tree: Tree, block: Block) -> Iterator[str]:
         kind = "spatial" if each.kind == SPATIAL else "reduce"
         yield f"{_INDENT}{each.name} = T.axis.{kind}({each.extent}, {at})"
     asked = guards(block, tree.extents())
-    points = _conditions([each for each in asked if not each.of_steps])
-    if points:
+    if points := _conditions([each for each in asked if not each.of_steps]):
         yield f"{_INDENT}T.where({points})"
     yield from (f"{_INDENT}{line}" for line in _regions(block))
     if annotations := _annotations(block):
@@ -100,8 +99,7 @@ def _block(tree: Tree, block: Block) -> Iterator[str]:
     if block.inits is not None:
         yield f"{_INDENT}with T.init():"
         yield from _assignments(block, block.inits, _INDENT * 2)
-    steps = _conditions([each for each in asked if each.of_steps])
-    if steps:
+    if steps := _conditions([each for each in asked if each.of_steps]):
         yield f"{_INDENT}if {steps}:"
     yield from _assignments(block, block.results, _INDENT * (2 if steps else 1))
 

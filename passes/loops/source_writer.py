@@ -64,11 +64,9 @@ class SourceWriter(Writer):
         loops.for_range(0, self._size(limit % factor, state), body)
 
     def _steps(self, loop: Loop, first: Size, end: Size, state: WriterState) -> None:
-        guard = self._end_of(loop, state)
-        if guard is not None:
+        if (guard := self._end_of(loop, state)) is not None:
             known = {name: value for name, value in state.known.items() if isinstance(value, int)}
-            left = substituted(guard.limit - substitute_zero(guard.at, loop.name), known)
-            end = extremum("min", [end, left])
+            end = extremum("min", [end, substituted(guard.limit - substitute_zero(guard.at, loop.name), known)])
             state = replace(state, holding=state.holding | {guard})
         if not isinstance(end, int) or not isinstance(first, int) or first < end:
             super()._steps(loop, first, end, state)

@@ -30,8 +30,7 @@ def changed_order(tree: Tree, before: Tree) -> str:
     `before` is the tree before its schedule.
     """
     rounding = [block for block in tree.blocks() if block.is_reduction and any(map(_rounds, block.results))]
-    factored = _factored(rounding, tree, before)
-    if factored is not None:
+    if (factored := _factored(rounding, tree, before)) is not None:
         return f"rfactor keeps partial results in '{factored.name}', which are added at the end"
     for block in rounding:
         if block.sum_order is not None and block.sum_order.lanes:
@@ -42,8 +41,7 @@ def changed_order(tree: Tree, before: Tree) -> str:
             return f"a step has replaced the iters of '{block.name}', whose order is stated"
         loops = [loop for loop in tree.around(block.name) if loop.name in loops_of(block, REDUCE)]
         others = loops_of(block) - loops_of(block, REDUCE)
-        other = next((loop for loop in loops if loop.kind not in _IN_ORDER), None)
-        if other is not None:
+        if (other := next((loop for loop in loops if loop.kind not in _IN_ORDER), None)) is not None:
             return f"steps of '{block.name}' along '{other.name}' ({other.kind}) are added by lanes or threads"
         if not _is_increasing(block, loops, dict.fromkeys(others, 0)):
             return f"steps of '{block.name}' run in another order than its reduction, along {_names(loops)}"

@@ -101,8 +101,7 @@ class _LinesReader:
     def _block(self, statement: ast.stmt, around: Mapping[str, Size]) -> Block | None:
         assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
         name, bindings, memory = statement.value.args
-        block = self.left.pop(ast.literal_eval(name), None)
-        if block is None:  # the block is dead
+        if (block := self.left.pop(ast.literal_eval(name), None)) is None:  # the block is dead
             return None
         assert isinstance(bindings, ast.List)
         if len(bindings.elts) != len(block.iters):
@@ -191,8 +190,7 @@ def _is_step_whole(tree: Tree, buffer: Buffer, users: Sequence[Block], shared: S
         return False
     made = ranges_of([written[0].indices], inner, buffer.shape)
     for block in users:
-        reached = ranges_of(block.places(buffer), _within(block, inner), buffer.shape)
-        if not all(map(_contains, made, reached)):
+        if not all(map(_contains, made, ranges_of(block.places(buffer), _within(block, inner), buffer.shape))):
             return False
     return True
 

@@ -441,8 +441,7 @@ def _replaced(nodes: Sequence[Node], name: str, change: Callable[[Any], Sequence
         if node.name == name:
             found += change(node)
         elif isinstance(node, Loop):
-            body = _replaced(node.body, name, change)
-            if body:
+            if body := _replaced(node.body, name, change):
                 found.append(node if body == node.body else replace(node, body=body))
         else:
             found.append(node)

@@ -115,8 +115,7 @@ class _TreeReader:
             else:
                 nodes += self._operation(op)
         blocks, ends = with_inits(nodes, self._named)
-        body = _in_loops(with_own_sums(self._named_after_writers(blocks), self._buffers))
-        if not body:
+        if not (body := _in_loops(with_own_sums(self._named_after_writers(blocks), self._buffers))):
             raise located_error(f"@{name} has no linalg operation: there is nothing to schedule", function.location)
         tree = Tree(name, tuple(self._buffers), body)
         return Read(tree, self.values, self.memory, [self._check(tree, ends, *each) for each in self._checks])
@@ -130,8 +129,7 @@ class _TreeReader:
     def _check(self, tree: Tree, ends: Sequence[int], op: Operation, blocks: int) -> Check:
         loaded = [buffer for buffer, memory in self.memory.items() if memory in list(op.operands)]
         behind = list(tree.blocks())[sum(end < blocks for end in ends) :]
-        writers = [block for block in behind if any(map(block.writes_of, loaded))]
-        if writers:
+        if writers := [block for block in behind if any(map(block.writes_of, loaded))]:
             reason = f"'{writers[0].name}' writes to memory of which the function has loaded an element"
             raise located_error(f"@{symbol_name(self._function)}: {reason}: there is nothing to schedule", op.location)
         guarded = frozenset(block.name for block in behind) if op.name == ASSERT else frozenset()
@@ -244,13 +242,10 @@ class _TreeReader:
     # ---- sizes ----
 
     def size_of(self, memref: Value, axis: int) -> Size:
-        size = memref.type.shape[axis]
-        if size != DYNAMIC:
+        if (size := memref.type.shape[axis]) != DYNAMIC:
             return int(size)
-        maker = made_by(memref)
-        if maker is None:
-            name = self.views[memref].buffer.name
-            return self._symbol(name, memref, axis)
+        if (maker := made_by(memref)) is None:
+            return self._symbol(self.views[memref].buffer.name, memref, axis)
         if maker.name in ALLOCATIONS:
             dynamic = [each for each, size in enumerate(memref.type.shape) if size == DYNAMIC]
             return self.size(maker.operands[dynamic.index(axis)])
@@ -300,8 +295,7 @@ class _TreeReader:
 
 def _sum_order(op: Operation, iters: Sequence[Iter]) -> SumOrder:
     """Return the stated order of an operation's reduction. Without one it is the order of the iters."""
-    order = order_of(op)
-    if order is None:
+    if (order := order_of(op)) is None:
         return SumOrder(tuple(each.name for each in iters if each.kind == REDUCE))
     return SumOrder(tuple(iters[dim].name for dim in order.flat), str(order) if order.lanes > 1 else "")
 

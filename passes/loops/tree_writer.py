@@ -206,8 +206,7 @@ class Writer:
         type_ = ir.MemRefType.get(shape, buffer.element)
         alignment = i64_attribute(64)
         attributes = {**linalg.segments(len(dynamic), 0), "alignment": alignment}
-        is_heap = not place.on_stack
-        if is_heap:
+        if not place.on_stack:
             return result_of("memref.alloc", dynamic, type_, **attributes), True
         # Inside of a loop, each step would allocate it.
         with ir.InsertionPoint.at_block_begin(state.stack):
@@ -227,8 +226,7 @@ class Writer:
             for step in range(loop.extent):
                 self._within(loop.name, loop.body, state.with_known(loop.name, step))
             return None
-        whole = self._whole_steps(loop, state)
-        if whole is None:
+        if (whole := self._whole_steps(loop, state)) is None:
             self._steps(loop, 0, loop.extent, state)
         else:
             parted = replace(state, peeled=state.peeled + 1)

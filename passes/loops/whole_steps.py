@@ -33,8 +33,7 @@ def whole_steps(loop: Loop, guards: Callable[[Block], Sequence[Guard]], known: C
 
     Guards in `known` are true in all steps.
     """
-    inside = loops_in(loop.body)
-    extents = {each.name: each.extent for each in inside}
+    extents = {each.name: each.extent for each in loops_in(loop.body)}
     found: dict[Guard, Size] = {}
     for guard in dict.fromkeys(each for block in blocks_in(loop.body) for each in guards(block)):
         count = None if guard in known else _steps_within(guard, loop, extents)
@@ -54,8 +53,7 @@ def _steps_within(guard: Guard, loop: Loop, inside: dict[str, Size]) -> Size | N
     factor = factor_of(guard.at, loop.name)
     if guard.below or not factor or factor < 0 or loop.name in variables_of(guard.limit):
         return None
-    reached = range_of(substitute_zero(guard.at, loop.name), inside)
-    if reached is None:
+    if (reached := range_of(substitute_zero(guard.at, loop.name), inside)) is None:
         return None
     return ceildiv_sizes(guard.limit - (reached.start + reached.extent - 1), factor)
 

@@ -88,8 +88,7 @@ def _transfer(op: Operation, memref: Value, rest: Sequence[Value], others: int, 
 
 def _selected_lanes(mask: Value) -> Value | int | None:
     """Return the number of lanes that a mask of the first lanes selects, or None for other masks."""
-    made = made_by(mask, "vector.create_mask")
-    if made is not None:
+    if (made := made_by(mask, "vector.create_mask")) is not None:
         return made.operands[0]
     made = made_by(mask, "vector.constant_mask")
     return None if made is None else int(next(iter(made.attributes["mask_dim_sizes"])))

@@ -185,8 +185,7 @@ class Accesses:
     def _look(self, op: Operation, name: str, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         dialect = name.partition(".")[0]
         self.has_effects |= name in ("func.call", "llvm.call") or dialect in ("tir", "cf")
-        touched = [value for value in op.operands if value in self._views]
-        if not touched or name in _HARMLESS:
+        if not (touched := [value for value in op.operands if value in self._views]) or name in _HARMLESS:
             return
         if name in _VIEWS:
             self._views[op.results[0]] = _VIEWS[name](self, op, self._views[touched[0]])
@@ -207,8 +206,7 @@ class Accesses:
 
     def _transfer(self, op: Operation, at: int, levels: tuple[Level, ...], trail: tuple[int, ...]) -> None:
         operands = list(op.operands)
-        memref = operands[at]
-        if memref not in self._views:
+        if (memref := operands[at]) not in self._views:
             return
         value = operands[0] if at else op.results[0]
         last = at + 1 + memref.type.rank
@@ -289,8 +287,7 @@ class Accesses:
         value: Value | None,
         mask: Value | None = None,
     ) -> None:
-        view = self._views.get(memref)
-        if view is None:
+        if (view := self._views.get(memref)) is None:
             return
         axes = [AxisRange(first, 1) for first in view.moved]
         for axis, index in zip(view.axes, indices, strict=True):
@@ -323,16 +320,14 @@ class Accesses:
     def part(self, op: Operation, view: FrameView) -> FrameView:
         """Return the view of a subview. Only unit strides are supported: offsets then just shift coordinates."""
         static = list(op.attributes["static_offsets"])
-        steps = list(op.attributes["static_strides"])
-        if any(step != 1 for step in steps):
+        if any(step != 1 for step in list(op.attributes["static_strides"])):
             raise _Unknown(view.parameter)
         given = iter(list(op.operands)[1:])
         offsets = [self._linears.of(next(given)) if each == DYNAMIC else Linear(each, {}) for each in static]
         moved = list(view.moved)
         for axis, offset in zip(view.axes, offsets, strict=True):
             moved[axis] = moved[axis].plus(offset)
-        kept = kept_axes(op)
-        if kept is None:
+        if (kept := kept_axes(op)) is None:
             raise _Unknown(view.parameter)
         axes = tuple(view.axes[axis] for axis in kept)
         return FrameView(view.parameter, view.frame, axes, tuple(moved), view.depends)

@@ -85,8 +85,7 @@ class Addresses:
         return make_variable(f"{_OPEN}{next(self._names)}")
 
     def _compute(self, value: Value) -> Size:
-        number = constant_of(value)
-        if number is not None:
+        if (number := constant_of(value)) is not None:
             return number
         op = None if isinstance(value.owner, Block) else value.owner.operation
         found: Size | None = None
@@ -109,8 +108,7 @@ class Addresses:
         `select(n <= 0, 0, m)` counts as m: `spans` records that nothing is moved unless n is positive.
         """
         condition, one, other = op.operands
-        test = made_by(condition, "arith.cmpi")
-        if test is None:
+        if (test := made_by(condition, "arith.cmpi")) is None:
             return None
         left, right = map(self._size, test.operands)
         kind = int(test.attributes["predicate"].value)
@@ -149,8 +147,7 @@ class Addresses:
     def part(self, op: Operation, source: _Layout) -> _Layout | None:
         given = iter(list(op.operands)[1:])
         offsets, sizes, steps = (self._mixed(op.attributes[f"static_{name}"], given) for name in _OF_PARTS)
-        kept = kept_axes(op)
-        if kept is None:
+        if (kept := kept_axes(op)) is None:
             return None
         offset = source.offset
         for stride, index in zip(source.strides, offsets, strict=True):

@@ -151,8 +151,7 @@ class Sharing:
             return "has another type"
         if made.output is not None and not self._can_be_output(root, made):
             return "cannot be a result of the function"
-        kernel = self._kernel(op)
-        if kernel is None:
+        if (kernel := self._kernel(op)) is None:
             return "goes to something that is no PrimFunc on memrefs"
         written, is_alike = len(operands) + result.result_number, _are_alike(operands[index], made)
         for other, held in enumerate(map(self._plan.memory_of.get, operands)):
@@ -289,16 +288,13 @@ class Sharing:
     # ---- kernels ----
 
     def _moves(self, op: Operation) -> Sequence[Move]:
-        kernel = self._kernel(op)
-        if kernel is None or not kernel.pairs:
+        if (kernel := self._kernel(op)) is None or not kernel.pairs:
             return ()
         return kernel.moves(kernel.fixed or tuple(map(operand_info, (*op.operands, *op.results))))
 
     def _kernel(self, op: Operation) -> Kernel | None:
-        symbol = op.attributes["func"]
-        if symbol not in self._called:
-            name = op.opview.func
-            if name not in self._kernels:
+        if (symbol := op.attributes["func"]) not in self._called:
+            if (name := op.opview.func) not in self._kernels:
                 self._kernels[name] = self._look_at(name)
             self._called[symbol] = self._kernels[name]
         return self._called[symbol]
@@ -307,8 +303,7 @@ class Sharing:
         function = self._symbols[name].operation if name in self._symbols else None
         if function is None or not has_body(function) or not is_prim_func(function):
             return None
-        contract = contract_of(function)
-        if contract is not None:
+        if (contract := contract_of(function)) is not None:
             return SeparateKernel(contract)
         is_on_tensors = any(isinstance(type_, ir.RankedTensorType) for type_ in function_type_of(function).inputs)
         return None if is_on_tensors else Kernel(function)

@@ -129,8 +129,7 @@ class StackState(Carried):
 
     def settle(self, yielded: Value, others: Container[Value]) -> None:
         self._source = self.into.get(yielded)
-        root = memrefs.root_of(self._source)
-        if root in others and root != self.memory:
+        if (root := memrefs.root_of(self._source)) in others and root != self.memory:
             self._source = self._apart(self._source)
 
     def _apart(self, source: Value) -> Value:

@@ -68,8 +68,7 @@ class Corners:
             yield from self._visit(body, runs, axis)
 
     def _visit_branches(self, op: Operation, runs: Values, axis: int) -> Iterator[tuple[Operation, Values]]:
-        condition = self.of(op.operands[0])
-        if condition is None:
+        if (condition := self.of(op.operands[0])) is None:
             return
         for block, where in zip(blocks_of(op), (runs & (condition != 0), runs & (condition == 0)), strict=False):
             if where.any():
@@ -93,8 +92,7 @@ class Corners:
             return numpy.asarray(0)  # the first block of any grid
         if op.name == "scf.if":
             return self._choose(op, value)
-        compute = _ARITHMETIC.get(op.name)
-        if compute is None:
+        if (compute := _ARITHMETIC.get(op.name)) is None:
             return None
         operands = [self.of(each) for each in op.operands]
         if any(each is None for each in operands):
@@ -112,8 +110,7 @@ class Corners:
         if _BLOCK_SIZE not in self._function.attributes:
             return None
         (axis,) = (place for place, name in enumerate(_THREAD_AXES) if f" {name}>" in str(op.attributes["dimension"]))
-        count = list(self._function.attributes[_BLOCK_SIZE])[axis]
-        return numpy.reshape([0, count - 1], (2,) + (1,) * axis)
+        return numpy.reshape([0, list(self._function.attributes[_BLOCK_SIZE])[axis] - 1], (2,) + (1,) * axis)
 
     def _choose(self, op: Operation, value: Value) -> Values | None:
 
@@ -179,8 +176,7 @@ def _compare(predicate: Values, x: Values, y: Values) -> Values:
     """Compare as arith.cmpi: eq, ne, slt, sle, sgt, sge, then the same without signs."""
     import numpy
 
-    kind = int(predicate)
-    if kind > 5:
+    if (kind := int(predicate)) > 5:
         x, y, kind = x.astype(numpy.uint64), y.astype(numpy.uint64), kind - 4
     return _PREDICATES[kind](x, y)
 

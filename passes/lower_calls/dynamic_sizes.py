@@ -65,10 +65,8 @@ class Sizes:
         """Return a number, or compute an index value here. Raise RelaxError if a symbol has no value."""
         if isinstance(size, int):
             return size
-        text = str(size)
-        if text not in self._values:
-            missing = sorted(name for name in size.variables if name not in self._values)
-            if missing:
+        if (text := str(size)) not in self._values:
+            if missing := sorted(name for name in size.variables if name not in self._values):
                 where = f"function '{self._function}': " if self._function else ""
                 raise RefusalError(
                     f"{where}nothing defines '{missing[0]}' in the size '{size}'",
@@ -127,8 +125,7 @@ class Sizes:
         """Emit a check that sizes are nonnegative and their bytes are below the allocation limit."""
         bytes_ = byte_count(extents, element)
         dynamic = [extent.value for extent in extents if not isinstance(extent, int)]
-        unproven = [extent for extent in dynamic if not self._is_natural(extent)]
-        if unproven:
+        if unproven := [extent for extent in dynamic if not self._is_natural(extent)]:
             lowest = functools.reduce(minimum, map(as_index, unproven))
             self._require_positive(lowest, f"a size of the shape ({shape}) is negative: {{}}")
             self._natural.update(unproven)

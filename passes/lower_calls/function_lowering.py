@@ -87,8 +87,7 @@ class FunctionLowering:
 
     def new_tensor(self, value: Value) -> Value:
         """Return the memory for a result."""
-        buffer = self.plan.buffers[value]
-        self._values[value] = memref = self._place(buffer, value)
+        self._values[value] = memref = self._place(self.plan.buffers[value], value)
         return memref
 
     def _place(self, buffer: PlannedBuffer, value: Value) -> Value:
@@ -101,8 +100,7 @@ class FunctionLowering:
         if root.output is not None:
             is_whole = memrefs.is_same_shape(info, self._results[root.output])
             return memrefs.reshape_if_needed(self._outputs[root.output], self.extents(info), is_whole)
-        unknown = [dim for dim in dims_of(info) if not self.sizes.knows(dim)]
-        if unknown:
+        if [dim for dim in dims_of(info) if not self.sizes.knows(dim)]:
             raise located_error(
                 f"'{value.owner.name}' op's result ({describe(info)}) has a size that is unknown before it is made",
                 value.owner.location,
@@ -305,14 +303,12 @@ class FunctionLowering:
         for index, value in enumerate(values):
             target = self._outputs[index]
             if not isinstance(target.type, ir.MemRefType):
-                info = decode(value.type)
-                if isinstance(info, TensorInfo):
+                if isinstance(info := decode(value.type), TensorInfo):
                     tir.ops["give_tensor"](self.get(value), target, dtype=info.dtype)
                 else:
                     tir.ops["give_object"](self.get(value), target)
                 continue
-            planned = [buffer for buffer in self.plan.buffers.values() if buffer.output == index]
-            if not planned:
+            if not [buffer for buffer in self.plan.buffers.values() if buffer.output == index]:
                 memrefs.copy(memrefs.cast(self.get(value), target.type), target)
         self.give_back()
         ir.Operation.create("func.return")

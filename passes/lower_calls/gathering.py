@@ -33,8 +33,7 @@ def gatherings(loop: Operation, moves_of: Callable[[Operation], Sequence[Move]])
     _, *carried = body_of(loop).arguments
     found: dict[Value, Gathering] = {}
     for argument, yielded in zip(carried, last_of(body_of(loop)).operands, strict=True):
-        gathering = _gathering(loop, argument, yielded, moves_of)
-        if gathering is not None:
+        if (gathering := _gathering(loop, argument, yielded, moves_of)) is not None:
             found[argument] = gathering
     return found
 

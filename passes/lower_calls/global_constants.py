@@ -34,8 +34,7 @@ def add_globals(module: Operation, functions: Iterable[Operation]) -> None:
             if not is_used(op):
                 op.erase()
                 continue
-            value = resources.first(op.attributes["value"])
-            if value not in known:
+            if (value := resources.first(op.attributes["value"])) not in known:
                 known[value] = next(fresh)
                 _make_global(known[value], info, value)
             op.attributes[GLOBAL] = ir.StringAttr.get(known[value])

@@ -45,8 +45,7 @@ class Linears:
         return self._known[value]
 
     def _new(self, value: Value) -> Linear:
-        number = constant_of(value)
-        if number is not None:
+        if (number := constant_of(value)) is not None:
             return Linear(number, {})
         sum_ = made_by(value, "arith.addi", "arith.subi")
         if sum_ is not None and _rounded_down(value) is None:
@@ -132,8 +131,7 @@ def _is_natural(value: Term) -> bool:
     """Check that a value is known to be nonnegative."""
     if not isinstance(value, Value):
         return False
-    number = constant_of(value)
-    if number is not None:
+    if (number := constant_of(value)) is not None:
         return number >= 0
     least, whole, rest = made_by(value, "arith.minsi"), _rounded_down(value), made_by(value, "arith.remui")
     if least is not None:
@@ -145,8 +143,7 @@ def _is_natural(value: Term) -> bool:
     if rest is not None:
         return (constant_of(rest.operands[1]) or 0) > 0
     # Index arithmetic does not overflow: linear forms add and multiply without bounds.
-    computed = made_by(value, "arith.addi", "arith.muli")
-    if computed is not None:
+    if (computed := made_by(value, "arith.addi", "arith.muli")) is not None:
         return all(map(_is_natural, computed.operands))
     return made_by(value, "memref.dim") is not None or _loop_of_rest(value) is not None
 

@@ -19,8 +19,7 @@ from .planned_buffer import PlannedBuffer
 
 def note_plan(function: str, inputs: Sequence[str], plan: MemoryPlan) -> None:
     """Record a function's plan if a journal is active. `inputs` are the names of its inputs."""
-    journal = Journal.active()
-    if journal is None:
+    if (journal := Journal.active()) is None:
         return
     numbers = {buffer: number for number, buffer in enumerate(plan.roots.values())}
 

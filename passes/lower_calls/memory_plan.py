@@ -186,8 +186,7 @@ class _Planner:
             buffer.last = self._position
 
     def _use(self, value: Value, path: tuple[Block, ...]) -> None:
-        buffer = self._owner.get(value)
-        if buffer is None:
+        if (buffer := self._owner.get(value)) is None:
             return
         buffer.last = self._position
         for depth in range(len(buffer.path), len(path)):

@@ -173,8 +173,7 @@ def _return(into: FunctionLowering, op: Operation) -> None:
 def _constant(into: FunctionLowering, op: Operation) -> None:
     """Lower a constant: scalars stay, tensors become globals."""
     result = op.results[0]
-    info = decode(result.type)
-    if not isinstance(info, TensorInfo):
+    if not isinstance(info := decode(result.type), TensorInfo):
         _copy(into, op)
         return
     name = ir.FlatSymbolRefAttr.get(string_value(op.attributes[GLOBAL]))
@@ -200,8 +199,7 @@ def _shape_of(into: FunctionLowering, op: Operation) -> None:
 def _tensor_to_shape(into: FunctionLowering, op: Operation) -> None:
     """Lower the conversion of a tensor to a shape, with a check that all sizes are nonnegative."""
     memref = into.get(op.operands[0])
-    length = memrefs.dim(memref, 0)
-    if not isinstance(length, int):
+    if not isinstance(length := memrefs.dim(memref, 0), int):
         raise located_error("'relax.tensor_to_shape' op gives a shape of unknown rank", op.location)
     sizes = [as_index(loops.load(memref, axis)) for axis in range(length)]
     into.sizes.require_each_natural([size.value for size in sizes])
@@ -222,8 +220,7 @@ def _dim(into: FunctionLowering, op: Operation) -> None:
 
 
 def _from_elements(into: FunctionLowering, op: Operation) -> None:
-    memref = into.new_tensor(op.results[0])
-    flat = memrefs.reshape_if_needed(memref, [len(op.operands)])
+    flat = memrefs.reshape_if_needed(into.new_tensor(op.results[0]), [len(op.operands)])
     for index, value in enumerate(op.operands):
         loops.store(into.get(value), flat, index)
 

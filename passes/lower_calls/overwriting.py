@@ -216,8 +216,7 @@ def _is_all_read_before(read: BoxAccess, write: BoxAccess) -> bool:
 def _is_read_before(read: BoxAccess, write: BoxAccess) -> bool:
     """Check whether no written element is read later."""
     common = _common(read, write)
-    around = read.levels[1:common]
-    if any(level.kind not in ("scf.for", "scf.if", "body") for level in around):
+    if any(level.kind not in ("scf.for", "scf.if", "body") for level in read.levels[1:common]):
         return False
     own, other = read.trail[common - 1], write.trail[common - 1]
     if own == other and not _are_branches(read, write, common):

@@ -72,8 +72,7 @@ def _print(into: FunctionLowering, op: Operation) -> None:
 
 def _printable(into: FunctionLowering, value: Value) -> Value:
     """Return a value for printing. A shape is printed as a tensor of its sizes."""
-    lowered = into.lowered(value)
-    if not isinstance(lowered, list):
+    if not isinstance(lowered := into.lowered(value), list):
         return lowered
     memref = into.own(memrefs.allocate([len(lowered)], ir.IntegerType.get_signless(64)))
     memrefs.store_sizes(lowered, memref)
@@ -87,8 +86,7 @@ SHAPE = "ffi.Shape"
 def return_shapes(into: FunctionLowering, op: Operation) -> None:
     """Convert returned shapes to objects, which callers receive as tvm-ffi shapes."""
     for value in op.operands:
-        sizes = into.lowered(value)
-        if isinstance(sizes, list):
+        if isinstance(sizes := into.lowered(value), list):
             numbers = [(as_i64(size), value) for size in sizes]
             made = _create_packed(into, op, numbers, [ir.Type.parse("!relax.object", into.context)], SHAPE)
             into.set(value, into.own(made.result))
@@ -129,8 +127,7 @@ def _lowered_type(into: FunctionLowering, type_: Type, op: Operation) -> Type:
 
 
 def _take(into: FunctionLowering, result: Value, value: Value) -> None:
-    info = decode(result.type)
-    if isinstance(info, ScalarInfo):
+    if isinstance(info := decode(result.type), ScalarInfo):
         into.set(result, value)
         return
     into.own(value)

@@ -189,8 +189,7 @@ def _lower_condition(
 
 def _while_of_copies(into: FunctionLowering, op: Operation) -> None:
     """Lower a loop whose condition passes on other values: each block owns its arguments."""
-    before_arguments = list(body_of(op).arguments)
-    types = [_lowered_type(into, value, op) for value in before_arguments]
+    types = [_lowered_type(into, value, op) for value in list(body_of(op).arguments)]
     results = [_lowered_type(into, result, op) for result in op.results]
     made = ir.Operation.create("scf.while", results=results, operands=_hand_over(into, op.operands, types), regions=2)
     made.regions[0].blocks.append(*types)

@@ -86,8 +86,7 @@ def memory_of(function: Operation) -> dict[str, object]:
 def _text(value: Value, buffer: PlannedBuffer, plan: MemoryPlan) -> str:
     place = "own"
     for name in ("offset", "slot", "output"):
-        number = getattr(buffer, name)
-        if number is not None:
+        if (number := getattr(buffer, name)) is not None:
             place = f"{_WORDS[name]} {number}"
     if buffer.is_on_stack:
         place = "stack"

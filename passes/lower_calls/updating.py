@@ -62,8 +62,7 @@ def _read_by(call: Operation, argument: Value) -> list[int]:
     shown, places = [argument], list[int]()
     for value in shown:
         for use in value.uses:
-            user = use.owner.operation
-            if user == call:
+            if (user := use.owner.operation) == call:
                 places.append(use.operand_number)
             elif not _is_before(user, call):
                 return []

@@ -44,8 +44,7 @@ def view(into: FunctionLowering, op: Operation) -> None:
 
 def _result_sizes(into: FunctionLowering, op: Operation, sizes: list[Size]) -> list[Size] | None:
     """Return the result's sizes computed from the operand's memory, or None for a foreign operator."""
-    row = row_of(op)
-    if row is not None and row.shaped_by:
+    if (row := row_of(op)) is not None and row.shaped_by:
         return list(into.sizes_of(getattr(op.opview, row.shaped_by)))
     if op.name == "relax.flatten":
         return [count_of(sizes)]

@@ -20,8 +20,7 @@ def mark_written_inputs(functions: Sequence[Operation]) -> None:
         for function in functions:
             written[symbol_name(function)] = _written_arguments(function, written)
     for function in functions:
-        positions = sorted(written[symbol_name(function)])
-        if positions:
+        if positions := sorted(written[symbol_name(function)]):
             function.attributes[WRITTEN] = ir.DenseI64ArrayAttr.get(positions, function.context)
 
 

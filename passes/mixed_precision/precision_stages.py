@@ -20,8 +20,7 @@ def with_precision(stages: Stages, precision: str) -> Stages:
     if precision not in PRECISIONS:
         known = ", ".join(PRECISIONS)
         raise OptionError(f"precision '{precision}': expected one of {known}{suggest(precision, PRECISIONS)}")
-    dtype = PRECISIONS[precision]
-    if not dtype:
+    if not (dtype := PRECISIONS[precision]):
         return stages
     place = "fold" if "fold" in stages.names else "legalize"
     passes = [f"relax-to-mixed-precision{{dtype={dtype}}}", "relax-round-once", "relax-canonicalize"]

@@ -39,8 +39,7 @@ def register_precision(op: str | Sequence[str], precision: Precision) -> None:
 
 def precision_of(row: OpDef) -> Precision:
     """Return the precision of an operator: its registration, the table's entry, or the default of its row."""
-    registered = _FACTS.find(row.full_name)
-    if registered is not None:
+    if (registered := _FACTS.find(row.full_name)) is not None:
         return registered.thing
     if row.full_name in _TABLE:
         return _TABLE[row.full_name]

@@ -64,8 +64,7 @@ class _Kinds(dict[Value, _Kind]):
         return found
 
     def of(self, type_: Type) -> _Kind:
-        found = self._of_types.get(type_)
-        if found is None:
+        if (found := self._of_types.get(type_)) is None:
             found = self._of_types[type_] = _Kind(type_, self._low)
         return found
 
@@ -106,8 +105,7 @@ class TwoPrecisions:
         for operation in others:
             given = list(operation.operands)
             kinds = [self._kinds[value] for value in given]
-            row = row_of(operation)
-            if row is None:
+            if (row := row_of(operation)) is None:
                 is_in_order = is_in_order and all(len(region.blocks) < 2 for region in operation.regions)
             elif self._is_done(operation, row, given, kinds):
                 continue
@@ -140,16 +138,13 @@ class TwoPrecisions:
 
     def _to_low(self, value: Value, kind: _Kind) -> Value | None:
         """Return the value in 16 bits, or None for a constant that is not finite in 16 bits."""
-        found = self._lows.get(value)
-        if found is not None:
+        if (found := self._lows.get(value)) is not None:
             return found
-        constant = self._constants.get(value)
-        if constant is None:
+        if (constant := self._constants.get(value)) is None:
             found = self._lows[value] = self._cast(value, kind.low, self._low)
             return found
         elements = constant.attributes["value"]
-        attribute = self._rounded(elements, kind)
-        if attribute is None:
+        if (attribute := self._rounded(elements, kind)) is None:
             return None
         if is_used_once(value):
             self._changed.append((value, constant, elements))
@@ -223,8 +218,7 @@ class TwoPrecisions:
 
     def _make_low(self, operation: Operation, row: OpDef, given: Sequence[Value], kinds: Sequence[_Kind]) -> bool:
         """Convert an operation to 16 bits if possible."""
-        precision = self._precision(operation, row)
-        if precision == "never" or row.infer is None:
+        if (precision := self._precision(operation, row)) == "never" or row.infer is None:
             return False
         floats = [index for index, kind in enumerate(kinds) if kind.dtype == _HIGH]
         if not floats or precision == "follow" and not self._are_there([(given[at], kinds[at]) for at in floats]):
@@ -233,8 +227,7 @@ class TwoPrecisions:
         for index in floats:
             if kinds[index].is_gone:
                 continue
-            low = self._to_low(given[index], kinds[index])
-            if low is None:
+            if (low := self._to_low(given[index], kinds[index])) is None:
                 return False
             if low is not given[index]:
                 others.append((index, low))

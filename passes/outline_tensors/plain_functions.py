@@ -18,8 +18,7 @@ def is_plain(function: Operation) -> bool:
 
 
 def is_on_tensors(op: Operation) -> bool:
-    dialect = op.name.partition(".")[0]
-    if dialect in ("arith", "math"):
+    if (dialect := op.name.partition(".")[0]) in ("arith", "math"):
         return op.name != "arith.constant" and any(isinstance(each.type, ir.RankedTensorType) for each in op.results)
     return dialect in ("linalg", "tensor") and not is_of_graphs(op)
 

@@ -23,12 +23,10 @@ def result_sizes(op: Operation, index: int, shape_of: ShapeOf) -> list[Size]:
     own = [None if size == DYNAMIC else size for size in type_.shape]
     if None not in own:
         return own
-    rule = _RULES.get(op.name)
-    if rule is not None:
+    if (rule := _RULES.get(op.name)) is not None:
         found = list(rule(op, index, shape_of))
     elif op.name.startswith("linalg."):
-        outputs = list(op.operands)[len(op.operands) - len(op.results) :]
-        found = list(shape_of(outputs[index]))
+        found = list(shape_of(list(op.operands)[len(op.operands) - len(op.results) :][index]))
     else:
         return own
     return [mine if mine is not None else other for mine, other in zip(own, found, strict=True)]

@@ -57,8 +57,7 @@ class TensorKernel:
             self._need(value)
 
     def _need(self, value: Value) -> None:
-        maker = made_by(value)
-        if maker is None or not is_start(maker):
+        if (maker := made_by(value)) is None or not is_start(maker):
             if value not in self.given:
                 self.given.append(value)
         elif maker not in [*self.again, *filter(None, self.destinations)]:
@@ -139,8 +138,7 @@ class TensorKernels:
         _generalize(made)
         limit_indices(made)
         # Its constants are small.
-        key = _NAME.sub("", made.get_asm(), count=1)
-        if key in self._made:
+        if (key := _NAME.sub("", made.get_asm(), count=1)) in self._made:
             made.erase()
             return self._made[key]
         self._made[key] = made
@@ -151,8 +149,7 @@ def _generalize(function: Operation) -> None:
     """Convert to linalg.generic, which passes analyse, and to tir's math functions, for which targets have code."""
     run_upstream(function, ["linalg-generalize-named-ops"])
     for op in operations_in(function):
-        name = _intrinsic_of(op)
-        if name:
+        if name := _intrinsic_of(op):
             with op.location, ir.InsertionPoint(op):
                 made = intrinsic(name, *map(number, op.operands))
             op.results[0].replace_all_uses_with(made.value)

@@ -42,8 +42,7 @@ def _note_needs(generic: GenericOp, arguments: Sequence[Value], shapes: Sequence
     extents: dict[int, Dim] = {}
     sliding: list[tuple[int, int, Linear]] = []
     for operand, access in reversed(list(zip(generic.operands, generic.maps, strict=True))):
-        root = _root(operand)
-        if root not in arguments:
+        if (root := _root(operand)) not in arguments:
             continue
         place = arguments.index(root)
         for axis, expression in enumerate(access.results):
@@ -65,8 +64,7 @@ def _note_needs(generic: GenericOp, arguments: Sequence[Value], shapes: Sequence
 def check_reach(axis: int, size: Dim, last: Dim) -> None:
     """Emit a check that windows do not slide over the end of a tensor."""
     if not isinstance(size, int) or not isinstance(last, int):
-        holds = _number(last) < _number(size)
-        _require(holds, f"windows slide over the end of dimension {axis} of a tensor")
+        _require(_number(last) < _number(size), f"windows slide over the end of dimension {axis} of a tensor")
 
 
 def _root(value: Value) -> Value:
@@ -119,6 +117,4 @@ def _require(holds: Number, message: str) -> None:
 
 
 def _number(size: Size) -> Number:
-    if isinstance(size, (int, ir.Value)):
-        return number(as_i64(size).value)
-    return number(relax.prim_value(size))
+    return number(as_i64(size).value) if isinstance(size, (int, ir.Value)) else number(relax.prim_value(size))

@@ -80,8 +80,7 @@ def bind_sizes(function: Operation, sizes: Mapping[str, Dim], what: str) -> None
     if not sizes:
         return
     for op in operations_in(function):
-        dialect = op.name.partition(".")[0]
-        by_operands = dialect not in _SIZED_BY_TYPES and row_of(op) is None
+        by_operands = op.name.partition(".")[0] not in _SIZED_BY_TYPES and row_of(op) is None
         if (op.name == "func.call" or by_operands) and not symbols_of_operation(op).isdisjoint(sizes):
             help_ = "inline it first (relax-inline)" if op.name == "func.call" else "bind sizes before it is lowered"
             names = ", ".join(sorted(symbols_of_operation(op) & sizes.keys()))

@@ -176,8 +176,7 @@ class Codegen(ExternalRuntime):
     @staticmethod
     def functions(module: Any) -> dict[str, Operation]:
         """Return the public functions of a part, by name. The result of `load` has functions of these names."""
-        found = functions_in(module.operation)
-        return {symbol_name(each): each for each in found if not is_private(each)}
+        return {symbol_name(each): each for each in functions_in(module.operation) if not is_private(each)}
 
     @classmethod
     def steps(cls, module: Any, *, whole: bool = True) -> dict[str, Steps]:

@@ -56,8 +56,7 @@ def _is_between(first: _Group, last: _Group) -> bool:
     seen: set[_Group] = set()
     pending = [each.now for each in last.needed if each.now is not first]
     while pending:
-        group = pending.pop()
-        if group is first:
+        if (group := pending.pop()) is first:
             return True
         # A group that ends before the first group begins does not depend on it.
         if group not in seen and group.numbers[-1] > first.numbers[0]:

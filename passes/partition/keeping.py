@@ -44,8 +44,7 @@ class Place(NamedTuple):
 
     def found(self) -> Code | None:
         """Return the cached code, or None if there is none that can be used."""
-        data = self.cache.get(_KIND, self.key)
-        if data is None:
+        if (data := self.cache.get(_KIND, self.key)) is None:
             return None
         try:
             return self._code(unpacked(_FORMAT, memoryview(data), _CacheEntry))
@@ -87,11 +86,9 @@ class Place(NamedTuple):
 
 def place_of_code(module: Operation, chosen: ChosenCodegen) -> Place | None:
     """Return the cache entry for a part's code, or None without a cache or fingerprint. Raises the codegen's errors."""
-    cache = means().cache
-    if cache is None:
+    if (cache := means().cache) is None:
         return None
-    own = chosen.codegen().fingerprint(chosen.values)
-    if not isinstance(own, str):
+    if not isinstance(own := chosen.codegen().fingerprint(chosen.values), str):
         raise RelaxError(f"fingerprint() returned a {type(own).__name__}, expected text")
     if not own:
         return None

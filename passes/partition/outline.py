@@ -113,8 +113,7 @@ class OutlinedPart:
     @cached_property
     def _between(self) -> list[Operation]:
         """Return the other operations from the part's first operation to its last."""
-        spanned = self._order.between(self._placed[0], self._placed[-1])
-        return [op for op in spanned if op not in self._inside]
+        return [op for op in self._order.between(self._placed[0], self._placed[-1]) if op not in self._inside]
 
     @cached_property
     def _dependents(self) -> list[Operation]:
@@ -135,8 +134,7 @@ class OutlinedPart:
     def refusal(self) -> str:
         """Return the reason why the part cannot be outlined, or "" if it can."""
         needed = {value for op in self._dependents for value in op.results}
-        circle = next((value for value in self.inputs if value in needed), None)
-        if circle is not None:
+        if (circle := next((value for value in self.inputs if value in needed), None)) is not None:
             made = made_by(circle)
             return f"reads a result of {made.name if made else 'another operation'}, which depends on the match itself"
         if any(_is_shape(value) and not _is_copied(value, self._symbols, True) for value in self.inputs):
@@ -233,8 +231,7 @@ def _call(name: str, operands: Sequence[Value], results: Sequence[Type], before:
 
 def is_movable(op: Operation, pure: Collection[str] = ()) -> bool:
     """Check whether an operation may be computed before or after other operations without effect on them."""
-    row = row_of(op)
-    if row is not None:
+    if (row := row_of(op)) is not None:
         return row.pure and not row.writes and not row.inplace
     if op.name == "func.call":
         return callee_of(op) in pure
@@ -263,8 +260,7 @@ def _is_shape(value: Value) -> bool:
 
 def _is_copied(value: Value, known: frozenset[str], bind_constants: bool) -> bool:
     """Check whether the function computes a value itself: a bound constant, literal, or shape of known symbols."""
-    op = made_by(value)
-    if op is None:
+    if (op := made_by(value)) is None:
         return False
     if is_constant(value):
         return bind_constants or not _is_tensor(value)

@@ -102,8 +102,7 @@ class _Standing:
         return {address_of(op) for op in operations_of(self._block)}
 
     def holds(self, op: Operation) -> bool:
-        address = address_of(op)
-        if address not in self._addresses:
+        if (address := address_of(op)) not in self._addresses:
             # The block contains new calls.
             self._addresses = self._read_addresses()
         return address in self._addresses

@@ -134,16 +134,14 @@ class Regions:
             self._join(added)
 
     def _leave(self, candidate: int) -> None:
-        label = self._label.pop(candidate, None)
-        if label is not None:
+        if (label := self._label.pop(candidate, None)) is not None:
             self._members[label].remove(candidate)
 
     def _join(self, added: int) -> None:
         """Merge the regions adjacent to a candidate under the label of the largest."""
         near = [edge.near[self._codegens[added]] for edge in self._edges[added]]
         others = [next((each for each in those if each != added), added) for those in near]
-        labels = {self._label[each] for each in others if each != added}
-        if not labels:
+        if not (labels := {self._label[each] for each in others if each != added}):
             self._name({added})
             return
         largest = max(sorted(labels), key=lambda label: len(self._members[label]))
@@ -169,8 +167,7 @@ class Regions:
         finder = {each: search for search in pending for each in search.seen}
         while len(pending) > 1:
             search = pending.popleft()
-            reached = search.step()
-            if reached is None:
+            if (reached := search.step()) is None:
                 yield search.seen
                 continue
             other = finder.setdefault(reached, search).now

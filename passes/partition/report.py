@@ -89,8 +89,7 @@ class Census:
 
     def _real(self, why: Reason, op: Operation, gone: Mapping[int, str]) -> str:
         """Return the reason why an operation stayed although its pattern matches."""
-        elsewhere = next((number for number in why.matched if number in gone), None)
-        if elsewhere is not None:
+        if (elsewhere := next((number for number in why.matched if number in gone), None)) is not None:
             return f"matches, but {self._shown[elsewhere]} went to {gone[elsewhere]}"
         return f"matches, but {text_in(op, PART_REFUSED)}" if PART_REFUSED in op.attributes else why.reason
 
@@ -167,8 +166,7 @@ class _Explanation:
         self._matched: dict[Operation, Reason] = {}
         for op in operators:
             for composite in self._ending[op.name]:
-                match = next(composite.matches(op), None)
-                if match is not None:
+                if (match := next(composite.matches(op), None)) is not None:
                     reason = self._reason_of_match(
                         composite, [numbers[each] for each in match.operations if each in numbers]
                     )
@@ -197,8 +195,7 @@ class _Explanation:
     def _around(self, composite: Composite, op: Operation) -> Reason:
         users = [user for value in op.results for user in users_of(value)]
         for end in _ends(op, composite):
-            refusal = composite.why_not(end)
-            if refusal is not None:
+            if (refusal := composite.why_not(end)) is not None:
                 return _reason(composite, refusal)
         there = ", ".join(dict.fromkeys(user.name for user in users)) or "nothing"
         ends = " or ".join(sorted(composite.heads))

@@ -142,8 +142,7 @@ def _numbers(stated: Mapping[str, Attribute], arguments: Sequence[int], passages
 
     def found(places: Attribute) -> Iterable[tuple[int, Operation | None]]:
         for text in _texts_in(places):
-            place = _PLACE.fullmatch(text)
-            if place is None:
+            if (place := _PLACE.fullmatch(text)) is None:
                 raise ValueError(text)
             if place["argument"]:
                 yield arguments[int(place["argument"])], None

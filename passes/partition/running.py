@@ -212,8 +212,7 @@ def _objects_of(made: ObjectCode, module: Operation) -> tuple[bytes, ...]:
         )
     found = tuple(map(bytes, objects))
     symbols = [f"{SYMBOLS}{symbol_name(module)}.{name}" for name in Codegen.functions(module)]
-    missing = [name for name in symbols if not any(name.encode() in each for each in found)]
-    if missing:
+    if missing := [name for name in symbols if not any(name.encode() in each for each in found)]:
         raise Declined(f"its objects have no symbol {', '.join(missing)}")
     return found
 
@@ -228,8 +227,7 @@ def _constants_of(made: ObjectCode, module: Operation) -> Mapping[str, Sequence[
     for name, values in given.items():
         if name not in functions:
             raise Declined(f"compile() returned constants of '{name}'; the part's functions are {', '.join(functions)}")
-        wrong = [each for each in values if not isinstance(each, ir.Attribute)]
-        if wrong:
+        if wrong := [each for each in values if not isinstance(each, ir.Attribute)]:
             raise Declined(
                 f"compile() returned a {type(wrong[0]).__name__} as a constant of '{name}', expected an ir.Attribute"
             )

@@ -109,8 +109,7 @@ class PartStep:
 
     def __getitem__(self, name: str) -> int:
         """Return the number of a named value that the step reads from outside, or of a result."""
-        found = self.all(name)
-        if found:
+        if found := self.all(name):
             return found[0]
         if name in self.names:
             raise RelaxError(
@@ -202,8 +201,7 @@ class Steps:
 def _constant(value: Value) -> Any:
     import numpy
 
-    known = elements_of(value)
-    if known is not None:
+    if (known := elements_of(value)) is not None:
         return known
     attribute = value.owner.attributes["value"]
     try:
@@ -217,8 +215,7 @@ def _constant(value: Value) -> Any:
 
 def _alone(composite: str, op: Operation, read: tuple[int, ...], made: tuple[int, ...]) -> PartStep:
     """Return the step of one operation, with the operator's names for its operands."""
-    row = row_of(op)
-    if row is None:
+    if (row := row_of(op)) is None:
         return PartStep(composite, (op,), read, made)
     groups = row.segment(read, segment_sizes(row, op, len(read)))
     names = {name: group if isinstance(group, tuple) else (group,) for name, group in groups.items()}

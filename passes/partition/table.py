@@ -19,8 +19,7 @@ _MOST_NODES = 4
 
 def partition_table(facts: Sequence[_Fact]) -> str:
     """Return the table for a journal's facts, or "" if nothing was partitioned."""
-    given = [fact for fact in facts if fact["kind"] == "partition"]
-    if not given:
+    if not (given := [fact for fact in facts if fact["kind"] == "partition"]):
         return ""
     made = {fact["name"]: fact for fact in facts if fact["kind"] == "external"}
     rows: list[Sequence[str]] = [("codegen", "operators", "parts", "bytes in", "bytes out", "code", "patterns")]

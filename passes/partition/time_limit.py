@@ -31,8 +31,7 @@ class TooLong(BaseException):
 
 def limit_of(declared: float | None) -> float | None:
     """Return the seconds that a `compile()` may take: of the environment, else as the class declares."""
-    given = os.environ.get(LIMIT, "")
-    if not given:
+    if not (given := os.environ.get(LIMIT, "")):
         return declared
     try:
         seconds = float(given)

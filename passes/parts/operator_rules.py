@@ -55,8 +55,7 @@ class Rules(dict[str, Rule]):
 
     def refusal(self, op: Operation) -> str:
         """Return the reason why the library cannot convert an operation, or an empty text."""
-        row = row_of(op)
-        if row is None or op.name not in self:
+        if (row := row_of(op)) is None or op.name not in self:
             return f"{self._nothing} for {op.name}"
         rule = self[op.name]
         infos = [operand_info(value) for value in (*op.operands, *op.results)]

@@ -62,11 +62,9 @@ class CallTir(Op):
         raise RelaxError(f"pattern {self}: calls of PrimFuncs have no attributes; use where()")
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
-        op = self.maker(subject, bound)
-        if isinstance(op, str):
+        if isinstance(op := self.maker(subject, bound), str):
             return op
-        known = prim_func_of(op)
-        if known is None:
+        if (known := prim_func_of(op)) is None:
             return f"calls {op.attributes['func']}, which has no body to read"
         name = symbol_name(known.function)
         if self.functions and not any(fnmatchcase(name, each) for each in self.functions):
@@ -78,8 +76,7 @@ class CallTir(Op):
             stated = len(values) if self.operands is None else len(self.operands)
             fits = stated == len(values) or (stated < len(values) and self.is_open)
             return self._goals(values) if fits else f"reads {counted(len(values), 'value')}, not {stated}"
-        found = self.found_at(op, known)
-        if isinstance(found, str):
+        if isinstance(found := self.found_at(op, known), str):
             return f"calls @{name}, which {found}"
         return [
             (*goals, (Found(self, structure, binding), op))
@@ -97,16 +94,13 @@ class CallTir(Op):
         """Return the structures of a called PrimFunc with their bindings, or the reason why it has none."""
         if isinstance(known.body, str):
             return known.body
-        alike = known.signature
-        if alike not in self._by_signature:
+        if (alike := known.signature) not in self._by_signature:
             return "computes something else"
-        canonical = known.canonical
-        if isinstance(canonical, str):
+        if isinstance(canonical := known.canonical, str):
             return canonical
         if alike not in self._keys:
             self._keys[alike] = _grouped(self._by_signature[alike], lambda each: each.key)
-        candidates = self._keys[alike].get(canonical.key)
-        if candidates is None:
+        if (candidates := self._keys[alike].get(canonical.key)) is None:
             return "computes something else"
         shapes = [_shape(value) for value in (*call.operands, *call.results)]
         tried = [(each, each.bindings(canonical, shapes)) for each in candidates]

@@ -40,8 +40,7 @@ def matcher(pattern: GraphPattern, is_across: bool = False) -> Matcher | None:
     parts = list(walk(pattern))
     if len(parts) > _MOST_PARTS or not all(type(part) in _FIXED or isinstance(part, Leaf) for part in parts):
         return None
-    compiler = _Compiler(pattern, parts, is_across)
-    return compiler.matcher()
+    return _Compiler(pattern, parts, is_across).matcher()
 
 
 class _Compiler:
@@ -179,8 +178,7 @@ class _Compiler:
 
     def _of_groups(self, own: int, reader: Reader, held: Sequence[int], then: _Step) -> _Step:
         def step(slots: list[Any]) -> Match | None:
-            ways = reader.ways(slots[own])
-            if isinstance(ways, str):
+            if isinstance(ways := reader.ways(slots[own]), str):
                 return None
             for slot, (_, value) in zip(held, ways[0], strict=True):
                 slots[slot] = value

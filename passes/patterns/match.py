@@ -75,8 +75,7 @@ class _Search:
             progress, goals = self._choices.pop()
             while len(self._bound) > progress:
                 self._bound.popitem()
-            found = self._reach(goals)
-            if found is not None:
+            if (found := self._reach(goals)) is not None:
                 yield found
 
     def _reach(self, goals: _Goals) -> Match | None:
@@ -87,8 +86,7 @@ class _Search:
                     self._refuse(pattern, subject, "differs from the value that this part matched elsewhere")
                     return None
                 continue
-            ways = pattern.ways(subject, self._bound)
-            if isinstance(ways, str):
+            if isinstance(ways := pattern.ways(subject, self._bound), str):
                 self._refuse(pattern, subject, ways)
                 return None
             self._bound[pattern] = subject

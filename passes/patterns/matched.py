@@ -41,8 +41,7 @@ class Match:
         """Return the value of a part, by name or by pattern."""
         if isinstance(part, str):
             return self._named(part)
-        found = self._bound.get(part)
-        if not isinstance(found, Value):
+        if not isinstance(found := self._bound.get(part), Value):
             raise RelaxError(f"pattern {self.pattern}: {part} has matched no value")
         return found
 
@@ -60,8 +59,7 @@ class Match:
         return self._bound
 
     def _named(self, name: str) -> Value:
-        found = self.get(name)
-        if found is None:
+        if (found := self.get(name)) is None:
             known = sorted({part.name for part in walk(self.pattern) if isinstance(part, Named)})
             raise RelaxError(f"pattern {self.pattern}: no part named '{name}' has matched{suggest(name, known)}")
         return found

@@ -80,8 +80,7 @@ class Op(GraphPattern):
     def has_attr(self, **attributes: object) -> Op:
         """Return the pattern with these attributes, as builders take them. A function tests an attribute's value."""
         for row_name in self.names:
-            row = _row(row_name)
-            if row is None:
+            if (row := _row(row_name)) is None:
                 raise RelaxError(f"pattern {self}: attributes of upstream's operators are not known; use where()")
             attributes = {name: _normalized(self, row, name, value) for name, value in attributes.items()}
         return self.but(attributes=(*self.attributes, *attributes.items()))
@@ -99,8 +98,7 @@ class Op(GraphPattern):
         return self.names
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
-        op = self.maker(subject, bound)
-        if isinstance(op, str):
+        if isinstance(op := self.maker(subject, bound), str):
             return op
         reader = self.readers[op.name]
         for name, wanted in self.attributes:
@@ -111,8 +109,7 @@ class Op(GraphPattern):
 
     def maker(self, subject: Subject, bound: Bound) -> Operation | str:
         """Return the operation that defines a value, or the reason why it does not match."""
-        op = bound.maker(subject)
-        if op is None:
+        if (op := bound.maker(subject)) is None:
             return "is an argument"
         if op.name not in self.names:
             return f"is made by {op.name}"
@@ -148,8 +145,7 @@ class ResultPattern(GraphPattern):
         self.op, self.index = op, index
 
     def ways(self, subject: Subject, bound: Bound) -> Ways:
-        op = bound.maker(subject)
-        if op is None or not isinstance(subject, Value):
+        if (op := bound.maker(subject)) is None or not isinstance(subject, Value):
             return "is an argument"
         if subject not in op.results[self.index : self.index + 1]:
             return f"is not result {self.index} of {op.name}"

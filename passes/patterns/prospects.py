@@ -104,8 +104,7 @@ class Prospects:
         types = [value.type for value in op.results] if look.reads_type else []
         types += [value.type for value in op.operands] if look.reads_types else []
         key = op.name, len(op.results), tuple(below), tuple(attributes), tuple(types)
-        known = self._known.get(key)
-        if known is None:
+        if (known := self._known.get(key)) is None:
             known = self._known[key] = self._work_out(op, look, masks)
         return known
 

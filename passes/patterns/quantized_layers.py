@@ -61,8 +61,7 @@ def _layer(
     x, w = x.named("x"), w.named("w")
     sums = _of_dequantized(product, x, w) | _of_integers(product, x, w)
     real = _followed(sums, lambda y: activation(y, ...).named("activation"))
-    quantized = is_op("relax.quantize")(real.used_once(), *_scales("y"))
-    layer = _followed(quantized, _limited)
+    layer = _followed(is_op("relax.quantize")(real.used_once(), *_scales("y")), _limited)
     return layer | real if real_results else layer
 
 

@@ -99,8 +99,7 @@ def _may_match(pattern: GraphPattern, name: str, makers: Sequence[str]) -> bool:
         return any(_may_match(each, name, makers) for each in pattern.choices)
     if not isinstance(pattern, Op):
         return True
-    reader = pattern.readers.get(name)
-    if reader is None or pattern.operands is None:
+    if (reader := pattern.readers.get(name)) is None or pattern.operands is None:
         return reader is not None
     if reader.in_order is None:
         is_every = len(pattern.parts) == 1 and isinstance(pattern.parts[0], Every) and not pattern.is_open

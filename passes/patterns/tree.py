@@ -394,8 +394,7 @@ def walk(pattern: GraphPattern) -> Iterator[GraphPattern]:
     seen: set[GraphPattern] = set()
     pending = [pattern]
     while pending:
-        each = pending.pop()
-        if each not in seen:
+        if (each := pending.pop()) not in seen:
             seen.add(each)
             pending += reversed(each.parts)
             yield each

@@ -61,6 +61,5 @@ def _check_threads(edit: Edit, loop: Loop, axis: str, nested: list[Loop]) -> Non
     for each in nested:
         if each.kind.startswith("threadIdx") and isinstance(each.extent, int):
             sizes[each.kind] = max(each.extent, sizes.get(each.kind, 1))
-    threads = prod(sizes.values())
-    if threads > MOST_THREADS:
+    if (threads := prod(sizes.values())) > MOST_THREADS:
         edit.refuse(f"these are {threads} threads in a block, {MOST_THREADS} at most: split '{loop.name}' first")

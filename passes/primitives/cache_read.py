@@ -71,10 +71,8 @@ def _place_in(edit: Edit, block: Block, buffer: Buffer, consumers: Sequence[Bloc
 def place_of(edit: Edit, buffer: Buffer, consumers: Sequence[Block]) -> int:
     """Return the index of the nest of the first consumer. All writers must precede that nest."""
     order, body = order_of(edit), edit.tree.body
-    first = min(consumers, key=lambda each: order[each.name])
-    place = edit.tree.nest_of(first)
-    late = [each for each in edit.tree.writers(buffer) if each in blocks_in(body[place:])]
-    if late:
+    place = edit.tree.nest_of(min(consumers, key=lambda each: order[each.name]))
+    if late := [each for each in edit.tree.writers(buffer) if each in blocks_in(body[place:])]:
         problem = f"'{late[0].name}' writes '{buffer.name}' in the same loops, or later"
         edit.refuse(f"{problem}: cache the buffer before the loops are merged")
     return place

@@ -33,8 +33,7 @@ def cache_write(
     writers = edit.tree.writers(buffer)
     place = edit.tree.nest_of(found)
     nest = blocks_in([edit.tree.body[place]])
-    apart = [each.name for each in writers if each not in nest]
-    if apart:
+    if apart := [each.name for each in writers if each not in nest]:
         edit.refuse(f"'{apart[0]}' writes '{buffer.name}', too")
     near = [each for each in edit.tree.readers(buffer) if each in nest]
     around = None

@@ -143,8 +143,7 @@ def shape_of(edit: Edit, indices: Sequence[Size], extents: Mapping[str, Size]) -
     """Return the extents of indices over variables with these extents."""
     shape = []
     for index in indices:
-        reached = range_of(index, extents)
-        if reached is None or reached.start != 0:
+        if (reached := range_of(index, extents)) is None or reached.start != 0:
             edit.refuse(f"the extent of {index} is unknown, or it does not begin at 0")
         shape.append(reached.extent)
     return tuple(shape)

@@ -65,8 +65,7 @@ def _check_reads_of_rolling(edit: Edit, block: Block, loop: Loop) -> None:
 
 
 def check_only_writer(edit: Edit, block: Block, buffer: Buffer) -> None:
-    others = [other.name for other in edit.tree.writers(buffer) if other is not block]
-    if others:
+    if others := [other.name for other in edit.tree.writers(buffer) if other is not block]:
         edit.refuse(f"'{buffer.name}' is written by '{others[0]}', too")
 
 

@@ -74,8 +74,7 @@ def needed_in(found: Block, around: Loop, inside: list[Block], together: Mapping
         reached = ranges_of(reads, inner, access.buffer.shape)
         for place, each in zip(access.indices, reached, strict=True):
             for own in found.iters:
-                points = points_in(found, own, place, each)
-                if points is None or _is_all(own, points.range):
+                if (points := points_in(found, own, place, each)) is None or _is_all(own, points.range):
                     continue
                 if ranges.setdefault(own.name, points.range) != points.range:
                     unclear.add(own.name)

@@ -97,8 +97,7 @@ def _loaded(edit: Edit, producer: Block, indices: Sequence[Expr]) -> Expr:
     values = {str(place): index for place, index in places if place != 0}
 
     def at(places: Sequence[Size], name: str) -> list[Expr]:
-        found = indices_at(places, values)
-        if found is None:
+        if (found := indices_at(places, values)) is None:
             edit.refuse(f"'{name}' is read at computed indices, at which '{producer.name}' cannot be evaluated")
         return found
 

@@ -24,8 +24,7 @@ def decompose_reduction(edit: Edit, block: BlockRV, loop: LoopRV) -> BlockRV:
     if found.inits is None:
         edit.refuse(f"'{found.name}' has no init")
     outer, inner = loops_at(edit, found, before)
-    reducing = is_reduced_by(found, outer)
-    if reducing is not None:
+    if (reducing := is_reduced_by(found, outer)) is not None:
         edit.refuse(
             f"'{reducing.name}' around '{before.name}' is a loop of the reduction: name this loop, or a loop around it"
         )

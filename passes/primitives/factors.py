@@ -30,14 +30,12 @@ def draw_factors(edit: Edit, extent: int, count: int, largest: int) -> list[int]
     """Draw factors from the innermost on, each a divisor of the remaining extent."""
     factors: list[int] = []
     for place in range(count - 1):
-        fitting = [each for each in divisors(extent) if place or each <= largest]
-        factors.insert(0, edit.random.choice(fitting))
+        factors.insert(0, edit.random.choice([each for each in divisors(extent) if place or each <= largest]))
         extent //= factors[0]
     return [extent, *factors]
 
 
 def check_factors(edit: Edit, decision: Sequence[int], count: int, extent: int) -> None:
     """Refuse factors that are not `count` numbers with the product `extent`."""
-    problem = TileDecision(extent, count, extent, (), ()).refusal(tuple(decision))
-    if problem:
+    if problem := TileDecision(extent, count, extent, (), ()).refusal(tuple(decision)):
         edit.refuse(problem)

@@ -33,13 +33,10 @@ def chain_of(edit: Edit, loops: Sequence[Loop]) -> list[Loop]:
     paths = {loop.name: [*edit.tree.around(loop.name), loop] for loop in loops}
     longest = max(paths.values(), key=len)
     names = [loop.name for loop in longest]
-    outside = next((loop for loop in loops if loop.name not in names), None)
-    if outside is not None:
+    if (outside := next((loop for loop in loops if loop.name not in names), None)) is not None:
         edit.refuse(f"'{outside.name}' and '{names[-1]}' are not nested")
-    first = min(names.index(loop.name) for loop in loops)
-    chain = longest[first:]
-    outer = next((loop for loop in chain if loop.kind == AROUND), None)
-    if outer is not None:
+    chain = longest[min(names.index(loop.name) for loop in loops) :]
+    if (outer := next((loop for loop in chain if loop.kind == AROUND), None)) is not None:
         edit.refuse(f"block '{outer.name}' is between them: all loops must belong to one block")
     check_nested(edit, chain)
     return chain
@@ -62,8 +59,7 @@ def _check_first(edit: Edit, block: Block, chain: Sequence[Loop]) -> None:
     if block.inits is None:
         return
     along = loops_of(block, SPATIAL) & loops_of(block, REDUCE)
-    both = next((loop.name for loop in chain if loop.name in along), None)
-    if both is not None:
+    if (both := next((loop.name for loop in chain if loop.name in along), None)) is not None:
         problem = f"'{both}' moves both the reduction and a spatial iter of '{block.name}'"
         edit.refuse(f"{problem}: decompose the reduction before its loops run in another order")
 

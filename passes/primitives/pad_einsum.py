@@ -64,8 +64,7 @@ def _check(edit: Edit, block: Block, grown: set[str]) -> None:
     others = [each.name for each in edit.tree.writers(block.writes[0].buffer) if each is not block]
     if others or (block.is_reduction and block.inits is None):
         edit.refuse(f"'{block.name}' has its init in another block: pad it before its reduction is decomposed")
-    reduced = [each.name for each in block.iters if each.kind == REDUCE and each.name in grown]
-    if not reduced:
+    if not (reduced := [each.name for each in block.iters if each.kind == REDUCE and each.name in grown]):
         return
     value = reducer_of(edit, block)
     factors = _factors(value.value) if value.operation.name in ("arith.addf", "arith.addi") else None
@@ -102,8 +101,7 @@ def _padded(edit: Edit, block: Block, buffer: Buffer, extents: dict[str, Size]) 
         shape.append(extents[own.name])
     if tuple(shape) == buffer.shape:
         return buffer
-    name = edit.tree.new_buffer_name(f"{buffer.name}_pad")
-    return Buffer(name, tuple(shape), buffer.element)
+    return Buffer(edit.tree.new_buffer_name(f"{buffer.name}_pad"), tuple(shape), buffer.element)
 
 
 def _put(edit: Edit, found: Block, node: Node, padded: dict[Buffer, Buffer]) -> None:

@@ -17,8 +17,7 @@ def parallel(edit: Edit, loop: LoopRV) -> None:
     check_serial(edit, [found])
     check_apart(edit, found, "shared by threads")
     for where, loops in (("around", edit.tree.around(found.name)), ("in", loops_in(found.body))):
-        other = next((each for each in loops if each.kind == PARALLEL), None)
-        if other is not None:
+        if (other := next((each for each in loops if each.kind == PARALLEL), None)) is not None:
             problem = f"'{other.name}' {where} '{found.name}' is already parallel"
             edit.refuse(f"{problem}: threads share one of them (fuse both)")
     edit.replace(found.name, [replace(found, kind=PARALLEL)])

@@ -77,8 +77,7 @@ def staged(
     name = edit.new_name(cached.name)
     inner = Access(cached, indices)
     source, target = (access, inner) if kind == "read" else (inner, access)
-    iters = [replace(each, kind=SPATIAL) for each in own]
-    node = wrap_in_new_loops(edit, copy_of(name, iters, source, target))
+    node = wrap_in_new_loops(edit, copy_of(name, [replace(each, kind=SPATIAL) for each in own], source, target))
     place = place_of(edit, buffer, [found]) if kind == "read" else edit.tree.nest_of(found) + 1
 
     edit.replace(found.name, [found.with_accesses(lambda each: inner if each == access else each)])
@@ -93,8 +92,7 @@ def _check(edit: Edit, found: Block, kind: str, access: Access, indices: Sequenc
         edit.refuse(f"'{found.name}' excludes steps of its reduction: the elements for these steps are unknown")
     if buffer in found.loaded:
         edit.refuse(f"'{buffer.name}' is read at computed indices")
-    missing = sorted(_variables(access.indices) & {each.name for each in found.iters} - set(names))
-    if missing:
+    if missing := sorted(_variables(access.indices) & {each.name for each in found.iters} - set(names)):
         edit.refuse(
             f"'{buffer.name}' is used at different indices for each '{missing[0]}', but the copy has no such dimension"
         )

@@ -17,8 +17,7 @@ def reorder(edit: Edit, *loops: LoopRV) -> None:
     """Reorder loops, the first one outermost. Loops between them that are not listed keep their positions."""
     found = [edit.loop(loop) for loop in loops]
     names = [loop.name for loop in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
         edit.refuse(f"'{twice}' is named twice")
     if len(found) < 2:
         return

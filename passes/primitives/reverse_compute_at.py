@@ -33,8 +33,7 @@ def reverse_compute_at(
     check_moves(edit, found, around)
     inside = blocks_in([around])
     read = [*(access.buffer for access in found.reads), *found.loaded]
-    made = [buffer for buffer in written_by(inside) if buffer in read]
-    if not made:
+    if not (made := [buffer for buffer in written_by(inside) if buffer in read]):
         edit.refuse(f"nothing in '{around.name}' writes what '{found.name}' reads")
     if any(buffer in found.loaded for buffer in made):
         edit.refuse(f"'{found.name}' reads at computed indices: it needs the complete buffer")
@@ -43,8 +42,7 @@ def reverse_compute_at(
         for writer in edit.tree.writers(buffer):
             if writer not in inside:
                 edit.refuse(f"'{writer.name}' writes '{buffer.name}', too, and is not in '{around.name}'")
-            reducing = is_reduced_by(writer, outer)
-            if reducing is not None:
+            if (reducing := is_reduced_by(writer, outer)) is not None:
                 edit.refuse(
                     f"'{writer.name}' is not complete after one step of '{reducing.name}', along which it reduces"
                 )
@@ -134,8 +132,7 @@ def _points(edit: Edit, found: Block, at: Size, reached: Range, around: Loop) ->
     """Return the iter along which the block reads, and its range in the computed part."""
     step = f"one step of '{around.name}'"
     for each in found.iters:
-        points = points_in(found, each, at, reached)
-        if points is None or not points.is_exact:
+        if (points := points_in(found, each, at, reached)) is None or not points.is_exact:
             continue
         if each.kind == REDUCE:
             edit.refuse(f"'{found.name}' reduces along '{each.name}', but {step} writes only a part of it")

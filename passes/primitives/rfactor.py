@@ -33,8 +33,7 @@ def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True
         edit.refuse(f"'{found.name}' contains {len(inside)} blocks: rfactor is for one reduction")
     block = inside[0]
     root = edit.tree.around(found.name)[0] if edit.tree.around(found.name) else found
-    others = [each.name for each in blocks_in([root]) if each is not block]
-    if others:
+    if others := [each.name for each in blocks_in([root]) if each is not block]:
         edit.refuse(f"'{others[0]}' is in the same loops as '{block.name}': apply rfactor before the loops are merged")
     if block.inits is None:
         edit.refuse(f"'{block.name}' has no init: rfactor it before its reduction is decomposed")
@@ -60,8 +59,7 @@ def rfactor(edit: Edit, loop: LoopRV, factor_axis: int, merge_loops: bool = True
 
 def _buffer(edit: Edit, buffer: Buffer, axis: int, extent: Size) -> Buffer:
     shape = (*buffer.shape[:axis], extent, *buffer.shape[axis:])
-    name = edit.tree.new_buffer_name(f"{buffer.name}_rf")
-    return Buffer(name, shape, buffer.element)
+    return Buffer(edit.tree.new_buffer_name(f"{buffer.name}_rf"), shape, buffer.element)
 
 
 def _part(edit: Edit, block: Block, loop: Loop, name: str, partials: Sequence[Buffer], axis: int) -> Block:

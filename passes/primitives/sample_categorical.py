@@ -36,8 +36,7 @@ def sample_categorical(
         decision = asked.default
     elif decision is None:
         (decision,) = edit.random.choices(range(len(candidates)), probs)
-    problem = asked.refusal(decision)
-    if problem:
+    if problem := asked.refusal(decision):
         edit.refuse(problem)
     edit.decided(decision)
     return candidates[decision]

@@ -29,15 +29,13 @@ def sample_perfect_tile(
     extent = static_steps(edit, loop, n)
     standard = _largest(extent, n, max_innermost_factor) if default is None else _completed(edit, extent, default)
     asked = TileDecision(extent, n, max_innermost_factor, standard, ())
-    problem = asked.refusal(standard)
-    if problem:
+    if problem := asked.refusal(standard):
         edit.refuse(problem.replace("the decision", "the default"))
     if decision is None and edit.decider is not None:
         decision = edit.decider.take(asked, edit.refuse)
     elif decision is None:
         decision = draw_factors(edit, extent, n, max_innermost_factor) if default is None else standard
-    problem = asked.refusal(tuple(decision))
-    if problem:
+    if problem := asked.refusal(tuple(decision)):
         edit.refuse(problem)
     return edit.decided(list(decision))
 

@@ -54,11 +54,9 @@ def split(
 def _extents(edit: Edit, loop: Loop, factors: Sequence[int | None]) -> list[Size]:
     if not isinstance(factors, (list, tuple)) or not factors:
         edit.refuse(f"expected a list of factors, like [None, 8], got {factors!r}")
-    wrong = [each for each in factors if each is not None and (type(each) is not int or each < 1)]
-    if wrong:
+    if wrong := [each for each in factors if each is not None and (type(each) is not int or each < 1)]:
         edit.refuse(f"a factor must be a number of at least 1, or None, not {wrong[0]!r}")
-    known = prod(each for each in factors if each is not None)
-    if known > _MOST_STEPS:
+    if (known := prod(each for each in factors if each is not None)) > _MOST_STEPS:
         edit.refuse(f"the factors give {known} steps, at most {_MOST_STEPS} are allowed")
     if list(factors).count(None) > 1:
         edit.refuse("only one factor may be None")

@@ -28,8 +28,7 @@ def transform_block_layout(edit: Edit, block: BlockRV, index_map: IndexMap) -> N
     check_independent(edit, path)
     extents = [each.extent for each in found.iters]
     names = [f"v{number}" for number in range(len(index_map.results))]
-    inverse = index_map.inverse(names, extents)
-    if inverse is None:
+    if (inverse := index_map.inverse(names, extents)) is None:
         sizes = ", ".join(map(str, extents))
         problem = f"{index_map} does not split and fuse iters of '{found.name}' ({sizes}) without a remainder"
         edit.refuse(f"{problem}: each point must have one place, and each place one point")

@@ -90,7 +90,6 @@ def _fill(edit: Edit, buffer: Buffer, value: float) -> None:
     if abs(value) > (2**63 - 1 if is_integer else sys.float_info.max):
         edit.refuse(f"pad_value {value!r} is too large for '{buffer.name}'")
     make, number = (ir.IntegerAttr.get, int(value)) if is_integer else (ir.FloatAttr.get, float(value))
-    attribute = make(buffer.element, number)
-    constant = Compute("arith.constant", (), (("value", attribute),), buffer.element)
+    constant = Compute("arith.constant", (), (("value", make(buffer.element, number)),), buffer.element)
     place = min(map(edit.tree.nest_of, edit.tree.writers(buffer)))
     edit.insert(place, filling(edit, edit.new_name(f"{buffer.name}_fill"), buffer, constant))

@@ -23,8 +23,7 @@ def vectorize(edit: Edit, loop: LoopRV) -> None:
         edit.refuse(f"'{found.name}' has {found.extent} steps: split it by a number first, [None, 16]")
     if found.extent > _MOST_LANES:
         edit.refuse(f"'{found.name}' has {found.extent} steps, at most {_MOST_LANES} can be lanes: split it first")
-    both = _other(edit, found)
-    if both is not None:
+    if (both := _other(edit, found)) is not None:
         edit.refuse(f"'{both.name}' is vectorized and nested with '{found.name}': fuse them")
     inner = next((each for each in loops_in(found.body) if each.kind == TENSORIZED), None)
     if inner is not None:

@@ -33,8 +33,7 @@ def dequantize_behind(op: OpView, rewriter: Rewriter) -> Outcome:
 
 def _axis_behind(op: OpView, found: Quantized) -> int | None:
     """Return the axis of several scales after the move, 0 for one scale, or None if the scales cannot follow."""
-    name = op.operation.name
-    if name in _POOLS and not positive(found.scale):
+    if (name := op.operation.name) in _POOLS and not positive(found.scale):
         return None  # a negative scale turns the maximum into the minimum
     if name == "relax.take" and op.mode == "nan":
         return None
@@ -53,8 +52,7 @@ def _again(operation: Operation, operands: Sequence[Value], dtype: str) -> Value
 
 
 def dequantize_behind_split(op: OpView, rewriter: Rewriter) -> Outcome:
-    found = dequantized(op.operation.operands[0])
-    if found is None or not found.is_single:
+    if (found := dequantized(op.operation.operands[0])) is None or not found.is_single:
         return None
     operation = op.operation
     types = [with_dtype(result, found.dtype) for result in operation.results]
@@ -92,8 +90,7 @@ def dequantize_behind_relu(op: OpView, rewriter: Rewriter) -> Outcome:
     lowest, highest = (-128, 127) if found.dtype == "i8" else (0, 255)
     if not lowest <= zero <= highest:
         return None
-    larger = relax.maximum(found.numbers, number(zero, found.dtype))
-    return found.others(larger, op.operation.results[0].type)
+    return found.others(relax.maximum(found.numbers, number(zero, found.dtype)), op.operation.results[0].type)
 
 
 def dequantize_behind_pad(op: OpView, rewriter: Rewriter) -> Outcome:

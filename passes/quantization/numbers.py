@@ -51,8 +51,7 @@ class Quantized(NamedTuple):
         return made("relax.dequantize", [numbers, self.scale, self.zero_point], result, self.attributes(axis))
 
     def attributes(self, axis: int) -> dict[str, Attribute]:
-        own = dict(self.op.operation.attributes.items())
-        return {**own, "axis": i64_attribute(axis)}
+        return {**dict(self.op.operation.attributes.items()), "axis": i64_attribute(axis)}
 
 
 def dequantized(value: Value) -> Quantized | None:
@@ -89,11 +88,9 @@ def dtype_attribute(dtype: str, like: Value) -> Attribute:
 
 def known(value: Value) -> ndarray | None:
     """Return the elements of a constant after a conversion to i32 or a transposition."""
-    op = defining_op(value, "relax.astype", "relax.permute_dims")
-    if op is None:
+    if (op := defining_op(value, "relax.astype", "relax.permute_dims")) is None:
         return elements_of(value)
-    inner = elements_of(op.operation.operands[0])
-    if inner is None:
+    if (inner := elements_of(op.operation.operands[0])) is None:
         return None
     if op.operation.name == "relax.permute_dims":
         return inner.transpose(op.axes)
@@ -157,7 +154,6 @@ def spread(values: Value, place: int, rank: int) -> Value:
     """Reshape a vector to broadcast along an axis of a tensor of this rank. A single number stays unchanged."""
     if size_of(values) == 1 or place == rank - 1:
         return values
-    elements = elements_of(values)
-    if elements is not None:
+    if (elements := elements_of(values)) is not None:
         return const(elements.reshape(-1, *[1] * (rank - 1 - place)))
     return relax.expand_dims(values, axis=list(range(1, rank - place)))

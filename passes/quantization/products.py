@@ -80,8 +80,7 @@ def rescale_behind(op: OpView, rewriter: Rewriter) -> Outcome:
     sides = (left, right)
     if not all(map(_fits, sides, axes)):
         return None
-    sums = _sums(op, _shifted(left, axes[0]), _shifted(right, axes[1]), axes)
-    if sums is None:
+    if (sums := _sums(op, _shifted(left, axes[0]), _shifted(right, axes[1]), axes)) is None:
         return None
     rank = len(shape_of(result) or ())
     scale = times(*(spread(side.scale, own.result, rank) for side, own in zip(sides, axes, strict=True)))
@@ -114,8 +113,7 @@ def as_matmul(op: OpView, rewriter: Rewriter) -> Outcome:
     if len(right) != 2 or len(left) < 2 or right[1] != left[-1] or subscripts.result != (*left[:-1], right[0]):
         return None
     data, weight = op.operation.operands
-    transposed = relax.permute_dims(weight, axes=[1, 0])
-    product = relax.matmul(data, transposed)
+    product = relax.matmul(data, relax.permute_dims(weight, axes=[1, 0]))
     return product if product.type == op.operation.results[0].type and len(set(left + right)) == len(left) + 1 else None
 
 
@@ -139,8 +137,7 @@ def _axes(op: OpView) -> tuple[Axes, Axes] | None:
         if min(left, right) < 2:
             return None
         return Axes(left - 2, result - 2, (left - 1,)), Axes(right - 1, result - 1, (right - 2,))
-    found = channel_axes(op)
-    if found is None:
+    if (found := channel_axes(op)) is None:
         return None
     _, channels, (outputs, *others) = found
     return Axes(None, channels, ()), Axes(outputs, channels, tuple(sorted(others)))
@@ -327,8 +324,7 @@ def _padded(op: OpView, data: Shifted) -> Value | None:
     """Pad the data with its zero point, the quantized 0, if the convolution pads. None if the zero point is unknown."""
     if data.zero_point is None or not any(op.padding):
         return data.numbers
-    zero = single(data.zero_point)
-    if zero is None:
+    if (zero := single(data.zero_point)) is None:
         return None
     windows = windows_of(call_of(op.definition, op.operation))
     found = [windows.get(letter) for letter in op.data_layout]
@@ -338,8 +334,7 @@ def _padded(op: OpView, data: Shifted) -> Value | None:
 
 def _of_windows(op: OpView, left: Shifted, right: Shifted, axes: Axes) -> Value | None:
     data, weights = _in_fours(op, left, right)
-    padded = _padded(op, data)
-    if padded is None:
+    if (padded := _padded(op, data)) is None:
         return None
     padding = {} if left.zero_point is None else {"padding": ints([0] * len(op.padding))}
     sums: Value | None = _again(op, padded, weights.numbers, padding)

@@ -127,8 +127,7 @@ def rescale_once(op: OpView, rewriter: Rewriter) -> Outcome:
 
 def _over(value: Value, scale: Value) -> Value | None:
     """Return the value divided by a scale if only constants need to be divided, else None."""
-    op = defining_op(value, "relax.multiply", *_STEPS)
-    if op is None or use_count(value) != 1:
+    if (op := defining_op(value, "relax.multiply", *_STEPS)) is None or use_count(value) != 1:
         return None
     name, (first, *others) = op.operation.name, list(op.operation.operands)
     if name == "relax.multiply":
@@ -160,8 +159,7 @@ def _quotient(number: Value, scale: Value) -> Value | None:
 
 def _is_made_of_constants(value: Value) -> bool:
     """Check whether a value is a compile-time constant, computed already or not."""
-    op = defining_op(value, "relax.dequantize", *_VIEWS)
-    if op is None:
+    if (op := defining_op(value, "relax.dequantize", *_VIEWS)) is None:
         return defining_op(value, *CONSTANTS, "relax.shape_expr") is not None
     return all(map(_is_made_of_constants, op.operation.operands))
 

@@ -34,8 +34,7 @@ def unsigned(value: Value) -> Value | None:
         moved = unsigned(operation.operands[0])
         others = list(operation.operands)[1:]
         return None if moved is None else made(operation.name, [moved, *others], type_, attributes).results[0]
-    zero = single(operation.operands[2])
-    if not zero:
+    if not (zero := single(operation.operands[2])):
         return None
     attributes["out_dtype"] = dtype_attribute("ui8", value)
     operands = [*list(operation.operands)[:2], number(zero + TO_UNSIGNED, "ui8")]

@@ -104,8 +104,7 @@ def parse_operand_type(text: object, where: str) -> OperandType:
         if word not in _WORDS:
             raise RelaxError(f"{where}: '{text}': unknown word '{word}'{suggest(word, _WORDS)}")
     kind, block = _granularity(granularity if at else "tensor", f"{where}: '{text}'")
-    flags = dict.fromkeys(words, True)
-    found = OperandType(name, kind, block, **flags)
+    found = OperandType(name, kind, block, **dict.fromkeys(words, True))
     _check(found, f"{where}: '{text}'")
     return found
 
@@ -148,6 +147,5 @@ def _check(found: OperandType, where: str) -> None:
 def _check_mx(found: OperandType, where: str) -> None:
     if found.name not in _MX_EXPONENTS:
         raise RelaxError(f"{where}: numbers of MX blocks are {', '.join(_MX_EXPONENTS)}")
-    words = [word for word in _WORDS if word != "narrow" and getattr(found, word)]
-    if words:
+    if words := [word for word in _WORDS if word != "narrow" and getattr(found, word)]:
         raise RelaxError(f"{where}: leave out '{words[0]}': MX blocks have scales of their own, without zero points")

@@ -37,8 +37,7 @@ STATED = frozenset((*PRODUCTS, *POOLS, *GLOBAL_POOLS, *SELECTIONS, *SUMS, *FUNCT
 def check_stated(entry: object, pattern: GraphPattern) -> None:
     """Raise RelaxError if a pattern has an operator for which `out=` states no arithmetic."""
     names: Iterable[str] = (name for part in walk(pattern) if isinstance(part, Op) for name in part.names)
-    unknown = next((name for name in names if name not in STATED), None)
-    if unknown is not None:
+    if (unknown := next((name for name in names if name not in STATED), None)) is not None:
         raise RelaxError(
             f"recipe: {entry!r}: out= states no integers for {unknown}; drop out=, or state a pattern without it"
         )

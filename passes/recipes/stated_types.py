@@ -32,8 +32,7 @@ def has_stated_types(op: Op) -> Check:
         for name, types in op.types.items():
             if f"{name}_scale" not in match or any(each.granularity == "mx" for each in types):
                 continue  # an optional operand, a real result, or blocks, which have patterns of their own
-            reason = _refusal(match, name, types, op)
-            if reason:
+            if reason := _refusal(match, name, types, op):
                 return f"'{op.name}': {reason}"
         return True
 
@@ -45,8 +44,7 @@ def _refusal(match: Match, name: str, types: Sequence[OperandType], op: Op) -> s
     value = match.root.results[0] if name == RESULT else match[name]
     info = decode(value.type)
     dtype = info.dtype if isinstance(info, TensorInfo) else str(value.type)
-    alike = [each for each in types if each.dtype == dtype]
-    if not alike:
+    if not (alike := [each for each in types if each.dtype == dtype]):
         return f"{name} has elements of {dtype}, and the recipe states {_shown(types)}"
     reasons = [next(_problems(match, name, each, op), "") for each in alike]
     return "" if "" in reasons else f"{name} {reasons[0]}, and the recipe states {_shown(types)}"
@@ -108,8 +106,7 @@ def _weights(match: Match, op: Op) -> str | None:
 def _problems_of_derived(match: Match, scale: ndarray, op: Op) -> Iterator[str]:
     import numpy
 
-    weights = _weights(match, op)
-    names = [each for each in (DATA, weights) if each is not None]
+    names = [each for each in (DATA, _weights(match, op)) if each is not None]
     factors = [elements_of(match[f"{each}_scale"]) for each in names if f"{each}_scale" in match]
     if len(factors) < 2 or factors[0] is None or factors[1] is None:
         return
@@ -149,9 +146,7 @@ def _readers(match: Match, name: str) -> tuple[Operation, Operation] | None:
 def channel_axis(reader: Operation, rank: int) -> int:
     """Return the axis of constant weights that counts the output channels of their reader."""
     layout = getattr(reader.opview, "kernel_layout", None)
-    if isinstance(layout, str) and "O" in layout:
-        return layout.index("O")
-    return rank - 1
+    return layout.index("O") if isinstance(layout, str) and "O" in layout else rank - 1
 
 
 def channel_axis_of_result(product: Operation, rank: int) -> int:

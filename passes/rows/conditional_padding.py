@@ -40,8 +40,7 @@ class _Border:
 def copy_with_border(operation: Operation) -> bool:
     """Replace an operation that pads by conditions. Return False if it does anything else."""
     op = GenericOp(operation)
-    border = _border_of(op)
-    if border is None:
+    if (border := _border_of(op)) is None:
         return False
     sizes = [size or 0 for size in op.known_sizes]
     with ir.InsertionPoint(operation), operation.location:
@@ -134,8 +133,7 @@ def _narrow(values: BodyValues, compared: Operation, ranges: list[tuple[int, int
         return False
     # The comparison is `below < 0`.
     below = (one - other if predicate in _UPWARDS else other - one) - (1 if predicate in _WITH_EQUAL else 0)
-    factors = linear_factors(below)
-    if factors is None or len(factors) != 1:
+    if (factors := linear_factors(below)) is None or len(factors) != 1:
         return False
     ((dim, factor),) = factors.items()
     rest, (start, end) = int(terms_of(below).get((), 0)), ranges[dim]

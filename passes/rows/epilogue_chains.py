@@ -30,8 +30,7 @@ def join_chains(block: Block) -> None:
     operations = [each for each in operations_of(block) if each.name == GENERIC]
     chain: set[Operation] = set()
     for operation in operations:
-        producer = _producer(GenericOp(operation), chain)
-        if producer is not None:
+        if (producer := _producer(GenericOp(operation), chain)) is not None:
             chain.discard(producer.operation)
             operation = _join(producer, GenericOp(operation))
         if _is_elementwise(GenericOp(operation)) and any(map(_is_reduced, operation.operands)):

@@ -149,8 +149,7 @@ def windows_over_copy(block: Block, machine: Machine) -> PaddedWindows | None:
         op = None if padding is None or not _is_large(padding.whole, machine) else analyzed(operation)
         if op is None or padding is None or not op.reductions:
             continue
-        found = _windows(op, padding, machine)
-        if found is not None:
+        if (found := _windows(op, padding, machine)) is not None:
             return found
     return None
 
@@ -191,8 +190,7 @@ def _consumers(op: StructuredOp) -> list[StructuredOp]:
     for operation in operations_of(op.operation.block):
         if made.isdisjoint(operation.operands):
             continue
-        reader = analyzed(operation)
-        if reader is None:
+        if (reader := analyzed(operation)) is None:
             break
         found.append(reader)
         made.update(operation.results)
@@ -274,7 +272,6 @@ def _rows_at_once(op: StructuredOp, padding: Padding, along: _Along, machine: Ma
     def fitting(room: int) -> list[int]:
         return [count for count in counts if _rows_read(along, count) * bytes_of_row <= room]
 
-    found = fitting(machine.caches[0] // _SHARE_OF_FIRST)
-    if not found or is_often(found[0]):
+    if not (found := fitting(machine.caches[0] // _SHARE_OF_FIRST)) or is_often(found[0]):
         found = fitting(machine.own_cache // _SHARE_OF_OWN)
     return [0 if count == rows else count for count in found or [1]]

@@ -54,11 +54,9 @@ class RowGroup:
     def size(self, number: int, dim: int) -> Size:
         """Return the trip count of an operation's loop, computed before all operations."""
         op = self.ops[number]
-        known = op.sizes[dim]
-        if known is not None:
+        if (known := op.sizes[dim]) is not None:
             return known
-        places = op.places_of(dim)
-        operand, axis = next(place for place in places if op.operands[place[0]] not in self.replaced)
+        operand, axis = next(place for place in op.places_of(dim) if op.operands[place[0]] not in self.replaced)
         return linalg.size(self.outside(op.operands[operand]), axis)
 
     def outside(self, value: Value) -> Value:
@@ -90,8 +88,7 @@ def rows_in(block: Block) -> Iterator[RowGroup]:
         while len(run) > 1:
             # Take the longest run that fits, usually all of it.
             for end in range(len(run), 1, -1):
-                found = _rows(run[:end])
-                if found is not None:
+                if (found := _rows(run[:end])) is not None:
                     yield found
                     break
             else:
@@ -104,8 +101,7 @@ def _runs(block: Block) -> list[list[StructuredOp]]:
     runs: list[list[StructuredOp]] = [[]]
     made: set[Value] = set()
     for operation in operations_of(block):
-        op = analyzed(operation)
-        if op is not None:
+        if (op := analyzed(operation)) is not None:
             runs[-1].append(op)
             made.update(operation.results)
             continue
@@ -133,8 +129,7 @@ def _rows(ops: Sequence[StructuredOp]) -> RowGroup | None:
     made = {result: number for number, op in enumerate(ops) for result in op.operation.results}
     if any(value in made for op in ops for value in used_inside(op.operation) if value not in op.operation.operands):
         return None
-    shared = shared_loops(ops, made)
-    if not shared or not _is_read_again(ops, shared):
+    if not (shared := shared_loops(ops, made)) or not _is_read_again(ops, shared):
         return None
     if any(is_vector(ops, shared, loop) for loop in shared):
         return None

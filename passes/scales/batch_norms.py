@@ -53,8 +53,7 @@ class BatchNorms:
         self._norms: dict[Hashable, _Norm | None] = {}
 
     def run(self, root: Operation) -> None:
-        found = operations_named(root, _NAME)
-        if not found:
+        if not (found := operations_named(root, _NAME)):
             return
         import numpy
 
@@ -113,8 +112,7 @@ def _norm_of(op: OpView, operands: Sequence[Value]) -> _Norm | None:
 
 def _fits(operation: Operation, data: Value, norm: _Norm) -> bool:
     """Check whether the sum of the data and a shift can have the batch norm's type."""
-    type_ = operation.results[0].type
-    if type_ == data.type:
+    if (type_ := operation.results[0].type) == data.type:
         return True
     import numpy
 
@@ -145,8 +143,7 @@ def _scale_and_shift(norm: _Norm, parameters: Sequence[Value]) -> tuple[ndarray,
 
 def _spread(norm: _Norm, numbers: ndarray) -> Value:
     array = numbers.astype(storage_dtype(norm.dtype)).reshape(norm.shape)
-    attribute = elements_attribute(array, norm.element, norm.spread)
-    return constant_op(attribute, norm.spread).result
+    return constant_op(elements_attribute(array, norm.element, norm.spread), norm.spread).result
 
 
 def _scale_weights(operation: Operation, value: Value, axis: int, scale: ndarray) -> bool:
@@ -156,8 +153,7 @@ def _scale_weights(operation: Operation, value: Value, axis: int, scale: ndarray
         return False
     if (found.output_axis, found.outputs) != (axis, scale.size):
         return False
-    made = found.scaled_weights(scale, "outputs")
-    if made is None:
+    if (made := found.scaled_weights(scale, "outputs")) is None:
         return False
     type_, product, location = found.weight.type, found.op.operation, operation.location
     attribute = elements_attribute(made, type_.element_type, type_)

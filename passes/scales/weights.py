@@ -93,8 +93,7 @@ class Weighted(NamedTuple):
         """Return the operation on other data with its weights scaled per output or input, or None if that is
         impossible.
         """
-        made = self.scaled_weights(factors, by)
-        if made is None:
+        if (made := self.scaled_weights(factors, by)) is None:
             return None
         return self.on(make_floats(made, self.info.dtype, self.weight.context), data)
 
@@ -147,15 +146,13 @@ class _Side(NamedTuple):
 
 def weighted(value: Value) -> Weighted | None:
     """Return the operation that defines a value, if it has constant weights of the result's element type."""
-    op = defining_op(value, *WEIGHTED)
-    if op is None:
+    if (op := defining_op(value, *WEIGHTED)) is None:
         return None
     operation = op.operation
     operands = list(operation.operands)
     known = cache_of(operation.context).weights
     key = (operation.name, value.type, *(operand.type for operand in operands), *operation.attributes.items())
-    sides = known.get(key)
-    if sides is None:
+    if (sides := known.get(key)) is None:
         sides = known.remember(key, _sides(op, value, operands))
     for side in sides:
         if is_constant(operands[side.place]):
@@ -233,8 +230,7 @@ def has_same_sums(found: Weighted) -> bool:
 
 def numbers_along(value: Value, axis: int, rank: int, count: int) -> ndarray | None:
     """Return a constant's numbers along an axis of a tensor of this rank: one per position, or one for all."""
-    numbers = floats_of(value)
-    if numbers is None or numbers.ndim > rank:
+    if (numbers := floats_of(value)) is None or numbers.ndim > rank:
         return None
     along = axis - (rank - numbers.ndim)
     others = [size for place, size in enumerate(numbers.shape) if place != along]

@@ -124,8 +124,7 @@ def _fetch_weights(step: VectorStep) -> None:
 def _fetch_places(step: VectorStep) -> None:
     """Prefetch a place that the next step of the rows' loop reads. The channels of a block number the places."""
     op, plan = step.nest.op, step.nest.plan
-    data = _data_in_blocks(step)
-    if data is None:
+    if (data := _data_in_blocks(step)) is None:
         return
     rows, channel, starts = plan.order[-plan.carried - 1], plan.order[-1], list(step.state.starts)
     # Only the last steps lack places behind them. They prefetch the last places, so that all are inside.

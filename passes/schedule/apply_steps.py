@@ -37,8 +37,7 @@ def apply_steps(functions: Sequence[Operation], rule: StepsRule, context: Schedu
         written[name] = function
     Pipeline(["func.func(canonicalize,cse)"], verify_each=False).run(module, all_or_nothing=False)
     for op in operations_of(body_of(module.operation)):
-        replaced = written.get(symbol_name(op))
-        if replaced is not None:
+        if (replaced := written.get(symbol_name(op))) is not None:
             op.detach_from_parent()
             ir.InsertionPoint(replaced).insert(op)
             replaced.erase()

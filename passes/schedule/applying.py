@@ -36,8 +36,7 @@ def apply_plans(function: Operation, operations: Sequence[Operation], machine: M
         # Consumers first: a consumer absorbs the operations that fill its outputs.
         while pending:
             operation = pending.pop()
-            plan = plan_of(operation)
-            if plan is None:
+            if (plan := plan_of(operation)) is None:
                 note_unplanned(operation)
                 share_unplanned(operation, machine)
                 continue
@@ -72,8 +71,7 @@ def _apply(operation: Operation, plan: Plan | EpilogueOf | Start, machine: Machi
 
 def _apply_with_producer(consumer: StructuredOp, operand: int, machine: Machine) -> list[Operation]:
     op, epilogue = with_epilogue(consumer, operand)
-    plan = plan_of(op.operation)
-    if not isinstance(plan, Plan):
+    if not isinstance(plan := plan_of(op.operation), Plan):
         raise Decline(f"operand {operand} is the result of an operation without a plan for loops")
     try:
         joined, dots = check_plan(op, plan, machine)

@@ -45,8 +45,7 @@ def in_byte_pairs(
 ) -> tuple[Packing, Sequence[ndarray]]:
     """Return the packing for pairs of bytes, and its packed weights, if the machine and all weights allow pairs."""
     plan, joined = packing.plan, join(op, packing.plan.joined)
-    kind = _kind_of_rows(joined, plan, machine)
-    if kind is None:
+    if (kind := _kind_of_rows(joined, plan, machine)) is None:
         return packing, packed
     if not any(_unsafe(weights).any() for weights in packed):
         return _with(joined, packing, SAFE), packed

@@ -129,8 +129,7 @@ def instructions_for(op: StructuredOp, machine: Machine, *, rows: int = 1) -> li
     first, second = kinds.values()
     wanted = [{first, second}, {_TURNED.get(first, first), second}, {first, _TURNED.get(second, second)}]
     fitting = [each for each in machine.dots if each.total == total and each.rows == rows]
-    found = [each for each in fitting if {each.left, each.right} in wanted]
-    if not found:
+    if not (found := [each for each in fitting if {each.left, each.right} in wanted]):
         of_tiles = f" on tiles of {rows} rows" if rows > 1 else ""
         what = f"sums of products of {first} and {second} in {total}"
         raise Decline(f"the machine has no instruction for {what}{of_tiles}")

@@ -102,16 +102,14 @@ def loop_size(op: StructuredOp, dim: int) -> Size:
 
     Rows of whole vectors then have no partial vector.
     """
-    known = op.sizes[dim]
-    if known is not None:
+    if (known := op.sizes[dim]) is not None:
         return known
     operand, axis = op.places_of(dim)[0]
     return _extent(op.operands[operand], axis)
 
 
 def _extent(value: Value, axis: int) -> Size:
-    known = value.type.shape[axis]
-    if known != DYNAMIC:
+    if (known := value.type.shape[axis]) != DYNAMIC:
         return int(known)
     maker = made_by(value, _SLICE, "tensor.collapse_shape")
     if maker is None or maker.name == _SLICE and maker.operands[0].type.rank != value.type.rank:

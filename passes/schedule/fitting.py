@@ -49,8 +49,7 @@ def check_plan(op: StructuredOp, plan: Plan, machine: Machine) -> tuple[Structur
         _check_panel(joined, plan, plan.panel)
     if plan.parallel is not None:
         _check_parallel(joined, plan, plan.parallel)
-    dots = dots_of(joined, plan, machine)
-    if dots is not None:
+    if (dots := dots_of(joined, plan, machine)) is not None:
         _check_dots(joined, plan, dots)
     return joined, dots
 
@@ -62,11 +61,9 @@ def check_reads_outputs(op: StructuredOp) -> None:
 
 def check_loops(op: StructuredOp, plan: Plan) -> None:
     named = [dim for chain in plan.joined for dim in chain]
-    unknown = [dim for dim in named if dim not in op.dims]
-    if unknown:
+    if unknown := [dim for dim in named if dim not in op.dims]:
         raise Decline(f"it has no loop {unknown[0]}, only {', '.join(map(str, op.dims)) or 'none'}")
-    missing = [dim for dim in op.dims if dim not in named]
-    if missing:
+    if missing := [dim for dim in op.dims if dim not in named]:
         raise Decline(f"loop {missing[0]} is not in the order")
     if plan.carried > len(plan.order):
         raise Decline(f"{plan.carried} loops cannot be carried, it has {len(plan.order)}")
@@ -91,8 +88,7 @@ def _check_lanes(op: StructuredOp, plan: Plan, machine: Machine) -> None:
 
 
 def _check_steps(plan: Plan) -> None:
-    points = math.prod(plan.tile.values())
-    if points > _MOST_POINTS:
+    if (points := math.prod(plan.tile.values())) > _MOST_POINTS:
         raise Decline(f"a step has {points} points, at most {_MOST_POINTS} are allowed: each point is code")
 
 

@@ -65,8 +65,7 @@ def _is_whole(op: StructuredOp, operand: int, outer: int, inner: int) -> bool:
 
 def _is_whole_in(value: Value, axes: Sequence[int]) -> bool:
     """Return True if types show that there is no gap between elements along these axes."""
-    slice_ = made_by(value, "tensor.extract_slice")
-    if slice_ is None:
+    if (slice_ := made_by(value, "tensor.extract_slice")) is None:
         return True
     source = slice_.operands[0].type
     sizes, steps = (list(slice_.attributes[name]) for name in ("static_sizes", "static_strides"))
@@ -217,8 +216,7 @@ def _expand(value: Value, like: Value, groups: Groups) -> Value:
 def fold_reshapes(function: Operation) -> None:
     """Fold collapses of expanded values, and replace sizes of expanded values by the values that define them."""
     for op in operations_named(function, _COLLAPSE, "tensor.dim"):
-        apart = made_by(op.operands[0], _EXPAND)
-        if apart is None:
+        if (apart := made_by(op.operands[0], _EXPAND)) is None:
             continue
         if op.name == "tensor.dim":
             known = _stated_size(apart, constant_of(op.operands[1]))
@@ -235,6 +233,4 @@ def fold_reshapes(function: Operation) -> None:
 def _stated_size(apart: Operation, axis: int | None) -> Value | None:
     """Return the value that defines an expanded dimension, or None if the dimension is static."""
     sizes = list(apart.attributes["static_output_shape"])
-    if axis is None or sizes[axis] != DYNAMIC:
-        return None
-    return apart.operands[1 + sizes[:axis].count(DYNAMIC)]
+    return None if axis is None or sizes[axis] != DYNAMIC else apart.operands[1 + sizes[:axis].count(DYNAMIC)]

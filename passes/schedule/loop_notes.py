@@ -29,8 +29,7 @@ def note_loops(op: StructuredOp, plan: Plan, epilogue: Operation | None) -> None
 
     `epilogue` is the operation that is fused to its results, or None.
     """
-    journal = Journal.active()
-    if journal is None:
+    if (journal := Journal.active()) is None:
         return
     kernel, work = _kernel_of(op.operation), _work(op.operation)
     sizes = [_size_text(op, dim) if size is None else size for dim, size in enumerate(op.sizes)]
@@ -80,12 +79,10 @@ def note_unplanned(operation: Operation) -> None:
     if UNPLANNED not in operation.attributes or operation.name != GENERIC:
         return
     op, reason = GenericOp(operation), string_value(operation.attributes[UNPLANNED])
-    count = _operations_in(op)
-    if count > _MANY_OPERATIONS:
+    if (count := _operations_in(op)) > _MANY_OPERATIONS:
         text = f"PrimFunc @{_kernel_of(operation)}: {count:,} operations or more run as scalar loops without vectors"
         warn(f"{text}: {reason}; change the operation, or write a schedule for it", operation.location)
-    journal = Journal.active()
-    if journal is not None:
+    if (journal := Journal.active()) is not None:
         sizes, work = op.known_sizes, _work(operation)
         journal.add(LoopsFact(_kernel_of(operation), "", sizes, op.reductions, flops=work, reason=reason))
 

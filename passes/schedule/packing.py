@@ -66,8 +66,7 @@ def unpacked(panels: Value, matrix: Type, group: int) -> Value:
     width = wide // group
     apart = panels if group == 1 else tensors.split(panels, 2, [width, group])
     sizes = [steps, count, width] if group == 1 else [steps, group, count, width]
-    moved = _moved(apart, sizes, _panel_places(len(sizes)))
-    merged = tensors.merge(moved, len(sizes) - 2, 2)
+    merged = tensors.merge(_moved(apart, sizes, _panel_places(len(sizes))), len(sizes) - 2, 2)
     return _part(merged if group == 1 else tensors.merge(merged, 0, 2), matrix)
 
 
@@ -111,8 +110,7 @@ def _part(tensor: Value, wanted: Type) -> Value:
 
 def unpacking(matrix: Value) -> list[Operation]:
     """Return the operations that unpack a matrix, the last one first. Empty if the matrix is not unpacked."""
-    moved = _moved_parts(matrix)
-    if moved is None:
+    if (moved := _moved_parts(matrix)) is None:
         return []
     found: list[Operation] = []
     while matrix != moved.results[0]:
@@ -125,8 +123,7 @@ def unpacking(matrix: Value) -> list[Operation]:
 
 def _unmasking(weights: Value) -> list[Operation]:
     """Return the operations of `unmasked`, the last one first. Empty if the weights have no masks."""
-    made = made_by(weights, "linalg.generic")
-    if made is None:
+    if (made := made_by(weights, "linalg.generic")) is None:
         return []
     operations = [made_by(each, "tensor.extract_slice", "tensor.empty") for each in made.operands]
     return [made, *(each for each in operations if each is not None)]

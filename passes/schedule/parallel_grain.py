@@ -55,8 +55,7 @@ def _share(op: StructuredOp, plan: Plan, dim: int, machine: Machine) -> tuple[in
     if work < LEAST_WORK or steps < 2:
         return None
     most_grains = max(FEWEST_GRAINS, _GRAINS_OF_CORE * machine.cores)
-    grain = max(math.ceil(LEAST_GRAIN * steps / work), math.ceil(steps / most_grains))
-    if grain >= steps:
+    if (grain := max(math.ceil(LEAST_GRAIN * steps / work), math.ceil(steps / most_grains))) >= steps:
         return None
     grain = _even(steps, grain, machine)
     grains, points = math.ceil(steps / grain), grain * step
@@ -142,5 +141,4 @@ def grain_by_work(op: StructuredOp, plan: Plan, sizes: Sequence[Size]) -> Number
     work: Number = as_index(max(round(of_point * points * UNIT), 1))
     for each in plan.order[place + 1 :]:
         work = minimum(maximum(work * as_index(sizes[each]), 1), MOST_WORK)
-    steps = maximum(ceil_divided(as_index(sizes[dim]), step), 1)
-    return grain_of(steps, work) * step
+    return grain_of(maximum(ceil_divided(as_index(sizes[dim]), step), 1), work) * step

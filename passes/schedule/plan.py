@@ -223,8 +223,7 @@ def plan_of(operation: Operation) -> AnyPlan | None:
     """Return an operation's plan, or None. Raises RelaxError, with the location, for text that is no plan."""
     if PLAN not in operation.attributes:
         return None
-    attribute = operation.attributes[PLAN]
-    if not isinstance(attribute, ir.StringAttr):
+    if not isinstance(attribute := operation.attributes[PLAN], ir.StringAttr):
         raise located_error(f"attribute '{PLAN}' must be a string, got {attribute}", operation.location)
     try:
         return parse_plan(attribute.value)

@@ -87,8 +87,7 @@ def _planned(sch: Schedule, function: Operation, context: ScheduleContext, const
     for (block, op), (_, plan) in zip(blocks, pairs, strict=True):
         if not isinstance(plan, Plan) or op is None:
             continue
-        said = next((clause for clause in _WITHOUT_STEPS if getattr(plan, clause)), None)
-        if said is not None:
+        if (said := next((clause for clause in _WITHOUT_STEPS if getattr(plan, clause)), None)) is not None:
             raise Decline(f"'{block.name}' has '{said}' in its plan, which no schedule step can express")
         if len(tree.around(block.name)) != len(block.iters):
             raise Decline(f"'{block.name}' has other loops in its text than in its plan")
@@ -153,8 +152,7 @@ class _Planned(NamedTuple):
         around = len(order) - plan.carried
         if finish is not None and around:
             sch.reverse_compute_at(finish, order[around - 1])
-            inner = sch.get_loops(finish)[around:]
-            if inner:
+            if inner := sch.get_loops(finish)[around:]:
                 sch.vectorize(sch.split(inner[-1], [None, plan.lanes])[1])
         self._pack(sch, block, splits[plan.vector].steps)
         if plan.square is not None:
@@ -362,8 +360,7 @@ class _Planned(NamedTuple):
         return sorted(range(len(names)), key=lambda dim: any(not names[dim].isdisjoint(used) for used in vectors))
 
     def _share(self, sch: Schedule, splits: Sequence[_Split]) -> None:
-        shared = self.plan.parallel
-        if shared is None:
+        if (shared := self.plan.parallel) is None:
             return
         of_blocks = splits[shared.dim].blocks
         self._parallel(sch, splits[shared.dim].steps if of_blocks is None else of_blocks)

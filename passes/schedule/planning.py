@@ -29,11 +29,9 @@ def plan_each(function: Operation, context: ScheduleContext) -> Decline | None:
 
     Declines if there are no such operations.
     """
-    arguments = body_of(function).arguments
-    if not any(isinstance(argument.type, ir.RankedTensorType) for argument in arguments):
+    if not any(isinstance(argument.type, ir.RankedTensorType) for argument in body_of(function).arguments):
         return context.decline("it is not on tensors")
-    found = structured_ops(function, named=True)
-    if not found:
+    if not (found := structured_ops(function, named=True)):
         return context.decline("it has no structured operations")
     with function.context, function.location:
         if any(operation.name != "linalg.generic" for operation in found):

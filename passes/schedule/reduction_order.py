@@ -31,8 +31,7 @@ def _outputs(op: StructuredOp) -> range:
 
 def stated_reductions(op: StructuredOp) -> list[int] | None:
     """Return the reductions in the order that the operation states, or None if the order is free."""
-    order = order_of(op.operation)
-    if order is None:
+    if (order := order_of(op.operation)) is None:
         return None
     place = {dim: position for position, dim in enumerate(order.flat)}
     return sorted(op.reductions, key=lambda dim: place.get(op.chain(dim)[0], -1))
@@ -52,14 +51,12 @@ def lanes_of_accumulator(op: StructuredOp) -> int:
 
 def check_order(op: StructuredOp, plan: Plan) -> None:
     """Check that a plan keeps the order that the operation states. Raises Decline."""
-    order = order_of(op.operation)
-    if order is None:
+    if (order := order_of(op.operation)) is None:
         return
     planned, stated = _reductions(op, plan), [dim for dim in order.flat if op.sizes[dim] != 1]
     if planned != stated:
         raise Decline(f"its reductions run in the order {_listed(planned)}, and '{ORDER}' states {_listed(stated)}")
-    along = _long(op, plan.joined[plan.vector])
-    reduced = [dim for dim in along if dim in op.reductions]
+    reduced = [dim for dim in _long(op, plan.joined[plan.vector]) if dim in op.reductions]
     has_lanes = order.lanes > 1 and bool(_long(op, order.loops[-1]))
     if has_lanes != bool(reduced):
         lanes = f"{order.lanes} lanes along a reduction" if order.lanes > 1 else "no lanes"

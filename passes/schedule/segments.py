@@ -68,8 +68,7 @@ def whole_and_rest(size: Size, tile: int, *, one_by_one: bool = False) -> Iterat
     A step with one point takes about as long as a step with a tile: a sum waits for the product before it.
     """
     if isinstance(size, int) and not one_by_one:
-        rest = size % tile
-        if rest != size:
+        if (rest := size % tile) != size:
             yield Segment(0, size - rest, tile, tile)
         if rest:
             yield Segment(size - rest, size, rest, rest)
@@ -145,8 +144,7 @@ def _rest_in_units(size: Size, start: Size, lanes: int, unit: int, *, is_long: b
     if isinstance(start, int) and isinstance(whole, int) and isinstance(size, int):
         for each in range(start, whole, width):
             yield Segment(each, each + width, width, unit, lanes)
-        count = -(-(size - whole) // lanes)
-        if count:
+        if count := -(-(size - whole) // lanes):
             yield Segment(whole, size, count * lanes, count, lanes, rest=True)
         return
     if is_long:

@@ -38,8 +38,7 @@ def share_unplanned(operation: Operation, machine: Machine) -> None:
         op = analyze(operation)
     except Decline:
         return
-    dim = _loop(op, machine)
-    if dim is not None:
+    if (dim := _loop(op, machine)) is not None:
         with ir.InsertionPoint(operation), operation.location:
             _share(op, dim)
 

@@ -55,8 +55,7 @@ def unused_intrinsics(function: Operation, context: ScheduleContext) -> list[Rea
     from ..loops.auto_tensorize import why_not
     from ..loops.intrins import all_intrins
 
-    others = [each for each in all_intrins() if not each.thing.is_targets]
-    if not others:
+    if not (others := [each for each in all_intrins() if not each.thing.is_targets]):
         return []
     try:
         blocks = [block for tree in context.schedule(function).trees() for block in tree.blocks()]

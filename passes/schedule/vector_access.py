@@ -248,9 +248,7 @@ class VectorAccess:
 
     def mask(self, point: Point) -> Value | None:
         """Return the mask of lanes inside of the loop, or None if all are."""
-        if self._rest is None:
-            return None
-        return self._mask(self._rest - point[self._vector] * self._lanes)
+        return None if self._rest is None else self._mask(self._rest - point[self._vector] * self._lanes)
 
     def _mask(self, count: Size, lanes: int = 0) -> Value | None:
         """Return the mask of the first `count` lanes. `count` may be negative or more than there are."""
@@ -304,8 +302,7 @@ class VectorAccess:
 
         The two loaded vectors end with the last element needed, so that no load reads behind that element.
         """
-        lanes = self._lanes
-        if lanes == 1:
+        if (lanes := self._lanes) == 1:
             return self._read(tensor, indices, self.mask(point))
         *outer, last = indices
         masks: list[Value | None] = [None, None]

@@ -62,12 +62,10 @@ def _depend(op: StructuredOp, values: Iterable[Value], dim: int) -> bool:
     """Return True if one of a body's values may change along a loop."""
     pending, seen = list(values), set[Value]()
     while pending:
-        value = pending.pop()
-        if value in seen:
+        if (value := pending.pop()) in seen:
             continue
         seen.add(value)
-        inner = made_by(value)
-        if inner is None:
+        if (inner := made_by(value)) is None:
             if value in op.block.arguments and op.uses(value.arg_number, dim):
                 return True
         elif inner.name == "linalg.index" and inner.attributes["dim"].value == dim:
@@ -237,8 +235,7 @@ class Lanes:
 
     def _constant(self, inner: Operation) -> Value:
         """Return a constant, hoisted before the nest once."""
-        value = inner.results[0]
-        if value not in self._hoisted:
+        if (value := inner.results[0]) not in self._hoisted:
             with ir.InsertionPoint.at_block_begin(self._op.operation.block):
                 self._hoisted[value] = inner.clone().results[0]
         return self._hoisted[value]

@@ -179,8 +179,7 @@ class VectorNest(Computation):
 
     def _fill_panel(self, ranges: Ranges, state: State, values: list[Value]) -> list[Value]:
         """Fill the panel, which is the last of the values, if there is one."""
-        panel = self.plan.panel
-        if panel is None or panel.is_packed:
+        if (panel := self.plan.panel) is None or panel.is_packed:
             return values
         start, size = ranges[panel.dim]
         filled = [values[-1]]

@@ -261,8 +261,7 @@ class VectorStep:
         panel = self.nest.plan.panel
         known = {}
         for operand, value in enumerate(loaded):
-            widening = widening_of(self.op, operand)
-            if widening is None:
+            if (widening := widening_of(self.op, operand)) is None:
                 continue
             if panel is not None and operand == panel.operand:
                 known[widening.results[0]] = value
@@ -359,8 +358,7 @@ class VectorStep:
 
     def finished(self, value: Value, point: Point) -> Value:
         """Return the value that is stored for a result, which is the epilogue's if there is one."""
-        epilogue = self.nest.epilogue
-        if epilogue is None:
+        if (epilogue := self.nest.epilogue) is None:
             return value
         arguments = [
             value if operand is None else self.access.load(operand, point, self.op.operands[operand])
@@ -381,8 +379,7 @@ class VectorStep:
                 while len(mine) > 1:
                     half = len(mine) // 2
                     mine = [combiner.apply(*pair) for pair in zip(mine[:half], mine[half:], strict=True)]
-                first = self.nest.initial[output]
-                if first is None:
+                if (first := self.nest.initial[output]) is None:
                     first = self.access.load(self.op.output_start + output, point, outputs[output])
                 vectors.append(mine[0])
                 starts.append(first)

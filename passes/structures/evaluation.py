@@ -108,8 +108,7 @@ class Evaluation:
     def size(self, axis: Axis, env: Env) -> Term:
         """Return a size by the parameters that have it, or else by its value."""
         body = self.body
-        same = body.axis_of(axis)
-        if same in self._sizes:
+        if (same := body.axis_of(axis)) in self._sizes:
             return term("size " + ", ".join(sorted(set(self._sizes[same]))))
         sizes = body.types[axis[0]].sizes
         if sizes is not None and sizes[axis[1]] is not None:
@@ -237,8 +236,7 @@ class Env:
         """
         count = len(step.operands) - generic.input_count
         rank = len(generic.is_reduction)
-        dims = _result_dims(generic)
-        if dims is None:
+        if (dims := _result_dims(generic)) is None:
             return self._reduced(step, generic, tuple(term(f"raw {dim}") for dim in range(rank)), count)
         loops = {dim: term(f"loop {axis}") for axis, dim in enumerate(dims)}
         others = [dim for dim in range(rank) if dim not in loops]

@@ -27,8 +27,7 @@ class KnownPrimFunc:
     @cached_property
     def kind(self) -> OpPattern:
         """Return the fusion pattern: the stated one, or that of the body."""
-        stated = op_pattern(self.function)
-        if stated is not None:
+        if (stated := op_pattern(self.function)) is not None:
             return stated
         from ..fuse.pattern import pattern_of  # slow to import, because it reads bodies like fusion does
 

@@ -220,8 +220,7 @@ def _number_of(op: Operation) -> float | None:
         return int(op.attributes["dim"].value)
     if op.name != "arith.constant":
         return None
-    value = op.attributes["value"]
-    if isinstance(value, ir.DenseElementsAttr):
+    if isinstance(value := op.attributes["value"], ir.DenseElementsAttr):
         if not value.is_splat:
             raise Unreadable("contains a constant tensor")
         value = value.get_splat_value()
@@ -240,6 +239,5 @@ def _unify_loops(body: ReadBody, generic: Generic, operands: Sequence[int], resu
     written = (*zip(results, generic.maps[generic.input_count :], strict=True),) if results else ()
     for value, map_ in (*zip(operands, generic.maps, strict=True), *written):
         for axis, expression in enumerate(map_.results):
-            dim = plain_dim(expression)
-            if dim is not None:
+            if (dim := plain_dim(expression)) is not None:
                 body.unify(seen.setdefault(dim, (value, axis)), (value, axis))

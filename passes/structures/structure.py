@@ -81,8 +81,7 @@ class Structure:
         reason = ""
         own = self._canonical.ways[0]
         for way in found.ways:
-            literals = _bound_literals(own.literals, way.literals)
-            if isinstance(literals, str):
+            if isinstance(literals := _bound_literals(own.literals, way.literals), str):
                 reason = literals
                 continue
             inputs = tuple(place for _, place in sorted(zip(own.inputs, way.inputs, strict=True)))

@@ -68,8 +68,7 @@ class Equations:
         while path:
             size, equation = self.answers[path[-1]]
             variables = size.variables if isinstance(size, SymExpr) else ()
-            unresolved = [each for each in variables if self._is_stale(each)]
-            if unresolved:
+            if unresolved := [each for each in variables if self._is_stale(each)]:
                 path.extend(unresolved)
                 continue
             if isinstance(size, SymExpr):
@@ -90,8 +89,7 @@ class Equations:
         """Add an equation. Raise RelaxError, with both locations, if it contradicts earlier equations."""
         pending = [equation]
         while pending:
-            symbol = self._learn(pending.pop())
-            if symbol is not None:
+            if (symbol := self._learn(pending.pop())) is not None:
                 pending += self._open.pop(symbol, [])
 
     def _learn(self, equation: Equation) -> str | None:
@@ -141,16 +139,14 @@ class Equations:
 
     def _may_follow(self, name: str, size: Size, operation: Operation) -> bool:
         """Check whether the size can define the symbol at the symbol's definition."""
-        place = self._places.get(name)
-        if place is None or name in self._kept:
+        if (place := self._places.get(name)) is None or name in self._kept:
             return False
         variables = size.variables if isinstance(size, SymExpr) else frozenset()
         if self._may_tell is not None and not self._may_tell(operation, name, variables):
             return False
         if isinstance(size, int):
             return True
-        highest = bounds(terms_of(size))[1]
-        if highest is not None and highest <= 0:  # n + m = 0
+        if (highest := bounds(terms_of(size))[1]) is not None and highest <= 0:  # n + m = 0
             return False
         before = [self._places.get(each) for each in size.variables]
         # A symbol may follow another one of the same operation only as an equal name, because definitions are read off
@@ -183,8 +179,7 @@ class Equations:
         found: dict[Equation, None] = {}
         pending, seen = sorted(names), set[str]()
         while pending:
-            name = pending.pop(0)
-            if name in self.answers and name not in seen:
+            if (name := pending.pop(0)) in self.answers and name not in seen:
                 seen.add(name)
                 equation = self.answers[name].equation
                 found[equation] = None

@@ -67,18 +67,14 @@ class FunctionShapes:
         return set()
 
     def _ask(self, operation: Operation, row: OpDef) -> set[str]:
-        said = self._said_by(operation, row)
-        if said is None:
+        if (said := self._said_by(operation, row)) is None:
             return set()
-        is_certain = self._scopes.is_always_run(operation)
-        if not is_certain and not self._may_hold(said):
+        if not (is_certain := self._scopes.is_always_run(operation)) and not self._may_hold(said):
             return {name for name in symbols_of_operation(operation) if name in self.equations.answers}
         self._learn_from(operation, said, is_certain)
-        results = said.results
-        for result, inferred in zip(operation.results, results or (), strict=False):
+        for result, inferred in zip(operation.results, said.results or (), strict=False):
             stated = self.refined.get(result) or decode(result.type)
-            merged = merge(stated, inferred)
-            if merged != stated:
+            if (merged := merge(stated, inferred)) != stated:
                 self.refined[result] = merged
         return set()
 
@@ -90,8 +86,7 @@ class FunctionShapes:
             return None
         infos = [self.resolved(self.refined.get(*each)) for each in zip(operation.operands, written, strict=True)]
         key = (row, *infos, None, *stated, *items_of(operation.attributes))
-        said = self._said.get(key)
-        if said is None:
+        if (said := self._said.get(key)) is None:
             said = self._said[key] = self._say(operation, row, infos, stated)
         return said
 

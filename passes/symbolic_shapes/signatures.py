@@ -109,8 +109,7 @@ def fit_call(call: Operation, signature: Type) -> None:
             with call.location, ir.InsertionPoint(call):
                 call.operands[index] = cast(_seen_through(operand, type_), type_)
     for result, type_ in zip(call.results, signature.results, strict=True):
-        before = result.type
-        if before == type_:
+        if (before := result.type) == type_:
             continue
         result.set_type(type_)
         for user in users_of(result):

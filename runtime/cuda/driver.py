@@ -83,8 +83,7 @@ class CudaDriver:
         self._functions: dict[str, Callable[..., int]] = {}
         self._lock = threading.Lock()
         self._contexts: dict[int, int] = {}
-        status = self._function("cuInit")(0)
-        if status == NO_DEVICE:
+        if (status := self._function("cuInit")(0)) == NO_DEVICE:
             raise DeviceError("no NVIDIA device: the driver has none (nvidia-smi and CUDA_VISIBLE_DEVICES tell why)")
         self._check("cuInit", status)
 
@@ -95,8 +94,7 @@ class CudaDriver:
     def address(self, name: str, oldest: str = "11.2") -> int:
         """Return the address of a function for native code. Drivers of CUDA `oldest` and newer have the function."""
         for spelled in (f"{name}_v2", name) if name in _SECOND else (name,):
-            found = getattr(self._library, spelled, None)
-            if found is not None:
+            if (found := getattr(self._library, spelled, None)) is not None:
                 return ctypes.cast(found, ctypes.c_void_p).value or 0
         raise DeviceError(f"the NVIDIA driver has no {name}: it is too old, CUDA {oldest} is the oldest that will do")
 
@@ -110,8 +108,7 @@ class CudaDriver:
 
     def device(self, index: int) -> Device:
         """Return a device. Raises DeviceError if there is none with this number."""
-        count = self.device_count()
-        if not count:
+        if not (count := self.device_count()):
             raise DeviceError("no NVIDIA device: the driver has none (nvidia-smi and CUDA_VISIBLE_DEVICES tell why)")
         if index >= count:
             there = "only cuda:0" if count == 1 else f"cuda:0 to cuda:{count - 1}"

@@ -110,15 +110,13 @@ def is_faster(signature: Signature, speed: float) -> bool:
     device needs at least the time to read and write the kernels' data; arithmetic is not counted. A graph saves host
     launches. It costs one launch, and copies of arguments and results, which the device reads and writes.
     """
-    graph = signature.graph
-    if graph is None or graph.memory > _MOST_MEMORY:
+    if (graph := signature.graph) is None or graph.memory > _MOST_MEMORY:
         return False
     if any(each.written for each in signature.inputs):
         return False  # a caller may pass one tensor twice, and would see the writes to a copy too late
     work = sum(site.bytes or 0 for site in signature.sites or ()) / speed
     copied = graph.copies * _COPY + 2 * graph.bytes / speed
-    as_graph = _GRAPH + copied + max(graph.launches * _IN_GRAPH, work)
-    return as_graph < max(graph.launches * _LAUNCH, work)
+    return (_GRAPH + copied + max(graph.launches * _IN_GRAPH, work)) < max(graph.launches * _LAUNCH, work)
 
 
 def bytes_a_second(driver: CudaDriver, device: Device) -> float:

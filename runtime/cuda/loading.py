@@ -196,8 +196,7 @@ def _codes_for(device: Device, codes: Sequence[DeviceCode]) -> list[DeviceCode]:
     for code in codes:
         if not _ARCH.fullmatch(code.arch):
             raise ArtifactError(f"the code for the device is for '{code.arch}', which this release does not know")
-    found = [code for code in codes if not _reason_against(code, device)]
-    if not found:
+    if not (found := [code for code in codes if not _reason_against(code, device)]):
         raise DeviceError(_reason_against(codes[0], device))
     return sorted(found, key=lambda code: code.format == "ptx")
 

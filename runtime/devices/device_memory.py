@@ -53,8 +53,7 @@ class DeviceMemory(Memory):
 
     def _own(self, array: Exporter, what: str) -> Tensor:
         """Return a tensor of this device. Raises UnsupportedArray for other arrays."""
-        device = dlpack_device(array, what)
-        if device != self._copies.device:
+        if (device := dlpack_device(array, what)) != self._copies.device:
             raise UnsupportedArray(
                 f"{what}: expected an array on {self._copies.name}, got one on {device_text(device)}"
             )

@@ -185,8 +185,7 @@ class DeviceProgram(ABC):
 
     def _upload(self, constants: Sequence[memoryview]) -> list[int]:
         """Return the addresses of the constants on the device, in a single allocation."""
-        total = sum(map(_padded, constants))
-        if not total:
+        if not (total := sum(map(_padded, constants))):
             return [1] * len(constants)  # empty constants are never read; 0 would mean that they are not set
         base = self._room(total, "constants")
         places = []

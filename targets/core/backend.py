@@ -150,8 +150,7 @@ def check_backend(backend: object) -> None:
     """Raise RelaxError if a class is not a backend or lacks a method."""
     if not isinstance(backend, type) or not issubclass(backend, Backend):
         raise RelaxError(f"backend={backend!r}: expected a class derived from rx.Backend")
-    missing = sorted(backend.__abstractmethods__)
-    if missing:
+    if missing := sorted(backend.__abstractmethods__):
         raise RelaxError(f"backend {backend.__name__} lacks {', '.join(f'{name}()' for name in missing)}")
     _check_call(backend, backend, "is made without arguments")
     for name, method in vars(Backend).items():

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 def find_backend(target: str) -> Backend:
     """Return the backend of a target or its nearest host. Raise RelaxError if there is none."""
-    found = _nearest(target)
-    if found is not None:
+    if (found := _nearest(target)) is not None:
         return _made(found)
     able = [each.name for each in all_targets() if _nearest(each.name) is not None]
     raise RefusalError(
@@ -50,15 +49,12 @@ def stages_of(target: str, opt_level: int = USUAL_LEVEL) -> Stages:
     chosen = parse_target(target)
     backend = find_backend(chosen.name)
     own = tuple(backend.stages(chosen))
-    wrong = next((each for each in own if not isinstance(each, Stage)), None)
-    if wrong is not None:
+    if (wrong := next((each for each in own if not isinstance(each, Stage)), None)) is not None:
         raise RelaxError(f"{type(backend).__name__}.stages() must return rx.Stage objects, got {type(wrong).__name__}")
     stages = Stages(str(chosen), own, own)
     for step in reversed(host_chain(chosen.name)):
-        if step.stages is not None:
-            stages = step.stages(stages)
-            if not isinstance(stages, Stages):
-                raise RelaxError(f"target '{step.name}': stages= must return Stages, got {type(stages).__name__}")
+        if step.stages is not None and not isinstance(stages := step.stages(stages), Stages):
+            raise RelaxError(f"target '{step.name}': stages= must return Stages, got {type(stages).__name__}")
     return stages.at(opt_level)
 
 

@@ -119,8 +119,7 @@ def _kept(cache: DiskCache, keys: Sequence[str]) -> list[ndarray] | None:
         return None
     found = []
     for key in keys:
-        data = cache.get(_KIND, key)
-        if data is None:
+        if (data := cache.get(_KIND, key)) is None:
             return None
         found.append(numpy.frombuffer(data, "uint8"))
     return found

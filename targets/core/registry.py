@@ -287,8 +287,7 @@ def _parsed(text: str) -> ChosenTarget:
     given: dict[str, str] = {}
     known = options_of(name) if rest else []
     for key, value in split_options(rest[:-1]):
-        option = _known_option(name, key, known)
-        if option in given:
+        if (option := _known_option(name, key, known)) in given:
             raise OptionError(f"target '{name}': option '{option}' is given twice")
         if not value:
             raise OptionError(f"target '{name}': option '{option}' needs a value, like {option}=...")

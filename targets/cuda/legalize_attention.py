@@ -29,6 +29,4 @@ def attention(call: LegalizeCall) -> Legalized:
     query, value = (call.info(tensors[name]) for name in ("query", "value"))
     tile = GroupTile if arch_of(call.target).has_wgmma else MatrixTile
     reason = tile.reason_against(query, value)
-    if reason:
-        return call.decline(reason)
-    return _RULES[call.op.operation.name](call, tile.of)
+    return call.decline(reason) if reason else _RULES[call.op.operation.name](call, tile.of)

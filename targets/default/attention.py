@@ -205,8 +205,7 @@ def _check_heads(what: Attention, query: Rows, other: Rows, info: TensorInfo) ->
     heads, own = (as_index(rows.sizes[_HEADS]) for rows in (query, other))
     is_some = own > 0
     loops.require(is_some, "ValueError", "key and value have no heads")
-    rest = heads % select(is_some, own, 1)
-    divides = rest == 0
+    divides = (heads % select(is_some, own, 1)) == 0
     loops.require(divides, "ValueError", "{} heads of query are no multiple of {}", heads, own)
 
 

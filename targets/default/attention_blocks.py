@@ -105,8 +105,7 @@ def attend_in_blocks(what: Blocks, query: Rows, key: Rows, value: Rows, biases: 
 
     def step(position: Number, out: Value) -> Value:
         block, head, sequence = places(position, [blocks, heads, batch])
-        rows = _part(block, queries, most)
-        head_of_query = _Head(what, sequence, head, rows, query, key, value, biases)
+        head_of_query = _Head(what, sequence, head, _part(block, queries, most), query, key, value, biases)
         return head_of_query.attend(out)
 
     return share_steps(linalg.product([batch, heads, blocks]), work, step, out)

@@ -133,8 +133,7 @@ def rounded_to_integer(op: OpView) -> Number:
 
 def to_integer(x: Number, type_: Type) -> Number:
     element = getattr(type_, "element_type", type_)
-    text = str(element)
-    if text == "index":
+    if (text := str(element)) == "index":
         return convert("arith.index_cast", convert("arith.fptosi", x, _signless(64)), element)
     if text.startswith("ui"):
         unsigned = convert("arith.fptoui", x, _signless(element.width))
@@ -156,5 +155,4 @@ def remquo(op: OpView) -> list[Number]:
     quotient = unary("math.roundeven", (eightfold - rest) / y)
     i32 = _signless(32)
     is_number = quotient == quotient
-    low = convert("arith.fptosi", select(is_number, quotient, 0.0), i32)
-    return [rest, low]
+    return [rest, convert("arith.fptosi", select(is_number, quotient, 0.0), i32)]

@@ -233,8 +233,7 @@ def _rounded_product(x: Number, y: Number, left: Number, right: Number) -> Numbe
     """Return (x << left) * y / 2**right in 64 bits, rounding halves up."""
     right = select(right > 63, 63, right)
     product = (x << left) * y
-    half = (product.constant(1) << right) >> 1
-    return ((product + half) >> right).to("i32")
+    return ((product + ((product.constant(1) << right) >> 1)) >> right).to("i32")
 
 
 @register_legalize_intrinsic("tir.q_multiply_shift")

@@ -41,10 +41,8 @@ def nextafter(x: Number, y: Number) -> Number:
     is_negative = bits < 0
     # Away from zero the bits increase, whatever the sign.
     is_outward = (y > x) ^ is_negative
-    step = select(is_outward, bits.constant(1), -1)
-    moved = from_bits(bits + step, x.element)
-    smallest = from_bits(bits.constant(1), x.element)
-    from_zero = operation("math.copysign", [smallest, y], x.type)
+    moved = from_bits(bits + select(is_outward, bits.constant(1), -1), x.element)
+    from_zero = operation("math.copysign", [from_bits(bits.constant(1), x.element), y], x.type)
     result = select(x == 0.0, from_zero, moved)
     result = select(x == y, y, result)
     return select((x == x) & (y == y), result, x + y)
@@ -99,8 +97,7 @@ def frexp(op: OpView) -> object:
     half = layout.power(-1)
     is_plain = (unary("math.absf", x) < math.inf) & (x != 0.0)
     mantissa = select(is_plain, from_bits(kept | half, x.element), x)
-    exponent = (_exponent(x) + 1).to("i32")
-    return [mantissa, select(is_plain, exponent, 0)]
+    return [mantissa, select(is_plain, (_exponent(x) + 1).to("i32"), 0)]
 
 
 @register_legalize_intrinsic(["tir.ldexp", "tir.scalbn"], dtypes=("f32",))

@@ -61,8 +61,7 @@ def transposed_convolution(call: LegalizeCall) -> Legalized:
 
 def _require_taps(conv: Convolution, weight: Lettered) -> None:
     for letter in conv.spatial:
-        size = weight.sizes[letter]
-        if not isinstance(size, int):
+        if not isinstance(size := weight.sizes[letter], int):
             loops.require(size > 0, "ValueError", f"the weight is empty along {letter}")
 
 
@@ -87,8 +86,7 @@ def _spread(data: Lettered, out: Lettered, windows: Mapping[str, Window], extra:
 
 def _placed(tensor: Value, sizes: Sequence[Size], offsets: Sequence[Size], strides: Sequence[int]) -> Value:
     """Place the tensor's elements at strided positions among zeros."""
-    element = tensor.type.element_type
-    zeros = linalg.fill(0, linalg.empty(sizes, element))
+    zeros = linalg.fill(0, linalg.empty(sizes, tensor.type.element_type))
     place = tensors.slice_of(zeros, offsets, linalg.sizes(tensor), strides)
     return tensors.put_slice(copy(tensor, place), zeros, offsets, strides)
 
@@ -103,8 +101,7 @@ def _reversed(weight: Lettered, spatial: str) -> Lettered:
     """Copy the weight with its taps in the opposite order."""
     sizes = list(weight.sizes.values())
     axes = [weight.letters.index(letter) for letter in spatial]
-    axes = [axis for axis in axes if not isinstance(sizes[axis], int) or sizes[axis] != 1]
-    if not axes:
+    if not (axes := [axis for axis in axes if not isinstance(sizes[axis], int) or sizes[axis] != 1]):
         return weight
     rank, out = len(sizes), linalg.empty(sizes, weight.value.type.element_type)
     lasts = {axis: sizes[axis] - 1 for axis in axes}

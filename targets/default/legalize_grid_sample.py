@@ -190,8 +190,7 @@ def _places(
                 found += [] if weight is None else [weight]
         return found
 
-    positions = linalg.select_dims(rank, [0, None, *range(1, rank)])
-    maps = [*[positions] * count, *[identity(rank)] * len(tables)]
+    maps = [*[linalg.select_dims(rank, [0, None, *range(1, rank)])] * count, *[identity(rank)] * len(tables)]
     return _GridPlaces(linalg.generic(parts, tables, maps, [linalg.PARALLEL] * rank, placed), taps, len(dtypes))
 
 

@@ -117,8 +117,7 @@ def _place(mode: str, index: Number, dtype: str, size: Number, axis: int) -> Num
         # In 64 bits, because devices have narrower indices.
         wide, divide = ("ui64", remainder) if is_unsigned(dtype) else ("i64", floor_remainder)
         return divide(index.of(dtype).to(wide), size.to("i64").of(wide)).of("i64").to("index")
-    place = as_position(index, dtype)
-    return minimum(maximum(place, 0), size - 1)
+    return minimum(maximum(as_position(index, dtype), 0), size - 1)
 
 
 def _or_nan(read: Callable[[Number], Number], place: Number, size: Number, element: Type) -> Number:
@@ -243,8 +242,7 @@ def gather_elements(call: LegalizeCall) -> Legalized:
 
 def depth_of(indices: Value, call: LegalizeCall) -> int:
     """Return the number of indices in each tuple of the last dimension. Raises Decline if it is dynamic."""
-    depth = call.shape(indices)[-1]
-    if not isinstance(depth, int):
+    if not isinstance(depth := call.shape(indices)[-1], int):
         raise Decline(f"the last dimension of the indices ({depth}) must be a number")
     return depth
 
@@ -278,8 +276,7 @@ def gather_nd(call: LegalizeCall) -> Legalized:
 def _column(indices: Value, position: int) -> Value:
     """Return one index of each tuple. The last dimension stays, with size 1."""
     *outer, _ = loops.sizes(indices)
-    rank = len(outer) + 1
-    return slice_of(indices, [0] * (rank - 1) + [position], [*outer, 1])
+    return slice_of(indices, [0] * ((len(outer) + 1) - 1) + [position], [*outer, 1])
 
 
 @register_legalize("relax.index_tensor", by_types=True)

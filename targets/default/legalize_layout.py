@@ -26,8 +26,7 @@ class _Block(NamedTuple):
 
 @register_legalize("relax.layout_transform", by_types=True)
 def layout_transform(call: LegalizeCall) -> Legalized:
-    blocks = blocks_moved(call)
-    if blocks is not None:
+    if (blocks := blocks_moved(call)) is not None:
         return call.prim(lambda x, output: _move_blocks(x, output, blocks))
 
     def write(x: Value, output: Value) -> None:
@@ -70,8 +69,7 @@ def _parts(x: Value, blocks: Sequence[Sequence[_Block]]) -> list[tuple[list[Size
     divisors = {block.axis: block.divisor for each in blocks for block in each if block.kind != "whole"}
     parts: list[tuple[list[Size], list[_Block]]] = []
     for axis, size in enumerate(linalg.sizes(x)):
-        divisor = divisors.get(axis)
-        if divisor is None:
+        if (divisor := divisors.get(axis)) is None:
             parts.append(([size], [_Block(axis)]))
             continue
         sizes = [size // divisor, divisor]
@@ -93,8 +91,7 @@ def _blocks(expressions: Sequence[AffineExpr], sizes: Sequence[Dim]) -> list[lis
     divisors = {block.axis: block.divisor for block in found if block.kind != "whole"}
     wanted = []
     for axis, size in enumerate(sizes):
-        divisor = divisors.get(axis)
-        if divisor is None:
+        if (divisor := divisors.get(axis)) is None:
             wanted.append(_Block(axis))
         elif equal(dim_mod(size, divisor), 0) is True:
             wanted += [_Block(axis, "inner", divisor), _Block(axis, "outer", divisor)]
@@ -103,14 +100,12 @@ def _blocks(expressions: Sequence[AffineExpr], sizes: Sequence[Dim]) -> list[lis
 
 
 def _blocks_of(expression: AffineExpr, sizes: Sequence[Dim]) -> list[_Block] | None:
-    expression = expression.maybe_downcast()
-    if isinstance(expression, ir.AffineDimExpr):
+    if isinstance(expression := expression.maybe_downcast(), ir.AffineDimExpr):
         return [_Block(expression.position)]
     if isinstance(expression, ir.AffineAddExpr):
         return _joined(expression.lhs.maybe_downcast(), expression.rhs.maybe_downcast(), sizes)
     kinds = ((ir.AffineFloorDivExpr, "outer"), (ir.AffineModExpr, "inner"))
-    kind = next((name for class_, name in kinds if isinstance(expression, class_)), None)
-    if kind is None:
+    if (kind := next((name for class_, name in kinds if isinstance(expression, class_)), None)) is None:
         return None
     dim, divisor = expression.lhs.maybe_downcast(), expression.rhs.maybe_downcast()
     if not isinstance(dim, ir.AffineDimExpr) or not isinstance(divisor, ir.AffineConstantExpr):

@@ -87,8 +87,7 @@ def permute_dims(call: LegalizeCall) -> Legalized:
     axes = [axis % rank for axis in (range(rank)[::-1] if call.op.axes is None else call.op.axes)]
     if axes == sorted(axes):
         return call.operands[0]
-    moved = [axis for axis in axes if equal(old[axis], 1) is not True]
-    if moved == sorted(moved):
+    if (moved := [axis for axis in axes if equal(old[axis], 1) is not True]) == sorted(moved):
         return relax.reshape(call.operands[0], relax.shape_expr(new))
     places = [axes.index(axis) for axis in range(rank)]
     return call.prim(lambda x, output: linalg.copy(x, output, places))

@@ -65,8 +65,7 @@ def suppressed(call: LegalizeCall, image_of: type[Image], with_sorter: WithSorte
 
         def with_scratch(batch: Number, *memories: Value) -> None:
             image = image_of(call.op, data, *memories)
-            elements = [place, data.type.element_type]
-            with_sorter(anchors, elements, lambda sorter: of_image(image, sorter, batch))
+            with_sorter(anchors, [place, data.type.element_type], lambda sorter: of_image(image, sorter, batch))
 
         flag = ir.IntegerType.get_signless(1)
         elements = [place, element(accumulator(dtype)), flag, place]

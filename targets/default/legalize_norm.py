@@ -135,8 +135,7 @@ def rms_norm(call: LegalizeCall) -> Legalized:
 
     def body(data: Value, weight: Value, output: Value) -> Value:
         rows = Reduction(data, axes)
-        mean_square = rows.mean(lambda x: widened(x) * widened(x), [rows.whole])
-        factor = _inverse_deviation(rows, mean_square, epsilon)
+        factor = _inverse_deviation(rows, rows.mean(lambda x: widened(x) * widened(x), [rows.whole]), epsilon)
         return _normalized(rows, [(operator.mul, rows.part(factor)), (operator.mul, (weight, axes))], output)
 
     return _norm(call, axes, body)

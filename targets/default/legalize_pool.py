@@ -129,8 +129,7 @@ def avg_pool(call: LegalizeCall) -> Legalized:
 
     def compute(data: Value, output: Value, places: _PoolPlaces) -> Value:
         def count(at: Sequence[Number]) -> Number:
-            sizes = [linalg.size(data, axis) for axis in places.axes]
-            return _covered(windows, at, sizes, counts_padding)
+            return _covered(windows, at, [linalg.size(data, axis) for axis in places.axes], counts_padding)
 
         is_constant = not is_ceiled and (counts_padding or not any(window.is_padded for window in windows))
         return _mean(data, output, places, windows, dtype, None if is_constant else count, is_ceiled)

@@ -184,8 +184,7 @@ def _median_key(reduction: Reduction, dtype: str) -> Value:
         below = reduction.fold(count, [reduction.whole, reduction.part(known)], 0, reduction.empty("i64"))
         return reduction.over_kept(decide, [known, below, ranks], known)
 
-    nothing = linalg.fill(0, reduction.empty(f"i{width}"))
-    (key,) = for_range(0, width, with_next_bit, nothing)
+    (key,) = for_range(0, width, with_next_bit, linalg.fill(0, reduction.empty(f"i{width}")))
     return key
 
 

@@ -76,8 +76,7 @@ def unique_by(steps: Steps, call: LegalizeCall) -> Legalized:
 def _axis(call: LegalizeCall, operand: Sequence[Value], rank: int) -> int | None:
     if not operand:
         return None
-    axis = call.scalar_value(operand[0])
-    if not isinstance(axis, int):
+    if not isinstance(axis := call.scalar_value(operand[0]), int):
         raise Decline("the axis must be a constant")
     return axis % rank
 

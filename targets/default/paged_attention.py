@@ -160,9 +160,7 @@ class PagedAttention(NamedTuple):
     def number(self, pages: Value, scales: Value | None, at: Sequence[Number], place: Size) -> Number:
         """Return an element of a page as a wide float."""
         found = loops.load(pages, *at, place)
-        if scales is None:
-            return found.to(WIDE)
-        return found.of("i8").to(WIDE) * loops.load(scales, *at)
+        return found.to(WIDE) if scales is None else found.of("i8").to(WIDE) * loops.load(scales, *at)
 
     def capped(self, score: Number) -> Number:
         cap = self.call.op.softcap

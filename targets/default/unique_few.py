@@ -102,5 +102,4 @@ def _find(items: Value, dtype: str, slots: Value, first: Value, count: Value, in
 def _slot_of(value: Number, dtype: str) -> Number:
     """Return the start of a search. It is equal for equal elements, including both zeros and all NaNs."""
     key = lower_key(value.of(dtype), dtype)
-    spread = key.of(f"ui{key.bits}").to("ui64") * constant(_SPREAD, "ui64")
-    return (spread >> _UPPER).to("index")
+    return ((key.of(f"ui{key.bits}").to("ui64") * constant(_SPREAD, "ui64")) >> _UPPER).to("index")

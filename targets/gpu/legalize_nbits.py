@@ -76,8 +76,7 @@ def _reshaped(value: Value, sizes: tuple[Dim, ...]) -> Value:
 
 def _part(codes: Value, begin: int, end: int) -> Value:
     """Return some bytes of each block. Known codes are cut here: no rule folds constants afterwards."""
-    known = elements_of(codes)
-    if known is not None:
+    if (known := elements_of(codes)) is not None:
         return constant_like(codes, known[..., begin:end])
     return relax.ops["strided_slice"](codes, axes=[2], begin=[begin], end=[end])
 

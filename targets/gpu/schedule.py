@@ -28,8 +28,7 @@ for _rule in (plan_strip, plan_product):
 @register_schedule([pattern for pattern in OpPattern if pattern is not OpPattern.TUPLE], target="gpu")
 def tile_each(function: Operation, context: ScheduleContext) -> object:
     """Plan the rectangles that blocks of threads compute. Operations that fit no rule are marked as unplanned."""
-    declined = plan_each(function, context)
-    if declined is None:
+    if (declined := plan_each(function, context)) is None:
         with function.context:
             plan_for_few(function, context.machine)
     return declined

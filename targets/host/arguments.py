@@ -114,8 +114,7 @@ class ArgumentChecks:
         given = load(array, abi.SEQUENCE_SIZE, type_of("i64"))
         self._require(number(given) == count, where, f"expected {expected}, got a list of {{}}", given)
         items = load(array, abi.SEQUENCE_DATA, type_of("ptr"))
-        places = [behind(items, index * abi.ANY_SIZE) for index in range(count)]
-        pairs = zip(infos, places, strict=True)
+        pairs = zip(infos, [behind(items, index * abi.ANY_SIZE) for index in range(count)], strict=True)
         return [self._value(f"{where} item #{index}", item, place) for index, (item, place) in enumerate(pairs)]
 
     def _value(self, where: str, info: Info, slot: Value) -> Checked:
@@ -199,8 +198,7 @@ class ArgumentChecks:
         self._require_kind(slot, where, "a float", abi.FLOAT, abi.INT, abi.BOOL)
         is_real = Number(load(slot, 0, type_of("i32"))) == abi.FLOAT
         payload, f64 = number(load(slot, abi.ANY_PAYLOAD, type_of("i64"))), ir.F64Type.get()
-        real = from_bits(payload, f64)
-        return select(is_real, real, convert("arith.sitofp", payload, f64)).value
+        return select(is_real, from_bits(payload, f64), convert("arith.sitofp", payload, f64)).value
 
 
 def _shape_text(info: TensorInfo) -> str:

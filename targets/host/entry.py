@@ -220,8 +220,7 @@ class _Entry:
             return slot
         makers = self._signature.makers
         made = f" ({cut(makers[position])})" if makers and makers[position] else ""
-        label = self._support.text(self._label(position) + made)
-        operands = label, *_described(info), stored(shape), slot
+        operands = self._support.text(self._label(position) + made), *_described(info), stored(shape), slot
         if DEVICE_TABLE in self._support:
             self._support.require("device_allocate", address_of(DEVICE_TABLE), *operands)
         else:

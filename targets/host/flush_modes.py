@@ -29,8 +29,7 @@ FLUSH_MODES = {
 
 def keep_text(architecture: str) -> str:
     """Return the instructions that clear a thread's flush bits, in the LLVM dialect: none without such bits."""
-    mode = FLUSH_MODES.get(architecture)
-    if mode is None:
+    if (mode := FLUSH_MODES.get(architecture)) is None:
         return ""
     type_ = f"i{mode.width}"
     clear = f"""%others = llvm.mlir.constant({~mode.bits} : {type_}) : {type_}

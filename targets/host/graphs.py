@@ -86,8 +86,7 @@ def graph_of(kind: str, signature: Signature, kernel: Operation) -> dict[str, ob
 
 def _launches(function: Operation, functions: Mapping[str, Operation], known: dict[str, int]) -> int:
     """Return the number of launches in a call. A loop with an unknown trip count counts its body once."""
-    name = symbol_name(function)
-    if name not in known:
+    if (name := symbol_name(function)) not in known:
         known[name] = 0  # recursion is refused
         for op in operations_in(function):
             if op.name == "gpu.launch_func":
@@ -104,9 +103,7 @@ def _times(op: Operation) -> int:
 
 def _steps(loop: Operation) -> int:
     first, last, step = (constant_of(each) for each in list(loop.operands)[:3])
-    if first is None or last is None or not step:
-        return 1
-    return max(0, -(-(last - first) // step))
+    return 1 if first is None or last is None or not step else max(0, -(-(last - first) // step))
 
 
 def _described(signature: Signature) -> list[tuple[int, int]]:

@@ -166,8 +166,7 @@ class Support:
 
     def texts(self, contents: Sequence[str]) -> str:
         """Return the symbol of a constant array of text addresses."""
-        symbol = f"__relax_texts.{_hash(repr(list(contents)))}"
-        if symbol not in self._known:
+        if (symbol := f"__relax_texts.{_hash(repr(list(contents)))}") not in self._known:
             with ir.InsertionPoint(self._body), ir.Location.unknown():
                 llvm_ops.array_global(symbol, len(contents), lambda: [self.text(each) for each in contents])
             self._known.add(symbol)

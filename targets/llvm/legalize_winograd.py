@@ -140,8 +140,7 @@ class _Loops:
     def _with_tiles(self, use: Callable[[Value], None]) -> None:
         """Allocate memory for the tiles of a block."""
         kernel = self.kernel
-        sizes = [kernel.points, kernel.blocks, kernel.tiles, kernel.lanes]
-        loops.scratch(sizes, ir.F32Type.get(), use)
+        loops.scratch([kernel.points, kernel.blocks, kernel.tiles, kernel.lanes], ir.F32Type.get(), use)
 
     def _flops_of_tile(self) -> int:
         """Return the floating-point operations that take as long as the transform of a tile."""
@@ -232,8 +231,7 @@ class _Loops:
         most = self.kernel.rows
         start: Size = 0
         for rows in sorted({most, most // 2, most // 4, 1} - {0}, reverse=True):
-            stop = start + (count - start) // rows * rows
-            if not isinstance(stop, int) or start < stop:
+            if not isinstance(stop := start + (count - start) // rows * rows, int) or start < stop:
                 multiply = functools.partial(self._multiply_some, panel, point, rows, tiles, sums)
                 loops.for_range(start, stop, multiply, step=rows)
             start = stop
@@ -286,8 +284,7 @@ class _Loops:
 
         def results(j: Number) -> None:
             block = panel * self.kernel.vectors + vector
-            values = transform_back([self._get(patch, i, j, 0) for i in range(side)])
-            for i, value in enumerate(values):
+            for i, value in enumerate(transform_back([self._get(patch, i, j, 0) for i in range(side)])):
                 if self.bias is not None:
                     value = value + self._get(self.bias, panel, column)
                 at = (tile.picture, block, tile.row + i, tile.column + j)

@@ -399,8 +399,7 @@ class NbitsKernel:
         """Return the numbers of a block by columns, times the factors that several blocks share."""
         columns = range(self.matrix.vectors)
         numbers = [self._real(name, [panel, block], column) for column in columns]
-        outer = f"outer_{name}"
-        if outer not in self.operands:
+        if (outer := f"outer_{name}") not in self.operands:
             return numbers
         part = block // (self.matrix.blocks // self.operands[outer].type.shape[1])
         factors = [self._real(outer, [panel, part], column) for column in columns]

@@ -230,8 +230,7 @@ class _Step:
 
         def finish(each: Number) -> None:
             total = loops.load(memory.sums, row + each)
-            sees_none = total == 0.0
-            divisor = select(sees_none, 1.0, total)
+            divisor = select(total == 0.0, 1.0, total)
 
             def write(at: Size, lanes: int) -> None:
                 own = vectors.load(vectors.vector_of(lanes, self._wide), memory.totals, row + each, at)
@@ -255,8 +254,7 @@ class _Step:
             rows = [loops.load(memory.places, first + each) for each in range(side)]
 
             def square(at: Size, lanes: int) -> None:
-                columns = vectors.transposed([keys.load(row, at, lanes) for row in rows])
-                for each, column in enumerate(columns):
+                for each, column in enumerate(vectors.transposed([keys.load(row, at, lanes) for row in rows])):
                     self._put(number(column), memory.keys, as_index(at) + each, first)
 
             _for_vectors(plan, plan.size, square)
@@ -428,8 +426,7 @@ class _PageRows(NamedTuple):
 
     def load(self, row: Number, at: Size, lanes: int) -> Number:
         """Load adjacent elements of a row as f32."""
-        element = self.rows.type.element_type
-        loaded = vectors.load(vectors.vector_of(lanes, element), self.rows, row, at)
+        loaded = vectors.load(vectors.vector_of(lanes, self.rows.type.element_type), self.rows, row, at)
         if self.scales is None:
             return loaded.to(WIDE)
         return loaded.of("i8").to(WIDE) * vectors.in_each_lane(loops.load(self.scales, row), lanes)

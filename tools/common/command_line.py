@@ -107,8 +107,7 @@ def parse_arguments(
     parsed = Arguments(options)
     rest = list(argv)
     while rest:
-        argument = rest.pop(0)
-        if argument == "--":
+        if (argument := rest.pop(0)) == "--":
             parsed.files += rest
             break
         if argument == "-" or not argument.startswith("-"):
@@ -242,9 +241,7 @@ def help_row(left: str, right: str, column: int) -> list[str]:
     """Return the lines of a help row. The right side begins at a column."""
     wrapped = textwrap.wrap(right, _WIDTH - column, break_on_hyphens=False)
     rows = [" " * column + line for line in wrapped]
-    if len(left) < column and wrapped:
-        return [left.ljust(column) + wrapped[0], *rows[1:]]
-    return [left, *rows]
+    return [left.ljust(column) + wrapped[0], *rows[1:]] if len(left) < column and wrapped else [left, *rows]
 
 
 def reporting_errors(name: str, work: Callable[[], int], stderr: TextIO, show_traceback: bool) -> int:
@@ -351,8 +348,7 @@ def model_shape(text: str, whole: str) -> _Sizes | list[_Sizes | None] | None:
         return _sizes(text, whole)
     if not re.fullmatch(rf"\[((?:{_LISTED})(,\s*(?:{_LISTED}))*)?\]", text):
         raise OptionError(f"option --shape: expected a list of shapes as xs:[(2,3),(?,3)], got '{whole}'")
-    found = re.finditer(_LISTED, text)
-    return [None if each[0] == "?" else _sizes(each[1], whole) for each in found]
+    return [None if each[0] == "?" else _sizes(each[1], whole) for each in re.finditer(_LISTED, text)]
 
 
 def _words(text: str) -> list[str]:

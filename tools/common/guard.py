@@ -227,11 +227,9 @@ def _pass_on_signals(child: int, name: str) -> list[int]:
     def tick(number: int, frame: object) -> None:
         if came:
             _kill(child, signal.SIGKILL)
-        elif _read_note(_watched):
-            line = patience.line(current_stage(), time.monotonic())
-            if line:
-                sys.stderr.write(f"{name}: note: {line}\n")
-                sys.stderr.flush()
+        elif _read_note(_watched) and (line := patience.line(current_stage(), time.monotonic())):
+            sys.stderr.write(f"{name}: note: {line}\n")
+            sys.stderr.flush()
 
     signal.signal(signal.SIGALRM, tick)
     signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)

@@ -35,11 +35,9 @@ def kind_of(path: str) -> str:
     """Return the kind of a file. Standard input, `-`, is a module. Raise OptionError if the kind is unknown."""
     if path == "-":
         return MODULE
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix in MODULE_SUFFIXES:
+    if (suffix := os.path.splitext(path)[1].lower()) in MODULE_SUFFIXES:
         return MODULE if suffix == ".py" else _kind_of_module(path)
-    front_end = find_front_end(path)
-    if front_end is None:
+    if (front_end := find_front_end(path)) is None:
         raise unknown_file(path)
     return front_end.name
 

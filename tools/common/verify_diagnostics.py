@@ -70,8 +70,7 @@ def expected_diagnostics(text: str) -> list[Expected]:
 
 def _parse_line(line: str, number: int) -> tuple[Expected | None, str]:
     """Return the expectation of a line with its own or an offset line number, and its `@` place."""
-    match = _EXPECTATION.search(line)
-    if match is None:
+    if (match := _EXPECTATION.search(line)) is None:
         return _malformed(line, number), ""
     expected = Expected(match["severity"], number, match["text"], number, match.start() + 1)
     place = match["place"] or ""
@@ -89,8 +88,7 @@ def _parse_line(line: str, number: int) -> tuple[Expected | None, str]:
 
 
 def _malformed(line: str, number: int) -> Expected | None:
-    match = _INTENTION.search(line)
-    if match is None:
+    if (match := _INTENTION.search(line)) is None:
         return None
     if match["known"]:
         problem = "malformed expectation: write expected-error [@above|@below|@+N|@-N|@unknown] {{text}}"

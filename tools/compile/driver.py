@@ -119,8 +119,7 @@ class CompileDriver:
             _refuse_shapes(kind, shapes)
         front_end = front_end_named(kind)
         with front_end.guarded():
-            problems_of = front_end.load().problems_of
-            if problems_of is None:
+            if (problems_of := front_end.load().problems_of) is None:
                 raise OptionError(f"--check: the front end '{kind}' does not list what it cannot import")
             found = problems_of(source, **options)
         table = found.table(terminal_width(self.stdout)) if found.found else f"{source}: all nodes can be imported"
@@ -286,8 +285,7 @@ class Compilation:
         if self.arguments["sign"] is not None:
             self._keep_inputs(self.arguments["sign"])
             private_key(self.arguments["sign"])
-        folder = self.arguments["save-ir-dir"]
-        if folder is not None:
+        if (folder := self.arguments["save-ir-dir"]) is not None:
             make_folder("--save-ir-dir", folder)
 
     def _prepare_processes(self, source: str) -> None:
@@ -314,8 +312,7 @@ class Compilation:
         return Module.parse(_read_all(self.driver.stdin), "<stdin>").copy()
 
     def _save_ir(self, name: str, module: Module) -> None:
-        folder = self.arguments["save-ir-dir"]
-        if folder is None:
+        if (folder := self.arguments["save-ir-dir"]) is None:
             return
         text = print_short(module.operation, _SHOWN_ELEMENTS)
         path = os.path.join(folder, f"{self._saved:02}-{name}.mlir")
@@ -334,9 +331,7 @@ class Compilation:
     def _code(self, module: Module, options: CodeOptions) -> Artifact:
         with self.progress.step("code"):
             artifact = build(module.owner, self.target, options, __version__)
-        if self.options.observation is not None:
-            return self.options.observation.added(artifact)
-        return artifact
+        return self.options.observation.added(artifact) if self.options.observation is not None else artifact
 
     def _written(self, artifact: Artifact) -> Artifact:
         if self._recording.page is not None:
@@ -384,8 +379,7 @@ def _llvm_ir(module: Module) -> str:
     """Return the LLVM IR of a module. Raise RelaxError if operations of other dialects remain."""
     from ...bindings.execution import to_llvm_ir
 
-    others = {op.name for op in operations_in(module.operation) if not op.name.startswith("llvm.")}
-    if others:
+    if others := {op.name for op in operations_in(module.operation) if not op.name.startswith("llvm.")}:
         shown = ", ".join(sorted(others)[:3])
         raise RefusalError(f"--emit=ll: {shown} is left, which LLVM IR cannot say: --emit=llvm shows the module")
     return to_llvm_ir(module.owner)

@@ -40,8 +40,7 @@ class FileHashes:
         """Return the hash of a file's content. Raise OSError if the file cannot be read."""
         status = file_status(path)
         key = hashlib.blake2b(os.fsencode(os.path.realpath(path)), digest_size=20).hexdigest()
-        known = self._cache.get(_KIND, key)
-        if known is not None:
+        if (known := self._cache.get(_KIND, key)) is not None:
             before, digest = json.loads(known)
             if tuple(before) == status:
                 return Settled(path, status, digest)

@@ -29,8 +29,7 @@ def _operators_text(front_end: str) -> str:
     """Return a table of a front end's operators with their converters, including plug-ins'."""
     found = front_end_named(front_end)
     with found.guarded():
-        operators = found.load().operators
-        if operators is None:
+        if (operators := found.load().operators) is None:
             raise OptionError(f"--list-operators: the front end '{front_end}' lists no operators")
         return table(*operators()) + "\n"
 

@@ -64,8 +64,7 @@ class ModelProgram:
     def fetch(self) -> bool:
         """Write the cached program. Return False if it is not cached. Raise RelaxError if it cannot be written."""
         refuse_unwritable(self._output)
-        listed = self._cache.get(_MODELS, self._key)
-        if listed is None:
+        if (listed := self._cache.get(_MODELS, self._key)) is None:
             return False
         names = json.loads(listed)
         folder = os.path.dirname(self._source)

@@ -60,8 +60,7 @@ class Driver:
     def _run(self, argv: Sequence[str]) -> int:
         load_named_plugins(argv)
         arguments = parse(argv, is_pass, lambda: [*all_passes(), *upstream_passes()])
-        information = _information(arguments)
-        if information is not None:
+        if (information := _information(arguments)) is not None:
             self._print_output(information.encode())
             self.stderr.write(plugin_warnings("relax-opt"))
             return 0

@@ -79,8 +79,7 @@ def _indented(*texts: str) -> str:
 
 def _facts(row: Operator) -> Iterator[str]:
     for column, meaning in _FACTS.items():
-        value = getattr(row, column)
-        if value:
+        if value := getattr(row, column):
             yield meaning.format(", ".join(map(repr, value)) if isinstance(value, tuple) else value)
     if row.flops is not None:
         yield f"operations on numbers: {_operations(row)}"

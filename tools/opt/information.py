@@ -49,8 +49,7 @@ def shows_information(
     arguments: Arguments, out: TextIO, name: str, head: Sequence[str], options: Mapping[str, Option], *, has_mlir: bool
 ) -> bool:
     """Write the requested text. Return False if none is requested."""
-    asked = information(arguments, name, head, options, has_mlir=has_mlir)
-    if asked is not None:
+    if (asked := information(arguments, name, head, options, has_mlir=has_mlir)) is not None:
         write_text(out, asked)
     return asked is not None
 
@@ -86,8 +85,7 @@ def _bash(tool: str, options: Mapping[str, Option], has_passes: bool) -> str:
         if _words(option)
     ]
     for value, listed in _LISTED.items():
-        naming = [spelling(name) for name, option in options.items() if option.value == value]
-        if naming:
+        if naming := [spelling(name) for name, option in options.items() if option.value == value]:
             cases.append(f'        {"|".join(naming)}) words="$({listed.format(tool=tool)})" ;;')
     flags = f'$(for each in $({_LISTED[_PASS].format(tool=tool)}); do echo "--$each"; done)'
     return f"""{function}() {{

@@ -43,8 +43,7 @@ def add_run_sizes(root: Operation) -> None:
 
     # The operations are listed first, because exceptions inside of MLIR's walk change their type.
     for operation in operations_in(root):
-        definition = by_name.get(operation.name)
-        if definition is not None:
+        if (definition := by_name.get(operation.name)) is not None:
             _add_sizes(operation, _OPERANDS, definition.operands, [value.type for value in operation.operands])
             _add_sizes(operation, _RESULTS, definition.results, list(operation.results.types))
 
@@ -90,8 +89,7 @@ def _line_from_irdl(line: str, by_short_name: Mapping[str, OpDef]) -> str:
 
 
 def _without_runs(line: str, attribute: str, declared: Sequence[OperandDef]) -> str:
-    match = re.search(rf"(, )?{attribute} = array<i32: ([\d, ]*)>(, )?", line)
-    if match is None:
+    if (match := re.search(rf"(, )?{attribute} = array<i32: ([\d, ]*)>(, )?", line)) is None:
         return line
     sizes = iter(int(size) for size in match[2].split(","))
     merged = [sum(next(sizes, 0) for _ in range(RUNS if item.arity == "variadic" else 1)) for item in declared]

@@ -243,8 +243,7 @@ class Job:
 
 
 def _reproducer(module: Module, pipeline: Pipeline) -> bytes:
-    text = reproducer_text(str(module), str(pipeline), pipeline.verify_each)
-    return text.encode("utf-8", "surrogateescape")
+    return reproducer_text(str(module), str(pipeline), pipeline.verify_each).encode("utf-8", "surrogateescape")
 
 
 def _read_irdl(path: str) -> str:

@@ -148,8 +148,7 @@ def explained_text(name: str) -> str:
 
 def irdl_text(name: str) -> str:
     """Return a dialect as IRDL for an upstream tool's --irdl-file. `a.b` is spelt `a_b` (see --irdl-names)."""
-    dialect = registered_dialects().get(name)
-    if dialect is None:
+    if (dialect := registered_dialects().get(name)) is None:
         known = list(registered_dialects())
         problem = f"--dump-irdl: no dialect '{name}' is defined in Python{suggest(name, known)}"
         raise OptionError(f"{problem} (known: {', '.join(known)})")

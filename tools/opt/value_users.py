@@ -76,11 +76,9 @@ class _Comments:
         return found
 
     def _of_results(self, operation: Operation) -> str:
-        results = list(operation.results)
-        if not results:
+        if not (results := list(operation.results)):
             return f" // id: #{self._ids[operation]}" if len(operation.operands) else ""
-        users = {use.owner.operation for result in results for use in result.uses}
-        if not users:
+        if not (users := {use.owner.operation for result in results for use in result.uses}):
             return " // unused"
         is_one = len(results) == len(users) == 1 and sum(len(user.results) for user in users) <= 1
         shown = [self._users(result) for result in results]

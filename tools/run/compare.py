@@ -114,8 +114,7 @@ def _doubt(expected: Array, tolerance: float) -> str:
     """Return the reason why zeros would be as close as the computed output, or ""."""
     import numpy
 
-    largest = float(numpy.abs(expected).max())
-    if largest == 0:
+    if (largest := float(numpy.abs(expected).max())) == 0:
         return "all of it is 0"
     if largest <= tolerance:
         smaller = number_text(float(f"{largest * 1e-3:.0e}"))

@@ -107,8 +107,7 @@ class RunDriver:
             reference = peer_of(model, Compared(path, executable, name), inputs, trust=arguments["trust"])
         if arguments["benchmark"]:
             with _failures_of(name):
-                ready = executable.ready(name, *map(passed, inputs.values()))
-                self._benchmark(ready, reference, arguments)
+                self._benchmark(executable.ready(name, *map(passed, inputs.values())), reference, arguments)
         if arguments["profile"] or arguments["profile-json"] is not None:
             self._profile(executable, name, inputs, arguments)
         if arguments["trace"] is not None:

@@ -61,8 +61,7 @@ def evaluated(size: str, values: Mapping[str, int]) -> int:
     """Evaluate an expression with values for all its symbols. Negative sizes become 0."""
     from ...dialects.core.symbols import SymExpr, parse
 
-    expression = parse(size)
-    if not isinstance(expression, SymExpr):
+    if not isinstance(expression := parse(size), SymExpr):
         return int(expression)
     return max(int(expression.evaluate({name: values[name] for name in expression.variables})), 0)
 

@@ -219,8 +219,7 @@ def spread_inputs(signature: Signature) -> Signature:
     """Return a signature in which each tensor of a list is an input of its own."""
     inputs = tuple(each for described in signature.inputs for each in _spread(described))
     names = [each.name for each in inputs]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
         raise OptionError(f"'{twice}' names an input and a tensor in a list: relax-run cannot tell them apart")
     return signature._replace(inputs=inputs)
 

@@ -77,8 +77,7 @@ def write_folder(folder: str, arrays: Mapping[str, Array], kept: Sequence[str] =
     """Write each array to a file. Input files are never overwritten. Characters invalid in file names become `_`."""
     files: dict[str, str] = {}
     for name in arrays:
-        file = re.sub(r"[^\w.\-]", "_", name).lstrip(".") + ".npy"
-        if file in files:
+        if (file := re.sub(r"[^\w.\-]", "_", name).lstrip(".") + ".npy") in files:
             raise RelaxError(f"outputs '{files[file]}' and '{name}' would both be '{file}': --output writes one file")
         files[file] = name
     make_folder("--output-dir", folder)

@@ -47,8 +47,7 @@ def _changed(signature: Signature, before: Mapping[str, Given], after: Mapping[s
     for described in signature.inputs:
         own = {} if described.written else {described.name: before[described.name]}
         for name, value in spread_values(own):
-            place = change_of(numpy.asarray(value), numpy.asarray(arrays[name]))
-            if place:
+            if place := change_of(numpy.asarray(value), numpy.asarray(arrays[name])):
                 kernels = _kernels("read", described, signature)
                 yield f"input '{name}' is the caller's, and is written to, from element {place} on{kernels}"
 

@@ -33,8 +33,7 @@ def asked_dtype(call: Call, name: str, default: str, *classes: str) -> str:
 
     Raise OpProblem unless it is in one of the classes.
     """
-    dtype = call.attributes[name]
-    if dtype is None:
+    if (dtype := call.attributes[name]) is None:
         return default
     if not any(ELEMENT_CLASSES[cls](dtype) for cls in classes):
         raise call.fail(f"{call.describe(name)} must be a {' or '.join(classes)} type")
@@ -60,8 +59,7 @@ def check_flag(call: Call, *names: str) -> None:
 
 def integer(call: Call, name: str) -> Dim:
     """Return the value of an integer operand, or None if it is unknown or the operand is absent."""
-    info = call.operands[name]
-    if info is None:
+    if (info := call.operands[name]) is None:
         return None
     call.require(is_int(info.dtype), f"{call.describe(name)} must be an integer")
     return info.value
@@ -69,8 +67,7 @@ def integer(call: Call, name: str) -> Dim:
 
 def size(call: Call, name: str) -> Dim:
     """Return the value of an integer operand that is a size. Raise OpProblem for a negative size."""
-    value = integer(call, name)
-    if isinstance(value, int) and value < 0:
+    if isinstance(value := integer(call, name), int) and value < 0:
         raise call.fail(f"operand '{name}' is a size and cannot be {value}")
     return value
 
@@ -78,7 +75,6 @@ def size(call: Call, name: str) -> Dim:
 def constant_flag(call: Call, name: str, reason: str) -> bool:
     """Return the value of a flag that inference needs. `reason` explains the need in the error message."""
     check_flag(call, name)
-    value = call.operands[name].value
-    if not isinstance(value, int):
+    if not isinstance(value := call.operands[name].value, int):
         raise call.fail(f"{call.describe(name)} must be a constant: {reason}")
     return bool(value)

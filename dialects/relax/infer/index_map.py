@@ -87,8 +87,7 @@ def layout_transform(call: Call) -> TensorInfo:
     shown = call.describe("index_map")
     call.require(index_map.n_symbols == 0, f"{shown} cannot have symbols")
     results = list(index_map.results)
-    old = call.x.shape
-    if old is None:
+    if (old := call.x.shape) is None:
         return call.x.with_shape([None] * len(results))
     if len(old) != index_map.n_dims:
         raise call.fail(f"{shown} must map {len(old)} dimensions, as {call.describe('x')} has")
@@ -109,8 +108,7 @@ def _extent(call: Call, expression: AffineExpr, sizes: Sequence[Dim], position: 
 
 def _range(call: Call, expression: AffineExpr, sizes: Sequence[Dim], depth: int) -> Range:
     """Return the lowest and the highest value of an affine expression over a tensor's indices."""
-    expression = expression.maybe_downcast()
-    if isinstance(expression, ir.AffineConstantExpr):
+    if isinstance(expression := expression.maybe_downcast(), ir.AffineConstantExpr):
         return expression.value, expression.value
     if isinstance(expression, ir.AffineDimExpr):
         return 0, dim_sub(sizes[expression.position], 1)

@@ -34,8 +34,7 @@ def _merged_shape(call: Call, joined: int | None = None) -> Shape | None:
     The shape is as precise as all tensors together state. The tensors may differ in dimension `joined`, and the entry
     of this dimension is then meaningless.
     """
-    ranked = [(index, info) for index, info in enumerate(call.tensors) if info.shape is not None]
-    if not ranked:
+    if not (ranked := [(index, info) for index, info in enumerate(call.tensors) if info.shape is not None]):
         return None
     first, merged = ranked[0][0], list(ranked[0][1].shape)
     for index, info in ranked[1:]:
@@ -53,8 +52,7 @@ def _merged_shape(call: Call, joined: int | None = None) -> Shape | None:
 
 def concat(call: Call) -> TensorInfo:
     dtype = _same_dtype(call)
-    rank = next((info.rank for info in call.tensors if info.rank is not None), None)
-    if rank is None:
+    if (rank := next((info.rank for info in call.tensors if info.rank is not None), None)) is None:
         return TensorInfo(None, dtype)
     axis = normalize_axis(call, "axis", rank, call.axis)
     shape = _merged_shape(call, axis)
@@ -65,8 +63,7 @@ def concat(call: Call) -> TensorInfo:
 
 def stack(call: Call) -> TensorInfo:
     dtype = _same_dtype(call)
-    shape = _merged_shape(call)
-    if shape is None:
+    if (shape := _merged_shape(call)) is None:
         return TensorInfo(None, dtype)
     axis = normalize_axis(call, "axis", len(shape) + 1, call.axis)
     return TensorInfo((*shape[:axis], len(call.tensors), *shape[axis:]), dtype)
@@ -87,8 +84,7 @@ def meshgrid(call: Call) -> list[TensorInfo]:
 def split(call: Call) -> list[TensorInfo]:
     sections = call.indices_or_sections
     count = _count_parts(call, sections)
-    shape = call.x.shape
-    if shape is None:
+    if (shape := call.x.shape) is None:
         return [call.x] * count
     axis = normalize_axis(call, "axis", len(shape), call.axis)
     lengths = (

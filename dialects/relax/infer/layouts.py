@@ -51,8 +51,7 @@ class Layout:
     rank: int
 
     def __new__(cls, text: str, dimensions: str, axes: tuple[LayoutAxis, ...]) -> Layout:
-        found = _LAYOUTS.get((text, dimensions, axes))
-        if found is None:
+        if (found := _LAYOUTS.get((text, dimensions, axes))) is None:
             found = super().__new__(cls)
             found.text, found.dimensions, found.axes, found.rank = text, dimensions, axes, len(dimensions)
             found = _LAYOUTS.setdefault((text, dimensions, axes), found)
@@ -174,8 +173,7 @@ def layouts_of(call: Call) -> dict[str, Layout]:
     """Return the layouts of operands and results, by name, that the operator's row states."""
     found: dict[str, Layout] = {}
     for name, fact in call.definition.layouts.items():
-        text = call.attributes[fact.attribute]
-        if text is None:
+        if (text := call.attributes[fact.attribute]) is None:
             text = next((layout.text for layout in found.values()), fact.dimensions_in(""))
         dimensions = fact.dimensions_in(text)
         try:
@@ -190,8 +188,7 @@ def layouts_of(call: Call) -> dict[str, Layout]:
 
 def sizes_in_layout(call: Call, name: str, layout: Layout) -> tuple[Dim, ...]:
     """Return a tensor operand's sizes in the order of `layout.dimensions`; all are None for an unknown rank."""
-    shape = call.operands[name].shape
-    if shape is None:
+    if (shape := call.operands[name].shape) is None:
         return (None,) * len(layout.dimensions)
     if len(shape) != len(layout.axes):
         raise call.fail(

@@ -26,8 +26,7 @@ def normalize_axes(call: Call, name: str, rank: int, axes: Iterable[int]) -> tup
     """Return axes, counted from the front, in ascending order. Raise OpProblem for a repeated axis."""
     counted: set[int] = set()
     for axis in axes:
-        normalized = normalize_axis(call, name, rank, axis)
-        if normalized in counted:
+        if (normalized := normalize_axis(call, name, rank, axis)) in counted:
             raise call.fail(f"{call.describe(name)} names axis {normalized} twice")
         counted.add(normalized)
     return tuple(sorted(counted))
@@ -42,16 +41,14 @@ def ordered_axes(call: Call, name: str, rank: int, axes: Iterable[int]) -> list[
 
 def check_rank(call: Call, name: str, *allowed: int) -> None:
     """Raise OpProblem for a tensor operand with a known rank that is not allowed."""
-    rank = call.operands[name].rank
-    if rank is not None and rank not in allowed:
+    if (rank := call.operands[name].rank) is not None and rank not in allowed:
         expected = " or ".join(f"{each}-D" for each in allowed)
         raise call.fail(f"{call.describe(name)} must be {expected}, but is {rank}-D")
 
 
 def check_min_rank(call: Call, name: str, least: int) -> None:
     """Raise OpProblem for a tensor operand with a known rank below `least`."""
-    rank = call.operands[name].rank
-    if rank is not None and rank < least:
+    if (rank := call.operands[name].rank) is not None and rank < least:
         raise call.fail(f"{call.describe(name)} must be at least {least}-D, but is {rank}-D")
 
 
@@ -84,8 +81,7 @@ def same_shape(call: Call, name: str, shape: Shape | None, wanted: str) -> Shape
 
     `wanted` describes the shape in the error message.
     """
-    actual = call.operands[name].shape
-    if actual is None or shape is None:
+    if (actual := call.operands[name].shape) is None or shape is None:
         return actual if shape is None else shape
     fits = len(actual) == len(shape) and not any(contradict(*pair) for pair in zip(shape, actual, strict=True))
     call.require(fits, f"{call.describe(name)} must have {wanted}")

@@ -65,8 +65,7 @@ def run_either(node: Node, condition: Value, run: Callable[[int, Operation | Non
 
     If the condition is known at import, only the one side runs, with `operation=None`.
     """
-    holds = known_truth(condition)
-    if holds is not None:
+    if (holds := known_truth(condition)) is not None:
         return run(0 if holds else 1, None)
     return build_branches(node, condition, [partial(run, place) for place in (0, 1)])
 
@@ -91,8 +90,7 @@ def _yield_outputs(
         with ir.InsertionPoint(region.blocks[0]):
             values = [as_info(value.ssa, info) for value, info in zip(held, infos, strict=True)]
             ir.Operation.create("scf.yield", operands=values)
-    types = [type_of(info) for info in infos]
-    return list(with_results(sketch, types).results)
+    return list(with_results(sketch, [type_of(info) for info in infos]).results)
 
 
 # ---- tensors of several ranks ----

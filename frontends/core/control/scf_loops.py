@@ -177,8 +177,7 @@ class _Attempt:
     def __init__(self, loop: LoopSpec, states: Sequence[Value], carried: list[TensorInfo], rows: list[_Rows]):
         self.loop = loop
         self.carried = carried
-        infos = [*carried, *(info for each in rows for info in each.types())]
-        self.types = [type_of(info) for info in infos]
+        self.types = [type_of(info) for info in [*carried, *(info for each in rows for info in each.types())]]
         given = [as_info(state.ssa, info) for state, info in zip(states, carried, strict=True)]
         initial = [*given, *(value for each in rows for value in each.initial())]
         create = self._for if loop.is_counted else self._while

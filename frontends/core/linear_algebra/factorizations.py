@@ -67,8 +67,7 @@ def cholesky_of(node: Node, a: Tensor, is_upper: bool) -> tuple[Tensor, Tensor]:
 
 def require_success(info: Tensor, problem: str) -> None:
     """Stop the program if a factorization failed. `info` is 0 for each matrix that has a factorization."""
-    failed = relax.sum(cast(info, "i64"), axis=None)
-    relax.assert_op(relax.equal(failed, const(0, "i64")), format=problem)
+    relax.assert_op(relax.equal(relax.sum(cast(info, "i64"), axis=None), const(0, "i64")), format=problem)
 
 
 # ---- LU: A = P L U ----

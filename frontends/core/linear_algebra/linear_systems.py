@@ -94,8 +94,7 @@ class System:
         if is_vector:
             b = relax.expand_dims(b, axis=[len(other)])
             other = [*other, 1]
-        lead = _broadcast(node, own[:-2], other[:-2])
-        self.batch, self.sizes = Batch(node, lead), other[-2:]
+        self.batch, self.sizes = Batch(node, _broadcast(node, own[:-2], other[:-2])), other[-2:]
         self.a, self.b = self.batch.spread(a), self.batch.spread(b)
         self.dtype = Value(ssa=b).dtype
 

@@ -336,8 +336,7 @@ def _standard(t: Matrix, a: Number, b: Number, c: Number, d: Number) -> list[Num
     found = loops.when(
         square >= t.epsilon * 4, are_real, lambda: _with_equal_diagonal(t, a, b, c, d, half), [zero.type] * 6
     )
-    swapped = [d, -c, zero, a, zero, one]
-    return [select(b == 0.0, *pair) for pair in zip(swapped, found, strict=True)]
+    return [select(b == 0.0, *pair) for pair in zip([d, -c, zero, a, zero, one], found, strict=True)]
 
 
 def _hypotenuse(x: Number, y: Number) -> Number:
@@ -366,5 +365,4 @@ def _with_equal_diagonal(t: Matrix, a: Number, b: Number, c: Number, d: Number, 
     turn = [above * share, below * share]
     parted = [middle + distance, b - c, zero, middle - distance,
               cosine * turn[0] - sine * turn[1], cosine * turn[1] + sine * turn[0]]  # fmt: skip
-    kept = [middle, b, c, middle, cosine, sine]
-    return [select(are_real, *pair) for pair in zip(parted, kept, strict=True)]
+    return [select(are_real, *pair) for pair in zip(parted, [middle, b, c, middle, cosine, sine], strict=True)]

@@ -70,8 +70,7 @@ class TypeSignature:
         `output` is the type of the first output.
         """
         asked = self._asked(inputs, output)
-        allowed = [used for used in self._candidates(asked) if self._is_allowed(used)]
-        if not allowed:
+        if not (allowed := [used for used in self._candidates(asked) if self._is_allowed(used)]):
             raise self._refusal(inputs, output)
         best = next((used for used in allowed if self._has_kernel(used)), None)
         shown = " and ".join(dict.fromkeys(asked.values()))

@@ -142,8 +142,7 @@ class ExportedOp:
 
     def shape(self, name: str) -> tuple[Dim, ...]:
         """Return an operand's sizes. The rank must be known."""
-        shape = self.info(name).shape
-        if shape is None:
+        if (shape := self.info(name).shape) is None:
             raise self.fail(f"the rank of operand '{name}' is not known")
         return shape
 
@@ -179,8 +178,7 @@ class ExportedOp:
         return info
 
     def result_shape(self, index: int = 0) -> tuple[Dim, ...]:
-        shape = self.result(index).shape
-        if shape is None:
+        if (shape := self.result(index).shape) is None:
             raise self.fail("the rank of the result is not known")
         return shape
 

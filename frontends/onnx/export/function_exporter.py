@@ -49,9 +49,7 @@ class FunctionExporter:
 
     def held(self, value: Value, graph: Graph) -> Held:
         """Return the representation of a value."""
-        if value not in self._held:
-            return self._made(value, graph)
-        return self._held[value]
+        return self._made(value, graph) if value not in self._held else self._held[value]
 
     def ref(self, value: Value, graph: Graph) -> Ref:
         """Return the representation of a value as a tensor."""
@@ -80,8 +78,7 @@ class FunctionExporter:
         """Export an operation. If this fails, report the problem and mark the results as missing."""
         first, values = len(graph.nodes), list(operation.results)
         try:
-            function = find_exporter(operation.name)
-            if function is None:
+            if (function := find_exporter(operation.name)) is None:
                 raise Unsupported("it has no counterpart in ONNX")
             with blaming_at(f"exporting '{operation.name}'", function, operation, Unsupported, Incomplete):
                 made = function(ExportedOp(operation, self, graph))
@@ -126,8 +123,7 @@ class FunctionExporter:
 
     def call(self, name: str, arguments: Sequence[Held], graph: Graph, at: Operation) -> list[Held]:
         """Inline another function of the module, and return its results."""
-        callee = self.functions.get(name)
-        if callee is None:
+        if (callee := self.functions.get(name)) is None:
             raise Unsupported(f"it calls @{name}, which is not a graph function with a body")
         if name in self.called or len(self.called) > _DEEPEST_CALLS:
             raise Unsupported(f"it calls @{name} recursively: ONNX has no recursion")
@@ -141,8 +137,7 @@ class FunctionExporter:
         """Export a function of one block for these arguments, and return its results."""
         block = body_of(function)
         self.define(list(block.arguments), arguments)
-        infos = [decode(each.type) for each in block.arguments]
-        self.sizes.solve(list(zip(arguments, infos, strict=True)))
+        self.sizes.solve(list(zip(arguments, [decode(each.type) for each in block.arguments], strict=True)))
         last = self.export_block(block, graph)
         return [self.held(value, graph) for value in last.operands]
 
@@ -152,8 +147,7 @@ def tensor_info(value: Value, what: str) -> TensorInfo:
 
     Raise Unsupported for other types.
     """
-    info = decode(value.type)
-    if isinstance(info, ScalarInfo):
+    if isinstance(info := decode(value.type), ScalarInfo):
         return TensorInfo((), "i64" if info.dtype == "index" else info.dtype)
     if not isinstance(info, TensorInfo):
         raise Unsupported(f"{what} is {value.type}: expected a tensor")

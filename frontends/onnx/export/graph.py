@@ -131,9 +131,7 @@ class Graph:
 
     def transpose(self, tensor: Ref, order: Sequence[int]) -> Ref:
         """Transpose a tensor. `order` lists the source axis of each axis."""
-        if list(order) == sorted(order):
-            return tensor
-        return self.node("Transpose", tensor, perm=list(order))
+        return tensor if list(order) == sorted(order) else self.node("Transpose", tensor, perm=list(order))
 
     def unsqueeze(self, tensor: Ref, axes: Sequence[int]) -> Ref:
         return self.node("Unsqueeze", tensor, self.ints(*axes)) if axes else tensor

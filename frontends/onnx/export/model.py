@@ -101,8 +101,7 @@ def _named(function: Operation, outputs: Sequence[tuple[Ref, TensorInfo]]) -> li
         else []
     )
     if RESULT_GROUPS in function.attributes and names:
-        groups = decode_groups(function.attributes[RESULT_GROUPS], count)
-        sizes = [group.size for group in groups]
+        sizes = [group.size for group in decode_groups(function.attributes[RESULT_GROUPS], count)]
         names = [
             name if size == 1 else f"{name}.{place}"
             for name, size in zip(names, sizes, strict=True)

@@ -120,8 +120,7 @@ class ModelWriter:
     def _constants(self, nodes: Sequence[NewNode]) -> list[TensorProto]:
         used = {ref for node in nodes for ref in _read_by(node)}
         kept = [each for each in self._graph.constants if each.ref in used]
-        total = sum(byte_count(each.info.dtype, _sizes(each.info)) for each in kept)
-        if total > _MOST_BYTES:
+        if (total := sum(byte_count(each.info.dtype, _sizes(each.info)) for each in kept)) > _MOST_BYTES:
             raise RefusalError(
                 f"the model's constants take {total:,} bytes, an ONNX model has 2 GB at most: "
                 "make them arguments of the function"

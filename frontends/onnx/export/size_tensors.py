@@ -113,8 +113,7 @@ class SizeTensors:
         if isinstance(part, int):
             return graph.ints(part)
         key = str(part) if isinstance(part, SymExpr) else part
-        known = self._known(graph, key)
-        if known is not None:
+        if (known := self._known(graph, key)) is not None:
             return known
         if isinstance(part, SizeOf):
             made = graph.node("Shape", part.tensor, start=part.axis, end=part.axis + 1)
@@ -125,8 +124,7 @@ class SizeTensors:
 
     def _known(self, graph: Graph | None, key: object) -> Ref | None:
         while graph is not None:
-            found = self._made.get((graph, key))
-            if found is not None:
+            if (found := self._made.get((graph, key))) is not None:
                 return found
             graph = graph.outer
         return None
@@ -171,8 +169,7 @@ class SizeTensors:
 
     def reshape(self, graph: Graph, tensor: Ref, parts: Sequence[Part], source: Sequence[Part] = ()) -> Ref:
         """Reshape a tensor to these sizes. `source` are the sizes of the tensor, as far as they are known."""
-        wanted = self._short(parts, source)
-        if wanted is not None:
+        if (wanted := self._short(parts, source)) is not None:
             return graph.node("Reshape", tensor, graph.const(wanted, "i64"), allowzero=1 if 0 in parts else None)
         return graph.node("Reshape", tensor, self.tensor(graph, parts), allowzero=1)
 

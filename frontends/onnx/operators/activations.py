@@ -88,8 +88,7 @@ def activations_of(node: OnnxNode, defaults: Sequence[str], directions: int) -> 
     alphas, betas = node.floats("activation_alpha", []), node.floats("activation_beta", [])
     functions = []
     for index, name in enumerate(names):
-        kind = _KINDS.get(name.lower())
-        if kind is None:
+        if (kind := _KINDS.get(name.lower())) is None:
             raise node.fail(
                 f"'{name}' is not an activation function, expected one of {', '.join(sorted(_KINDS))}", "activations"
             )
@@ -101,8 +100,7 @@ def activations_of(node: OnnxNode, defaults: Sequence[str], directions: int) -> 
 
 def activated(node: OnnxNode, tensor: Tensor, parameters: Sequence[float]) -> Tensor:
     """Apply the activation in com.microsoft's attribute to a result. The parameters are in the function's order."""
-    name = node.string("activation", "")
-    if not name:
+    if not (name := node.string("activation", "")):
         return tensor
     if name == "Clip" and len(parameters) == 2:
         return relax.clip(tensor, *parameters)
@@ -279,9 +277,7 @@ def _with_one_more(x: Tensor, axis: int) -> Tensor:
 def dropout(node: OnnxNode) -> Outputs:
     training = node.numbers(2) if node.has(2) else (0,)
     ratio = node.scalar(1) if node.has(1) else 0.5
-    if training == (0,) or ratio == 0:
-        return _keep_all(node, "i1")
-    return _drop_at_random(node)
+    return _keep_all(node, "i1") if training == (0,) or ratio == 0 else _drop_at_random(node)
 
 
 def _keep_all(node: OnnxNode, mask_dtype: str) -> list[Tensor | Value]:

@@ -138,8 +138,7 @@ def scale_of(node: OnnxNode, query: Tensor) -> float:
 
 
 def check_heads(node: OnnxNode, query: Tensor, key: Tensor, value: Tensor) -> None:
-    ranks = [len(sizes(each)) for each in (query, key, value)]
-    if ranks != [4, 4, 4]:
+    if (ranks := [len(sizes(each)) for each in (query, key, value)]) != [4, 4, 4]:
         raise node.fail(f"queries, keys and values must have 3 or 4 dimensions each, got {ranks}")
     heads = [sizes(each)[1] for each in (query, key, value)]
     if not all(isinstance(each, int) and each > 0 for each in heads):
@@ -171,8 +170,7 @@ def attention(node: OnnxNode) -> Outputs:
     visible = _visible(node, query, key)
     made = attend(query, key, value, scale_of(node, query), visible, node.float("softcap", 0.0), precision)
     result = join_heads(made.result) if rank == 3 else made.result
-    mode = node.int("qk_matmul_output_mode", 0)
-    if mode not in range(4):
+    if (mode := node.int("qk_matmul_output_mode", 0)) not in range(4):
         raise node.fail("must be 0, 1, 2 or 3", "qk_matmul_output_mode")
     return [result, key, value, made[1 + mode]][: node.output_count]
 
@@ -202,8 +200,7 @@ def within(visible: Visible, own: Tensor, places: Tensor, left: int, right: int)
         last = own if right == 0 else relax.add(own, const(right, "i64"))
         visible = visible.only(relax.less_equal(places, last))
     if left >= 0:
-        first = relax.subtract(own, const(left, "i64"))
-        visible = visible.only(relax.greater_equal(places, first))
+        visible = visible.only(relax.greater_equal(places, relax.subtract(own, const(left, "i64"))))
     return visible
 
 
@@ -250,8 +247,7 @@ def rotary_embedding(node: OnnxNode) -> Outputs:
 
 def rotated(node: OnnxNode, data: Tensor, cos: Tensor, sin: Tensor, width: int, interleaved: bool) -> Tensor:
     """Rotate pairs of elements by angles. Elements behind `width` (0: all are rotated) stay unchanged."""
-    whole = sizes(data)[3]
-    if not isinstance(whole, int):
+    if not isinstance(whole := sizes(data)[3], int):
         raise node.fail("the size of a head must be known")
     width = width or whole
     if width % 2 or width > whole:

@@ -23,8 +23,7 @@ def _cast_input(node: OnnxNode, dtype: str) -> Outputs:
     Numbers too large for float8 become the largest number, unless `saturate` is 0. Integers of less than a byte wrap
     around.
     """
-    own = node.value(0).dtype
-    if own == dtype:
+    if (own := node.value(0).dtype) == dtype:
         return node.value(0)
     if dtype == "f8E8M0FNU":
         return as_power_of_two(node)
@@ -40,12 +39,10 @@ def _cast_texts(node: OnnxNode) -> Outputs:
     """Return strings unchanged, or parse them as numbers."""
     import numpy
 
-    texts = node.texts(0)
-    if texts is None or node.int("to") == TEXT:
+    if (texts := node.texts(0)) is None or node.int("to") == TEXT:
         return texts
     to = node.dtype("to")
-    numpy_dtype = NUMPY_NAME.get(to)
-    if numpy_dtype is None:
+    if (numpy_dtype := NUMPY_NAME.get(to)) is None:
         raise node.fail(f"strings cannot be cast to {to}", "to")
     try:
         return looked_up(texts, numpy.array(texts.words).astype(numpy_dtype))

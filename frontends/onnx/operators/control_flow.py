@@ -37,8 +37,7 @@ def if_(node: OnnxNode) -> Outputs:
     then, otherwise = node.subgraph("then_branch"), node.subgraph("else_branch")
     if then is None or otherwise is None or {len(then.output), len(otherwise.output)} != {node.output_count}:
         raise node.fail(f"must have two branches with {counted(node.output_count, 'output')} each")
-    condition = known_truth(node.value(0))
-    if condition is not None:
+    if (condition := known_truth(node.value(0))) is not None:
         return add_graph(node, then if condition else otherwise, [])
     makers = [functools.partial(add_graph, node, branch, []) for branch in (then, otherwise)]
     return build_branches(node, node.value(0), makers)
@@ -174,11 +173,9 @@ def _scan(node: OnnxNode, body: GraphProto, states: Sequence[Value], inputs: Seq
     axes = node.ints("scan_input_axes", places)
     directions = node.ints("scan_input_directions" if node.version >= 9 else "directions", places)
     output_axes, output_directions = (node.ints(f"scan_output_{name}", rows) for name in ("axes", "directions"))
-    shape = inputs[0].shape
-    if shape is None:
+    if (shape := inputs[0].shape) is None:
         raise node.fail("the ranks of scan inputs must be known")
-    flat = next((each for each in inputs if each.rank == 0), None)
-    if flat is not None:
+    if (flat := next((each for each in inputs if each.rank == 0), None)) is not None:
         raise node.fail(f"a scan input is {described(flat)}: it has no axis to be scanned along")
     count = shape[axes[0]]
     is_short = isinstance(count, int) and count > 0 and count * len(body.node) <= _MOST_NODES

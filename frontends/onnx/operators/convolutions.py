@@ -21,8 +21,7 @@ def conv(node: OnnxNode) -> Outputs:
 
 @register_onnx("", "ConvInteger")
 def conv_integer(node: OnnxNode) -> Outputs:
-    data = shifted(node, 0, 2)
-    return _convolve(node, data, _shift_weight(node, 1, 3), 0, 1, out_dtype="i32")
+    return _convolve(node, shifted(node, 0, 2), _shift_weight(node, 1, 3), 0, 1, out_dtype="i32")
 
 
 @register_onnx("", "QLinearConv")

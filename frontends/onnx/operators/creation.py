@@ -18,8 +18,7 @@ from ..texts import held_of
 def constant(node: OnnxNode) -> Outputs:
     import numpy
 
-    held = node.tensor_proto("value")
-    if held is not None:
+    if (held := node.tensor_proto("value")) is not None:
         return held_of(held, node.graph.model.data)
     for name, read, dtype in (
         ("value_int", node.int, "int64"),
@@ -68,8 +67,7 @@ def range_(node: OnnxNode) -> Outputs:
     else:
         quotient = relax.negative(relax.floor_divide(relax.negative(span), delta))  # Rounded up, too.
     count = relax.maximum(relax.astype(quotient, dtype="i64"), const([0], "i64"))
-    steps = relax.astype(sizes.count_up(count), dtype=wide)
-    counted = relax.add(relax.multiply(steps, delta), start)
+    counted = relax.add(relax.multiply(relax.astype(sizes.count_up(count), dtype=wide), delta), start)
     return cast(counted, dtype)
 
 
@@ -117,8 +115,7 @@ def one_hot(node: OnnxNode) -> Outputs:
 
 def _depth(node: OnnxNode) -> Size:
     """Return the number of classes, which may be a float in the model."""
-    held = node.scalar(1)
-    if held is not None:
+    if (held := node.scalar(1)) is not None:
         if not math.isfinite(held) or held < 0:
             raise node.fail(f"input #1, the number of classes, is {held}")
         return int(held)

@@ -41,8 +41,7 @@ def second_operand(node: OnnxNode) -> Tensor:
     operand = node.tensor(1)
     if node.op not in _BROADCASTING or node.version >= 7 or not node.int("broadcast", 0):
         return operand
-    axis = node.int("axis", node.rank(0) - node.rank(1))
-    return along_axis(operand, axis + node.rank(1) - 1, node.rank(0))
+    return along_axis(operand, node.int("axis", node.rank(0) - node.rank(1)) + node.rank(1) - 1, node.rank(0))
 
 
 @register_onnx("", "Pow")

@@ -78,8 +78,7 @@ def _scales(node: OnnxNode, index: int, count: int) -> list[Real | float]:
 
 def _reals(node: OnnxNode, index: int, count: int) -> list[Real | float]:
     """Return an input's elements. If they are dynamic, there are `count`."""
-    known = node.constant(index)
-    if known is not None:
+    if (known := node.constant(index)) is not None:
         return [float(each) for each in known.ravel()]
     tensor = cast(node.tensor(index), "f32")
     return [Real(element(tensor, place)) for place in range(count)]
@@ -142,8 +141,7 @@ def _with_aspect_ratio(axes: Sequence[int], sizes: Sequence[Size], wanted: Seque
 
 
 def _resize(node: OnnxNode, alongs: Sequence[Along], settings: Settings, antialias: bool) -> Outputs:
-    changed = [along for along in alongs if not _is_unchanged(along, settings, node.rank(0))]
-    if not changed:
+    if not (changed := [along for along in alongs if not _is_unchanged(along, settings, node.rank(0))]):
         return node.value(0)
     for along in changed:
         if along.size == 0 or (isinstance(along.count, int) and along.count < 0):
@@ -176,8 +174,7 @@ _SAMPLING = {
 @register_onnx("", "GridSample")
 def grid_sample(node: OnnxNode) -> Outputs:
     """Convert GridSample. ONNX's grid has the coordinates in the last dimension."""
-    rank = node.rank(0)
-    if rank not in (4, 5):
+    if (rank := node.rank(0)) not in (4, 5):
         raise node.fail(f"only images and volumes can be sampled, not {rank - 2} dimensions")
     return relax.dialect.ops["image.grid_sample"](
         node.tensor(0),

@@ -71,8 +71,7 @@ def compress(node: OnnxNode) -> Outputs:
 
 @register_onnx("", "Unique")
 def unique(node: OnnxNode) -> Outputs:
-    names = [*node.proto.output, "", "", ""]
-    asked = [bool(name) for name in names[1:4]]
+    asked = [bool(name) for name in [*node.proto.output, "", "", ""][1:4]]
     axis = {"axis": node.int("axis")} if node.has_attribute("axis") else {}
     found = relax.unique(node.tensor(0), bool(node.int("sorted", 1)), *asked, **axis)
     values, *others = found if isinstance(found, tuple) else (found,)

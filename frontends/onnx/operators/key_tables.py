@@ -69,8 +69,7 @@ def _take(table: Tensor, place: Tensor) -> Tensor:
 
 
 def _leading(product: Tensor, bits: int) -> Tensor:
-    moved = relax.right_shift(product, const(64 - bits, "i64"))
-    return relax.bitwise_and(moved, const((1 << bits) - 1, "i64"))
+    return relax.bitwise_and(relax.right_shift(product, const(64 - bits, "i64")), const((1 << bits) - 1, "i64"))
 
 
 def _hash(keys: Sequence[int]) -> _Hash:
@@ -87,8 +86,7 @@ def _attempt(keys: Sequence[int], group_factor: int, group_bits: int, slot_bits:
         groups[key * group_factor % _MODULUS >> (64 - group_bits)].append(key)
     factors, slots, used = [1] * len(groups), dict[int, int](), set[int]()
     for number in sorted(range(len(groups)), key=lambda number: -len(groups[number])):
-        factor = _factor(groups[number], slot_bits, used)
-        if factor is None:
+        if (factor := _factor(groups[number], slot_bits, used)) is None:
             return None
         factors[number] = factor
         slots |= {key: key * factor % _MODULUS >> (64 - slot_bits) for key in groups[number]}

@@ -19,8 +19,7 @@ def as_onnx(node: OnnxNode, name: str, *inputs: Output, version: int = _VERSION)
     """Convert a node as an ONNX operator with other inputs, and return the first output. None is an absent input."""
     own = OnnxNode(node.proto, as_values(inputs), version, node.graph)
     own.op, own.domain = name, ""
-    converter = find_converter("", name, version)
-    if converter is None:
+    if (converter := find_converter("", name, version)) is None:
         raise node.fail(f"it is converted as {name}, which has no converter")
     first = as_values(converter.function(own))[0]
     return first.ssa if isinstance(first, Value) else first
@@ -55,8 +54,7 @@ def as_it_is(node: OnnxNode) -> Outputs:
 
 @register_onnx(_DOMAIN, "ExpandDims")
 def expand_dims(node: OnnxNode) -> Outputs:
-    axis = node.number(1)
-    if axis is None:
+    if (axis := node.number(1)) is None:
         raise node.fail("the axis must be one number that is known before the model runs")
     return relax.expand_dims(node.tensor(0), axis=[axis])
 

@@ -42,8 +42,7 @@ def _refuse_attributes(node: OnnxNode, *names: str) -> None:
 
 
 def _heads(node: OnnxNode, name: str = "num_heads") -> int:
-    heads = int(node.int(name, 0))
-    if heads < 1:
+    if (heads := int(node.int(name, 0))) < 1:
         raise node.fail("must be positive", name)
     return heads
 
@@ -91,8 +90,7 @@ def multi_head_attention(node: OnnxNode) -> Outputs:
     query, key, value = _inputs_of_heads(node)
     past = (node.tensor(6), node.tensor(7)) if node.has(6) else None
     mask = node.value(4) if node.has(4) else None
-    bias = node.optional(5)
-    return _attention(node, (query, key, value), mask, bias, past)
+    return _attention(node, (query, key, value), mask, node.optional(5), past)
 
 
 def _inputs_of_heads(node: OnnxNode) -> list[Tensor]:
@@ -179,8 +177,7 @@ def quantized_attention(node: OnnxNode) -> Outputs:
 
 def _attention_of(node: OnnxNode, projected: Tensor, mask: int, past: int, bias: int) -> Outputs:
     """Return attention of joined queries, keys and values. The other arguments are indices of inputs."""
-    width = sizes(projected)[2]
-    if not isinstance(width, int):
+    if not isinstance(width := sizes(projected)[2], int):
         raise node.fail("the sizes of the weights must be known")
     widths = node.ints("qkv_hidden_sizes", None) or [width // 3] * 3
     if len(widths) != 3 or sum(widths) != width:

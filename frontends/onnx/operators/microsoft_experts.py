@@ -36,17 +36,14 @@ def mixture_of_experts(node: OnnxNode) -> Outputs:
     if node.int("use_sparse_mixer", 0):
         raise node.fail("the sparse mixer is not supported", "use_sparse_mixer")
     own = sizes_of(node.value(0))
-    experts = sizes_of(node.value(2))[0]
-    if not isinstance(experts, int):
+    if not isinstance(experts := sizes_of(node.value(2))[0], int):
         raise node.fail("the number of experts must be known before the model runs")
     routes = _routes(node, reshaped(node.tensor(0), [product(own[:-1]), own[-1]]), experts)
     x = _layer(node, routes.rows, 2, 3, routes, experts)
-    name = node.choice("activation_type", "relu", _ACTIVATIONS)
-    function = _ACTIVATIONS[name]
+    function = _ACTIVATIONS[node.choice("activation_type", "relu", _ACTIVATIONS)]
     inner = _apply_gates(node, x) if function is None else function(x)
     made = relax.take(_layer(node, inner, 4, 5, routes, experts), routes.back, axis=0)
-    weighted = relax.multiply(made, relax.expand_dims(routes.shares, axis=[2]))
-    return reshaped(relax.sum(weighted, axis=[1]), own)
+    return reshaped(relax.sum(relax.multiply(made, relax.expand_dims(routes.shares, axis=[2])), axis=[1]), own)
 
 
 def _routes(node: OnnxNode, tokens: Tensor, experts: int) -> _Routes:

@@ -63,16 +63,14 @@ def linear_attention(node: OnnxNode) -> Outputs:
 
 
 def _per_head(node: OnnxNode, index: int, heads: int) -> int:
-    size = sizes_of(node.value(index))[-1]
-    if not isinstance(size, int) or size % heads:
+    if not isinstance(size := sizes_of(node.value(index))[-1], int) or size % heads:
         raise node.fail(f"input #{index} has {size} columns for {heads} heads")
     return size // heads
 
 
 def _heads(tensor: Tensor, heads: int, size: int) -> Tensor:
     """Return the columns of a tensor by heads, [batch, steps, heads, size], in f32."""
-    own = sizes_of(Value(ssa=tensor))
-    return cast(reshaped(tensor, [*own[:2], heads, size]), "f32")
+    return cast(reshaped(tensor, [*sizes_of(Value(ssa=tensor))[:2], heads, size]), "f32")
 
 
 def _gate(node: OnnxNode, index: int, heads: int) -> tuple[Tensor, int]:

@@ -19,15 +19,13 @@ _SMALLEST_BLOCK = 16
 
 
 def _bits(node: OnnxNode) -> int:
-    bits = int(node.int("bits", 4))
-    if bits not in _WIDTHS:
+    if (bits := int(node.int("bits", 4))) not in _WIDTHS:
         raise node.fail(f"must be one of {', '.join(map(str, _WIDTHS))}, got {bits}", "bits")
     return bits
 
 
 def _block_size(node: OnnxNode, default: int) -> int:
-    size = int(node.int("block_size", default))
-    if size < _SMALLEST_BLOCK or size & (size - 1):
+    if (size := int(node.int("block_size", default))) < _SMALLEST_BLOCK or size & (size - 1):
         raise node.fail(f"must be a power of two from {_SMALLEST_BLOCK} on, got {size}", "block_size")
     return size
 
@@ -97,8 +95,7 @@ def _of_groups(node: OnnxNode, packed: Tensor, scale: Tensor, zero_point: Tensor
 
 
 def _positive(node: OnnxNode, name: str) -> int:
-    number = int(node.int(name, 0))
-    if number < 1:
+    if (number := int(node.int(name, 0))) < 1:
         raise node.fail("must be 1 or more", name)
     return number
 
@@ -143,8 +140,7 @@ def gather_blocks(node: OnnxNode) -> Outputs:
     after = blocked if blocked < along else blocked + node.rank(1) - 1
     taken = [relax.take(node.tensor(index), node.tensor(1), axis=along) for index in (0, 2)]
     codes = relax.astype(_unpack(taken[0], bits), dtype=dtype)
-    size = (Value(ssa=codes).shape or ())[after]
-    if not isinstance(size, int):
+    if not isinstance(size := (Value(ssa=codes).shape or ())[after], int):
         raise node.fail("the size along 'quantize_axis' must be known", "quantize_axis")
     if node.has(3):
         zeros = _unpack(relax.take(node.tensor(3), node.tensor(1), axis=along), bits)

@@ -58,8 +58,7 @@ def of_one(node: OnnxNode) -> Outputs:
 
 @register_onnx(_DOMAIN, "QLinearConcat")
 def concat(node: OnnxNode) -> Outputs:
-    parts = [_real(node, at) for at in range(2, len(node.inputs), 3)]
-    if not parts:
+    if not (parts := [_real(node, at) for at in range(2, len(node.inputs), 3)]):
         raise node.fail("there is nothing to join")
     dtype = node.value(1).dtype if node.has(1) else node.value(2).dtype
     return _quantize(node, as_onnx(node, "Concat", *parts), 0, dtype)
@@ -67,8 +66,7 @@ def concat(node: OnnxNode) -> Outputs:
 
 @register_onnx(_DOMAIN, "QLinearWhere")
 def where(node: OnnxNode) -> Outputs:
-    chosen = relax.where(node.tensor(0), _real(node, 1), _real(node, 4))
-    return _quantize(node, chosen, 7, node.value(1).dtype)
+    return _quantize(node, relax.where(node.tensor(0), _real(node, 1), _real(node, 4)), 7, node.value(1).dtype)
 
 
 @register_onnx(_DOMAIN, ["QLinearAveragePool", "QLinearGlobalAveragePool"])
@@ -104,8 +102,7 @@ def gemm(node: OnnxNode) -> Outputs:
 def matmul_integer_to_float(node: OnnxNode) -> Outputs:
     if node.rank(2) and node.value(2).shape != (1,):
         raise node.fail("several scales of the first input are not supported")
-    sums = _integer_product(node, 1, 4)
-    return _scale(node, sums, node.tensor(2), 3, 6)
+    return _scale(node, _integer_product(node, 1, 4), node.tensor(2), 3, 6)
 
 
 @register_onnx(_DOMAIN, "DynamicQuantizeMatMul")
@@ -113,8 +110,7 @@ def dynamic_quantize_matmul(node: OnnxNode) -> Outputs:
     """Convert DynamicQuantizeMatMul. The first input is quantized as in DynamicQuantizeLinear."""
     data, scale, zero_point = dynamic_quantized(node.tensor(0))
     left = relax.subtract(relax.astype(data, dtype="i32"), relax.astype(zero_point, dtype="i32"))
-    sums = relax.matmul(left, shifted(node, 1, 3), out_dtype="i32")
-    return _scale(node, sums, scale, 2, 4)
+    return _scale(node, relax.matmul(left, shifted(node, 1, 3), out_dtype="i32"), scale, 2, 4)
 
 
 def _scale(node: OnnxNode, sums: Tensor, left_scale: int | Tensor, right_scale: int, bias: int) -> Tensor:

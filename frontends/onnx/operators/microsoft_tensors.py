@@ -71,11 +71,9 @@ def unfold(node: OnnxNode) -> Outputs:
     for name, number in (("size", size), ("step", step)):
         if number < 1:
             raise node.fail(f"must be 1 or more, got {number}", name)
-    length = sizes_of(node.value(0))[axis]
-    if isinstance(length, int) and length < size:
+    if isinstance(length := sizes_of(node.value(0))[axis], int) and length < size:
         raise node.fail(f"a window of {size} elements is larger than the dimension of {length}", "size")
-    count = plus(divided(minus(length, size), step), 1)
-    starts = relax.multiply(count_up(count), const(step, "i64"))
+    starts = relax.multiply(count_up(plus(divided(minus(length, size), step), 1)), const(step, "i64"))
     places = relax.add(relax.expand_dims(starts, axis=[1]), count_up(size))
     windows = relax.take(node.tensor(0), places, axis=axis)
     return relax.permute_dims(windows, axes=[*range(axis + 1), *range(axis + 2, rank + 1), axis + 1])
@@ -189,8 +187,7 @@ def _between(one: Tensor, other: Tensor, share: Tensor) -> Tensor:
 @register_onnx(_DOMAIN, "NGramRepeatBlock")
 def block_repeated_ngrams(node: OnnxNode) -> Outputs:
     """Give -inf to each token that would repeat an n-gram of the sequence if the token came next."""
-    size = node.int("ngram_size", 0)
-    if size < 1:
+    if (size := node.int("ngram_size", 0)) < 1:
         raise node.fail(f"must be 1 or more, got {size}", "ngram_size")
     tokens, scores = node.value(0), node.tensor(1)
     length = sizes_of(tokens)[1]
@@ -199,8 +196,7 @@ def block_repeated_ngrams(node: OnnxNode) -> Outputs:
     for place in range(size - 1):
         own = sliced(tokens, {1: (place, plus(count, place), 1)}, {1: count})
         begin = larger(minus(length, size - 1 - place), 0)
-        wanted = sliced(tokens, {1: (begin, plus(begin, 1), 1)})
-        equal = relax.equal(own, wanted)
+        equal = relax.equal(own, sliced(tokens, {1: (begin, plus(begin, 1), 1)}))
         repeats = equal if repeats is None else relax.logical_and(repeats, equal)
     last = sliced(tokens, {1: (size - 1, OPEN, 1)}, {1: count})
     banned = like(scores, -math.inf)

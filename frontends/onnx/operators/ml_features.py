@@ -99,8 +99,7 @@ def feature_vectorizer(node: OnnxNode) -> Outputs:
     for index, count in enumerate(counts):
         part = as_f32(node, index)
         part = part if node.rank(index) == 2 else relax.expand_dims(part, axis=[0])
-        own = (node.value(index).shape or (None,))[-1]
-        if own != count:
+        if (own := (node.value(index).shape or (None,))[-1]) != count:
             raise node.fail(f"input #{index} has {own} features, the attribute says {count}", "inputdimensions")
         parts.append(part)
     return joined(parts, axis=1)
@@ -112,8 +111,7 @@ def feature_vectorizer(node: OnnxNode) -> Outputs:
 @register_onnx(_ML, "OneHotEncoder")
 def one_hot_encoder(node: OnnxNode) -> Outputs:
     strings, categories = node.strings("cats_strings"), node.ints("cats_int64s") or []
-    texts = node.texts(0)
-    if texts is not None:
+    if (texts := node.texts(0)) is not None:
         categories = list(range(len(strings or [])))
     if not categories:
         kind = "int64s" if texts is None else "strings"
@@ -174,8 +172,7 @@ def _encode(node: OnnxNode, keys: Listed, values: Listed, default: Any) -> Outpu
 def _encode_as_numbers(node: OnnxNode, keys: Listed, values: Array, default: Array) -> Value:
     import numpy
 
-    texts = node.texts(0)
-    if texts is not None:
+    if (texts := node.texts(0)) is not None:
         if not isinstance(keys, list):
             raise node.fail("the keys are numbers, but the input holds strings")
         by_word = dict(zip(keys, values.tolist(), strict=True))
@@ -209,8 +206,7 @@ def _listed(node: OnnxNode, kind: str) -> Listed:
     """Return keys or values from whichever attribute contains them."""
     import numpy
 
-    proto = node.tensor_proto(f"{kind}_tensor")
-    if proto is not None:
+    if (proto := node.tensor_proto(f"{kind}_tensor")) is not None:
         return _of_tensor(node, proto)
     strings, floats = node.strings(f"{kind}_strings"), node.floats(f"{kind}_floats")
     if strings is not None:

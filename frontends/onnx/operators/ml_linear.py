@@ -96,9 +96,7 @@ def _kernel(node: OnnxNode, x: Tensor, vectors: Array) -> Tensor:
         distance = relax.sum(relax.square(relax.subtract(rows, const(vectors))), axis=[2])
         return relax.exp(relax.multiply(distance, const(-gamma, "f32")))
     scaled = relax.add(relax.multiply(product, const(gamma, "f32")), const(shift, "f32"))
-    if kind == "POLY":
-        return relax.power(scaled, const(degree, "f32"))
-    return relax.tanh(scaled)
+    return relax.power(scaled, const(degree, "f32")) if kind == "POLY" else relax.tanh(scaled)
 
 
 @register_onnx(_ML, "SVMClassifier")

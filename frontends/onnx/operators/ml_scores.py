@@ -39,8 +39,7 @@ def _probit(scores: Tensor) -> Tensor:
     logarithm = relax.log(relax.subtract(like(scores, 1.0), relax.square(x)))
     half = relax.add(relax.multiply(logarithm, like(scores, 0.5)), like(scores, 2 / (math.pi * a)))
     rest = relax.multiply(logarithm, like(scores, 1 / a))
-    root = relax.sqrt(relax.subtract(relax.square(half), rest))
-    size = relax.sqrt(relax.subtract(root, half))
+    size = relax.sqrt(relax.subtract(relax.sqrt(relax.subtract(relax.square(half), rest)), half))
     signed = relax.where(relax.less(x, like(scores, 0.0)), relax.negative(size), size)
     return relax.multiply(signed, like(scores, math.sqrt(2)))
 
@@ -73,8 +72,7 @@ def largest(scores: Tensor, labels: Labels) -> Tensor | Texts:
 
 def above(scores: Tensor, limit: float, labels: Labels) -> Tensor | Texts:
     """Return the second label for rows with a score above the limit, else the first label."""
-    flat = relax.squeeze(scores, axis=[1])
-    is_above = relax.greater(flat, like(scores, limit))
+    is_above = relax.greater(relax.squeeze(scores, axis=[1]), like(scores, limit))
     return _label(relax.astype(is_above, dtype="i64"), labels)
 
 

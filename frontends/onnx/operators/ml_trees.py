@@ -153,8 +153,7 @@ def tree_ensemble(node: OnnxNode) -> Outputs:
     if not 0 <= aggregate < len(_AGGREGATES) or not 0 <= name < len(_TRANSFORMS):
         raise node.fail(f"there is no aggregate function {aggregate} or no transform {name}")
     x, dtype = _data(node)
-    forest = _read_numbered_forest(node)
-    scores = votes(node, forest, x, _AGGREGATES[aggregate], dtype)
+    scores = votes(node, _read_numbered_forest(node), x, _AGGREGATES[aggregate], dtype)
     return cast(transformed(scores, _TRANSFORMS[name]), node.value(0).dtype)
 
 
@@ -187,8 +186,7 @@ def _read_numbered_forest(node: OnnxNode) -> Forest:
 
 
 def _elements(node: OnnxNode, name: str) -> Sequence[float]:
-    tensor = node.array(name)
-    if tensor is None:
+    if (tensor := node.array(name)) is None:
         raise node.fail(f"has no attribute '{name}'", name)
     elements: Sequence[float] = tensor.ravel().tolist()
     return elements

@@ -54,13 +54,11 @@ def tf_idf_vectorizer(node: OnnxNode) -> Outputs:
     Then, for each gap, prefixes grow token by token, and each prefix is looked up by its key.
     """
     tokens = _tokens(node)
-    rank = tokens.rank
-    if rank not in (1, 2):
+    if (rank := tokens.rank) not in (1, 2):
         raise node.fail(f"takes one or a batch of sequences (1-D or 2-D), not {rank}-D")
     mode = node.choice("mode", "", ("TF", "IDF", "TFIDF"))
     indexes = node.ints("ngram_indexes") or []
-    width = max(indexes, default=-1) + 1
-    if width == 0:
+    if (width := max(indexes, default=-1) + 1) == 0:
         raise node.fail("has no n-grams", "ngram_indexes")
     x = relax.astype(tokens.ssa, dtype="i64")
     x = x if rank == 2 else relax.expand_dims(x, axis=[0])
@@ -107,8 +105,7 @@ def _apply_weights(node: OnnxNode, counts: Tensor, mode: str, width: int) -> Ten
 def _counts(node: OnnxNode, x: Tensor, shape: Sequence[Dim], width: int) -> Tensor:
     """Count each n-gram in each row: [rows, width]."""
     rows = shape[0] if len(shape) == 2 else 1
-    found = list(_columns(node, x, shape[-1], width))
-    if not found:
+    if not (found := list(_columns(node, x, shape[-1], width))):
         return sizes.full([rows, width], const(0.0, "f32"))
     columns = joined(found, axis=1)
     start = sizes.full([rows, width + 1], const(0.0, "f32"))
@@ -123,8 +120,7 @@ def _columns(node: OnnxNode, x: Tensor, length: Dim, width: int) -> Iterator[Ten
     skips = node.int("max_skip_count", 0)
     if not 0 <= skips <= _MOST_SKIPS or not 1 <= shortest <= longest:
         raise node.fail(f"needs 1 <= min_gram_length <= max_gram_length, 0 <= max_skip_count <= {_MOST_SKIPS}")
-    grams = _grams(node, shortest, longest)
-    if not grams:
+    if not (grams := _grams(node, shortest, longest)):
         return
     pool = _Pool(grams, width)
     tokens = _look_up(x, pool.tokens)
@@ -143,8 +139,7 @@ def _grams(node: OnnxNode, shortest: int, longest: int) -> dict[tuple[int, ...],
     words = {word: number for number, word in enumerate(_words(node))}
     pool = [words[each] for each in node.strings("pool_strings") or []] or node.ints("pool_int64s") or []
     indexes = node.ints("ngram_indexes") or []
-    starts = [*(node.ints("ngram_counts") or []), len(pool)]
-    if starts != sorted(starts) or starts[0] < 0:
+    if (starts := [*(node.ints("ngram_counts") or []), len(pool)]) != sorted(starts) or starts[0] < 0:
         raise node.fail("attribute 'ngram_counts' must be increasing and within the pool", "ngram_counts")
     grams: dict[tuple[int, ...], int] = {}
     number = 0
@@ -171,8 +166,7 @@ def _shift_tokens(tokens: Tensor, distance: int, length: Dim) -> Tensor:
     if distance == 0:
         return tokens
     wide = relax.nn.pad(tokens, pad_width=[0, 0, 0, distance], pad_value=-1)
-    later = relax.strided_slice(wide, axes=[1], begin=[distance], end=[2**63 - 1])
-    return sizes.stated(later, [None, length])
+    return sizes.stated(relax.strided_slice(wide, axes=[1], begin=[distance], end=[2**63 - 1]), [None, length])
 
 
 def _extend_prefix(place: Tensor | None, token: Tensor, tokens: int, level: _Level) -> Tensor:

@@ -141,8 +141,7 @@ def wanted(node: OnnxNode, output: int) -> bool:
 
 
 def _axes_from(node: OnnxNode, x: Tensor, axis: int) -> list[int]:
-    rank = Value(ssa=x).rank
-    if rank is None:
+    if (rank := Value(ssa=x).rank) is None:
         raise ModelError("the rank of the normalized tensor is not known")
     return list(range(node.axis_of(axis, rank), rank))
 
@@ -181,8 +180,7 @@ def normalized_by_squares(
     weight = _along(cast(node.tensor(scale), wide), data, axes)
     outputs = [cast(relax.nn.rms_norm(data, weight, axes=axes, epsilon=epsilon), node.value(scale).dtype)]
     if wanted(node, inverse):
-        statistics = cast(x, "f32" if wide != "f64" else "f64")
-        mean = relax.mean(relax.square(statistics), axis=axes, keepdims=True)
+        mean = relax.mean(relax.square(cast(x, "f32" if wide != "f64" else "f64")), axis=axes, keepdims=True)
         root = relax.rsqrt(relax.add(mean, const(epsilon, Value(ssa=mean).dtype)))
         outputs.append(cast(root, node.dtype("stash_type", "f32")))
     return outputs

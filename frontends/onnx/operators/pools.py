@@ -16,8 +16,7 @@ from .sliding_windows import padded, per_dimension, spatial_sizes, windows_of, w
 
 
 def _pool_windows(node: OnnxNode) -> Windows:
-    kernel = node.ints("kernel_shape")
-    if not kernel:
+    if not (kernel := node.ints("kernel_shape")):
         raise node.fail("attribute 'kernel_shape' is missing", "kernel_shape")
     if len(kernel) > 3:
         raise node.fail(f"pools are over 1, 2 or 3 dimensions, not over {len(kernel)}", "kernel_shape")
@@ -85,8 +84,7 @@ def lp_pool(node: OnnxNode) -> Outputs:
 
 
 def _power(node: OnnxNode) -> float:
-    power = float(node.float("p", 2.0) if node.version < 2 else node.int("p", 2))
-    if not power:
+    if not (power := float(node.float("p", 2.0) if node.version < 2 else node.int("p", 2))):
         raise node.fail("attribute 'p' must not be 0", "p")
     return power
 

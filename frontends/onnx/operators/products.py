@@ -64,8 +64,7 @@ def _product(left: Tensor, right: Tensor, is_transposed: bool) -> Tensor:
 
 
 def _scale(node: OnnxNode, tensor: Tensor, name: str, dtype: str) -> Value:
-    factor = node.float(name, 1.0)
-    if factor == 1.0:
+    if (factor := node.float(name, 1.0)) == 1.0:
         return tensor
     if not is_float(dtype) and factor != int(factor):
         raise node.fail(f"attribute '{name}' must be an integer for integer tensors, got {factor}", name)
@@ -115,8 +114,7 @@ def shifted(node: OnnxNode, index: int, zero_point: int, behind: int = 0) -> Val
     data = node.tensor(index)
     if not node.has(zero_point):
         return data
-    known = node.constant(zero_point)
-    if known is not None and not known.any():
+    if (known := node.constant(zero_point)) is not None and not known.any():
         return data
     offset = relax.astype(node.tensor(zero_point), dtype="i32")
     if behind:

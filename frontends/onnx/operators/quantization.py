@@ -21,8 +21,7 @@ def quantize(node: OnnxNode) -> Outputs:
     if not (_is_blocked(node) or keeps_infinities or precision != "f32"):
         return relax.quantize(cast(data, "f32"), _real(node, 1), zero_point, axis=_axis(node), out_dtype=target)
     scale = _broadcast_parameter(node, 1, scale)
-    quotient = relax.divide(cast(data, precision), cast(scale, precision))
-    total = cast(quotient, "f32")
+    total = cast(relax.divide(cast(data, precision), cast(scale, precision)), "f32")
     if node.has(2):
         offset = relax.astype(_broadcast_parameter(node, 2, zero_point), dtype="f32")
         total = relax.add(total if is_float(target) else relax.round(total), offset)
@@ -46,8 +45,7 @@ def _precision(node: OnnxNode) -> str:
 
 def _real(node: OnnxNode, index: int) -> Tensor:
     """Return scales in a type in which the operators compute."""
-    dtype = node.value(index).dtype
-    return node.tensor(index) if dtype in ("f16", "bf16") else cast(node.tensor(index), "f32")
+    return node.tensor(index) if node.value(index).dtype in ("f16", "bf16") else cast(node.tensor(index), "f32")
 
 
 def _axis(node: OnnxNode) -> int:
@@ -90,8 +88,7 @@ def dequantize(node: OnnxNode) -> Outputs:
     if node.has(2):
         offset = relax.astype(_broadcast_parameter(node, 2, node.tensor(2)), dtype="f32")
         difference = relax.subtract(difference, offset)
-    scale = cast(_broadcast_parameter(node, 1, node.tensor(1)), "f32")
-    return cast(relax.multiply(difference, scale), target)
+    return cast(relax.multiply(difference, cast(_broadcast_parameter(node, 1, node.tensor(1)), "f32")), target)
 
 
 register_rows("", {"DynamicQuantizeLinear": lambda node: dynamic_quantized(node.tensor(0))})
@@ -101,8 +98,7 @@ def dynamic_quantized(data: Tensor) -> list[Tensor]:
     """Return data quantized to bytes, the scale and the zero point. The range includes the data and 0."""
     zero = const(0.0, "f32")
     low = relax.minimum(relax.min(data), zero)
-    high = relax.maximum(relax.max(data), zero)
-    range_ = relax.divide(relax.subtract(high, low), const(255.0, "f32"))
+    range_ = relax.divide(relax.subtract(relax.maximum(relax.max(data), zero), low), const(255.0, "f32"))
     # If all elements are 0, the scale is arbitrary.
     scale = relax.where(relax.equal(range_, zero), const(1.0, "f32"), range_)
     one, no_offset = const(1.0, "f32"), const(0, "ui8")

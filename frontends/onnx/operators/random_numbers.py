@@ -19,8 +19,7 @@ def uniform(node: OnnxNode, sizes: Sequence[Size], dtype: str) -> Tensor:
     """Return floats (f32 or f64) from 0 up to but not including 1."""
     key = random_numbers.draw()
     drawn = random_numbers.uniform(key, _seed(node), sizes, dtype)
-    first = _of_reference(node, sizes)
-    if first is None:
+    if (first := _of_reference(node, sizes)) is None:
         return drawn
     return relax.where(relax.equal(key, random_numbers.word(0)), const(first, dtype), drawn)
 

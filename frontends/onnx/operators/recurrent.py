@@ -40,8 +40,7 @@ class Cell:
         self.clip = node.float("clip", None)
 
     def step(self, from_input: Tensor, states: list[Tensor]) -> list[Tensor]:
-        total = relax.add(from_input, self.recurrent_part(states[0]))
-        return [self.activate(0, total)]
+        return [self.activate(0, relax.add(from_input, self.recurrent_part(states[0])))]
 
     def recurrent_part(self, hidden: Tensor) -> Tensor:
         return _plus(self.product(hidden), self.weights.recurrent_bias)
@@ -128,8 +127,7 @@ class Recurrent:
         for index, letter, sizes in ((0, "X", self._data_sizes()), (2, "R", self.weights_shown)):
             if node.rank(index) != 3:
                 raise node.fail(f"{letter} {node.described(index)} must be 3-D: [{sizes}]")
-        size = self.state_size()
-        if not isinstance(size, int):
+        if not isinstance(size := self.state_size(), int):
             raise node.fail("the size of the hidden state (R's last dimension) must be known")
         self.size = size
         self.lengths = node.optional(4)
@@ -215,14 +213,12 @@ class Recurrent:
 
     def _matrix(self, input_: int, index: int) -> Tensor:
         """Return a direction's matrix, transposed: at import if it is a constant, else in each call."""
-        array = self.node.constant(input_)
-        if array is not None:
+        if (array := self.node.constant(input_)) is not None:
             return _const(array[index].T)
         return relax.permute_dims(part(self.node.tensor(input_), 0, index, index + 1, drop=True), axes=[1, 0])
 
     def _vector(self, input_: int, index: int, begin: int, end: int) -> Tensor:
-        array = self.node.constant(input_)
-        if array is not None:
+        if (array := self.node.constant(input_)) is not None:
             return _const(array[index, begin:end])
         return part(part(self.node.tensor(input_), 0, index, index + 1, drop=True), 0, begin, end)
 
@@ -232,8 +228,7 @@ class Recurrent:
         if not node.has(input_):
             return zeros([batch, self.size], node.value(0).dtype)
         taken = part(node.tensor(input_), 1 if self.batch_first else 0, index, index + 1, drop=True)
-        info = Value(ssa=taken).info
-        return as_info(taken, info.with_shape((batch if is_known(batch) else None, self.size)))
+        return as_info(taken, Value(ssa=taken).info.with_shape((batch if is_known(batch) else None, self.size)))
 
     def _step(self, cell: Cell, from_input: Tensor, states: list[Tensor], turn: Value) -> tuple[list[Tensor], Tensor]:
         """Return the states after a step, and its row."""

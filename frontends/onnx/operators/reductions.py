@@ -54,8 +54,7 @@ def _log_sum_exp(axes: StaticAxes | RunTimeAxes, x: Tensor) -> Tensor:
     zeros = relax.zeros_like
     shift = relax.where(relax.isfinite(largest), largest, zeros(largest))
     shifts = relax.where(relax.isfinite(spread), spread, zeros(spread))
-    total = axes.fold("sum", relax.exp(relax.subtract(x, shifts)))
-    return relax.add(relax.log(total), shift)
+    return relax.add(relax.log(axes.fold("sum", relax.exp(relax.subtract(x, shifts)))), shift)
 
 
 _COMPOSED: dict[str, Callable[[StaticAxes | RunTimeAxes, Tensor], Tensor]] = {
@@ -100,8 +99,7 @@ def position(node: OnnxNode) -> Outputs:
 # ---- scans ----
 @register_onnx("", ["CumSum", "CumProd"])
 def scan(node: OnnxNode) -> Outputs:
-    given = node.number(1)
-    if given is not None:
+    if (given := node.number(1)) is not None:
         return _scan_along(node, given)
     # The axis is dynamic: compute the scans along all axes, and select one.
     dtype, rank = node.value(1).dtype, node.rank(0)
@@ -207,5 +205,4 @@ class RunTimeAxes:
     def _mean(self, x: Tensor, dtype: str) -> Tensor:
         count = relax.divide(relax.size(x), relax.reshape(self._count, ()))
         wide = "f32" if dtype in ("f16", "bf16") else dtype
-        total = self._folded("sum", cast(x, wide))
-        return cast(relax.divide(total, relax.astype(count, dtype=wide)), dtype)
+        return cast(relax.divide(self._folded("sum", cast(x, wide)), relax.astype(count, dtype=wide)), dtype)

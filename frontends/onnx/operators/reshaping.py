@@ -80,8 +80,7 @@ def axes_of(node: OnnxNode) -> tuple[int, ...] | None:
 
 @register_onnx("", "Squeeze")
 def squeeze(node: OnnxNode) -> Outputs:
-    axes = axes_of(node)
-    if axes is None and node.has(1):
+    if (axes := axes_of(node)) is None and node.has(1):
         return _squeeze_at_run_time(node)
     return relax.squeeze(node.tensor(0), axis=_single_dimensions(node) if axes is None else axes)
 
@@ -91,8 +90,7 @@ def _single_dimensions(node: OnnxNode) -> list[int]:
     rank, shape = node.rank(0), node.value(0).shape
     assert shape is not None
     is_single = [equal(size, 1) for size in shape]
-    unsure = [axis for axis in range(rank) if is_single[axis] is None]
-    if unsure:
+    if unsure := [axis for axis in range(rank) if is_single[axis] is None]:
         own = relax.take(sizes.as_tensor(sizes.sizes_of(node.value(0))), const(unsure, "i64"), axis=0)
         fewest = relax.min(relax.abs(relax.subtract(own, const(1, "i64"))))
         places = ", ".join(map(str, unsure))
@@ -112,8 +110,7 @@ def _squeeze_at_run_time(node: OnnxNode) -> Tensor:
 
 @register_onnx("", "Unsqueeze")
 def unsqueeze(node: OnnxNode) -> Outputs:
-    axes = axes_of(node)
-    if axes is not None:
+    if (axes := axes_of(node)) is not None:
         return relax.expand_dims(node.tensor(0), axis=axes)
     if not node.has(1):
         raise node.fail("has no axes", "axes")
@@ -165,8 +162,7 @@ def depth_to_space(node: OnnxNode) -> Outputs:
     is_crd = _mode(node) == "CRD"
     split = [channels, block, block] if is_crd else [block, block, channels]
     order = [0, 1, 4, 2, 5, 3] if is_crd else [0, 3, 4, 1, 5, 2]
-    taken_apart = sizes.reshaped(node.tensor(0), [batch, *split, height, width])
-    moved = relax.permute_dims(taken_apart, axes=order)
+    moved = relax.permute_dims(sizes.reshaped(node.tensor(0), [batch, *split, height, width]), axes=order)
     return sizes.reshaped(moved, [batch, channels, sizes.times(height, block), sizes.times(width, block)])
 
 
@@ -181,8 +177,7 @@ def space_to_depth(node: OnnxNode) -> Outputs:
 
 
 def _blocks(node: OnnxNode) -> tuple[int, list[Size]]:
-    block = node.int("blocksize", 0)
-    if block < 1:
+    if (block := node.int("blocksize", 0)) < 1:
         raise node.fail(f"attribute 'blocksize' must be positive, got {block}", "blocksize")
     if node.rank(0) != 4:
         raise node.fail(f"the data must be 4-D, but is {node.rank(0)}-D")
@@ -226,8 +221,7 @@ def _common(node: OnnxNode, one: Size, other: Size) -> Size:
 @register_onnx("", "Tile")
 def tile_along_axis(node: OnnxNode) -> Outputs:
     """Convert Tile of the first version, with scalar repeats and axis."""
-    axis = node.number(2)
-    if axis is None:
+    if (axis := node.number(2)) is None:
         raise node.fail("the axis is only known when the model runs")
     repeats: list[Size] = [1] * node.rank(0)
     repeats[node.axis_of(axis, node.rank(0))] = input_size(node, 1)

@@ -81,8 +81,7 @@ def sequence_insert(node: OnnxNode) -> Outputs:
             return appended(node, held, new)
         length = length_of(held)
         return inserted_at_run_time(node, held, new, place_of(node, 2, length, relax.add(length, const(1, "i64"))))
-    items = list(node.sequence(0).items)
-    if items and items[0].dtype != new.dtype:
+    if (items := list(node.sequence(0).items)) and items[0].dtype != new.dtype:
         raise node.fail(f"a tensor of {new.dtype} cannot be inserted into a sequence of {items[0].dtype}")
     place = node.number(2) if node.has(2) else len(items)
     if place is None:
@@ -93,16 +92,14 @@ def sequence_insert(node: OnnxNode) -> Outputs:
 
 @register_onnx("", "SequenceErase")
 def sequence_erase(node: OnnxNode) -> Outputs:
-    held = node.held(0)
-    if isinstance(held, RunTimeSequence):
+    if isinstance(held := node.held(0), RunTimeSequence):
         length = length_of(held)
         if node.has(1):
             return erased_at_run_time(node, held, place_of(node, 1, length, length))
         require(node, relax.greater(length, const(0, "i64")), "the sequence has no item to erase")
         return erased_at_run_time(node, held, relax.subtract(length, const(1, "i64")))
     sequence = node.sequence(0)
-    items = list(sequence.items)
-    if not items:
+    if not (items := list(sequence.items)):
         raise node.fail("the sequence has no item to erase")
     place = node.number(1) if node.has(1) else len(items) - 1
     if place is None:
@@ -118,8 +115,7 @@ def concat_from_sequence(node: OnnxNode) -> Outputs:
         raise node.fail("attribute 'axis' is missing", "axis")
     if isinstance(held, RunTimeSequence):
         return concatenated_at_run_time(node, held, axis, bool(node.int("new_axis", 0)))
-    items = node.sequence(0).items
-    if not items:
+    if not (items := node.sequence(0).items):
         raise node.fail("the sequence is empty")
     joined = "stack" if node.int("new_axis", 0) else "concatenate"
     if all(item.elements is not None for item in items):
@@ -134,8 +130,7 @@ def concat_from_sequence(node: OnnxNode) -> Outputs:
 def split_to_sequence(node: OnnxNode) -> Outputs:
     axis = node.axis(node.rank(0), 0)
     squeezed = not node.has(1) and not node.int("keepdims", 1)
-    parts = _split(node, axis)
-    if parts is None:
+    if (parts := _split(node, axis)) is None:
         return split_at_run_time(node, axis, input_size(node, 1) if node.has(1) else 1, squeezed)
     if squeezed:
         parts = [relax.squeeze(part, axis=[axis]) for part in parts]
@@ -163,8 +158,7 @@ def _split(node: OnnxNode, axis: int) -> list[Tensor] | None:
 
 def _split_at_run_time(node: OnnxNode, axis: int) -> list[Tensor]:
     """Return parts of dynamic lengths. Their number is known."""
-    count = (node.value(1).shape or (None,))[0]
-    if not isinstance(count, int):
+    if not isinstance(count := (node.value(1).shape or (None,))[0], int):
         raise node.fail("the number of lengths must be known while the model is imported")
     lengths, whole = integers(node, 1), sizes.sizes_of(node.value(0))[axis]
     zero = const([0], "i64")
@@ -199,8 +193,7 @@ def optional_has_element(node: OnnxNode) -> Outputs:
 
 @register_onnx("", "OptionalGetElement")
 def optional_get_element(node: OnnxNode) -> Outputs:
-    held = node.held(0)
-    if isinstance(held, EmptyOptional):
+    if isinstance(held := node.held(0), EmptyOptional):
         raise node.fail("the optional is empty")
     if not isinstance(held, RunTimeOptional):
         return held

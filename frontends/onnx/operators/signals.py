@@ -74,8 +74,7 @@ def _along_run_time_axis(
     moved = relax.permute_dims(apart, axes=[0, 2, 1, 3])
     made = relax.permute_dims(transformed(node, moved, size, transform), axes=[0, 2, 1, 3])
     shape = relax.where(relax.equal(places, axis), as_factor(transform.made), own)
-    last = relax.equal(places, const(rank - 1, "i64"))
-    shape = relax.where(last, const(transform.outputs, "i64"), shape)
+    shape = relax.where(relax.equal(places, const(rank - 1, "i64")), const(transform.outputs, "i64"), shape)
     return relax.reshape(made, relax.tensor_to_shape(shape))
 
 
@@ -187,8 +186,7 @@ def _run_time_triangles(node: OnnxNode) -> Tensor:
     falling = _ratio(relax.subtract(ends, place), relax.subtract(ends, centers))
     is_rising = relax.logical_and(relax.greater_equal(place, starts), relax.less_equal(place, centers))
     is_falling = relax.logical_and(relax.greater_equal(place, centers), relax.less(place, ends))
-    weights = relax.where(is_rising, rising, const(0.0, "f64"))
-    return relax.where(is_falling, falling, weights)
+    return relax.where(is_falling, falling, relax.where(is_rising, rising, const(0.0, "f64")))
 
 
 def _mel(hertz: Tensor) -> Tensor:

@@ -40,8 +40,7 @@ def split(node: OnnxNode) -> Outputs:
 
 
 def _equal_parts(node: OnnxNode, axis: int) -> list[Tensor]:
-    count = node.int("num_outputs", node.output_count)
-    if count != node.output_count:
+    if (count := node.int("num_outputs", node.output_count)) != node.output_count:
         raise node.fail(f"there are {count} parts, but {counted(node.output_count, 'output')}", "num_outputs")
     size = sizes.sizes_of(node.value(0))[axis]
     if sizes.is_known(size):

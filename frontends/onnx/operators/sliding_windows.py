@@ -16,8 +16,7 @@ _SAME = ("SAME_UPPER", "SAME_LOWER")
 
 def spatial_sizes(node: OnnxNode, index: int = 0) -> tuple[Dim, ...]:
     """Return the sizes behind batch and channels, None for dynamic sizes."""
-    shape = node.value(index).shape
-    if shape is None or len(shape) < 3:
+    if (shape := node.value(index).shape) is None or len(shape) < 3:
         raise node.fail(f"input #{index} must have a batch, channels and spatial dimensions")
     return tuple(shape[2:])
 
@@ -46,8 +45,7 @@ def windows_of(node: OnnxNode, kernel: Sequence[int], index: int = 0) -> Windows
         )
     strides, dilations = per_dimension(node, "strides", count), per_dimension(node, "dilations", count)
     windows = Windows(tuple(kernel), strides, dilations, (0,) * count, (0,) * count)
-    mode = auto_pad(node)
-    if mode == "VALID":
+    if (mode := auto_pad(node)) == "VALID":
         return windows
     if mode == "NOTSET":
         pads = per_dimension(node, "pads", 2 * count, 0)

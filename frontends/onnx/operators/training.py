@@ -42,8 +42,7 @@ class _TrainingStep:
         self.rate_dtype = node.value(0).dtype
 
     def number(self, name: str, default: float | None = None) -> float:
-        value = self.node.float(name, default)
-        if value is None:
+        if (value := self.node.float(name, default)) is None:
             raise self.node.fail(f"has no attribute '{name}'", name)
         return float(value)
 
@@ -77,8 +76,7 @@ def _for_each(node: OnnxNode, kinds: int, update: Callable[..., list[Tensor]]) -
     Behind rate and count, the inputs are all tensors, then all gradients, then each kind of history. The outputs have
     the same order.
     """
-    given = len(node.inputs) - 2
-    if given < kinds or given % kinds:
+    if (given := len(node.inputs) - 2) < kinds or given % kinds:
         raise node.fail(f"has {given} tensors behind rate and count, expected a multiple of {kinds}")
     count = given // kinds
     results = []
@@ -98,8 +96,7 @@ def adagrad(node: OnnxNode) -> Outputs:
         gradient = _regularize(x, gradient, step.number("norm_coefficient", 0.0))
         squares = relax.add(squares, relax.square(gradient))
         scale = relax.add(relax.sqrt(squares), like(x, step.number("epsilon", 1e-6)))
-        change = relax.divide(relax.multiply(_cast_like(rate, x), gradient), scale)
-        return [relax.subtract(x, change), squares]
+        return [relax.subtract(x, relax.divide(relax.multiply(_cast_like(rate, x), gradient), scale)), squares]
 
     return _for_each(node, 3, update)
 

@@ -80,8 +80,7 @@ def max_roi_pool(node: OnnxNode) -> Outputs:
 
 @register_onnx("", "Col2Im")
 def col2im(node: OnnxNode) -> Outputs:
-    shape = node.value(0).shape
-    if shape is None or len(shape) != 3:
+    if (shape := node.value(0).shape) is None or len(shape) != 3:
         raise node.fail("the columns must be 3-D: [batch, channels * elements of a block, blocks]")
     alongs, data = _alongs(node), node.tensor(0)
     made = placed_blocks(data, alongs)
@@ -90,8 +89,7 @@ def col2im(node: OnnxNode) -> Outputs:
 
 def _alongs(node: OnnxNode) -> list[Along]:
     image, block = input_sizes(node, 1), input_sizes(node, 2)
-    rank = len(image)
-    if rank == 0 or len(block) != rank:
+    if (rank := len(image)) == 0 or len(block) != rank:
         raise node.fail(f"the image has {counted(rank, 'dimension')}, and a block {len(block)}")
     strides, dilations = per_dimension(node, "strides", rank), per_dimension(node, "dilations", rank)
     pads = per_dimension(node, "pads", 2 * rank, 0)

@@ -81,8 +81,7 @@ class Pieces:
             yield text[at:start]
             line += text.count("\n", at, start)
             at = end
-            first = _FIRST.search(text, start - 1, end)
-            if first is None or end - start < _LONG:
+            if (first := _FIRST.search(text, start - 1, end)) is None or end - start < _LONG:
                 yield text[start:end]
                 line += text.count("\n", start, end)
                 continue

@@ -67,8 +67,7 @@ class Source:
             name = getattr(item, "__qualname__", item)
             hint = "give rx.Module.from_script its text"
             raise ModelError(f"the source of {name!r} cannot be found: {error}; {hint}") from None
-        text = "".join(lines)
-        dedented = textwrap.dedent(text)
+        dedented = textwrap.dedent("".join(lines))
         indent = len(lines[0]) - len(dedented.split("\n", 1)[0]) - 1 if lines else 0
         return Source(dedented, file, max(first, 1), max(indent, 0))
 

@@ -48,8 +48,7 @@ class ScriptBody(Calls):
 
     def statements(self, statements: Iterable[ast.stmt]) -> None:
         for each in statements:
-            read = _STATEMENTS.get(type(each))
-            if read is None:
+            if (read := _STATEMENTS.get(type(each))) is None:
                 word = type(each).__name__.lower()
                 raise self.source.problem(each, f"an ssa function cannot contain `{word}`")
             self.location, self.around, self.statement = self.source.location(each), None, each
@@ -247,8 +246,7 @@ class ScriptBody(Calls):
             if keyword.arg != "carry" or not isinstance(keyword.value, ast.List):
                 raise self.source.problem(keyword.value, "range has no such argument", ("carry",), keyword.arg or "")
             names = [each.id if isinstance(each, ast.Name) else "" for each in keyword.value.elts]
-            missing = next((name for name in names if name not in self.named), None)
-            if missing is not None:
+            if (missing := next((name for name in names if name not in self.named), None)) is not None:
                 raise self.source.problem(keyword.value, f"there is no value '{missing}' here", self.named, missing)
             self.check_kept(node, node.body, names, "list it in carry=[...]")
             return names
@@ -369,8 +367,7 @@ def _last_names(statements: Sequence[ast.stmt]) -> list[str]:
     last = statements[-1] if statements else None
     if not isinstance(last, ast.Assign) or len(last.targets) != 1:
         return []
-    target = last.targets[0]
-    names = [each.id if isinstance(each, ast.Name) else "" for each in items_of(target)]
+    names = [each.id if isinstance(each, ast.Name) else "" for each in items_of(last.targets[0])]
     return [] if "" in names else names
 
 

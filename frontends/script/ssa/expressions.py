@@ -121,8 +121,7 @@ class Values(ExpressionReader[ReadValue]):
 
     def leaf(self, key: object, make: Callable[[], Value]) -> Value:
         """Return a value without operands, built where the block first uses it."""
-        found = self.leaves.get(key)
-        if found is None:
+        if (found := self.leaves.get(key)) is None:
             found = self.leaves[key] = make()
         return found
 
@@ -148,8 +147,7 @@ class Values(ExpressionReader[ReadValue]):
 
     def number(self, node: ast.expr, value: int | float, type_: Type) -> Value:
         key = type_, repr(value if isinstance(value, float) else int(value))
-        found = self.leaves.get(key)
-        if found is None:
+        if (found := self.leaves.get(key)) is None:
             attribute = self._number_attribute(node, value, type_)
             found = self.leaves[key] = self.one("arith.constant", (), type_, {"value": attribute})
         return found
@@ -240,10 +238,8 @@ class Values(ExpressionReader[ReadValue]):
                 raise self.source.problem(node, f"{source.type} has no dimension {ast.unparse(node.slice)}")
             kind = "memref.dim" if isinstance(source.type, ir.MemRefType) else "tensor.dim"
             return self.one(kind, (source, axis), self._index)
-        if self.nest is not None:
-            argument = self.nest.lookup(node)
-            if argument is not None:
-                return argument
+        if self.nest is not None and (argument := self.nest.lookup(node)) is not None:
+            return argument
         source = self.operand(base)
         indices = [self.index(each) for each in indices_of(node)]
         self.check_rank(node, source, len(indices))
@@ -268,11 +264,9 @@ class Values(ExpressionReader[ReadValue]):
 
     def call(self, node: ast.Call, count: int, types: list[Type] | None = None) -> Sequence[Value]:
         """Return the results of a call. `count` and `types` are the expected results if they are known."""
-        word = dotted(node.func)
-        if word in self._operations:
+        if (word := dotted(node.func)) in self._operations:
             return self.generic(node, word, count, types)
-        special = SPECIAL.get(word)
-        if special is not None:
+        if (special := SPECIAL.get(word)) is not None:
             return [special(self, node)]
         head, _, rest = word.partition(".")
         if head == "cls" or rest == "vload" and head in self.named:

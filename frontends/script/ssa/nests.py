@@ -149,8 +149,7 @@ class ReadNest:
 
     def _element(self, node: ast.Subscript) -> NestElement | None:
         """Return the element that a node names, or None if its index depends on values of the body."""
-        text = self.body.spelling.text(node)
-        if text not in self._found:
+        if (text := self.body.spelling.text(node)) not in self._found:
             self._found[text] = self._new_element(node)
         return self._found[text]
 
@@ -227,8 +226,7 @@ def _subscripts(node: ast.expr) -> Iterator[ast.Subscript]:
     """Yield the elements in an expression, in the order in which it names them."""
     waiting = [node]
     while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.Subscript):
+        if isinstance(node := waiting.pop(), ast.Subscript):
             yield node
         waiting += reversed(parts_of(node))
 

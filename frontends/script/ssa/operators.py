@@ -41,8 +41,7 @@ class Calls(Values):
         self, node: ast.Call, word: str, count: int, types: list[Type] | None = None, regions: int = 0
     ) -> Operation:
         """Build the operation that a call names. `count` is the number of results if no types are written."""
-        definition = self.spelling.operators.get(word)
-        if definition is not None:
+        if (definition := self.spelling.operators.get(word)) is not None:
             return self._operator(node, definition, count, types)
         args, name = node.args, operation_of(word)
         if name == "I.op":
@@ -55,8 +54,7 @@ class Calls(Values):
             raise self.source.problem(
                 node.func, f"'{name or ast.unparse(node.func)}' is not an operation", ("I.op",), name
             )
-        definition = self._row(node, dialect, short)
-        if definition is not None and dialect != "tir":
+        if (definition := self._row(node, dialect, short)) is not None and dialect != "tir":
             self.spelling.operators[word] = definition
             return self._operator(node, definition, count, types)
         lists: list[ast.expr] = []
@@ -80,10 +78,8 @@ class Calls(Values):
 
         Raises ScriptError if it is unknown.
         """
-        known = find_dialect(dialect, self.context)
-        if known is not None:
-            found = known.ops.get(short)
-            if found is None:
+        if (known := find_dialect(dialect, self.context)) is not None:
+            if (found := known.ops.get(short)) is None:
                 letter = dotted(node.func).partition(".")[0]
                 raise self.source.problem(node.func, f"{letter} has no '{short}'", known.ops, short)
             return found
@@ -105,8 +101,7 @@ class Calls(Values):
         spelling = self.spelling
         stated = [each for each in args if spelling.is_type(each)]
         given = [each for each in args if each not in stated] if stated else list(args)
-        values = [self.value(each) for each in given]
-        pairs = list(zip(given, values, strict=True))
+        pairs = list(zip(given, [self.value(each) for each in given], strict=True))
         # As in the printer: the type of the last operand that is not a number literal.
         typed = [
             value.type for each, value in pairs if not isinstance(value, (int, float)) and not is_typed_number(each)
@@ -250,8 +245,7 @@ class Calls(Values):
 
     def _attribute(self, node: ast.expr, kind: AttrKind, what: str) -> Attribute:
         key = kind, self.spelling.text(node)
-        found = self._encoded.get(key)
-        if found is None:
+        if (found := self._encoded.get(key)) is None:
             try:
                 found = kind.encode(kind.normalize(self._literal(node, kind)), self.context)
             except (AttributeProblem, SymbolError, ValueError, ir.MLIRError) as error:

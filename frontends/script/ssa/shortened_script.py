@@ -54,8 +54,7 @@ class Shortened:
     def _without_resources(self, source: Source) -> str:
         lines = list(source.lines)
         for number, line in enumerate(lines, start=1):
-            match = _LINE.fullmatch(line)
-            if match is not None:
+            if (match := _LINE.fullmatch(line)) is not None:
                 margin, *quoted, data = match.groups()
                 name, type_ = map(ast.literal_eval, quoted)
                 self._resources.append(Resource(name, type_, data, number))
@@ -64,8 +63,7 @@ class Shortened:
 
     def _named(self, match: re.Match[str]) -> str:
         before, text, after = match.groups()
-        name = self._names.get(text)
-        if name is None:
+        if (name := self._names.get(text)) is None:
             name = self._names[text] = f"{_TYPE}{len(self._names)}"
             self.types[name] = text
         return f"{before}{name.ljust(len(text))}{after}"
@@ -80,8 +78,7 @@ def _read_resource(source: Source, resource: Resource, context: Context) -> Attr
         raise source.problem(place, f"resource '{resource.name}': {error}") from None
     if not isinstance(type_, (ir.RankedTensorType, ir.VectorType)) or not type_.has_static_shape:
         raise source.problem(place, f"resource '{resource.name}': {type_} is not a tensor with static sizes")
-    expected = byte_count(type_)
-    if expected != len(data):
+    if (expected := byte_count(type_)) != len(data):
         message = f"resource '{resource.name}' has {len(data)} bytes, and {type_} {expected}"
         raise source.problem(place, message)
     return resource_of_bytes(data, type_, resource.name)

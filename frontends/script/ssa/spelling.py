@@ -81,8 +81,7 @@ class Spelling:
     def type(self, node: ast.expr) -> Type:
         """Return the type that an expression denotes. Raises ScriptError."""
         text = node.id if isinstance(node, ast.Name) else self.text(node)
-        found = self._types.get(text)
-        if found is None:
+        if (found := self._types.get(text)) is None:
             try:
                 found = self._types[text] = self._type(self._in_full(node, text))
             except (TypeProblem, SymbolError, ValueError, ir.MLIRError) as error:
@@ -105,10 +104,8 @@ class Spelling:
         if word == "R.Object":
             return encode(ObjectInfo(), self.context)
         if letter != "T" or isinstance(node, ast.Call):
-            known = sorted({*TYPE_CALLS, "R.Object"})
-            raise self.source.problem(node, "this is not a type", known, word)
-        vector = _VECTOR.fullmatch(name)
-        if vector is not None:
+            raise self.source.problem(node, "this is not a type", sorted({*TYPE_CALLS, "R.Object"}), word)
+        if (vector := _VECTOR.fullmatch(name)) is not None:
             return self._shaped("T.Vector", (int(vector.group(2)),), vector.group(1))
         return element_type(name, self.context)
 
@@ -121,8 +118,7 @@ class Spelling:
         if word == "R.Shape":
             return encode(ShapeInfo(self.dims(node.args[0]) if node.args else None), self.context)
         *shape, element = node.args or [node]
-        name = text_of(element)
-        if name is None or len(shape) > 1:
+        if (name := text_of(element)) is None or len(shape) > 1:
             raise self.source.problem(node, f'{word} takes a shape and an element type: {word}((4, "n"), "float32")')
         if not shape and word in _TENSORS:
             return encode(TensorInfo(None, dtype_name(name) or ""), self.context)
@@ -165,8 +161,7 @@ class Spelling:
     def attribute(self, node: ast.expr) -> Attribute:
         """Return the attribute that an expression denotes. Raises ScriptError."""
         text = self.text(node)
-        found = self._attributes.get(text)
-        if found is None:
+        if (found := self._attributes.get(text)) is None:
             try:
                 found = self._attributes[text] = self._attribute(node)
             except (ValueError, OverflowError, ir.MLIRError) as error:
@@ -246,8 +241,7 @@ class Spelling:
         MLIR silently drops an attribute of the wrong kind, and may crash later because it is missing.
         """
         held = made.attributes
-        lost = next((name for name in attributes if name not in held), None)
-        if lost is not None:
+        if (lost := next((name for name in attributes if name not in held), None)) is not None:
             raise self.source.problem(node, f"'{made.name}' has another kind of attribute '{lost}'")
 
     def elements(self, node: ast.expr, stated: ast.expr) -> Attribute:

@@ -118,8 +118,7 @@ class SsaReader:
                 raise self.source.problem(each, f"a module contains {hint}")
 
     def _class(self, node: ast.ClassDef) -> None:
-        decorator = _decorator(node, (_NESTED,))
-        if decorator is None:
+        if (decorator := _decorator(node, (_NESTED,))) is None:
             raise self.source.problem(node, f"class '{node.name}' is not an @I.ir_module")
         options = self._known(decorator, ("name", "attrs"))
         module = ir.Operation.create("builtin.module", regions=1, loc=self.source.location(node))
@@ -129,8 +128,7 @@ class SsaReader:
 
     def _call(self, node: ast.Call) -> bool:
         """Handle a call that is not an operation, and return True: `I.resource`, which was read before, or `I.mlir`."""
-        word = dotted(node.func)
-        if word != "I.mlir":
+        if (word := dotted(node.func)) != "I.mlir":
             return word == "I.resource"
         (text,) = self.spelling.strings(node, 1)
         try:
@@ -146,8 +144,7 @@ class SsaReader:
     # ---- functions ----
 
     def _results(self, node: ast.FunctionDef) -> list[ast.expr]:
-        given = node.returns
-        if given is None:
+        if (given := node.returns) is None:
             return []
         if isinstance(given, ast.Call) and dotted(given.func) == "R.Tuple":
             return given.args
@@ -162,8 +159,7 @@ class SsaReader:
         return self.spelling.type(node.args[0]), self.spelling.dictionary(node.args[1])
 
     def _function(self, node: ast.FunctionDef, functions: dict[str, list[Type]]) -> None:
-        decorator = _decorator(node, _FUNCTIONS)
-        if decorator is None:
+        if (decorator := _decorator(node, _FUNCTIONS)) is None:
             hint = "@R.function or @T.prim_func before it"
             raise self.source.problem(node, f"function '{node.name}' has no decorator: expected {hint}")
         is_prim = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) == "T.prim_func"

@@ -35,8 +35,7 @@ def attention(op: OpView, query: Value, key: Value, value: Value, bias: Value | 
 @register_decomposition("relax.nn.attention_cached", by_types=True)
 def attention_cached(op: OpView, query: Value, key: Value, value: Value, bias: Value | None, length: Value) -> Value:
     """Attend to the valid rows of a cache, in which rows come before heads."""
-    count = call_of(op.definition, op.operation).length.value
-    if not isinstance(count, (int, SymExpr)):
+    if not isinstance(count := call_of(op.definition, op.operation).length.value, (int, SymExpr)):
         raise Decline("the length is not known")
     cut = {"axes": [2], "begin": [0], "end": [count]}
     first = (relax.dialect.ops["strided_slice"](each, **cut) for each in (key, value))

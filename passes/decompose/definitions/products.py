@@ -21,8 +21,7 @@ def matmul_nbits(
     *others: Value | None,
 ) -> Value:
     depth = known_shape(x, "x")[-1]
-    sizes = known_shape(codes, "codes")
-    columns, blocks, _ = sizes
+    columns, blocks, _ = known_shape(codes, "codes")
     if not isinstance(depth, int) or not isinstance(columns, int) or not isinstance(blocks, int):
         raise Decline("a size of the matrix is not known")
     weights = _weights(op, codes, scale, zero_point, *others)

@@ -13,8 +13,7 @@ from ..wide import computed_wide, known_shape, rank_of, require_same
 @computed_wide
 def mean(op: OpView, x: Tensor) -> Tensor:
     axes = [axis % rank_of(x.value) for axis in (range(rank_of(x.value)) if op.axis is None else op.axis)]
-    total = apply("sum", x, axis=axes, keepdims=op.keepdims)
-    return total / Tensor(count_over(x.value, axes))
+    return apply("sum", x, axis=axes, keepdims=op.keepdims) / Tensor(count_over(x.value, axes))
 
 
 @register_decomposition("relax.variance", by_types=True)

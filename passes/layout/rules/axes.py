@@ -76,7 +76,6 @@ def layer_norm(call: LayoutCall, layout: Layout) -> Placement | None:
 
 @register_layout(["relax.nn.group_norm", "relax.nn.instance_norm"])
 def channel_norm(call: LayoutCall, layout: Layout) -> Placement | None:
-    channels = layout.place(call.channel_axis)
-    if channels is None:
+    if (channels := layout.place(call.channel_axis)) is None:
         return None
     return call.placed({"data": layout}, layout, channel_axis=channels, axes=layout.axes_of(call.axes))

@@ -23,8 +23,7 @@ def layout_transform(call: LayoutCall, layout: Layout) -> Placement | None:
     index_map = call.index_map.value
     if layout.rank != index_map.n_dims:
         return None
-    split = layout_behind(index_map, layout.dimensions)
-    if split is not None:
+    if (split := layout_behind(index_map, layout.dimensions)) is not None:
         return _seen(call, layout, between(split, layout))
     result = as_it_is(call.result.rank)
     joined = layout_before(index_map, result.dimensions)

@@ -30,8 +30,7 @@ def concat(call: LayoutCall, layout: Layout) -> Placement:
 @register_layout("relax.split")
 def split(call: LayoutCall, layout: Layout) -> Placement | None:
     block = layout.block_of(layout.dimensions[call.axis])
-    cuts = call.indices_or_sections
-    if not isinstance(cuts, int):
+    if not isinstance(cuts := call.indices_or_sections, int):
         if any(cut % block for cut in cuts):
             return None
         cuts = [cut // block for cut in cuts]
@@ -99,8 +98,7 @@ def scatter_nd(call: LayoutCall, layout: Layout) -> Placement | None:
     if layout.axes[:depth] != as_it_is(depth).axes or blocked_dimensions(layout) & set(layout.dimensions[:depth]):
         return None
     rest = {dimension: before + dimension - depth for dimension in range(depth, layout.rank)}
-    updates = renamed(layout, rest, before + len(rest))
-    return call.placed({"data": layout, "updates": updates}, layout)
+    return call.placed({"data": layout, "updates": renamed(layout, rest, before + len(rest))}, layout)
 
 
 # ---- more dimensions, or fewer ----
@@ -110,15 +108,13 @@ def scatter_nd(call: LayoutCall, layout: Layout) -> Placement | None:
 def expand_dims(call: LayoutCall, layout: Layout) -> Placement:
     rank = layout.rank + len(call.axis)
     new = {axis % rank for axis in call.axis}
-    kept = [axis for axis in range(rank) if axis not in new]
-    expanded = renamed(layout, dict(enumerate(kept)), rank)
+    expanded = renamed(layout, dict(enumerate([axis for axis in range(rank) if axis not in new])), rank)
     return call.placed({"x": layout}, expanded, axis=expanded.places(sorted(new)))
 
 
 @register_layout("relax.squeeze")
 def squeeze(call: LayoutCall, layout: Layout) -> Placement | None:
-    axes = call.axis
-    if axes is None:
+    if (axes := call.axis) is None:
         if any(equal(size, 1) is None for size in call.x.shape):
             return None
         axes = [axis for axis, size in enumerate(call.x.shape) if size == 1]

@@ -103,8 +103,7 @@ def _candidates(operations: Sequence[Operation], composites: Sequence[Composite]
     found = []
     for place, composite in enumerate(composites):
         for op in waiting.get(place, ()):
-            matched = next(composite.matches(op), None)
-            if matched is not None:
+            if (matched := next(composite.matches(op), None)) is not None:
                 inside = tuple(sorted(numbers[each.results[0]] for each in matched.operations))
                 price = prices.of_match(composite, [operations[number] for number in inside])
                 found.append(_Candidate(composite, matched, inside, *price))

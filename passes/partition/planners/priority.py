@@ -26,8 +26,7 @@ def plan_by_priority(block: Block, composites: Sequence[Composite]) -> Iterator[
             waiting, is_stale = prospects.among(sort_by_graph(operations_of(block))), False
         groups: dict[Operation, Match] = {}
         for op in waiting.get(number, ()):
-            found = _match(composite, op, groups)
-            if found is not None:
+            if (found := _match(composite, op, groups)) is not None:
                 groups.update(dict.fromkeys(found.operations, found))
         # All matches of a pattern are complete before outlining one erases its operations.
         for taken in [Taken.of(composite, each) for each in {id(each): each for each in groups.values()}.values()]:

@@ -120,8 +120,7 @@ def _bias(rank: int, element: str) -> _StructureText:
 
 def _relu(rank: int, element: str) -> _StructureText:
     loops = _LETTERS[:rank]
-    type_ = _type(loops, element)
-    step = _pointwise(loops, [loops], [type_], element, "arith.maximumf %x0, %zero")
+    step = _pointwise(loops, [loops], [_type(loops, element)], element, "arith.maximumf %x0, %zero")
     return _StructureText(
         f"relu_{element}_{rank}", element, (loops, loops), f"%zero = arith.constant 0.0 : {element}\n{step}"
     )

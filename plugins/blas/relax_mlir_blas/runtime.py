@@ -107,8 +107,7 @@ class _Runner:
         import numpy
 
         arrays = [numpy.from_dlpack(each) for each in tensors]
-        calls = self._calls(arrays)
-        if calls is not None:
+        if (calls := self._calls(arrays)) is not None:
             return calls
         copies = [numpy.array(each, order="C", copy=True) for each in arrays]
         on_copies = self._calls(copies)
@@ -138,14 +137,12 @@ class _Runner:
                 out = _owned_value(
                     numpy.empty(_result_shape(step.spec, a.array.shape, b.array.shape), _DTYPES[step.element])
                 )
-            step_calls = _product(step.spec, a, b, out, bias, step.relu)
-            if step_calls is None:
+            if (step_calls := _product(step.spec, a, b, out, bias, step.relu)) is None:
                 return None
             calls += [replace(each, nodes=step.nodes) for each in step_calls]
             values[step.output] = out
         for output, number in zip(outputs, function.outputs, strict=True):
-            source = values[number]
-            if source is not output:
+            if (source := values[number]) is not output:
                 if not (source.array.flags.c_contiguous and output.array.flags.c_contiguous):
                     return None
                 calls.append(Call(_C.memcpy, [output.base, source.base, output.array.nbytes]))

@@ -114,8 +114,7 @@ def _stride(access: Access, along: Iter) -> int | None:
     stride: Size = 1
     for index, size in zip(reversed(access.indices), reversed(access.buffer.shape), strict=True):
         if along.name in variables_of(index):
-            factor = factor_of(index, along.name)
-            if factor is None or not isinstance(stride, int):
+            if (factor := factor_of(index, along.name)) is None or not isinstance(stride, int):
                 return None
             total += factor * stride
         stride = stride * size

@@ -69,8 +69,7 @@ class Converter:
             self.eltwise(node.operands[0], node.result, *node.whole[:3])
             self.drops_nan |= node.whole.drops_nan
         elif row is None or row.role not in ("literal", "shape"):
-            reason = refusal(node.op)
-            if reason:
+            if reason := refusal(node.op):
                 raise RefusalError(reason)
             RULES[node.op.name].convert(self, node)
 
@@ -114,8 +113,7 @@ class Converter:
         """Return a constant of one element that can be broadcast over the tensor `like`."""
         import numpy
 
-        rank = len(like.dims)
-        return Argument(self.constant(numpy.full((1,) * max(rank, 1), value, "float32")))
+        return Argument(self.constant(numpy.full((1,) * max(len(like.dims), 1), value, "float32")))
 
     def temporary(self, dims: Sequence[Size], dtype: str) -> Argument:
         self.values.append(Value(tuple(dims), dtype))
@@ -151,16 +149,14 @@ class Converter:
     def eltwise(self, source: Ref | Argument, result: Ref, algorithm: int, alpha: float, beta: float) -> None:
         """Add an elementwise function, as a post-op of its operand's step if that step allows it."""
         read = source if isinstance(source, Argument) else self.argument(source)
-        post_op = PostOp("eltwise", algorithm, alpha, beta)
-        if self._fuse(source, result, post_op):
+        if self._fuse(source, result, PostOp("eltwise", algorithm, alpha, beta)):
             return
         attributes = {"algorithm": algorithm, "alpha": alpha, "beta": beta}
         self.step("eltwise", result, {"src": read}, attributes=attributes)
 
     def binary(self, one: Ref, other: Argument, other_dims: Sequence[Dim], result: Ref, algorithm: int) -> None:
         """Add `one ∘ other` with `other` broadcast. The sizes `other_dims` have the rank of the result."""
-        producer = self._fusible_producer(one, result)
-        if producer is not None:
+        if (producer := self._fusible_producer(one, result)) is not None:
             operand = fusing.view_operand(producer.result.views, other, other_dims, result.dims)
             if operand is not None:
                 bias = fusing.bias_of(producer, operand, self.values) if algorithm == fusing.ADD else None

@@ -94,8 +94,7 @@ def _grouped(call: Call, layout: Layout) -> list[int]:
 
 
 def _refuse_transposed(op: Operation, call: Call) -> str:
-    reason = _refuse_convolution(op, call)
-    if reason:
+    if reason := _refuse_convolution(op, call):
         return reason
     extra = each_dimension(call.output_padding, len(windows_of(call)))
     for (letter, window), more in zip(windows_of(call).items(), extra, strict=True):

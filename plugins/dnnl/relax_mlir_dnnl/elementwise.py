@@ -100,8 +100,7 @@ def _refuse_binary(op: Operation, call: Call) -> str:
 
     oneDNN broadcasts the second operand only. The operands of commutative operators may be swapped.
     """
-    result = _broadcast(call.x1.shape, call.x2.shape)
-    if result is None:
+    if (result := _broadcast(call.x1.shape, call.x2.shape)) is None:
         return "oneDNN needs to know at compile time which sizes are broadcast"
     if same(call.x1.shape, result):
         return ""
@@ -199,8 +198,7 @@ def _refuse_prelu(op: Operation, call: Call) -> str:
     """
     import numpy
 
-    slopes = floats_of(op.operands[1])
-    if slopes is None:
+    if (slopes := floats_of(op.operands[1])) is None:
         return "oneDNN multiplies slopes by 0 where x is above 0: slopes have to be finite constants"
     return (
         ""

@@ -52,8 +52,7 @@ def bias_of(step: PrimitiveStep, other: Argument, values: Sequence[Value]) -> Ar
     count = sizes[channel] if sizes else 1
     if not isinstance(count, int) or any(size != 1 for axis, size in enumerate(sizes) if axis != channel):
         return None
-    channels = channels_of(step, values)
-    if channels != count or values[other.value].dtype != "f32":
+    if channels_of(step, values) != count or values[other.value].dtype != "f32":
         return None
     if step.kind == "matmul":
         return other

@@ -34,10 +34,8 @@ def drops_nan() -> bool | str:
 
 def why_not_computed(dtype: str) -> str:
     """Return the reason why oneDNN does not compute with an element type on this machine, or ""."""
-    needed = NEEDED.get(dtype)
-    if not needed or why_not_loaded():
+    if not (needed := NEEDED.get(dtype)) or why_not_loaded():
         return ""
-    found = library().instructions
-    if found in needed:
+    if (found := library().instructions) in needed:
         return ""
     return f"oneDNN computes {dtype} with {needed[0]}, {needed[1]} or later, but this machine has {found}"

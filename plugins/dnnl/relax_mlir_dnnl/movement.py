@@ -84,8 +84,7 @@ def stack(converter: Converter, node: FlatNode) -> None:
 
 def _copied(source: Sequence[Dim], result: Sequence[Dim]) -> list[tuple[int, Any]]:
     """Return the axes along which a broadcast repeats its operand, with the numbers of copies."""
-    whole = [1] * (len(result) - len(source)) + [*source]
-    pairs = enumerate(zip(whole, result, strict=True))
+    pairs = enumerate(zip([1] * (len(result) - len(source)) + [*source], result, strict=True))
     return [(axis, size) for axis, (one, size) in pairs if equal(one, size) is not True]
 
 

@@ -80,8 +80,7 @@ def _quantized(product: Product) -> GraphPattern:
     data, weight = (
         _op("dequantize")(each, is_const(), is_const()) for each in (wildcard().named("x"), is_const().named("w"))
     )
-    whole = _followed(product(data, weight))
-    return whole.optional(lambda y: _op("quantize")(y, is_const(), is_const()))
+    return _followed(product(data, weight)).optional(lambda y: _op("quantize")(y, is_const(), is_const()))
 
 
 def _convolution(data: GraphPattern, weight: GraphPattern) -> GraphPattern:

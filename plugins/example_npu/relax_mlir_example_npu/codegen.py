@@ -139,8 +139,7 @@ def _program(part: Steps, precision: str) -> PartFunction[Instruction]:
 
 def _instruction(step: PartStep) -> Instruction:
     operation = step.operation
-    name = operation.operation.name.rpartition(".")[2]
-    if name not in _SETTINGS:
+    if (name := operation.operation.name.rpartition(".")[2]) not in _SETTINGS:
         raise RefusalError(f"the processor has no instruction for {operation.operation.name}")
     return Instruction(name, _SETTINGS[name](operation), step.inputs, step.outputs[0], step.nodes)
 

@@ -147,8 +147,7 @@ def taker() -> Convert:
 
 def _weakening(aval: Any) -> Convert:
     """Return a function that gives a CPU array the weak type of `aval`, the type of a Python number."""
-    wrapping = _wrapping()
-    if wrapping is None:
+    if (wrapping := _wrapping()) is None:
         return _convert_weakly()
     wrap = wrapping(aval)
     return lambda array: wrap([array])

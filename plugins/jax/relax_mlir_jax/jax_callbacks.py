@@ -63,8 +63,7 @@ def _given(*arguments: Any) -> list[Any]:
 
 
 def _call_back(number: int, arguments: Sequence[Any]) -> list[Any]:
-    callback = _callbacks.get(int(number))
-    if callback is None:
+    if (callback := _callbacks.get(int(number))) is None:
         raise RuntimeError("the program calls a function of Python that lives in the process which compiled it only")
     return callback([to_numpy(each) for each in arguments])
 

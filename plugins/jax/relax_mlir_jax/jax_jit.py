@@ -112,11 +112,9 @@ class JaxFunction:
         own, own_named = self._dynamic(arguments, named) if self._has_statics else (arguments, named)
         leaves, tree = self._flatten((own, own_named))
         key = tree, statics, self._config.jax_enable_x64, *map(_kind, leaves)
-        program = self._programs.get(key)
-        if program is None:
+        if (program := self._programs.get(key)) is None:
             with self._compiling:
-                program = self._programs.get(key)
-                if program is None:
+                if (program := self._programs.get(key)) is None:
                     program = self._programs[key] = self._compiled(arguments, named, leaves, own)
         return program, leaves
 
@@ -207,8 +205,7 @@ def _places_and_names(
     for name in names:
         if name not in by_place and not any(each.name == name for each in parameters):
             raise OptionError(f"rx.jit: no argument '{name}', which static_argnames names")
-    places = tuple(place + len(by_place) if place < 0 else place for place in places)
-    if not places:
+    if not (places := tuple(place + len(by_place) if place < 0 else place for place in places)):
         return tuple(by_place.index(name) for name in names if name in by_place), names
     if not names:
         return places, tuple(by_place[place] for place in places if place < len(by_place))

@@ -72,8 +72,7 @@ def without_shardings(program: Any) -> Any:
     from jaxlib.mlir import ir
 
     def visit(operation: Any) -> Any:
-        is_constraint = _is_constraint(operation)
-        if is_constraint:
+        if is_constraint := _is_constraint(operation):
             operation.results[0].replace_all_uses_with(operation.operands[0])
         if is_constraint or operation.name == "sdy.mesh":
             operation.erase()

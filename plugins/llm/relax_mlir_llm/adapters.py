@@ -69,8 +69,7 @@ class Adapters:
     def check_used(self) -> None:
         """Raise ModelError if an adapter changes a weight that no product of the model has."""
         for folder, deltas in self._deltas:
-            other = next((name for name in deltas if name not in self._used), None)
-            if other is not None:
+            if (other := next((name for name in deltas if name not in self._used), None)) is not None:
                 raise belongs_to_another_model(folder, self._source.path, other)
 
 
@@ -97,8 +96,7 @@ class Changes:
 
         Products of tokens without a change keep their bits, the sign of zeros included.
         """
-        stacked = self.adapters.stacked(name, shape)
-        if stacked is None:
+        if (stacked := self.adapters.stacked(name, shape)) is None:
             return product
         sizes, (_, rank, rows) = shape_of(x), stacked.up.shape
         assert sizes is not None and sizes[0] is not None

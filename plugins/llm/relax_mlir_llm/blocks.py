@@ -110,8 +110,7 @@ def _encoded(decoder: Decoder, x: Value) -> Value:
     if (shape := source.shape(types)) is not None:
         x = relax.add(x, relax.const(source.read(types, (shape[0], config.width)).floats()[0]))
     if not config.has_rope:
-        most = source.facts.count("context")
-        vectors = relax.const(source.read(places, (most, config.width)).floats())
+        vectors = relax.const(source.read(places, (source.facts.count("context"), config.width)).floats())
         x = relax.add(x, relax.take(vectors, decoder.positions, axis=0))
     return _normalized(decoder, x, "token_embd_norm")
 
@@ -230,8 +229,7 @@ def _halves(config: Config, heads: int) -> numpy.ndarray:
     """
     turned = config.rope.size
     order = [*range(0, turned, 2), *range(1, turned, 2), *range(turned, config.head_size)]
-    starts = numpy.arange(heads)[:, None] * config.head_size
-    return (starts + numpy.array(order)).reshape(-1)
+    return ((numpy.arange(heads)[:, None] * config.head_size) + numpy.array(order)).reshape(-1)
 
 
 def _positioned(layer: DecoderLayer, x: Value, norm_name: str) -> Value:
@@ -308,8 +306,7 @@ def _down(layer: DecoderLayer, mixed: Value) -> Value:
 def activation_of(source: Source, default: str) -> str:
     """Return the activation that a configuration names."""
     facts = source.facts
-    name = facts.text("hidden_activation", facts.text("hidden_act", default))
-    if name not in ACTIVATIONS:
+    if (name := facts.text("hidden_activation", facts.text("hidden_act", default))) not in ACTIVATIONS:
         raise rx.RefusalError(
             f"{source.path}: the activation '{name}' is not supported (supported: {', '.join(ACTIVATIONS)})"
         )
@@ -319,8 +316,7 @@ def activation_of(source: Source, default: str) -> str:
 def windows_of(source: Source, layers: int, is_local: Sequence[bool]) -> tuple[int | None, ...]:
     """Return the windows of layers, of which some see their last tokens only. `layer_types` names them, if present."""
     window = source.facts.count("window") if source.facts.optional("window") else None
-    kinds = source.facts.texts("layer_types")
-    if kinds is not None:
+    if (kinds := source.facts.texts("layer_types")) is not None:
         is_local = [kind == "sliding_attention" for kind in kinds]
     if len(is_local) != layers:
         raise source.facts.error("layer_types", f"has {len(is_local)} entries, expected {layers}")

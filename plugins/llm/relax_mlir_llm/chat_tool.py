@@ -118,8 +118,7 @@ class _Chat:
         if self._stdin.isatty():
             self._errors.write(f"{self._model}\n{_HELP}\n")
         while True:
-            text = self._next_line()
-            if text is None or text == "/quit":
+            if (text := self._next_line()) is None or text == "/quit":
                 return 0
             if text in self._commands:
                 self._commands[text]()

@@ -124,11 +124,9 @@ def read_config(source: Source, context: int | None, *, is_encoder: bool = False
 def with_experts(config: Config, source: Source, *, is_normalized: bool) -> Config:
     """Return the configuration of a decoder with experts, or the same one for a file without them."""
     facts = source.facts
-    experts = int(facts.number("experts", facts.number("num_local_experts", 0)))
-    if not experts:
+    if not (experts := int(facts.number("experts", facts.number("num_local_experts", 0)))):
         return config
-    used = facts.count("used_experts")
-    if used > experts:
+    if (used := facts.count("used_experts")) > experts:
         raise facts.error("used_experts", f"is {used}, expected at most {experts}, the number of experts")
     return replace(
         config,
@@ -151,8 +149,7 @@ def _check_causal(facts: Facts) -> None:
 
 def context_of(facts: Facts, context: int | None) -> int:
     """Return the positions of the longest sequence."""
-    most = facts.count("context")
-    if most > _MOST_POSITIONS:
+    if (most := facts.count("context")) > _MOST_POSITIONS:
         raise facts.error("context", f"is {most}, expected at most {_MOST_POSITIONS}")
     if context is None:
         return most
@@ -202,8 +199,7 @@ def _gguf_scaling(source: Source, context: int) -> Scaling:
     values = {name: facts.values[key] for name, key in _DETAILS.items() if key in facts.values}
     if facts.architecture == "gpt-oss":  # its files do not state this
         values["truncate"] = False
-    magnitude = facts.optional("rope.scaling.attn_factor")
-    if magnitude is not None and kind != "yarn":
+    if (magnitude := facts.optional("rope.scaling.attn_factor")) is not None and kind != "yarn":
         values["attention_factor"] = magnitude
     details = Facts(facts.path, facts.architecture, facts.is_gguf, values)
     divisors = _divisors(source, "rope_freqs.weight")

@@ -59,8 +59,7 @@ class Description:
         return self.pages.page_size
 
     def write(self, path: Path) -> None:
-        values = {"format": _FORMAT, **dataclasses.asdict(self)}
-        path.write_text(json.dumps(values, indent=1), encoding="utf-8")
+        path.write_text(json.dumps({"format": _FORMAT, **dataclasses.asdict(self)}, indent=1), encoding="utf-8")
 
     def adapter_number(self, name: str | None) -> int:
         """Return the number of an adapter, as in `Step.adapters`."""
@@ -75,8 +74,7 @@ class Description:
     def read(cls, path: Path) -> Description:
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
-            found = values.pop("format")
-            if found == _FORMAT:
+            if (found := values.pop("format")) == _FORMAT:
                 adapters = tuple(values.pop("adapters", ()))
                 return cls(**{**values, "pages": PageLayout(**values["pages"])}, adapters=adapters)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:

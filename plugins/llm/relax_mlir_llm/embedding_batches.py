@@ -117,8 +117,7 @@ class EmbeddingBatches:
 
     def step(self) -> list[EmbeddedText]:
         """Compute the next tokens. Return the texts that are finished. After an error, the queue is unchanged."""
-        parts = self._parts()
-        if not parts:
+        if not (parts := self._parts()):
             return []
         for part in parts:
             self._reserve(part)

@@ -48,8 +48,7 @@ def with_encoder_names(tensors: Mapping[str, Weight]) -> dict[str, Weight]:
 
 
 def _renamed(name: str) -> str:
-    match = _NAME.fullmatch(name)
-    if match is None:
+    if (match := _NAME.fullmatch(name)) is None:
         return name
     number, part, kind = match.groups()
     kind = _OLD_KINDS.get(kind, kind)

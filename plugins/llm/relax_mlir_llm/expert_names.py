@@ -34,8 +34,7 @@ def with_expert_names(tensors: Mapping[str, Weight], architecture: str) -> dict[
 
 
 def _of_gpt_oss(name: str, weight: Weight) -> Iterator[tuple[str, Weight]]:
-    match = _GPT_OSS.fullmatch(name)
-    if match is None:
+    if (match := _GPT_OSS.fullmatch(name)) is None:
         yield name, weight
         return
     before, router, part, bias = match.groups()

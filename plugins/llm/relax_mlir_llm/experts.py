@@ -80,8 +80,7 @@ def _expert(layer: DecoderLayer, x: Value, weights: Sequence[Weight], biases: Se
 
 
 def _gated(config: Config, gate: Value, up: Value) -> Value:
-    limit = config.expert_limit
-    if limit is None:
+    if (limit := config.expert_limit) is None:
         return relax.multiply(ACTIVATIONS[config.activation](gate), up)
     gate = relax.minimum(gate, relax.const(limit, "float32"))
     up = relax.clip(up, -limit, limit)

@@ -53,8 +53,7 @@ class Facts:
 
     def number(self, name: str, default: float | None = None) -> float:
         """Return a number. Without a default, a missing number is an error."""
-        found = self.values.get(self.key(name))
-        if found is None:
+        if (found := self.values.get(self.key(name))) is None:
             if default is None:
                 raise self.error(name, "is missing")
             return default
@@ -74,8 +73,7 @@ class Facts:
 
     def count(self, name: str, default: int | None = None) -> int:
         """Return a positive integer."""
-        found = self.number(name, default)
-        if found != int(found) or found < 1:
+        if (found := self.number(name, default)) != int(found) or found < 1:
             raise self.error(name, f"is {found}, expected a positive integer")
         return int(found)
 
@@ -84,23 +82,20 @@ class Facts:
         return self.positive(name) if self.number(name, 0) else None
 
     def text(self, name: str, default: str) -> str:
-        found = self.values.get(self.key(name))
-        if found is None:
+        if (found := self.values.get(self.key(name))) is None:
             return default
         if not isinstance(found, str):
             raise self.error(name, f"is {_shown(found)}, expected text")
         return found
 
     def flag(self, name: str, default: bool = False) -> bool:
-        found = self.values.get(self.key(name), default)
-        if not isinstance(found, bool):
+        if not isinstance(found := self.values.get(self.key(name), default), bool):
             raise self.error(name, f"is {_shown(found)}, expected true or false")
         return found
 
     def numbers(self, name: str) -> Sequence[float] | None:
         """Return a list of numbers, or None."""
-        found = self.values.get(self.key(name))
-        if found is None:
+        if (found := self.values.get(self.key(name))) is None:
             return None
         if not isinstance(found, list) or not all(isinstance(each, (int, float)) and each > 0 for each in found):
             raise self.error(name, f"is {_shown(found)}, expected a list of numbers above 0")
@@ -108,8 +103,7 @@ class Facts:
 
     def texts(self, name: str) -> Sequence[str] | None:
         """Return a list of texts, or None."""
-        found = self.values.get(self.key(name))
-        if found is None:
+        if (found := self.values.get(self.key(name))) is None:
             return None
         if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
             raise self.error(name, f"is {_shown(found)}, expected a list of texts")
@@ -117,8 +111,7 @@ class Facts:
 
     def part(self, name: str) -> Facts:
         """Return the facts in a dictionary of config.json, such as `rope_scaling`, or empty facts."""
-        found = self.values.get(name)
-        if not (found is None or isinstance(found, dict)):
+        if not ((found := self.values.get(name)) is None or isinstance(found, dict)):
             raise self.error(name, f"is {_shown(found)}, expected a dictionary")
         return Facts(self.path, self.architecture, self.is_gguf, found or {})
 

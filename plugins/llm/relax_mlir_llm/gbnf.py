@@ -54,8 +54,7 @@ class _GrammarReader:
             self._skip(_SPACE_AND_LINES)
         if "root" not in self._rules:
             raise RelaxError("the rule root, which is the whole answer, is missing")
-        unknown = next((use for use in self._uses if use.name not in self._rules), None)
-        if unknown is not None:
+        if (unknown := next((use for use in self._uses if use.name not in self._rules), None)) is not None:
             self._refuse(f"there is no rule {unknown.name}", unknown.place)
         rules = (f"{self._number(name)}: {alternatives}" for name, alternatives in self._rules.items())
         return "\n".join((f"start: {self._number('root')}", *rules, ""))
@@ -92,8 +91,7 @@ class _GrammarReader:
         return " ".join(found) or '""'
 
     def _symbol(self) -> str | None:
-        begin = self._next
-        if begin == '"':
+        if (begin := self._next) == '"':
             return self._literal()
         if begin == "[":
             return self._characters()
@@ -127,8 +125,7 @@ class _GrammarReader:
             return self._text[self._place - 1]
         if self._next != "{":
             return None
-        found = _REPEATED.match(self._text, self._place)
-        if found is None:
+        if (found := _REPEATED.match(self._text, self._place)) is None:
             self._expect("a repetition such as {2}, {2,} or {2,4}")
         least, comma, most = found.groups()
         most = most if comma else least
@@ -171,8 +168,7 @@ class _GrammarReader:
             self._expect('a character or the closing " or ]')
         if self._next != "\\":
             return self._checked(self._next, ord(self._next))
-        found = _ESCAPE.match(self._text, self._place)
-        if found is None:
+        if (found := _ESCAPE.match(self._text, self._place)) is None:
             self._expect(r"one of \n \r \t \\ " + r"\" \[ \] \x41 \u0041 \U00000041")
         digits = found[1] or found[2] or found[3]
         return self._checked(found[0], int(digits, 16) if digits else ord(_ESCAPED.get(found[4], found[4])))
@@ -200,8 +196,7 @@ class _GrammarReader:
         return is_next
 
     def _name(self) -> str:
-        found = _NAME.match(self._text, self._place)
-        if found is None:
+        if (found := _NAME.match(self._text, self._place)) is None:
             self._expect("the name of a rule, of letters, digits, - and _")
         self._place = found.end()
         return found[0]

@@ -58,8 +58,7 @@ def _check_experts(source: GgufSource) -> None:
         raise facts.error("experts", f"is {facts.values['expert_count']}, and no layer has a router of experts")
     gating = {"expert_gating_func": (0, 1, 3)} if facts.architecture == "gpt-oss" else {}  # 3: softmax of the used ones
     for name, usual in {**_USUAL_EXPERTS, **gating}.items():
-        value = facts.values.get(name, usual[0])
-        if value not in usual:
+        if (value := facts.values.get(name, usual[0])) not in usual:
             raise rx.RefusalError(f"{source.path}: '{facts.architecture}.{name}' is {value!r}, which is not supported")
 
 
@@ -79,8 +78,7 @@ def _check_heads(source: GgufSource) -> None:
     if facts.values.get(facts.key("head_size")) is None and width % heads:
         raise facts.error("heads", f"is {heads}, which does not divide the width, {width}")
     size = facts.count("head_size", width // heads or 1)
-    values = facts.count("attention.value_length", size)
-    if values != size:
+    if (values := facts.count("attention.value_length", size)) != size:
         raise facts.error("attention.value_length", f"is {values}, expected {size}, the size of a key")
     turned = facts.count("rope.dimension_count", size)
     if facts.architecture not in _PARTIAL_ROPE and turned != size:
@@ -92,11 +90,9 @@ def _check_vocabulary(source: GgufSource) -> None:
     shape = source.shape("token_embd.weight")
     rows = shape[0] if shape else 0
     stated = source.facts.count("vocabulary", rows or 1)
-    tokens = source.metadata("tokenizer.ggml.tokens")
-    if not isinstance(tokens, list) or not rows:
+    if not isinstance(tokens := source.metadata("tokenizer.ggml.tokens"), list) or not rows:
         return  # the tokenizer and the decoder name the missing entry
-    most = max(stated, len(tokens))
-    if most > rows:
+    if max(stated, len(tokens)) > rows:
         raise source.facts.error(
             "vocabulary", f"is {stated}, the tokenizer has {len(tokens)} tokens, and the embedding only {rows} rows"
         )

@@ -264,5 +264,4 @@ def _packed(codes: ndarray, bits: int) -> ndarray:
     """Pack codes along the last axis, the first code in the lowest bits."""
     count = 8 // bits
     parts = codes.reshape(*codes.shape[:-1], -1, count)
-    shifts = numpy.arange(0, 8, bits, dtype=numpy.uint8)
-    return numpy.bitwise_or.reduce(parts << shifts, axis=-1)
+    return numpy.bitwise_or.reduce(parts << numpy.arange(0, 8, bits, dtype=numpy.uint8), axis=-1)

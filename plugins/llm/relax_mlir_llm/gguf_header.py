@@ -58,8 +58,7 @@ def read_header(path: str, data: ndarray) -> Header:
     cursor = _Cursor(data.data)
     if bytes(cursor.take(len(_MAGIC))) != _MAGIC:
         raise DamageError(f"it begins with {bytes(data[:4])!r}, expected {_MAGIC!r}")
-    version = cursor.number("I")
-    if version not in _VERSIONS:
+    if (version := cursor.number("I")) not in _VERSIONS:
         kind = "the order of bytes of other machines" if version & 0xFFFF == 0 else f"version {version}"
         raise rx.RefusalError(
             f"{path} has {kind}, expected version {' or '.join(map(str, _VERSIONS))} in little-endian order: convert "
@@ -68,14 +67,12 @@ def read_header(path: str, data: ndarray) -> Header:
     tensor_count, count = cursor.number("Q"), cursor.number("Q")
     metadata: dict[str, object] = {}
     for _ in range(count):
-        key = cursor.text(_KEY_BYTES)
-        if not key or key in metadata:
+        if not (key := cursor.text(_KEY_BYTES)) or key in metadata:
             raise DamageError(f"its metadata have the key '{key}' twice" if key else "its metadata have an empty key")
         metadata[key] = cursor.value(cursor.number("I"))
     tensors: dict[str, TensorInFile] = {}
     for _ in range(tensor_count):
-        name = cursor.text(_KEY_BYTES)
-        if not name or name in tensors:
+        if not (name := cursor.text(_KEY_BYTES)) or name in tensors:
             raise DamageError(f"its header has the tensor '{name}' twice" if name else "a tensor has no name")
         tensors[name] = _place(path, name, cursor)
     alignment = _alignment(metadata)
@@ -94,8 +91,7 @@ class _Cursor:
 
     def take(self, count: int) -> memoryview:
         """Return the next bytes."""
-        end = self.position + count
-        if end > len(self._data):
+        if (end := self.position + count) > len(self._data):
             raise DamageError(f"its header needs {end:,} bytes")
         found = self._data[self.position : end]
         self.position = end
@@ -119,8 +115,7 @@ class _Cursor:
             return self.text()
         if kind == _ARRAY:
             return self._array(self.number("I"), self.number("Q"))
-        code = _CODES.get(kind)
-        if code is None:
+        if (code := _CODES.get(kind)) is None:
             raise DamageError(f"its metadata have a value of the unknown type {kind}")
         return self.number(code)
 
@@ -130,8 +125,7 @@ class _Cursor:
             if self._texts > _MOST_TEXTS:
                 raise DamageError(f"its metadata have {self._texts:,} texts, expected at most {_MOST_TEXTS:,}")
             return [self.text() for _ in range(count)]
-        code = _CODES.get(kind)
-        if code is None:
+        if (code := _CODES.get(kind)) is None:
             raise DamageError(f"its metadata have an array of the unknown type {kind}")
         element = numpy.dtype(f"<{code}")
         return numpy.frombuffer(self.take(count * element.itemsize), element)

@@ -30,8 +30,7 @@ class GgufSource:
         self._metadata = parts[0].header.metadata
         self._tensors = {name: (part, place) for part in parts for name, place in part.header.tensors.items()}
         self._read: set[str] = set()
-        architecture = self.metadata("general.architecture")
-        if not isinstance(architecture, str):
+        if not isinstance(architecture := self.metadata("general.architecture"), str):
             raise rx.ModelError(
                 f"{path}: the metadata lack 'general.architecture': this is no file of a language model"
             )
@@ -52,8 +51,7 @@ class GgufSource:
 
     def metadata(self, key: str) -> object:
         """Return a value of the metadata, or None."""
-        found = self._metadata.get(key)
-        if isinstance(found, numpy.ndarray):
+        if isinstance(found := self._metadata.get(key), numpy.ndarray):
             return found.tolist()
         try:
             "".join(found if isinstance(found, list) else [found] if isinstance(found, str) else ()).encode()

@@ -109,16 +109,14 @@ def _fill_marks(source: GgufSource) -> tuple[int, ...] | None:
 
 
 def _texts(source: GgufSource, name: str) -> list[str]:
-    found = source.metadata(f"tokenizer.ggml.{name}")
-    if not isinstance(found, list):
+    if not isinstance(found := source.metadata(f"tokenizer.ggml.{name}"), list):
         raise rx.ModelError(f"{source.path}: the metadata lack 'tokenizer.ggml.{name}', which the tokenizer needs")
     return found
 
 
 def _byte_level(source: GgufSource, tokens: Sequence[str], adds_space: bool) -> tokenizers.Tokenizer:
     named = source.metadata("tokenizer.ggml.pre")
-    pre = _PRES.get(str(named or "default"))
-    if pre is None:
+    if (pre := _PRES.get(str(named or "default"))) is None:
         raise rx.RefusalError(
             f"{source.path}: the pre-tokenizer '{named}' is not supported (supported: {', '.join(_PRES)})"
         )

@@ -26,8 +26,7 @@ def nbits_operands(type_name: str, data: ndarray, columns: int, depth: int) -> O
     `data` has the bytes of the tensor. The product of x and the result is `x @ gguf.dequantize(data, type).T`. The
     types F32, F16 and BF16 have no codes: their result has one entry, `weights` [columns, depth].
     """
-    format_ = FORMATS.get(type_name)
-    if format_ is None:
+    if (format_ := FORMATS.get(type_name)) is None:
         raise RelaxError(
             f"tensors of the GGUF type {type_name} are not supported, only {', '.join(FORMATS)}. "
             "llama-quantize of llama.cpp converts a file to one of these types."

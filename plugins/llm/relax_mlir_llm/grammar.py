@@ -158,14 +158,12 @@ class GrammarCompiler:
         return self.regex("|".join(_SPECIAL.sub(r"\\\g<0>", text) for text in texts))
 
     def _check_size(self, kind: str, text: str) -> None:
-        size = len(text.encode("utf-8", "surrogatepass"))
-        if size > self._most_bytes:
+        if (size := len(text.encode("utf-8", "surrogatepass"))) > self._most_bytes:
             raise RelaxError(f"{kind}: it has {size:,} bytes, expected at most {self._most_bytes:,}")
 
     def _grammar(self, kind: str, text: str) -> Grammar:
         """Return a new grammar at its begin. Raise RelaxError with the text of llguidance if the grammar is invalid."""
-        found = self._compiled.pop(text, None)
-        if found is None:
+        if (found := self._compiled.pop(text, None)) is None:
             found = self._new(kind, text)
         self._compiled[text] = found
         while len(self._compiled) > _MOST_COMPILED or sum(map(len, self._compiled)) > _MOST_CHARACTERS:

@@ -90,8 +90,7 @@ def load(
 
 def _read(path: Path, options: LoadOptions) -> Saved:
     """Return a saved model, which has a page size and weights of its own."""
-    folders = options.adapter_folders
-    if folders:
+    if folders := options.adapter_folders:
         raise rx.RefusalError(f"{path} is compiled, and has no place for {folders[0]}: load the model's own files")
     saved = read_saved(path)
     if options.page_size not in (None, saved.description.page_size):
@@ -108,8 +107,7 @@ def _read(path: Path, options: LoadOptions) -> Saved:
 
 def _loaded(path: Path, options: LoadOptions, cache: str | os.PathLike[str] | bool, progress: Progress | None) -> Saved:
     """Return a model from the cache, or compile it."""
-    folder = _cache_folder(cache)
-    if folder is None:
+    if (folder := _cache_folder(cache)) is None:
         return _compiled(path, options, progress)
     common = replace(options, context=None)
     place = folder / _hash([str(path.resolve()), json.dumps(asdict(common))])
@@ -178,9 +176,7 @@ def _cache_folder(cache: str | os.PathLike[str] | bool) -> Path | None:
     if cache is False:
         return None
     found = DiskCache(None if cache is True else cache)
-    if found.distrust:
-        return None
-    return Path(found.folder) / "llm"
+    return None if found.distrust else Path(found.folder) / "llm"
 
 
 def _key(path: Path, options: LoadOptions) -> str:

@@ -46,8 +46,7 @@ class MergedSource:
         self.facts: Facts = source.facts
         self._deltas = read_adapter(folder)
         for name, delta in self._deltas.items():
-            expected = source.file_shape(name)
-            if expected is None:
+            if (expected := source.file_shape(name)) is None:
                 raise belongs_to_another_model(folder, self.path, name)
             check_delta(folder, self.path, name, delta, expected)
 
@@ -59,8 +58,7 @@ class MergedSource:
 
     def read(self, name: str, shape: tuple[int, ...]) -> Weight:
         weight = self._source.read(name, shape)
-        delta = self._deltas.get(self._source.file_name(name))
-        if delta is None:
+        if (delta := self._deltas.get(self._source.file_name(name))) is None:
             return weight
         merged = weight.floats() + delta.scale * (delta.b.floats() @ delta.a.floats())
         return replace(weight, type="F32", data=merged.astype("float32"))
@@ -98,8 +96,7 @@ def read_adapter(folder: Path) -> dict[str, Delta]:
             raise rx.RefusalError(f"{folder}: the adapter's tensor '{name}' is neither an A nor a B of a matrix")
         if end == _PARTS["lora_B"]:
             continue
-        other = base + _PARTS["lora_B"]
-        if other not in tensors:
+        if (other := base + _PARTS["lora_B"]) not in tensors:
             raise rx.ModelError(f"{folder}: the adapter has '{name}' and lacks '{other}': the file is incomplete")
         deltas[f"{base.removeprefix(_PREFIX)}.weight"] = Delta(tensors[name], tensors[other], scale)
     return deltas

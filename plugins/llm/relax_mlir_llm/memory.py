@@ -90,8 +90,7 @@ class PageTables:
             page = sequence.pages[index] if index < len(sequence.pages) else None
             if page is not None and self.pages.is_writable(page):
                 continue
-            new = self.pages.allocate()
-            if new is None:
+            if (new := self.pages.allocate()) is None:
                 return False
             if page is None:
                 sequence.pages.append(new)

@@ -124,8 +124,7 @@ class Model:
 
     def checked_pooling(self, pooling: object = None) -> Pooling:
         """Return a pooling by name, None for the model's own. Raise OptionError if the model has no embeddings."""
-        own = self.description.pooling
-        if own is None:
+        if (own := self.description.pooling) is None:
             raise rx.OptionError(
                 f"{self.description.name} was compiled without embeddings: load the model with embeddings=True"
             )
@@ -231,8 +230,7 @@ class Model:
                 f"the {noun} has {len(tokens):,} tokens, and the context of {self.description.name} has {context:,}: "
                 f"shorten the {noun}, or load the model with a larger `context`, if it was trained for one"
             )
-        wrong = next((each for each in tokens if not 0 <= each < vocabulary), None)
-        if wrong is not None:
+        if (wrong := next((each for each in tokens if not 0 <= each < vocabulary), None)) is not None:
             raise rx.OptionError(f"the {noun} has the token {wrong}, and the vocabulary has 0 to {vocabulary - 1}")
         return tokens
 

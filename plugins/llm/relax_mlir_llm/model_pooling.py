@@ -57,8 +57,7 @@ def _check_parts(folder: Path) -> None:
         raise rx.ModelError(f"cannot read {folder / _MODULES}: {error}") from None
     parts = modules if isinstance(modules, list) else []
     kinds = [str(each.get("type")).rpartition(".")[2] for each in parts if isinstance(each, Mapping)]
-    other = next((kind for kind in kinds if kind not in _PARTS), None)
-    if other is not None:
+    if (other := next((kind for kind in kinds if kind not in _PARTS), None)) is not None:
         raise rx.RefusalError(
             f"{folder / _MODULES}: the part '{other}' of embeddings is not supported (supported: {', '.join(_PARTS)})"
         )

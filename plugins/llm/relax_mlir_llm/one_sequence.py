@@ -64,8 +64,7 @@ class OneSequence:
     def _reserve(self, length: int) -> None:
         """Make room for tokens. The room doubles, so that tokens are rarely copied."""
         engine = self._engine
-        pages = -(-length // engine.page_size)
-        if pages > engine.page_count:
+        if (pages := -(-length // engine.page_size)) > engine.page_count:
             most = -(-engine.context // engine.page_size)
             engine.grow(min(max(pages, 2 * engine.page_count), most))
 

@@ -113,8 +113,7 @@ class Embedding:
         """Return the rows of tokens as f32."""
         if self._matrix is not None:
             return self._matrix.rows(tokens)
-        rows = relax.take(self._products.elements(self._weight), tokens, axis=0)
-        return relax.astype(rows, dtype="float32")
+        return relax.astype(relax.take(self._products.elements(self._weight), tokens, axis=0), dtype="float32")
 
     def multiply(self, x: Value) -> Value:
         """Return the product of x and the transposed matrix."""

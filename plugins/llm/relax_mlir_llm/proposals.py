@@ -37,8 +37,7 @@ class NgramProposer:
         found = {}
         for sequence, count in wanted.items():
             index = self._indices.setdefault(sequence, _NgramIndex(self.lengths))
-            place = index.find(sequence.tokens)
-            if place is not None:
+            if (place := index.find(sequence.tokens)) is not None:
                 found[sequence] = _repeated(sequence.tokens, place, count)
         return found
 
@@ -101,14 +100,12 @@ class DraftModel:
     def propose(self, wanted: Mapping[SequenceState, int]) -> dict[SequenceState, list[int]]:
         budget, parts = self._most_tokens, {}
         for sequence, count in wanted.items():
-            part = self._part(sequence, sequence.tokens, count, budget)
-            if part is not None:
+            if (part := self._part(sequence, sequence.tokens, count, budget)) is not None:
                 parts[sequence] = part
                 budget -= len(part.tokens)
         drafts: dict[SequenceState, list[int]] = {}
         while parts:
-            extended = self._extend(parts, drafts)
-            unfinished = [each for each in extended if len(drafts[each]) < wanted[each]]
+            unfinished = [each for each in self._extend(parts, drafts) if len(drafts[each]) < wanted[each]]
             parts = {each: self._next_part(each, drafts[each]) for each in unfinished}
         return drafts
 
@@ -141,8 +138,7 @@ class DraftModel:
         if end > self._engine.context:
             return False
         while len(state.pages) * self._engine.page_size < end:
-            page = self._pages.allocate()
-            if page is None:
+            if (page := self._pages.allocate()) is None:
                 self.forget(sequence)
                 return False
             state.pages.append(page)

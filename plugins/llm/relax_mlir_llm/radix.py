@@ -53,8 +53,7 @@ class PrefixCache:
     def insert(self, node: CachedPage, tokens: Sequence[int], page: int) -> CachedPage:
         """Return the node of a page's tokens below a node. Without such a node, add one with the caller's page."""
         key = tuple(tokens)
-        found = node.children.get(key)
-        if found is None:
+        if (found := node.children.get(key)) is None:
             found = node.children[key] = self._nodes[page] = CachedPage(node, key, page)
         return found
 

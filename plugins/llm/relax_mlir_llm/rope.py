@@ -99,8 +99,7 @@ def _llama3(frequency: float, scaling: Scaling) -> float:
     """Return a frequency, divided by the factor where a turn takes most of the original context."""
     low = scaling.details.number("low_freq_factor", 1.0)
     high = scaling.details.number("high_freq_factor", 4.0)
-    turns = scaling.original * frequency / (2 * math.pi)
-    if turns < low:
+    if (turns := scaling.original * frequency / (2 * math.pi)) < low:
         return frequency / scaling.factor
     if turns > high:
         return frequency
@@ -129,8 +128,7 @@ def _yarn(plain: Sequence[float], base: float, size: int, scaling: Scaling) -> R
 
 def _yarn_magnitude(scaling: Scaling) -> float:
     details = scaling.details
-    stated = details.optional("attention_factor")
-    if stated is not None:
+    if (stated := details.optional("attention_factor")) is not None:
         return stated
     weight, all_weight = details.optional("mscale"), details.optional("mscale_all_dim")
     if weight is not None and all_weight is not None:
@@ -144,8 +142,7 @@ def _log_magnitude(factor: float, weight: float) -> float:
 
 def _longrope_magnitude(scaling: Scaling) -> float:
     """Return LongRoPE's factor: https://arxiv.org/abs/2402.13753."""
-    stated = scaling.details.optional("attention_factor")
-    if stated is not None:
+    if (stated := scaling.details.optional("attention_factor")) is not None:
         return stated
     if scaling.factor <= 1:
         return 1.0

@@ -101,11 +101,9 @@ class HuggingFaceSource:
 
     def __init__(self, path: str, config: Mapping[str, object], tensors: Mapping[str, Weight]) -> None:
         self.path = path
-        text = config.get("text_config")
-        if isinstance(text, dict):  # a model of several kinds of inputs
+        if isinstance(text := config.get("text_config"), dict):  # a model of several kinds of inputs
             config = {**text, "model_type": text.get("model_type", config.get("model_type"))}
-        architecture = config.get("model_type")
-        if isinstance(architecture, str):
+        if isinstance(architecture := config.get("model_type"), str):
             config = {**_DEFAULTS.get(architecture, {}), **config}
         if not isinstance(architecture, str):
             raise rx.ModelError(f"{path}: the configuration lacks 'model_type', the name of the architecture")
@@ -123,8 +121,7 @@ class HuggingFaceSource:
         return None if found is None else found.shape
 
     def read(self, name: str, shape: tuple[int, ...]) -> Weight:
-        theirs = self.file_name(name)
-        if theirs not in self._tensors:
+        if (theirs := self.file_name(name)) not in self._tensors:
             raise missing(self.path, theirs, len(self._tensors))
         weight = self._tensors[theirs]
         check_shape(self.path, theirs, weight.shape, shape)

@@ -123,8 +123,7 @@ class Scheduler:
         self._admit()
         for sequence in self.running:
             self._count_reuse(sequence, self.memory.reuse(sequence, self.running))
-        work = self._reserve_all(self.choose())
-        if work:
+        if work := self._reserve_all(self.choose()):
             self._add_drafts(work)
         outputs = self._compute(work) if work else []
         ended, self._ended = self._ended, []
@@ -163,8 +162,7 @@ class Scheduler:
         """Move new requests to the waiting ones, and end cancelled requests and requests that can never run."""
         outputs = []
         while self._inbox:
-            item = self._inbox.popleft()
-            if isinstance(item, str):
+            if isinstance(item := self._inbox.popleft(), str):
                 active = [*self.running, *self.waiting]
                 outputs += [self._end(each, "cancelled") for each in active if each.request.id == item]
             elif (refusal := self._refusal(item)) is not None:
@@ -177,8 +175,7 @@ class Scheduler:
     def _refusal(self, request: Request) -> str | None:
         """Return the reason why a request can never run, or None."""
         vocabulary, length = self.engine.vocabulary, len(request.prompt)
-        largest = max([*request.prompt, *request.parameters.logit_bias])
-        if largest >= vocabulary:
+        if (largest := max([*request.prompt, *request.parameters.logit_bias])) >= vocabulary:
             return f"token {largest} is not in the vocabulary of {vocabulary} tokens"
         if request.adapter not in self._adapters:
             return f"the model has no adapter '{request.adapter}' (it has {', '.join(self.engine.adapters) or 'none'})"
@@ -235,8 +232,7 @@ class Scheduler:
 
     def _chunk(self, sequence: SequenceState, room: int) -> int:
         """Return how many tokens of a prompt to compute. A part of a prompt ends with a full page if it can."""
-        count = min(sequence.pending, self.prefill_chunk, room)
-        if count == sequence.pending:
+        if (count := min(sequence.pending, self.prefill_chunk, room)) == sequence.pending:
             return count
         end = sequence.computed + count
         return max(end // self.engine.page_size * self.engine.page_size - sequence.computed, 0) or count
@@ -383,8 +379,7 @@ class Scheduler:
 
     def _ends_with_text(self, sequence: SequenceState) -> bool:
         """Return True if a stop text is in the answer's last tokens. A character has up to four tokens."""
-        stop = sequence.request.parameters.stop
-        if not stop or self._decode is None:
+        if not (stop := sequence.request.parameters.stop) or self._decode is None:
             return False
         count = min(4 * max(map(len, stop)) + 4, sequence.answer_length)
         text = self._decode(sequence.tokens[len(sequence.tokens) - count :])

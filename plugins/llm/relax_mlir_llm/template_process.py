@@ -47,8 +47,7 @@ class TemplateProcess:
             raise rx.OptionError(f"a chat has a value that JSON cannot hold: {error}") from None
         with self._lock:
             answer = self._exchange(line)
-        problem = str(answer.get("problem"))
-        if problem == "invalid":
+        if (problem := str(answer.get("problem"))) == "invalid":
             raise rx.ModelError(f"the model's chat template is invalid: {answer['reason']}")
         if problem in _PROBLEMS:
             reason = _PROBLEMS[problem].format(seconds=self._seconds, memory=self._memory, most=MOST_CHARACTERS)

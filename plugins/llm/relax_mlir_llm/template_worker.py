@@ -57,14 +57,11 @@ def _answer(line: bytes) -> dict[str, object]:
         except (jinja2.TemplateError, SyntaxError) as error:
             place = f"line {error.lineno}: " if isinstance(error, jinja2.TemplateSyntaxError) else ""
             return {"problem": "invalid", "reason": f"{place}{error.args[0]}"}
-        values = request.get("values")
-        if values is None:
+        if (values := request.get("values")) is None:
             return {"names": names}
         text = template.render(values)  # type: ignore[attr-defined]
         text.encode()  # halves of surrogate pairs
-        if len(text) > request["most"]:
-            return {"problem": "memory"}
-        return {"text": text}
+        return {"problem": "memory"} if len(text) > request["most"] else {"text": text}
     except RecursionError:
         return {"problem": "depth"}
     except MemoryError:

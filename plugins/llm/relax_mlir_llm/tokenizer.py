@@ -136,10 +136,8 @@ class Tokenizer:
 
     def token_bytes(self, token: int) -> bytes:
         """Return the bytes of a token."""
-        found = self._bytes.get(token)
-        if found is None:
-            text = self.backend.id_to_token(token)
-            if text is None:
+        if (found := self._bytes.get(token)) is None:
+            if (text := self.backend.id_to_token(token)) is None:
                 raise rx.OptionError(f"the token {token} is not in the vocabulary of {self.size:,} tokens")
             found = self._bytes[token] = text.encode() if token in self._added else self._piece_bytes(text)
         return found
@@ -251,8 +249,7 @@ def folder_tokenizer(folder: Path) -> tuple[Tokenizer, dict[str, object]]:
     # The first token of BERT's texts has another name.
     first = settings.get("bos_token") or settings.get("cls_token")
     bos, eos = _token_of(backend, first), _token_of(backend, settings.get("eos_token"))
-    adds_bos = settings.get("add_bos_token")
-    if not isinstance(adds_bos, bool):
+    if not isinstance(adds_bos := settings.get("add_bos_token"), bool):
         # Newer files have a post-processor instead.
         adds_bos = bos is not None and backend.encode("a").ids[:1] == [bos]
     answer_ends = tuple(each for each in ends if isinstance(each, int))

@@ -40,8 +40,7 @@ def operators(data: bytes, plugins: Sequence[str]) -> bytes:
     """Return JSON with the operators of dialects written in Python, and their documentation."""
     _load(plugins)
     load_plugins("dialect")
-    found = {op.full_name: op.__doc__ or "" for op in all_ops()}
-    return json.dumps(found).encode()
+    return json.dumps({op.full_name: op.__doc__ or "" for op in all_ops()}).encode()
 
 
 def _load(plugins: Sequence[str]) -> None:

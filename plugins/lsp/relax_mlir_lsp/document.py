@@ -91,8 +91,7 @@ class Document:
         for match in _RESULTS.finditer(self.text):
             first = 0
             for name in _ONE_RESULT.finditer(match[1]):
-                token = self._begins.get(match.start(1) + name.start())
-                if token is None:
+                if (token := self._begins.get(match.start(1) + name.start())) is None:
                     break  # in a comment
                 count = int(name[2] or 1)
                 known.add(token.begin)

@@ -44,8 +44,7 @@ class RelaxServer(LanguageServer):
 
     def document(self, uri: str) -> Document:
         text = self.workspace.get_text_document(uri).source
-        known = self._documents.get(uri)
-        if known is None or known.text != text:
+        if (known := self._documents.get(uri)) is None or known.text != text:
             known = self._documents[uri] = Document(text)
         return known
 
@@ -61,8 +60,7 @@ class RelaxServer(LanguageServer):
             message = error.message.replace("the process that made its code", "MLIR")
             place = {"severity": "error", "message": message, "line": 1, "column": 1, "notes": []}
             analyzed = {"diagnostics": [place], "types": []}
-        now = self.workspace.text_documents.get(uri)
-        if now is None or now.version != version:
+        if (now := self.workspace.text_documents.get(uri)) is None or now.version != version:
             return
         self._types[uri] = {(line, column): types for line, column, types in analyzed["types"]}
         lines = text.split("\n")
@@ -147,8 +145,7 @@ def make_server(version: str, plugins: Sequence[str]) -> RelaxServer:
     async def changed(params: lsp.DidChangeTextDocumentParams) -> None:
         uri, version = params.text_document.uri, params.text_document.version
         await asyncio.sleep(_PAUSE_S)
-        now = server.workspace.text_documents.get(uri)
-        if now is not None and now.version == version:
+        if (now := server.workspace.text_documents.get(uri)) is not None and now.version == version:
             await server.look_at(uri)
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
@@ -159,11 +156,9 @@ def make_server(version: str, plugins: Sequence[str]) -> RelaxServer:
     async def hover(params: lsp.HoverParams) -> lsp.Hover | None:
         uri = params.text_document.uri
         document, offset = _at(server, params)
-        token = document.token_at(offset)
-        if token is None:
+        if (token := document.token_at(offset)) is None:
             return _operator_hover(document, offset, await server.operators())
-        definition = document.definition(token)
-        if definition is None:
+        if (definition := document.definition(token)) is None:
             return None
         shown = ", ".join(server.types_of(uri, definition))
         text = f"{token.name}: {shown}" if shown else _line_of(document, definition)

@@ -88,8 +88,7 @@ class Library:
         return self._typed[name]
 
     def call(self, name: str, *arguments: object) -> None:
-        status = self._typed[name](*arguments)
-        if status:
+        if status := self._typed[name](*arguments):
             raise NvidiaError(f"{name}: {self.text(status)}")
 
     def make(self, name: str, *arguments: object) -> int:

@@ -23,8 +23,7 @@ _MOST_KNOWN = 10_000
 
 def why_not(operation: Operation, opset: int) -> str:
     """Return why an operation cannot be exported or run by onnxruntime, or an empty string if it can."""
-    row = row_of(operation)
-    if row is None or row.value_dependent:
+    if (row := row_of(operation)) is None or row.value_dependent:
         return _find_reason(operation, opset)
     values = [*operation.operands, *operation.results]
     attributes = [(name, str(value)) for name, value in items_of(operation.attributes)]
@@ -39,9 +38,7 @@ def why_not(operation: Operation, opset: int) -> str:
 def _find_reason(operation: Operation, opset: int) -> str:
     problems, graph = Problems(), Graph(opset)
     _SingleExporter(problems).export(operation, graph)
-    if problems.found:
-        return problems.found[0].reason
-    return next(iter(graph.without_kernel), "")
+    return problems.found[0].reason if problems.found else next(iter(graph.without_kernel), "")
 
 
 class _SingleExporter(FunctionExporter):
@@ -56,8 +53,7 @@ class _SingleExporter(FunctionExporter):
         return None
 
     def _made(self, value: Value, graph: Graph) -> Held:
-        maker = made_by(value)
-        if maker is not None and maker.name in LITERALS:
+        if (maker := made_by(value)) is not None and maker.name in LITERALS:
             return super()._made(value, graph)
         info = decode(value.type)
         held: Held

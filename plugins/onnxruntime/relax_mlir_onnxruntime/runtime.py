@@ -94,8 +94,7 @@ class _Border:
 
     def __init__(self, about: onnxruntime.NodeArg):
         self._name: str = about.name
-        found = _TENSOR.fullmatch(about.type)
-        if found is None or found[1] not in _TYPES:
+        if (found := _TENSOR.fullmatch(about.type)) is None or found[1] not in _TYPES:
             raise RelaxError(f"'{about.name}' has type {about.type}, which cannot be passed to onnxruntime")
         self._dtype, self._number = found[1], _TYPES[found[1]]
 

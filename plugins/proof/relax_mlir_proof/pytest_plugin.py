@@ -67,8 +67,7 @@ class _Check(pytest.Item):
     def runtest(self) -> None:
         from .testing.checking import verdict_of
 
-        verdict = verdict_of(self._subject, self._case, seed=0)
-        if verdict is None:
+        if (verdict := verdict_of(self._subject, self._case, seed=0)) is None:
             pytest.skip("the operator has no such case: shape inference refuses the sizes")
         if verdict.verdict in ("not taken", "refused", "unchecked"):
             pytest.skip(f"{verdict.verdict}: {verdict.reason}")

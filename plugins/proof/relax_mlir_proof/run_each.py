@@ -52,8 +52,7 @@ def tell(found: Sequence[Observed], arguments: Arguments, stdout: TextIO, by: st
     write_text(stdout, report(found))
     if arguments["report"] is not None:
         write_whole(arguments["report"], page_of_values(arguments.files[0], by, found).encode())
-    wrong = first_wrong(found)
-    if wrong is None:
+    if (wrong := first_wrong(found)) is None:
         return 0
     made_of = f" ({', '.join(wrong.operators)})" if wrong.operators else ""
     write_text(stdout, f"first wrong: {', '.join(wrong.nodes) or '-'}: {wrong.name}{made_of}: {wrong.problem}\n")

@@ -29,8 +29,7 @@ def corrected_bias(product: Weighted, bias: Bias, error: ndarray, channels: Chan
 
     error: the rounded weights less the weights. channels: statistics of the product's data.
     """
-    elements = floats_of(bias.value)
-    if elements is None or channels.mean is None:
+    if (elements := floats_of(bias.value)) is None or channels.mean is None:
         return None
     correction = mean_error(product, error, channels.mean).reshape(channel_shape(product))
     return (elements - correction).astype(elements.dtype)
@@ -41,8 +40,7 @@ def mean_error(product: Weighted, error: ndarray, mean: ndarray) -> ndarray:
     import numpy
 
     groups, _, inputs, taps = product.by_group(error).shape
-    shares = _shares_of_taps(product)
-    if shares is None:
+    if (shares := _shares_of_taps(product)) is None:
         shares = numpy.ones(taps)
     return numpy.einsum("goit,gi,t->go", product.by_group(error), mean.reshape(groups, inputs), shares).reshape(-1)
 
@@ -52,8 +50,7 @@ def _shares_of_taps(product: Weighted) -> ndarray | None:
     import numpy
 
     op = product.op
-    name = op.operation.name
-    if "conv" not in name or product.is_transposed:
+    if "conv" not in op.operation.name or product.is_transposed:
         return None
     rank = product.rank - 2
     data, weights = shape_of(product.data), product.info.shape

@@ -83,8 +83,7 @@ class BudgetSearch:
                 f"the budgets contradict: a model that holds the error has {variant.bytes} bytes of constants, more "
                 f"than {self._budget.bytes}"
             )
-        chosen = self._points.get(variant)
-        if chosen is None:
+        if (chosen := self._points.get(variant)) is None:
             chosen = self._measured("chosen", variant)
         chosen.is_chosen = True
         return variant
@@ -139,16 +138,14 @@ class BudgetSearch:
         order = self._worst_first()
         base = dict(variant.choices)
         finer = {place: types for place, layer in self._layers.items() if (types := _finer(layer)) is not None}
-        raised = [place for place in order if place in finer]
-        if raised:
+        if raised := [place for place in order if place in finer]:
             found = self._searched(base, [(place, finer[place]) for place in raised], "more precise types")
             if found is not None:
                 return found
             if self._is_better(self._study.points[-1], point):
                 base |= {place: finer[place] for place in raised}
         real: list[tuple[int, Choice]] = [(place, f"stays real for {self._wish()}") for place in order]
-        found = self._searched(base, real[:-1], "floating point")
-        if found is None:
+        if (found := self._searched(base, real[:-1], "floating point")) is None:
             best = max((each.snr for each in self._study.points), default=-math.inf)
             raise ModelError(
                 f"no quantized model holds {self._wish()}: with one quantized layer the error is too large as well",

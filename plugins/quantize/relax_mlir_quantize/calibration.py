@@ -193,13 +193,11 @@ class Samples:
         return [self._array(each, place, number) for place, each in enumerate(given)]
 
     def _by_name(self, sample: Mapping[str, object], number: int) -> list[object]:
-        unknown = [name for name in sample if name not in self._names]
-        if unknown:
+        if unknown := [name for name in sample if name not in self._names]:
             known = ", ".join(self._names)
             wish = suggest(str(unknown[0]), self._names)
             raise OptionError(f"sample {number}: the model has no input '{unknown[0]}'{wish}; it has {known}")
-        missing = [name for name in self._names if name not in sample]
-        if missing:
+        if missing := [name for name in self._names if name not in sample]:
             given = ", ".join(sample) or "nothing"
             raise OptionError(f"sample {number}: the input '{missing[0]}' is missing; the sample has {given}")
         return [sample[name] for name in self._names]
@@ -248,8 +246,7 @@ def _listed(data: object, rows: int, most: int | None) -> list[object]:
         if len(set(counts.values())) > 1:
             shown = ", ".join(f"{name}: {count}" for name, count in counts.items())
             raise OptionError(f"arrays of samples have different numbers of rows: {shown}")
-        count = min(counts.values(), default=0) // rows
-        if not count and any(counts.values()):
+        if not (count := min(counts.values(), default=0) // rows) and any(counts.values()):
             raise OptionError(f"the arrays have {counted(min(counts.values()), 'row')}, but a call takes {rows}")
         firsts = range(0, rows * (count if most is None else min(count, most)), rows)
         return [{name: each[first : first + rows] for name, each in arrays.items()} for first in firsts]

@@ -30,8 +30,7 @@ def refusal_of_constants(op: Op, match: Match) -> str:
 
 def axis_of_bias(op: Op, match: Match, name: str) -> int | None:
     """Return the axis of a bias that counts channels: 0 if one scale is for all, None if there is no such axis."""
-    found = _weights(op, match)
-    if found is None:
+    if (found := _weights(op, match)) is None:
         return 0
     weights_name, weights, product = found
     if op.types[weights_name][0].granularity == "tensor":

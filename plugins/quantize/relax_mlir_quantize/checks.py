@@ -53,8 +53,7 @@ def unused_entries(placement: Placement, recipe: Recipe) -> list[str]:
 def doubts(samples: Samples, histograms: Mapping[ScaleGroup, Histogram]) -> list[str]:
     """Return notes about few samples, and about tensors that are 0 in all samples."""
     notes = []
-    rows = samples.images()
-    if rows < _FEW_SAMPLES:
+    if (rows := samples.images()) < _FEW_SAMPLES:
         notes.append(f"{counted(rows, 'sample')} rarely show the ranges of a model: use about a hundred")
     for group, histogram in histograms.items():
         found = histogram.range

@@ -153,8 +153,7 @@ def switched(variants: Variants, variant: Variant) -> Module:
 def _switch_operands(operation: Operation, before: Sequence[Value], flag: Value) -> None:
     """Let an operation read operands in floating point while the flag is off."""
     for place, value in enumerate(before):
-        found = operation.operands[place]
-        if found != value:
+        if (found := operation.operands[place]) != value:
             with operation.location, ir.InsertionPoint(operation):
                 operation.operands[place] = relax.where(flag, found, value)
 

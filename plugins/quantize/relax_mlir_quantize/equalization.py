@@ -56,8 +56,7 @@ def equalize(placement: Placement) -> int:
 def _side(layer: Layer) -> _ScaledProduct | None:
     import numpy
 
-    product = product_of(layer)
-    if product is None or product.is_transposed:
+    if (product := product_of(layer)) is None or product.is_transposed:
         return None
     return _ScaledProduct(
         layer, product, bias_of(layer, product), numpy.ones(product.outputs), numpy.ones(product.inputs)

@@ -82,8 +82,7 @@ class _ToFloat:
 
     def _repeated(self, pattern: Repeated) -> _Converted | None:
         """Convert the value in front of the repeated operators, which are the same for real numbers."""
-        made = self.part(pattern.inner)
-        if made is None or made.pattern is pattern.inner:
+        if (made := self.part(pattern.inner)) is None or made.pattern is pattern.inner:
             return None if made is None else _Converted(pattern, False)
         return _Converted(made.pattern.repeated(pattern.around, pattern.least, pattern.most), False)
 
@@ -99,8 +98,7 @@ class _ToFloat:
         )
 
     def _condition(self, pattern: Condition) -> _Converted | None:
-        made = self.part(pattern.inner)
-        if made is None:
+        if (made := self.part(pattern.inner)) is None:
             return None
         if isinstance(pattern, OfType) and pattern.dtypes and all(map(is_quantized_type, pattern.dtypes)):
             return _Converted(made.pattern, True)

@@ -149,8 +149,7 @@ class Insertion:
 
     def quantize_weights(self, layer: Layer, name: str, value: Value, axis: int | None) -> None:
         """Let a layer read a constant in its quantized type. `axis` counts the channels of a bias."""
-        elements = self._weights.get((layer, name))
-        if elements is None:
+        if (elements := self._weights.get((layer, name))) is None:
             elements = floats_of(value)
         assert elements is not None
         how = self.rounded.get((layer, name)) or self._derived_scale(layer, name, axis)

@@ -101,8 +101,7 @@ def as_html(
     if points:
         sizes = _plot(points, lambda each: float(each.bytes), _size)
         parts.append(f"<h2>Error against bytes of constants</h2>{sizes}")
-    timed = [each for each in points if each.seconds is not None]
-    if timed:
+    if timed := [each for each in points if each.seconds is not None]:
         times = _plot(timed, lambda each: each.seconds or 0.0, lambda seconds: f"{seconds * 1e3:.3g} ms")
         parts.append(f"<h2>Error against time of a call</h2>{times}")
     if points:

@@ -76,8 +76,7 @@ class Layer:
         for name in self.op.operands:
             if name not in self.types:
                 continue
-            value = self.match.get(name)
-            if value is not None:
+            if (value := self.match.get(name)) is not None:
                 yield name, value
 
 
@@ -184,16 +183,14 @@ class _Placing:
         reasons: list[tuple[Match, str]] = []
         for match in matches_of(form.pattern, operation):
             if self._claimed.isdisjoint(match.operations) and not _has_inner_readers(match):
-                reason = self._refusal(op, match)
-                if not reason:
+                if not (reason := self._refusal(op, match)):
                     break
                 reasons.append((match, reason))
         else:
             for match, reason in reasons[:1]:
                 self._keep_real(match, reason)
             return
-        choice = self._choices.get((self._places[operation], op.name), {})
-        if isinstance(choice, str):
+        if isinstance(choice := self._choices.get((self._places[operation], op.name), {}), str):
             self._keep_real(match, choice)
             return
         choice = self._choices.get(self._places[operation], {})
@@ -225,8 +222,7 @@ class _Placing:
 
     def _refusal(self, op: Op, match: Match) -> str:
         for operation in match.operations:
-            wish = self._wish(operation)
-            if wish is not None:
+            if (wish := self._wish(operation)) is not None:
                 return f"kept by request: '{wish}'"
             if self._is_in(operation, self._recipe.floats):
                 return f"the recipe keeps {operation.name} in floating point"
@@ -330,8 +326,7 @@ class _Placing:
         given = [each for each in operation.operands if _is_real(each) and not is_constant(each)]
         if operation.name in _MOVES:
             given = given[:1]
-        types = [self._made.results[each] for each in given if each in self._made.results]
-        if not types:
+        if not (types := [self._made.results[each] for each in given if each in self._made.results]):
             return
         groups = [self._give(each, types[0]) for each in given if self._made.results.get(each, types[0]) == types[0]]
         if len(groups) < len(given):
@@ -356,8 +351,7 @@ class _Placing:
 
     def _fix(self, operation: Operation) -> None:
         """Give a result its fixed scale, if a quantized layer makes it in that type, or reads it."""
-        fixed = self._recipe.fixed.get(operation.name)
-        if fixed is None:
+        if (fixed := self._recipe.fixed.get(operation.name)) is None:
             return
         result = operation.results[0]
         is_of_layer = operation in self._claimed
@@ -389,8 +383,7 @@ class _Placing:
                         self._made.kept[inner] = f"inside of {operation.name}: layers in branches and loops stay real"
 
     def _reason(self, operation: Operation, patterns: Sequence[tuple[str, GraphPattern]]) -> str:
-        wish = self._wish(operation)
-        if wish is not None:
+        if (wish := self._wish(operation)) is not None:
             return f"kept by request: '{wish}'"
         if self._is_in(operation, self._recipe.floats):
             return f"the recipe keeps {operation.name} in floating point"
@@ -416,8 +409,7 @@ def float_form_of(op: Op, pattern: GraphPattern) -> FloatForm:
     """Return the float form of an entry's pattern. Raise RelaxError if it has none."""
     if not is_quantized_form(pattern):
         return FloatForm(pattern, op.may_be_real)
-    found = float_form(pattern)
-    if found is None:
+    if (found := float_form(pattern)) is None:
         raise RelaxError(f"recipe: {op!r}: the pattern has no form in floating point, so no float layer can become one")
     return found
 

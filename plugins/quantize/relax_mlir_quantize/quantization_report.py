@@ -115,8 +115,7 @@ class Report:
         if it runs here. Each is compared with the one before. The model is compiled once for each stage. Returns the
         report.
         """
-        measured = self._studied().errors(_count(samples), progress)
-        self._take(measured)
+        self._take(self._studied().errors(_count(samples), progress))
         return self
 
     def _take(self, measured: Errors) -> None:

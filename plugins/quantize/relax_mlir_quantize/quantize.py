@@ -148,8 +148,7 @@ def quantize(
     keep = (keep,) if isinstance(keep, str) else keep
     check_keep(function_named(made, function), keep)
     check_tensors(recipe, function_named(made, function))
-    corrections = Corrections(clip_weights, bias_correction)
-    variants = Variants(made, function, found, keep, calibrate, corrections)
+    variants = Variants(made, function, found, keep, calibrate, Corrections(clip_weights, bias_correction))
     variants.choose_entries()
     refuse_nothing(variants.placement, function)
     check_constants(variants.placement)
@@ -206,7 +205,6 @@ def _one_form(stages: Stages) -> Stages:
 
 def refuse_quantized(module: Module) -> None:
     """Raise ModelError if a module has quantized tensors."""
-    found = operations_named(module.operation, "relax.quantize", "relax.dequantize")
-    if found:
+    if found := operations_named(module.operation, "relax.quantize", "relax.dequantize"):
         problem = f"the model is quantized already: {found[0].name} ({node_of(found[0])})"
         raise ModelError(problem, notes=["quantize the model in floating point that it was made of"])

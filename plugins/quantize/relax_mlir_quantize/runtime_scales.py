@@ -51,8 +51,7 @@ def quantized_at_run_time(data: Value, type_: OperandType) -> Dynamic:
         zero_point = relax.quantize(
             start, const(1.0, dtype), const(int(least), type_.dtype), axis=0, out_dtype=type_.dtype
         )
-    numbers = relax.quantize(data, scale, zero_point, axis=0, out_dtype=type_.dtype)
-    return Dynamic(numbers, scale, zero_point)
+    return Dynamic(relax.quantize(data, scale, zero_point, axis=0, out_dtype=type_.dtype), scale, zero_point)
 
 
 def _positive(scale: Value, zero: Value, dtype: str) -> Value:

@@ -53,8 +53,7 @@ def read_arrays(path: Path, *names: str) -> dict[str, Any]:
     import numpy
 
     try:
-        opened = numpy.load(path, allow_pickle=False)
-        if not isinstance(opened, numpy.lib.npyio.NpzFile):
+        if not isinstance(opened := numpy.load(path, allow_pickle=False), numpy.lib.npyio.NpzFile):
             raise ModelError(f"{path}: expected a .npz file with an array per input, or a folder")
         with opened as file:
             return {name: file[name] for name in names or file.files}

@@ -199,8 +199,7 @@ class Study:
         noises = [Noise() for _ in places]
         seconds: float | None = None
         for arguments in self._some(most):
-            expected = self._float(arguments)
-            for noise, real, array in zip(noises, expected, program(arguments), strict=True):
+            for noise, real, array in zip(noises, self._float(arguments), program(arguments), strict=True):
                 noise.add(real, array)
             if timed:
                 seconds = min(_seconds(program, arguments), seconds or float("inf"))

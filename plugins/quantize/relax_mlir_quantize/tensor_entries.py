@@ -59,9 +59,7 @@ class TensorEntries:
     def name(self, value: Value) -> str:
         """Return the name of a tensor: of its node, its input, or its constant."""
         maker = made_by(value)
-        if maker is None:
-            return self._inputs.get(value, "")
-        return node_of(maker)
+        return self._inputs.get(value, "") if maker is None else node_of(maker)
 
     def _entry(self, match: Match, name: str, is_asked: Callable[[Tensor], bool]) -> Tensor | None:
         """Return the entry for a layer's operand: the one of this layer, or else the one of the tensor."""

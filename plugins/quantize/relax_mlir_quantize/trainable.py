@@ -45,8 +45,7 @@ class _TrainedInsertion(Insertion):
     roundings: Mapping[Operand, WeightRounding]
 
     def quantize_weights(self, layer: Layer, name: str, value: Value, axis: int | None) -> None:
-        rounding = self.roundings.get((layer, name))
-        if rounding is None:
+        if (rounding := self.roundings.get((layer, name))) is None:
             return  # a bias: 32 bits are precise enough
         for reader, place in readers_in(layer, value):
             with value.owner.location, ir.InsertionPoint(reader):

@@ -136,8 +136,7 @@ class Variants:
             return
         fingerprint = fingerprint_of(self.module, places, len(samples), next(iter(samples)))
         state = CalibrationState(resume, fingerprint, [*self._histograms.values(), *self._channels.values()])
-        count = state.load()
-        if count == len(samples):
+        if (count := state.load()) == len(samples):
             return
 
         def kept(done: int) -> None:
@@ -217,8 +216,7 @@ class Variants:
         made.verify()
         variant = Variant(made, self.placed(self.module, choices), choices)
         for layer in placement.layers:
-            type_ = layer.types.get(RESULT)
-            if type_ is None:
+            if (type_ := layer.types.get(RESULT)) is None:
                 variant.results.append((insertion.results.get(layer) or layer.result, None))
             else:
                 scale = scales[placement.groups[layer.result, type_]]
@@ -239,8 +237,7 @@ class Variants:
         inside: dict[ChoiceKey, Sequence[Operation]] = {}
         while True:
             trial = self._built(refused, _insertion_on_trial, _scales_on_trial)
-            more = dict(_without_kernel(trial, self._found.codegen))
-            if not more:
+            if not (more := dict(_without_kernel(trial, self._found.codegen))):
                 break
             inside |= {key_of(each): each.match.operations for each in more}
             refused |= {key_of(each): reason for each, reason in more.items()}
@@ -261,8 +258,7 @@ class Variants:
         layers remain.
         """
         while True:
-            unseen = self._unseen(choices)
-            if unseen:
+            if unseen := self._unseen(choices):
                 choices = {**choices, **unseen}
                 continue
             variant = self.build(choices)
@@ -333,8 +329,7 @@ def _refusal(layer: Layer, root: Operation, composites: Sequence[Composite], ent
     others = {*entries} - {layer.op.name} if layer.op.name in [each.name for each in composites] else set[str]()
     for composite in composites:
         if root.name in composite.heads:
-            refusal = composite.why_not(root)
-            if refusal is not None:
+            if (refusal := composite.why_not(root)) is not None:
                 refusals.append((composite.name == layer.op.name, refusal.progress, str(refusal)))
             elif composite.name not in others:
                 return ""

@@ -69,8 +69,7 @@ class WeightRounding:
 
     def rounded(self, value: Value) -> Value:
         """Return the rounded weights, computed at the insertion point. Gradients pass straight through."""
-        how = self.how
-        if isinstance(how, Scale):
+        if isinstance(how := self.how, Scale):
             axes = None if not self.ratio.ndim else [each for each in range(value.type.rank) if each != how.axis]
             return self._rounded(value, axes, how.axis, how.type.dtype)
         depth, columns = value.type.shape
@@ -78,8 +77,7 @@ class WeightRounding:
         if extra:
             import numpy
 
-            zeros = const(numpy.zeros((columns, extra), "f4"), dtype_of(value))
-            rows = relax.concat([rows, zeros], axis=1)
+            rows = relax.concat([rows, const(numpy.zeros((columns, extra), "f4"), dtype_of(value))], axis=1)
         rows = self._rounded(relax.reshape(rows, (-1, how.type.block)), [1], 0, f"ui{how.type.bits}")
         whole = relax.reshape(rows, (columns, depth + extra))
         if extra:

@@ -119,8 +119,7 @@ def _add_times(calls: list[Row], kernels: Sequence[Row], measured: Measured) -> 
     for call in calls:
         if call["kernel"] is None:
             continue
-        found = times.get((kernels[call["kernel"]]["name"], tuple(call["origins"])))
-        if found:
+        if found := times.get((kernels[call["kernel"]]["name"], tuple(call["origins"]))):
             time = found.pop(0)
             call["seconds"] = time.seconds
             call["spread"] = [time.fastest_seconds, time.slowest_seconds]

@@ -89,8 +89,7 @@ def _call_graph(links: Links, memory: Sequence[Row]) -> Graph:
         detail = ", ".join(output["type"] for output in call["outputs"])
         box = graph.box("call", _short(name, links.kernels[call["kernel"]]["operator"]), detail, number, call["kernel"])
         for place in call["inputs"]:
-            source = _source(place, call["function"], writers, graph)
-            if source is not None:
+            if (source := _source(place, call["function"], writers, graph)) is not None:
                 graph.connect(source, box)
         for place in call["outputs"]:
             if "buffer" in place:

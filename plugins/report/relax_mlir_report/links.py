@@ -110,8 +110,7 @@ def _calls(journal: Journal, kernels: list[Row]) -> list[Row]:
     calls: list[Row] = []
     for fact in journal.of("call"):
         callee, origins = fact["callee"], fact["origins"]
-        kernel = numbers.get(callee)
-        if kernel is not None:
+        if (kernel := numbers.get(callee)) is not None:
             kernels[kernel]["calls"].append(len(calls))
         members = fused.get((callee, tuple(origins))) or [{"kernel": callee, "origins": origins}]
         calls.append({**_without(fact, "kind", "callee"), "kernel": kernel, "members": members if callee else []})

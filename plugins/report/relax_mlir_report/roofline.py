@@ -50,8 +50,7 @@ class Roofline:
 
     def _amount_of(self, bytes_: int) -> int:
         """Return the smallest measured amount that is at least as large."""
-        large_enough = [amount for amount in self.traffic if amount >= bytes_]
-        return min(large_enough, default=max(self.traffic))
+        return min([amount for amount in self.traffic if amount >= bytes_], default=max(self.traffic))
 
     def described(self) -> dict[str, float] | None:
         """Return the limits for the page, or None if nothing was measured."""

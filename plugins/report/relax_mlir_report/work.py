@@ -21,8 +21,7 @@ Shape = tuple[int | None, ...]
 def add_work(calls: Sequence[Row], kernels: Sequence[Row], sizes: Mapping[str, int]) -> None:
     """Add `flops` and `bytes` to each call. None if a size is unknown or loops are not described."""
     for call in calls:
-        places = [*call["inputs"], *call["outputs"]]
-        types = [_type(place["type"], sizes) for place in places]
+        types = [_type(place["type"], sizes) for place in [*call["inputs"], *call["outputs"]]]
         bytes_ = [_bytes(*each) for each in types]
         call["bytes"] = None if None in bytes_ else sum(filter(None, bytes_))
         loops = [] if call["kernel"] is None else kernels[call["kernel"]]["loops"]

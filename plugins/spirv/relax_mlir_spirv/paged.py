@@ -90,8 +90,7 @@ class PagedProgram(DeviceProgram):
 
     def allocate(self, size: int) -> int:
         place = ctypes.c_uint64()
-        status = self._take(ctypes.addressof(place), size, self.stream)
-        if status == OUT_OF_MEMORY:
+        if (status := self._take(ctypes.addressof(place), size, self.stream)) == OUT_OF_MEMORY:
             raise MemoryError(self.status_text(status))
         self._check(_TAKE, status)
         # Without a reference to this object, so that it is freed with its last other reference.
@@ -140,5 +139,4 @@ class PagedProgram(DeviceProgram):
 
 def status_text(statuses: Sequence[tuple[int, str, str]], status: int) -> str:
     """Return a status with its name."""
-    known = {number: f"{name}: {text}" for number, name, text in statuses}
-    return known.get(status, f"status {status}")
+    return {number: f"{name}: {text}" for number, name, text in statuses}.get(status, f"status {status}")

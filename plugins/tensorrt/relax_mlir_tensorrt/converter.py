@@ -40,8 +40,7 @@ class Converter:
 
     def convert(self) -> None:
         for number, ref in enumerate(self.graph.inputs):
-            info = operand_info(ref.value)
-            if not isinstance(info, TensorInfo):
+            if not isinstance(info := operand_info(ref.value), TensorInfo):
                 raise RefusalError(f"input {number} is {info}, and TensorRT supports tensors only")
             dims = info.shape or ()
             self._know(ref, self.network.add_input(input_name(number), self.dtype(info.dtype), known(dims)))
@@ -68,8 +67,7 @@ class Converter:
         row = row_of(node.op)
         if row is not None and row.role in ("literal", "shape"):
             return
-        reason = refusal(node.op)
-        if reason:
+        if reason := refusal(node.op):
             raise RefusalError(reason)
         before = self.network.num_layers
         made = RULES[node.name].convert(self, node)
@@ -83,8 +81,7 @@ class Converter:
     def tensor(self, ref: Ref) -> NetworkTensor:
         """Return a value as a tensor of the network. The first use of a constant adds it to the network."""
         if ref not in self._tensors:
-            array = self.array(ref)
-            if array is None:
+            if (array := self.array(ref)) is None:
                 raise RefusalError(f"the elements of a constant of {ref.info.dtype} are not available as a NumPy array")
             self._tensors[ref] = self.constant(array)
         return self._tensors[ref]

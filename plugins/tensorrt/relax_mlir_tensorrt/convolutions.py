@@ -111,8 +111,7 @@ def _weighted(
     )
     layer = add(source, maps, windows.values("taps"), kernel)
     if array is None:
-        tensor = converter.permuted(converter.tensor(weight), order)
-        layer.set_input(1, windows.lifted(converter, tensor, dims))
+        layer.set_input(1, windows.lifted(converter, converter.permuted(converter.tensor(weight), order), dims))
     layer.num_groups = node.call.groups
     layer.stride_nd, layer.dilation_nd = windows.values("stride"), windows.values("gap")
     layer.pre_padding = windows.values("before")
@@ -156,8 +155,7 @@ def transposed(converter: Converter, node: FlatNode) -> NetworkTensor:
 
 
 def _refuse_pool(op: Operation, call: Call) -> str:
-    reason = CHECKS.layouts(call)
-    if reason:
+    if reason := CHECKS.layouts(call):
         return reason
     windows = windows_of(call)
     for letter, window in windows.items():
@@ -207,8 +205,7 @@ def _pooled(converter: Converter, node: FlatNode, windows: _Windows, kind: str) 
 
 
 def _spatial(call: Call) -> list[Dim]:
-    order = order_of(layouts_of(call)["data"])
-    return [call.data.shape[axis] for axis in order[2:]]
+    return [call.data.shape[axis] for axis in order_of(layouts_of(call)["data"])[2:]]
 
 
 def _adaptive_taps(call: Call) -> list[int] | None:
@@ -237,7 +234,6 @@ def adaptive_pool(converter: Converter, node: FlatNode) -> NetworkTensor:
         layouts = layouts_of(node.call)
         data = converter.permuted(converter.tensor(node.operands[0]), order_of(layouts["data"]))
         mean = converter.reduce(data, "AVG", range(2, len(node.result.dims)))
-        order = order_of(layouts["result"])
-        return converter.permuted(mean, _inverse(order))
+        return converter.permuted(mean, _inverse(order_of(layouts["result"])))
     windows = _Windows([Window(each, each) for each in _adaptive_taps(node.call) or []])
     return _result(converter, node, windows, _pooled(converter, node, windows, "AVERAGE"))

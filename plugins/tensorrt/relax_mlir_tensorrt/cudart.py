@@ -58,8 +58,7 @@ class Cuda:
         self._call("cudaMemcpyAsync", *places, ctypes.c_size_t(size), ctypes.c_int(kind), stream)
 
     def _call(self, name: str, *arguments: object) -> None:
-        status = getattr(self._library, name)(*arguments)
-        if status:
+        if status := getattr(self._library, name)(*arguments):
             describe = self._library.cudaGetErrorString
             describe.restype = ctypes.c_char_p
             raise CudaError(f"{name}: {describe(status).decode()}")

@@ -27,24 +27,21 @@ def tensorrt() -> ModuleType:
         raise RefusalError(
             f"TensorRT is not installed, and builds the engines (pip install tensorrt): {error}"
         ) from None
-    version = tuple(map(int, found.__version__.split(".")[:2]))
-    if version < LEAST_VERSION:
+    if tuple(map(int, found.__version__.split(".")[:2])) < LEAST_VERSION:
         raise RefusalError(f"engines need TensorRT 10.0 or newer, found {found.__version__}")
     return found
 
 
 def build(trt: ModuleType, graph: FlatGraph, options: Options) -> BuiltEngine:
     """Build an engine for this machine's GPU."""
-    logger = trt.Logger(trt.Logger.WARNING)
-    builder = trt.Builder(logger)
+    builder = trt.Builder(trt.Logger(trt.Logger.WARNING))
     network = builder.create_network(_flags(trt, options))
     converter = Converter(_Checked(network), trt, graph)
     converter.convert()
     if options.fp16:
         for number, ref in enumerate(graph.outputs):
             network.get_output(number).dtype = converter.dtype(ref.info.dtype)
-    plan = builder.build_serialized_network(network, _config(trt, builder, graph, options))
-    if plan is None:
+    if (plan := builder.build_serialized_network(network, _config(trt, builder, graph, options))) is None:
         raise RefusalError(f"TensorRT built no engine for {graph.name}; see TensorRT's messages for the reason")
     return BuiltEngine(_element_sizes(graph.inputs), _element_sizes(graph.outputs), bytes(plan))
 
@@ -61,8 +58,7 @@ class _Checked:
             return found
 
         def add(*given: object) -> object:
-            layer = found(*given)
-            if layer is None:
+            if (layer := found(*given)) is None:
                 raise RefusalError(f"TensorRT refuses a layer ({name}); see TensorRT's messages for the reason")
             return layer
 

@@ -65,8 +65,7 @@ def split(converter: Converter, node: FlatNode) -> tuple[NetworkTensor, ...]:
 
 
 def _refuse_slice(op: Operation, call: Call) -> str:
-    bounds = [*call.begin, *call.end]
-    if not all(isinstance(each, int) for each in bounds):
+    if not all(isinstance(each, int) for each in [*call.begin, *call.end]):
         return "TensorRT needs constant bounds, not computed sizes"
     sizes = [call.x.shape[axis] for axis in call.axes]
     return (

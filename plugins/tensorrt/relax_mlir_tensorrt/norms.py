@@ -156,8 +156,7 @@ def mean(converter: Converter, node: FlatNode) -> NetworkTensor:
 
 
 def _refuse_largest(op: Operation, call: Call) -> str:
-    shape = call.x.shape
-    if not shape or call.axis is None:
+    if not (shape := call.x.shape) or call.axis is None:
         return "TensorRT searches along one axis, and this operator has none"
     size = shape[normal_axis(call.axis, len(shape))]
     return "" if isinstance(size, int) else "TensorRT needs a static size of the searched axis"
@@ -166,8 +165,7 @@ def _refuse_largest(op: Operation, call: Call) -> str:
 @converts("argmax", "argmin", refuse=_refuse_largest, dtypes=FLOATS)
 def largest(converter: Converter, node: FlatNode) -> NetworkTensor:
     kind = {"argmax": "MAX", "argmin": "MIN"}[node.operator]
-    axis = normal_axis(node.call.axis, len(node.operands[0].dims))
-    found = _top(converter, node, kind, 1, axis)[1]
+    found = _top(converter, node, kind, 1, normal_axis(node.call.axis, len(node.operands[0].dims)))[1]
     cast = converter.network.add_cast(found, converter.dtype(node.result.info.dtype)).get_output(0)
     return cast if node.call.keepdims else converter.reshaped(cast, node.result.dims)
 

@@ -34,8 +34,7 @@ class Options(NamedTuple):
     def _of(self, dim: Dim, which: int, name: str) -> int:
         if isinstance(dim, int) or dim is None:
             return dim or 0
-        missing = [each for each in sorted(dim.variables) if each not in self.sizes]
-        if missing:
+        if missing := [each for each in sorted(dim.variables) if each not in self.sizes]:
             example = ",".join(f"{each}:1-8-64" for each in missing)
             raise OptionError(f"the size {dim} of {name} is dynamic, and TensorRT needs its range: sizes='{example}'")
         found = dim.substitute({each: self.sizes[each][which] for each in dim.variables})
@@ -49,8 +48,7 @@ def _shown(sizes: Mapping[str, ProfileRange]) -> str:
 
 
 def _bytes(text: str) -> int:
-    found = _BYTES.fullmatch(text)
-    if found is None or not int(found[1]):
+    if (found := _BYTES.fullmatch(text)) is None or not int(found[1]):
         raise ValueError(f"expects bytes, such as 1073741824, 512M or 1G, got '{text}'")
     return int(found[1]) * _UNITS[found[2]]
 

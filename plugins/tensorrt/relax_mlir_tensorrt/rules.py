@@ -19,8 +19,7 @@ _MOST_DIMENSIONS = 8
 
 def _refuse_tensors(tensors: Sequence[TensorInfo], dtypes: tuple[str, ...]) -> str:
     """Return the reason to refuse tensors. All have to be passable, and the first element type decides the layer."""
-    found = next(filter(None, map(_refuse_tensor, tensors)), "")
-    if found or tensors[0].dtype in dtypes:
+    if (found := next(filter(None, map(_refuse_tensor, tensors)), "")) or tensors[0].dtype in dtypes:
         return found
     return f"TensorRT does not support this operator with elements of {tensors[0].dtype}, only of {', '.join(dtypes)}"
 

@@ -118,8 +118,7 @@ class _Function:
         """Return a tensor's address on the GPU: its own, or the address of a buffer for a tensor on the CPU."""
         if _is_on_gpu(tensor):
             return tensor.data_ptr()
-        found = self._buffers.get(name)
-        if found is None or found.size < size:
+        if (found := self._buffers.get(name)) is None or found.size < size:
             self._buffers.pop(name, None)
             found = self._buffers[name] = _Buffer(self._cuda, size)
         return found.address

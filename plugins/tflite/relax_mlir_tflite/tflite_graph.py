@@ -116,8 +116,7 @@ class TfliteGraph(TfliteScope):
         if index in self._held:
             return self._held[index]
         row = self.row(index)
-        array = constant_of(self.model, row, self.room)
-        if array is None and row.is_variable:
+        if (array := constant_of(self.model, row, self.room)) is None and row.is_variable:
             checked_shape(row)
             if not row.dtype or -1 in row.shape:
                 raise Unsupported(f"variable '{row.name}' of {row.type} {row.shape} cannot be created")
@@ -171,8 +170,7 @@ class TfliteGraph(TfliteScope):
         self.room.take_node()
         if node.row.is_custom and node.op in names_in("BuiltinOperator").values():
             raise Unsupported("a custom operator has the name of a built-in TFLite operator")
-        converter = CONVERTERS.converter_of(node.op)
-        if converter is None:
+        if (converter := CONVERTERS.converter_of(node.op)) is None:
             raise unknown(node.op, node.row.is_custom)
         is_of_shapes = node.op in _OF_SHAPES and not any(each is not None and each.is_quantized for each in node.rows)
         with folding_where_known(node.inputs) if is_of_shapes else nullcontext():

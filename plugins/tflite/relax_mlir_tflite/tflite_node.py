@@ -84,15 +84,13 @@ class TfliteNode(CoreNode):
 
     def stored(self, index: int) -> Value:
         """Return an input without dequantization: the integers of a quantized tensor."""
-        held = super().held(index)
-        if not isinstance(held, Value):
+        if not isinstance(held := super().held(index), Value):
             raise self.fail(f"input #{index} has complex numbers, which the operator does not support")
         return held
 
     def pair(self, index: int) -> Pair:
         """Return the real and imaginary parts of an input of complex numbers."""
-        held = super().held(index)
-        if not isinstance(held, ComplexValue):
+        if not isinstance(held := super().held(index), ComplexValue):
             raise self.fail(f"input #{index} must have complex numbers")
         return Pair(held.real.ssa, held.imag.ssa)
 
@@ -117,8 +115,7 @@ class TfliteNode(CoreNode):
 
     def known_numbers(self, index: int) -> list[int]:
         """Return the elements of an integer input. Raises Unsupported if they are not known at import."""
-        found = self.numbers(index)
-        if found is None:
+        if (found := self.numbers(index)) is None:
             raise self.fail(f"input #{index} '{self.input_names[index]}' is not known at import")
         return list(found)
 

@@ -77,8 +77,7 @@ def _input_leaf(placeholders: dict[str, Any], argument: Any) -> Any:
 
 
 def _result_leaf(argument: Any) -> Any:
-    kind = type(argument).__name__
-    if kind == "ConstantArgument":
+    if (kind := type(argument).__name__) == "ConstantArgument":
         return {"const": _constant(argument.value)}
     return {"SymIntArgument": "int", "SymFloatArgument": "float", "SymBoolArgument": "bool"}.get(kind, TENSOR)
 
@@ -101,16 +100,14 @@ def _tree(spec: TreeSpec, leaves: Iterator[Any]) -> Any:
 def _node(kind: Callable[..., object], context: object, children: list[Any]) -> dict[str, Any]:
     if kind in (tuple, list):
         return {kind.__name__: children}
-    keys = _keys(context, len(children))
-    if keys is not None:
+    if (keys := _keys(context, len(children))) is not None:
         return {"dict": [list(each) for each in zip(keys, children, strict=True)]}
     return {"tuple": children}
 
 
 def _keys(context: object, count: int) -> list[str | int] | None:
     """Return the keys of a dictionary, a named tuple or an object, or None if it has none."""
-    fields = getattr(context, "_fields", None)
-    if fields is not None:
+    if (fields := getattr(context, "_fields", None)) is not None:
         return list(fields)
     for keys in (context, context[0] if isinstance(context, (list, tuple)) and context else None):
         if (

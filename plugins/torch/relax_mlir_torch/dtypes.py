@@ -20,8 +20,7 @@ _SHARED = ("float32", "float64", "int8", "int16", "int32", "int64", "uint8", "ui
 
 def dtype_of(dtype: torch.dtype) -> str:
     """Return the dialects' name of an element type. Raise ModelError for types that they do not have."""
-    name = str(dtype).rpartition(".")[2]
-    if name not in DTYPE_BY_NAME:
+    if (name := str(dtype).rpartition(".")[2]) not in DTYPE_BY_NAME:
         raise ModelError(f"tensors of {name} are not supported")
     return DTYPE_BY_NAME[name]
 

@@ -36,8 +36,7 @@ def import_torch() -> ModuleType:
         import torch
     except ImportError:
         raise ModelError("models of torch need the package torch: pip install relax-mlir[torch]") from None
-    version = tuple(int(each) for each in torch.__version__.split("+")[0].split(".")[:2])
-    if version < _OLDEST:
+    if tuple(int(each) for each in torch.__version__.split("+")[0].split(".")[:2]) < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
         raise ModelError(f"torch {torch.__version__} is too old: {oldest} or newer is needed, pip install -U torch")
     return torch
@@ -152,8 +151,7 @@ _CACHE = re.compile(r"\b(\w*Cache)'> in output")
 
 
 def _remedies(problem: str) -> Iterator[str]:
-    cache = _CACHE.search(problem)
-    if cache is not None:
+    if (cache := _CACHE.search(problem)) is not None:
         yield (
             f"the model returns a {cache[1]}: use_cache=False leaves it out, "
             "from_torch(model, args, kwargs={'use_cache': False}) or model.config.use_cache = False"
@@ -201,6 +199,5 @@ def names_of_dims(args: object, spec: object) -> Iterator[list[tuple[int, str]]]
 def _named(spec: object) -> Iterator[tuple[int, str]]:
     pairs = spec.items() if isinstance(spec, Mapping) else enumerate(spec) if isinstance(spec, (list, tuple)) else ()
     for axis, dim in pairs:
-        name = getattr(dim, "__name__", "")
-        if name and not hasattr(dim, "root"):
+        if (name := getattr(dim, "__name__", "")) and not hasattr(dim, "root"):
             yield int(axis), name

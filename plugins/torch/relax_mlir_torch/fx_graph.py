@@ -80,8 +80,7 @@ class GraphBuilder(FxScope):
         self, module: GraphModule, operands: Sequence[object], region_of: Operation | None = None
     ) -> list[Any]:
         inner = GraphBuilder(module, self.problems, self.symbols, self.room, self.expressions.inner(), self, region_of)
-        placeholders = module.graph.find_nodes(op="placeholder")
-        for fx, operand in zip(placeholders, operands, strict=True):
+        for fx, operand in zip(module.graph.find_nodes(op="placeholder"), operands, strict=True):
             held = operand.inside(region_of) if region_of is not None and hasattr(operand, "inside") else operand
             inner.set(fx, held)
             inner.bind(fx.meta.get("val"), held)
@@ -92,9 +91,7 @@ class GraphBuilder(FxScope):
 
     def _attribute(self, fx: FxNode) -> object:
         held = operator.attrgetter(str(fx.target))(self.module)
-        if not hasattr(held, "dtype"):
-            return held
-        return constant(held, str(fx.target))
+        return held if not hasattr(held, "dtype") else constant(held, str(fx.target))
 
     def _resolved(self, argument: object) -> Any:
         """Return an argument with the values of nodes in place of the nodes."""
@@ -128,8 +125,7 @@ class GraphBuilder(FxScope):
         if is_scalar(value) and self.is_known(value):
             with location_of(fx):
                 return attempted(self._node(fx, {}), lambda: self.expressions.scalar(value))
-        node = self.node_of(fx)
-        if node is None:
+        if (node := self.node_of(fx)) is None:
             return None  # The problem of the argument is reported already.
         with location_of(fx):
             made = self._converted(node)
@@ -184,8 +180,7 @@ class GraphBuilder(FxScope):
 
     def _returned(self, node: TorchNode) -> Any:
         """Return the result of the node's converter, or of torch's decomposition if the node has no converter."""
-        converter = converter_of(node)
-        if converter is not None:
+        if (converter := converter_of(node)) is not None:
             return converter(node)
         if self._decomposer is None:
             return converted(node, node.fx.target)

@@ -88,8 +88,7 @@ class TorchNode(CoreNode):
     @property
     def info(self) -> TensorInfo:
         """Return the type of the only or first result."""
-        found = self.results[0]
-        if found is None:
+        if (found := self.results[0]) is None:
             raise self.fail("its result is not a tensor")
         return found
 
@@ -100,8 +99,7 @@ class TorchNode(CoreNode):
 
     def dtype_of_result(self, index: builtins.int) -> str:
         """Return the element type of one of several results."""
-        found = self.results[index]
-        if found is None:
+        if (found := self.results[index]) is None:
             raise self.fail(f"result #{index} is not a tensor")
         return found.dtype
 
@@ -143,8 +141,7 @@ class TorchNode(CoreNode):
         return self.get(key) is not None
 
     def held(self, key: Key) -> Held:
-        held = self.get(key)
-        if held is None:
+        if (held := self.get(key)) is None:
             raise self.fail(f"argument {_shown(key)} is missing")
         return held
 
@@ -187,20 +184,16 @@ class TorchNode(CoreNode):
     def operand(self, key: Key, dtype: str) -> Tensor:
         """Return a tensor, number or size as a tensor of an element type. Numbers become 0-D tensors."""
         held = self.held(key)
-        if isinstance(held, Value):
-            return cast(held.ssa, dtype)
-        return as_scalar(held, dtype)
+        return cast(held.ssa, dtype) if isinstance(held, Value) else as_scalar(held, dtype)
 
     def rank(self, key: Key) -> builtins.int:
-        rank = self.value(key).rank
-        if rank is None:
+        if (rank := self.value(key).rank) is None:
             raise self.fail(f"the rank of argument {_shown(key)} is not known")
         return rank
 
     def int(self, key: Key, default: builtins.int | None = None) -> Any:
         """Return an integer that must be known at import."""
-        held = self.get(key)
-        if held is None:
+        if (held := self.get(key)) is None:
             return default
         if isinstance(held, Value):
             held = sizes.of_scalar(held)
@@ -210,16 +203,14 @@ class TorchNode(CoreNode):
 
     def float(self, key: Key, default: builtins.float | None = None) -> Any:
         """Return a number that must be known at import."""
-        held = self.get(key)
-        if held is None:
+        if (held := self.get(key)) is None:
             return default
         if not isinstance(held, (builtins.int, builtins.float)):
             raise self.fail(f"argument {_shown(key)} must be known while the model is imported")
         return builtins.float(held)
 
     def bool(self, key: Key, default: builtins.bool = False) -> builtins.bool:
-        held = self.get(key)
-        if held is None:
+        if (held := self.get(key)) is None:
             return default
         if not isinstance(held, (builtins.bool, builtins.int)):
             raise self.fail(f"argument {_shown(key)} must be known while the model is imported")
@@ -267,8 +258,7 @@ class TorchNode(CoreNode):
 
     def axes(self, key: Key, rank: builtins.int) -> list[builtins.int]:
         """Return an argument that lists dimensions, or all dimensions if it is absent or empty."""
-        given = self.ints(key, ())
-        return [self.axis_of(each, max(rank, 1)) for each in given] or list(range(rank))
+        return [self.axis_of(each, max(rank, 1)) for each in self.ints(key, ())] or list(range(rank))
 
 
 def _is_item(fx: FxNode) -> bool:
@@ -286,8 +276,7 @@ def _mapped(held: object, of: Callable[[Any], Any]) -> object:
 
 def _as_number(value: object) -> Any:
     """Return a size as a number of its kind, and other values unchanged."""
-    kinds = {"SymInt": 1, "SymFloat": 1.0, "SymBool": True}
-    return kinds.get(type(value).__name__, value)
+    return {"SymInt": 1, "SymFloat": 1.0, "SymBool": True}.get(type(value).__name__, value)
 
 
 def _shown(key: Key) -> str:

@@ -59,7 +59,6 @@ def place_of(fx: FxNode) -> tuple[str, int] | None:
 
 def location_of(fx: FxNode) -> Location:
     """Return a location with the node's name and the user's line."""
-    place = place_of(fx)
-    if place is None:
+    if (place := place_of(fx)) is None:
         return ir.Location.name(fx.name)
     return ir.Location.name(fx.name, ir.Location.file(place[0], place[1], 0))

@@ -28,8 +28,7 @@ def is_updating(fx: FxNode) -> bool:
     """Check whether a node updates an argument."""
     if fx.op != "call_function":
         return False
-    schema = getattr(fx.target, "_schema", None)
-    if schema is not None and schema.name in _NORMS:
+    if (schema := getattr(fx.target, "_schema", None)) is not None and schema.name in _NORMS:
         statistics, is_training = fx.args[3], fx.args[5]
         return statistics is not None and is_training is not False
     if schema is not None and schema.name.removesuffix("_") in _DROPOUTS and not _is_training(fx):
@@ -156,8 +155,7 @@ def _source(fx: FxNode) -> tuple[FxNode | None, bool]:
     first = fx.all_input_nodes[0]
     if fx.target is operator.getitem:
         return (None, True) if _is_own_result(fx, first) else (first, False)
-    schema = getattr(fx.target, "_schema", None)
-    if schema is None:
+    if (schema := getattr(fx.target, "_schema", None)) is None:
         return first, False  # A subgraph may return its input.
     if schema.name in _DROPOUTS:
         return (None, True) if _is_training(fx) else (first, True)

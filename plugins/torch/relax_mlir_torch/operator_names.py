@@ -8,8 +8,7 @@ from typing import Any
 
 def name_of(target: Any) -> str:
     """Return the name of an operator, `aten::add.Tensor`, or module and name of a function, `_operator::mul`."""
-    schema = getattr(target, "_schema", None)
-    if schema is not None:
+    if (schema := getattr(target, "_schema", None)) is not None:
         return f"{schema.name}.{schema.overload_name or 'default'}"
     if hasattr(target, "namespace"):
         return f"{target.namespace}::{target.name()}"

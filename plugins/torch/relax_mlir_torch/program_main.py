@@ -166,8 +166,7 @@ def _set_inputs(graph: GraphBuilder, inputs: Inputs, arguments: Mapping[MainArgu
 def _add_conditions(expressions: Expressions) -> None:
     """Add assertions that inputs have the sizes that the model states, such as a multiple of 4 for `4*n`."""
     for size, condition in expressions.conditions.items():
-        holds = expressions.scalar(condition)
-        if not isinstance(holds, bool):
+        if not isinstance(holds := expressions.scalar(condition), bool):
             (symbol,) = size.free_symbols
             text = f"an input has the size {{}}, expected {size} with a whole number {symbol}"
             relax.assert_op(holds.ssa, [sizes.as_scalar(expressions.size(size), "i64")], format=text, kind="ValueError")
@@ -233,9 +232,7 @@ def no_token() -> Value:
 
 
 def _tensor_of(program: ExportedProgram, target: str) -> Any:
-    if target in program.state_dict:
-        return program.state_dict[target]
-    return program.constants[target]
+    return program.state_dict[target] if target in program.state_dict else program.constants[target]
 
 
 def passed_as(fx: FxNode, name: str) -> MainArgument:

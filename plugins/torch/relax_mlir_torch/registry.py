@@ -78,8 +78,7 @@ def converter_of(node: TorchNode) -> NamedConverter | None:
 
 def converted(node: TorchNode, target: object) -> Outputs:
     """Return the result of the converter of a node's operator, `target`. Raise Unsupported without a converter."""
-    converter = converter_of(node)
-    if converter is None:
+    if (converter := converter_of(node)) is None:
         raise (
             Unsupported("no converter of this operator for complex numbers")
             if node.is_complex

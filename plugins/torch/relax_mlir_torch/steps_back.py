@@ -34,8 +34,7 @@ def gradients_by(
     given = {**back.arguments, **changed}
     arguments.update({name: given[name] for name in arguments if name in given})
     kept = [*arriving, *[None] * (len(schema.returns) - len(arriving))]
-    found = find_converter(f"{forward}.default")
-    if found is None:
+    if (found := find_converter(f"{forward}.default")) is None:
         raise back.fail(f"its forward operator {forward} has no converter")
 
     def results(*tensors: Tensor) -> list[Tensor]:

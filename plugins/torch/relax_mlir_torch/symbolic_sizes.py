@@ -234,8 +234,7 @@ class Expressions:
             return float(expression)
         if expression in (True, False):
             return bool(expression)
-        name = type(expression).__name__
-        if name == "Piecewise":
+        if (name := type(expression).__name__) == "Piecewise":
             return self._of_cases(expression.args)
         given = [self._of(each) for each in expression.args]
         try:

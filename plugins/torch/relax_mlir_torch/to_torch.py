@@ -40,8 +40,7 @@ def to_torch(
         )
     changed = outputs[call.own_results :]
     if states is not None:
-        kept = {name for name in inputs[call.own_inputs :] if name in changed}
-        _check_states(signature, kept, given)
+        _check_states(signature, {name for name in inputs[call.own_inputs :] if name in changed}, given)
     is_structured = signature.structure is not None
     # The results of a model with a structure are one value.
     names = ["", *changed] if is_structured or not outputs else outputs

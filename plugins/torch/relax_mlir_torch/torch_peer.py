@@ -53,8 +53,7 @@ def _arguments(torch: Any, program: Any, inputs: Mapping[str, Any], path: str) -
     placeholders = {each.name: each for each in program.graph_module.graph.find_nodes(op="placeholder")}
     found: list[Any] = []
     for spec in signature.input_specs:
-        name = spec.arg.name
-        if name in given:
+        if (name := spec.arg.name) in given:
             found.append(_tensor(torch, given[name], placeholders[name].meta["val"]))
         elif type(spec.arg).__name__ == "ConstantArgument":
             found.append(spec.arg.value)

@@ -56,8 +56,7 @@ def _like(view: TorchNode, axis: int) -> Any:
 def _inverse(view: TorchNode) -> list[int]:
     """Return the permutation that undoes a view: for each dimension of its source, the dimension of the view."""
     rank = len(view.fx.meta["val"].shape)
-    name = name_of(view.fx.target)
-    if name == "aten::permute.default":
+    if (name := name_of(view.fx.target)) == "aten::permute.default":
         given = view.axes("dims", rank)
         return [given.index(axis) for axis in range(rank)]
     first, second = (0, rank - 1) if name == "aten::t.default" else (view.axis("dim0", rank), view.axis("dim1", rank))

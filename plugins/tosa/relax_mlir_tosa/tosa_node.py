@@ -35,7 +35,6 @@ class TosaNode(DialectNode):
 
     def known_shape(self, index: int) -> list[int]:
         """Return the static sizes of a shape operand."""
-        found = self.numbers(index)
-        if found is None:
+        if (found := self.numbers(index)) is None:
             raise self.fail(f"operand #{index} is a shape that is not known while the module is imported")
         return list(found)

@@ -47,8 +47,7 @@ def _check(node: OnnxNode, xs: list[str], zs: list[str]) -> None:
     if not xs:
         raise node.fail("names no tensor to differentiate by", "xs")
     names = [*xs, *zs]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
+    if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
         raise node.fail(f"names '{shown(twice)}' twice", "xs" if twice in xs else "zs")
     if len(node.inputs) != len(names):
         raise node.fail(

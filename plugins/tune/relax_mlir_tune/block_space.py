@@ -62,8 +62,7 @@ def _changed(plan: Plan, random: Random) -> Plan:
     """Change one number of a plan."""
     tile = Tile(plan)
     dim = random.choice([dim for dim in (tile.rows, tile.columns) if dim is not None])
-    kind = random.choice(("points", "threads", "depth", "stages"))
-    if kind == "points":
+    if (kind := random.choice(("points", "threads", "depth", "stages"))) == "points":
         counts = _ROWS if dim == tile.rows else _VECTORS
         return replace(plan, tile={**plan.tile, dim: random.choice(counts)})
     if kind == "threads":

@@ -44,8 +44,7 @@ class DecisionSpace:
             for _ in range(random.choice((1, 1, 2, 3))):
                 place = random.randrange(len(changed))
                 changed[place] = _other(self.choices[place], changed[place], random)
-            found = point_of(self._rule, changed)
-            if found != plans:
+            if (found := point_of(self._rule, changed)) != plans:
                 return found
         return None
 
@@ -65,8 +64,7 @@ def space_of(module: rx.Module, planned: rx.Module, target: str) -> SearchSpace:
 
     `module` has the kernel before the target's rules, `planned` with its plans.
     """
-    made = decided_schedule(module, target)
-    if made is not None and made.decisions:
+    if (made := decided_schedule(module, target)) is not None and made.decisions:
         return DecisionSpace(made, machine_of(target))
     return plan_space(planned, target)
 
@@ -120,8 +118,7 @@ def _other(decision: Decision, taken: Taken, random: Random) -> Taken:
 
 def _moved(decision: TileDecision, taken: tuple[int, ...], random: Random) -> tuple[int, ...]:
     """Move a prime factor from one factor to another, unless the last factor becomes too large."""
-    sources = [place for place, factor in enumerate(taken) if factor > 1]
-    if not sources or len(taken) < 2:
+    if not (sources := [place for place, factor in enumerate(taken) if factor > 1]) or len(taken) < 2:
         return taken
     source = random.choice(sources)
     target = random.choice([place for place in range(len(taken)) if place != source])

@@ -82,8 +82,7 @@ def measured_again(
             job = KernelJob(task.key, task.module.bytecode(), target, threads, tuple(sizes.items()), named_plugins())
             point = point_of(kernel.rule, kernel.decisions) if kernel.steps else kernel.plans
             (outcome,) = runner.measured(job, [point], FINAL_TURNS)
-            is_kept = is_faster(outcome)
-            if not is_kept:
+            if not (is_kept := is_faster(outcome)):
                 Path(kernel.path).unlink()
             ratio = outcome.problem or f"{outcome.ratio:.3f}"
             rows.append((kernel.kernel, ratio, "kept" if is_kept else "removed"))

@@ -115,8 +115,7 @@ def measure(job: KernelJob, plans: Plans, turns: int) -> Outcome:
     try:
         prepared = prepare(job)
         program = _compiled(prepared.module, plans, job)
-        found = _bytes(program.copying()["main"](*prepared.arguments))
-        if found != prepared.expected:
+        if _bytes(program.copying()["main"](*prepared.arguments)) != prepared.expected:
             return Outcome(plans, problem=DIFFERENT, is_wrong=True, seconds=time.perf_counter() - start)
         calls = [prepared.default, program.ready("main", *prepared.arguments)]
         times = time_in_turns(calls, (), turns, clock_of(job.target))

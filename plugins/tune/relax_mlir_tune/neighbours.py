@@ -64,11 +64,9 @@ def _adapted(space: Space, kernel: TunedKernel) -> Plans | None:
         return None
     plans = list(space.default)
     for choice in space.choices:
-        text = kernel.plans[choice.place]
-        if text == kernel.default[choice.place]:
+        if (text := kernel.plans[choice.place]) == kernel.default[choice.place]:
             continue
-        fitted = _fitted(choice, text, space)
-        if fitted is None:
+        if (fitted := _fitted(choice, text, space)) is None:
             return None
         plans[choice.place] = fitted
     return tuple(plans) if space.fits(plans) else None
@@ -115,8 +113,7 @@ def _clipped(plan: Plan, op: StructuredOp) -> Plan:
         rounded = max(length // step, 1) * step
         if size is None or rounded < size:
             blocks.append((dim, rounded))
-    panel = plan.panel
-    if panel is not None:
+    if (panel := plan.panel) is not None:
         # A panel without blocks has the whole loop.
         whole = dict(blocks).get(panel.dim, sizes.get(panel.dim))
         panel = None if whole is None else panel._replace(length=whole)

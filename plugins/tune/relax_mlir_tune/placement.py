@@ -133,8 +133,7 @@ def tune_placement(
         )  # fmt: skip
         meter = Meter(job, empty, path, Path(scratch), runner)
         try:
-            search = _PlacementSearch(module, meter, names, trials, deadline, progress)
-            return search.run()
+            return _PlacementSearch(module, meter, names, trials, deadline, progress).run()
         finally:
             runner.close()
             meter.close()
@@ -142,8 +141,7 @@ def tune_placement(
 
 def _refuse_twice(names: Sequence[str]) -> None:
     counts = Counter(parse_codegen(each).codegen.name for each in names)
-    twice = next((name for name, count in counts.items() if count > 1), None)
-    if twice is not None:
+    if (twice := next((name for name, count in counts.items() if count > 1), None)) is not None:
         raise rx.OptionError(f"codegens= names '{twice}' twice")
 
 
@@ -186,8 +184,7 @@ class _PlacementSearch:
             self._price(form)
         ratios = {self._target: 1.0, **self._ratios([each for each in singles if each.name not in self._failed])}
         working = list(ratios)
-        starts = self._ratios([each for form in forms for each in self._planned(form)])
-        ratios.update(starts)
+        ratios.update(self._ratios([each for form in forms for each in self._planned(form)]))
         best = min(ratios, key=lambda each: ratios[each])
         self._best = ratios[best]
         best = self._improved(best, forms)
@@ -254,8 +251,7 @@ class _PlacementSearch:
         """Return the times of a region by the target and by a codegen, or None if the codegen cannot have it."""
         if self._is_over():
             return None
-        cut = form.claims.module_of(numbers)
-        if cut is None:
+        if (cut := form.claims.module_of(numbers)) is None:
             return None
         outcome = self._meter.region(cut, codegen, _REGION_TURNS)
         self._tell(f"{', '.join(map(_short, operators[:4]))} by {codegen}")

@@ -136,8 +136,7 @@ def _size(size: object, sizes: Mapping[str, int]) -> int:
         return size
     if not isinstance(size, SymExpr):
         raise rx.RelaxError("an argument has a size without a name")
-    missing = next((name for name in size.variables if name not in sizes), None)
-    if missing is not None:
+    if (missing := next((name for name in size.variables if name not in sizes), None)) is not None:
         raise rx.RelaxError(_NO_SIZE.format(missing))
     return size.evaluate(dict(sizes))
 

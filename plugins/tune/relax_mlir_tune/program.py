@@ -136,8 +136,7 @@ def register_choice(choice: Choice) -> Choice:
 def check_choice(choice: Choice) -> None:
     """Raise RelaxError for an edit of another form, or of another pass."""
     for text in () if callable(choice.edits) else choice.edits:
-        anchor = StageEdit.parse(text).anchor
-        if anchor != choice.anchor:
+        if (anchor := StageEdit.parse(text).anchor) != choice.anchor:
             raise rx.RelaxError(f"choice '{choice.name}': '{text}' changes '{anchor}', expected '{choice.anchor}'")
 
 
@@ -187,8 +186,7 @@ class ProgramSpace:
         found = []
         for choice in self.choices:
             for edit in choice.edits_at(point) if choice.anchor == anchor else ():
-                key = self._key(point, edit_stages(one, [edit]))
-                if key not in known:
+                if (key := self._key(point, edit_stages(one, [edit]))) not in known:
                     known.add(key)
                     found.append(Candidate(edit, choice))
         return found

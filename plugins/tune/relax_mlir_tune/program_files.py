@@ -31,8 +31,7 @@ def list_programs(options: argparse.Namespace, folder: Path, stdout: TextIO, std
     else:
         others, more = programs_in(Path(options.merge))
         problems += more
-        added = merge_programs(others, programs, folder)
-        if added:
+        if added := merge_programs(others, programs, folder):
             stdout.write(f"{added} files of programs added to {folder}\n")
     for each in problems:
         stderr.write(f"relax-tune: warning: {each}\n")
@@ -52,12 +51,10 @@ def check_programs(
     program = fitted(module, options.target, bind)
     key = program_key(program.operation, options.target, options.precision)
     if options.prune:
-        removed = prune_programs(folder, key)
-        if removed:
+        if removed := prune_programs(folder, key):
             stdout.write(f"{removed} files of programs removed from {folder}\n")
         return
-    found = find_program(folder, key, options.target)
-    if found is not None:
+    if (found := find_program(folder, key, options.target)) is not None:
         job = ProgramJob(
             *(key, program.bytecode(), options.target, options.threads, tuple(sizes.items()), named_plugins()),
             precision=options.precision,
@@ -99,8 +96,7 @@ def _measured_again(found: TunedProgram, job: ProgramJob) -> str:
             (outcome,) = runner.measured(replace(job, cache=cache), [found.edits], FINAL_TURNS)
         finally:
             runner.close()
-    is_kept = is_faster(outcome)
-    if not is_kept:
+    if not (is_kept := is_faster(outcome)):
         Path(found.path).unlink()
     ratio = outcome.problem or f"{outcome.ratio:.3f}"
     return f"program {found.program}  {ratio}  {'kept' if is_kept else 'removed'}\n"

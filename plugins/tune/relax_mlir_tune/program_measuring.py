@@ -65,8 +65,7 @@ def measure_program(job: KernelJob, edits: Plans, turns: int) -> Outcome:
         found = _results(program(*prepared.arguments))
     except rx.RelaxError as error:
         return Outcome(edits, problem=error.message.splitlines()[0], seconds=time.perf_counter() - start)
-    problem = difference(prepared.expected, found, job.inexact)
-    if problem:
+    if problem := difference(prepared.expected, found, job.inexact):
         return Outcome(edits, problem=problem, is_wrong=True, seconds=time.perf_counter() - start)
     times = time_in_turns([prepared.default, program], prepared.arguments, turns)
     return Outcome(edits, tuple((default, tuned) for default, tuned in times), seconds=time.perf_counter() - start)

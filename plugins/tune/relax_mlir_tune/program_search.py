@@ -111,8 +111,7 @@ class ProgramSearch:
         """Return the chosen candidates, with each further candidate that gains. The best one comes first."""
         chosen, best = list(before), self._ratio(before)
         for each in sorted(candidates, key=lambda each: self._ratio([*before, each])):
-            alone = self._ratio([*before, each])
-            if alone > self._ratio(before) * (1 - _GAIN):
+            if self._ratio([*before, each]) > self._ratio(before) * (1 - _GAIN):
                 break
             if not all(are_compatible(each, other) for other in chosen):
                 continue
@@ -164,8 +163,7 @@ def tune_program(
         check_choice(each)
     program = fitted(module, target, bind)
     name, key = program_name(program.operation), program_key(program.operation, target, precision)
-    missing = _why_not_measured(program, sizes or {})
-    if missing:
+    if missing := _why_not_measured(program, sizes or {}):
         return ProgramTuning(name, note=missing)
     space = ProgramSpace(program, target, precision, (*all_choices(), *choices))
     search = ProgramSearch(space, inexact, limits[0], _clock(limits[1]))

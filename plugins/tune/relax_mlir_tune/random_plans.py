@@ -80,8 +80,7 @@ def check_random_plans(
     try:
         while found.plans < count:
             case = random_case(random)
-            problem = _difference_of(case, target, random.randrange(1 << 30))
-            if problem:
+            if problem := _difference_of(case, target, random.randrange(1 << 30)):
                 _add_wrong(found, f"{case.name}: {problem}\n{case.module}", tell)
             for task in tasks_of(case.module, target):
                 most = min(_PLANS, count - found.plans)
@@ -109,8 +108,7 @@ def _checked(task: Task, target: str, most: int, random: Random, runner: LocalRu
     """Yield the outcomes of a kernel's random plans, each with a text that reproduces it if it is wrong."""
     space = plan_space(rx.lower(task.module, target, pipeline=planned(rx.stages(target))), target)
     plans = random_plans(space, most, random)
-    job = KernelJob(task.key, task.module.bytecode(), target, 1)
-    for outcome in runner.measured(job, plans, 0):
+    for outcome in runner.measured(KernelJob(task.key, task.module.bytecode(), target, 1), plans, 0):
         is_fault = outcome.is_wrong or "crashed" in outcome.problem or "took more than" in outcome.problem
         yield outcome, repro_of(task, space.default, outcome) if is_fault else ""
 
@@ -140,8 +138,7 @@ def _difference_of(case: Case, target: str, seed: int) -> str:
 
     draw = numpy.random.default_rng(seed)
     arguments = [_argument(shape, case.dtype, draw) for shape in case.shapes]
-    program = rx.compile(case.module, target, cache=False, jobs=1)
-    found = to_numpy(program["main"](*arguments)).astype(float)
+    found = to_numpy(rx.compile(case.module, target, cache=False, jobs=1)["main"](*arguments)).astype(float)
     expected = case.expected(*(each.astype(float) for each in arguments))
     error, scale = numpy.abs(found - expected).max(initial=0.0), numpy.abs(expected).max(initial=1e-3)
     limit = _TOLERANCE[case.dtype] * scale

@@ -52,8 +52,7 @@ def distribution_chart(outcomes: Sequence[Outcome]) -> str:
     high = math.log(_SLOWEST)
     counts = [0] * _BINS
     for ratio in ratios:
-        share = (math.log(max(ratio, 1e-9)) - low) / (high - low)
-        counts[min(max(int(share * _BINS), 0), _BINS - 1)] += 1
+        counts[min(max(int(((math.log(max(ratio, 1e-9)) - low) / (high - low)) * _BINS), 0), _BINS - 1)] += 1
     width = (_WIDTH - _LEFT - 10) / _BINS
     height = (_HEIGHT - _BOTTOM - _TOP) / max(*counts, 1)
     bars = []

@@ -203,8 +203,7 @@ def _outcome(plans: Plans, answer: Answer) -> Outcome:
 
 def _compared(plans: Plans, answer: Answer, seconds: float) -> Outcome:
     """Return the outcome of a comparison on a board, after seconds of compilation."""
-    found = answer.value
-    if found is None:
+    if (found := answer.value) is None:
         return Outcome(plans, problem=answer.ended or reason_of(answer.error or TypeError("no outcome")))
     problem = DIFFERENT if found.is_wrong else ""
     turns = tuple((default, tuned) for default, tuned in found.turns)

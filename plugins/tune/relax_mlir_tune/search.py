@@ -56,8 +56,7 @@ class KernelSearch:
         while len(self.outcomes) < trials:
             if since >= _PATIENCE:
                 return f"no gain in {_PATIENCE} trials"
-            batch = self._next(min(max(_ROUND, 2 * self.width), trials - len(self.outcomes)))
-            if not batch:
+            if not (batch := self._next(min(max(_ROUND, 2 * self.width), trials - len(self.outcomes)))):
                 return "no other plan found"
             for outcome in measure(batch, 3):
                 self.outcomes[outcome.plans] = outcome

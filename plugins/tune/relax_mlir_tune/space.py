@@ -183,8 +183,7 @@ Mutation = Callable[[Plan, StructuredOp, rx.Machine, Random], Plan]
 
 def _tile(plan: Plan, op: StructuredOp, machine: rx.Machine, random: Random) -> Plan:
     """Change the points of a step."""
-    dims = [dim for dim in op.dims if op.sizes[dim] != 1 and dim != plan.square]
-    if not dims:
+    if not (dims := [dim for dim in op.dims if op.sizes[dim] != 1 and dim != plan.square]):
         return plan
     dim = random.choice(dims)
     now = plan.tile.get(dim, 1)
@@ -228,11 +227,9 @@ def _carry(plan: Plan, op: StructuredOp, machine: rx.Machine, random: Random) ->
 def _block(plan: Plan, op: StructuredOp, machine: rx.Machine, random: Random) -> Plan:
     """Add, remove or change a loop over blocks."""
     blocks = dict(plan.blocks)
-    dims = [dim for dim in op.dims if (op.sizes[dim] or _ORDINARY_SIZE) > _LENGTHS[0]]
-    if not dims:
+    if not (dims := [dim for dim in op.dims if (op.sizes[dim] or _ORDINARY_SIZE) > _LENGTHS[0]]):
         return plan
-    dim = random.choice(dims)
-    if dim in blocks and random.random() < 0.4:
+    if (dim := random.choice(dims)) in blocks and random.random() < 0.4:
         del blocks[dim]
     else:
         step = plan.tile.get(dim, 1) * (plan.lanes if dim == plan.vector else 1)

@@ -34,8 +34,7 @@ class TimesModel:
         if len(measured) < _FEWEST:
             return None
         features = numpy.array([each for each, _ in measured], float)
-        ratios = numpy.array([ratio for _, ratio in measured])
-        targets = numpy.minimum(numpy.log(ratios), _REFUSED)
+        targets = numpy.minimum(numpy.log(numpy.array([ratio for _, ratio in measured])), _REFUSED)
         mean, scale = features.mean(0), features.std(0)
         scale[scale == 0] = 1
         scaled = (features - mean) / scale

@@ -206,8 +206,7 @@ def tune(
 
 def _compared(search: KernelSearch) -> str:
     """Return how the compiler's own plan compares with the rule that a user has registered."""
-    own = search.outcomes.get(search.own)
-    if own is None:
+    if (own := search.outcomes.get(search.own)) is None:
         return ""
     if own.problem:
         return f"the compiler's own plan: {own.problem}"
@@ -278,8 +277,7 @@ class _TuningRun:
         """Measure the default of each kernel."""
         found = []
         for task in tasks:
-            unknown = task.unknown_sizes(dict(self._sizes))
-            if unknown:
+            if unknown := task.unknown_sizes(dict(self._sizes)):
                 found.append(TunedTask(task, 0.0, 0.0, note=f"the size {unknown[0]} has no value: pass it in sizes="))
                 continue
             space = self._space(task)
@@ -318,8 +316,7 @@ class _TuningRun:
     ) -> Progress:
         assert tuned.search is not None
         count, best = len(tuned.search.outcomes), min(tuned.search.best, 1.0)
-        left = self._budget.seconds_left
-        if left is None:
+        if (left := self._budget.seconds_left) is None:
             each = (time.monotonic() - self._start) / max(self._measured, 1)
             left = each * (max(trials - count, 0) + trials * (len(chosen) - number - 1))
         return Progress(tuned.task.name, number, len(chosen), count, trials, best, found.ratio, left)

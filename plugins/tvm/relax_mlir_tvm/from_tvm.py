@@ -36,8 +36,7 @@ def from_tvm(module: object) -> Module:
     names the package to install.
     """
     held = _as_ir_module(module)
-    constants = _constants_of(held)
-    if constants:
+    if constants := _constants_of(held):
         held = held.with_attr(_LISTED, constants)
     text: str = held.script()
     return Module.from_script(text, "<tvm>", variables={"metadata": _by_name(text, constants)})

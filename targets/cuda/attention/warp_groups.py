@@ -241,5 +241,4 @@ def _tiles(numbers: Sequence[Value]) -> list[Value]:
 
 def _words(rows: Value) -> list[Value]:
     """Return pairs of 16-bit numbers as words."""
-    pairs = [row_of(rows, row) for row in range(rows.type.shape[0])]
-    return list(map(word_of, pairs))
+    return list(map(word_of, [row_of(rows, row) for row in range(rows.type.shape[0])]))

@@ -79,8 +79,7 @@ def tanpi(op: OpView) -> Number:
 def sinc(op: OpView) -> Number:
     (x,) = numbers(op)
     size = unary("math.absf", x)
-    turn = select(size == math.inf, 0.0, x)
-    y = intrinsic("sinpi", turn) / (x * math.pi)
+    y = intrinsic("sinpi", select(size == math.inf, 0.0, x)) / (x * math.pi)
     return select(size < (2.0**-30 if x.dtype == "f32" else 2.0**-60), 1.0, y)
 
 

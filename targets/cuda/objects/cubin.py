@@ -135,8 +135,7 @@ class _Link:
         return getattr(self._library, f"__nvJitLink{name}_{self._version}")
 
     def __call__(self, name: str, *arguments: object) -> None:
-        status = self.function(name)(self.handle, *arguments)
-        if status:
+        if status := self.function(name)(self.handle, *arguments):
             said = self._log() or f"error {status}"
             kind = OlderLinkerError if _TOO_NEW in said else RelaxError
             raise kind(f"NVIDIA's linker, {name}: {said}")
@@ -154,8 +153,7 @@ class _Link:
 def _link(arch: str) -> Iterator[_Link]:
     link = _Link(*_library())
     options = (ctypes.c_char_p * 1)(f"-arch={arch}".encode())
-    status = link.function("Create")(ctypes.byref(link.handle), ctypes.c_uint32(1), options)
-    if status:
+    if status := link.function("Create")(ctypes.byref(link.handle), ctypes.c_uint32(1), options):
         raise OlderLinkerError(f"NVIDIA's linker does not support {arch}: error {status}")
     try:
         yield link
@@ -166,8 +164,7 @@ def _link(arch: str) -> Iterator[_Link]:
 @functools.cache
 def _library() -> tuple[ctypes.CDLL, str]:
     """Load the linker. Return it with the version suffix of its functions' names."""
-    path = nvjitlink_path()
-    if path is None:
+    if (path := nvjitlink_path()) is None:
         raise RelaxError(f"machine code of a GPU needs NVIDIA's nvJitLink, which is not installed: {INSTALL}")
     try:
         library = ctypes.CDLL(str(path))

@@ -24,8 +24,7 @@ def libdevice_path(needed_by: str) -> Path:
 
     Raises RelaxError that names `needed_by`.
     """
-    found = _first(_LIBDEVICE, "nvvm/libdevice/libdevice.10.bc")
-    if found is None:
+    if (found := _first(_LIBDEVICE, "nvvm/libdevice/libdevice.10.bc")) is None:
         raise RelaxError(f"'{needed_by}' is a function of NVIDIA's libdevice, which is not installed: {INSTALL}")
     return found
 

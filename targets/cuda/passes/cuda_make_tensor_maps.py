@@ -46,8 +46,7 @@ class MakeTensorMaps(Pass):
             launches.setdefault(launched(each), []).append(each)
         with op.context:
             for kernel in kernels_in(op):
-                described = operations_named(kernel, _DESCRIBED)
-                if not described:
+                if not (described := operations_named(kernel, _DESCRIBED)):
                     continue
                 name = symbol_name(kernel)
                 for launch in launches.get(name, []):

@@ -60,8 +60,7 @@ def ask_for(*requests: SumRequest) -> list[list[Value]]:
         lines += _instructions(request, own, [next(operands) for _ in _given(request)])
         places.append(own)
     f32 = ir.F32Type.get()
-    text = "\n\t".join(["{", *lines, "}"])
-    found = assembly(text, changed, given, [f32] * (total - len(changed)))
+    found = assembly("\n\t".join(["{", *lines, "}"]), changed, given, [f32] * (total - len(changed)))
     return [[found[place] for place in own] for own in places]
 
 

@@ -41,8 +41,7 @@ def plan_matrix_units(op: StructuredOp, machine: Machine) -> Plan:
     if is_few(op, sides.rows) or is_few(op, sides.columns):
         raise Decline("tiles would be mostly empty")
     name, kernel = _instruction(op, sides, machine)
-    steps = math.prod(op.sizes[dim] or kernel.steps for dim in sides.steps)
-    if steps < kernel.steps // 2:
+    if (steps := math.prod(op.sizes[dim] or kernel.steps for dim in sides.steps)) < kernel.steps // 2:
         raise Decline(f"{steps} steps are too few for '{name}'")
     shape, parts = best_shape(op, sides, _SHAPES, _LANES, machine, kernel.steps)
     lasts = [side[-1] for side in (sides.rows, sides.columns, sides.steps)]

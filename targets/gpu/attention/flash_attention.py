@@ -287,8 +287,7 @@ class Rectangle:
                         values = load(memories.values, [inside + each, place], tile.lanes)
                         for row in rows:
                             at = row * tile.vectors + vector
-                            weight = filled(weights[row][each], tile.lanes)
-                            totals[at] = fma(weight, number(values), totals[at])
+                            totals[at] = fma(filled(weights[row][each], tile.lanes), number(values), totals[at])
                 return totals
 
             return loops.for_range(0, tile.values, few, *totals, step=tile.keys)

@@ -74,8 +74,7 @@ def gathered(lanes: int, load_lane: Callable[[int], Value]) -> Value:
 
 def _alignment(vector: Type) -> ir.Attribute:
     """Return the alignment of a vector access. Vectors wider than a thread's access are split into several accesses."""
-    size = min(storage_bytes(vector), _VECTOR_BYTES)
-    return i64_attribute(size)
+    return i64_attribute(min(storage_bytes(vector), _VECTOR_BYTES))
 
 
 def shared_memory(inside: Operation, shape: Sequence[int], element: Type, alignment: int = threads.ALIGNMENT) -> Value:

@@ -48,8 +48,7 @@ class RowsForm(FusedForm):
 
     @classmethod
     def _of_loop(cls, loop: SharedLoop, limits: Limits) -> RowsForm | None:
-        rows = rows_of(loop.op)
-        if rows is None:
+        if (rows := rows_of(loop.op)) is None:
             return None
         shape = rows.shape().within(limits.most_threads)
         loop.op.attributes[TEAM] = shape.attribute()
@@ -73,8 +72,7 @@ class RowsForm(FusedForm):
 
     @classmethod
     def write(cls, kernel: Operation) -> None:
-        loops = shared_loops_in(kernel)
-        if loops:
+        if loops := shared_loops_in(kernel):
             _write_loop(kernel, *loops)
         else:
             super().write(kernel)

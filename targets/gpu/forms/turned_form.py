@@ -27,8 +27,7 @@ class TurnedForm(FusedForm):
     def of(cls, group: Group, limits: Limits) -> TurnedForm | None:
         if not isinstance(group, Collapsed) or group.fused.epilogues:
             return None
-        tile = turned(Points(group.fused.main), limits.shared_bytes)
-        if tile is None:
+        if (tile := turned(Points(group.fused.main), limits.shared_bytes)) is None:
             return None
         group.fused.main.attributes[LANES] = i64_attribute(tile.lanes)
         return cls(group.fused.ops, limits, tile)

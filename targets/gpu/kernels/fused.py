@@ -110,8 +110,7 @@ def _unplanned(op: Operation, before: Sequence[Operation], behind: Sequence[Oper
 
 
 def _planned(op: Operation, before: Sequence[Operation], behind: Sequence[Operation]) -> Fused | None:
-    plan = _plan(op)
-    if plan is None:
+    if (plan := _plan(op)) is None:
         return None
     group = group_of(op, before, behind, _is_planned_to_follow, touches)
     found = Fused(group.starts, op, group.epilogues, plan)

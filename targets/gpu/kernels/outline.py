@@ -143,8 +143,7 @@ def _is_whole(dim: Operation) -> bool:
 
 def _parts(value: Value, before: Operation) -> list[Value]:
     """Return the kernel operands for a value. Memory becomes its address and its dynamic sizes."""
-    type_ = value.type
-    if not isinstance(type_, ir.MemRefType):
+    if not isinstance(type_ := value.type, ir.MemRefType):
         if isinstance(type_, (ir.IndexType, ir.IntegerType, ir.FloatType)) or type_ == type_of("ptr"):
             return [value]
         raise located_error(f"a kernel cannot be passed a {type_}", before.location)

@@ -92,8 +92,7 @@ def _outside(op: Operation, value: Value) -> Value:
     Raises RelaxError if the operation computes the size itself.
     """
     maker = None if isinstance(value.owner, Block) else value.owner.operation
-    inside = op in ancestors(value.owner.owner if maker is None else maker)
-    if not inside:
+    if op not in ancestors(value.owner.owner if maker is None else maker):
         return value
     if maker is None or maker.name not in _SIZES and not maker.name.startswith(("arith.", "affine.apply")):
         raise located_error("a kernel cannot allocate memory of a size that it computes itself", op.location)

@@ -38,8 +38,7 @@ def split_products(groups: Sequence[Fused]) -> bool:
     whole = [(planned, group) for planned, group in in_parts if part_loop(group.op, group.plan) is None]
     for planned, group in whole:
         with group.op.operation.location, ir.InsertionPoint(planned.ops[0]):
-            count = product_kernels.parts(group.op, group.plan)
-            if isinstance(count, int):
+            if isinstance(count := product_kernels.parts(group.op, group.plan), int):
                 _split(planned, group, count)
             else:
                 split = lambda copied, count=count: _split(copied, copied.planned(), count)  # noqa: E731

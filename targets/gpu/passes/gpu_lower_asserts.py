@@ -54,8 +54,7 @@ class LowerAsserts(Pass):
     def run(self, op: Operation) -> None:
         support = Support(op)
         kernels = {symbol_name(each): each for each in kernels_in(op)}
-        asserting = {name for name, each in kernels.items() if operations_named(each, ASSERT)}
-        if not asserting:
+        if not (asserting := {name for name, each in kernels.items() if operations_named(each, ASSERT)}):
             return
         with op.context:
             for function in [each for each in functions_in(op) if has_body(each)]:
@@ -117,8 +116,7 @@ class _AssertKernel:
             if op.name != "memref.alloca":
                 rest.append(op)
         with ir.InsertionPoint(entry):
-            taken = load(self._flag, 0, ir.IntegerType.get_signless(32))
-            _branch_if(number(taken) == 0, rest, end)
+            _branch_if(number(load(self._flag, 0, ir.IntegerType.get_signless(32))) == 0, rest, end)
         with ir.InsertionPoint(end):
             ir.Operation.create("gpu.return")
 
@@ -147,8 +145,7 @@ class _AssertKernel:
         op.erase()
 
     def _site(self, op: Operation) -> Value:
-        name = _site_global(self._support, op.opview.kind, op.opview.message)
-        if name not in self._sites:
+        if (name := _site_global(self._support, op.opview.kind, op.opview.message)) not in self._sites:
             self._sites[name] = body_of(self._kernel).add_argument(type_of("ptr"), self._kernel.location)
         return self._sites[name]
 

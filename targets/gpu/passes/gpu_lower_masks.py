@@ -65,8 +65,7 @@ class _Mask:
     @property
     def count(self) -> Number | None:
         """Return the number of leading lanes that are set, or None if unknown."""
-        made = made_by(self.value, "vector.create_mask", "vector.constant_mask")
-        if made is None:
+        if (made := made_by(self.value, "vector.create_mask", "vector.constant_mask")) is None:
             return None
         return number(made.operands[0]) if len(made.operands) else as_index(made.attributes["mask_dim_sizes"][0])
 

@@ -49,8 +49,7 @@ def _merged(kernels: list[Operation]) -> dict[str, str]:
     instead: dict[str, str] = {}
     for kernel in kernels:
         text = print_asm(kernel, assume_verified=True, enable_debug_info=False, use_local_scope=True)
-        kept = first.setdefault(text.replace(f"@{symbol_name(kernel)}(", "@(", 1), kernel)
-        if kept != kernel:
+        if (kept := first.setdefault(text.replace(f"@{symbol_name(kernel)}(", "@(", 1), kernel)) != kernel:
             instead[symbol_name(kernel)] = symbol_name(kept)
             kernel.erase()
     return instead

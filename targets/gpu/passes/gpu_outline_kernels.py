@@ -87,8 +87,7 @@ class _HostCode:
             each.without_memory_between()
         together: list[Fused | Several] = [*fused, *several_in(block, [op for each in fused for op in each.ops])]
         for op in operations_of(block):
-            mine = next((each for each in together if op in each.ops), None)
-            if mine is not None:
+            if (mine := next((each for each in together if op in each.ops), None)) is not None:
                 self._end_group(group)
                 if op == mine.ops[-1]:
                     # From here on its operations may be replaced.

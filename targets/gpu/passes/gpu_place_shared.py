@@ -62,8 +62,7 @@ class PlaceShared(Pass):
                 _replace(get, places[get.attributes["name"].value])
             for each in own.values():
                 each.erase()
-            i64 = ir.IntegerType.get_signless(64)
-            kernel.attributes[DYNAMIC_SHARED] = ir.IntegerAttr.get(i64, total)
+            kernel.attributes[DYNAMIC_SHARED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), total)
 
 
 def _places(globals_: Mapping[str, Operation]) -> tuple[dict[str, int], int]:

@@ -72,8 +72,7 @@ class _Arenas:
             calls = self._calls.get(name, [])
             if name in self._arenas or not calls or any(caller not in self._arenas for caller, _ in calls):
                 continue
-            scratch = [each for each in operations_in(function) if _is_scratch(each)]
-            if not scratch:
+            if not (scratch := [each for each in operations_in(function) if _is_scratch(each)]):
                 continue
             bytes_ = _take_as_operand(function, scratch)
             for caller, call in calls:

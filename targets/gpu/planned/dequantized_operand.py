@@ -34,8 +34,7 @@ def made_of(op: StructuredOp, operand: int) -> Dequantized | None:
     (combiner,) = combiners(op)
     value, sources = argument, {operand}
     while len(users := users_of(value)) == 1 and users[0] != combiner.operation:
-        more = _sources(op, users[0], operand)
-        if more is None:
+        if (more := _sources(op, users[0], operand)) is None:
             break
         value, sources = users[0].results[0], more
     value = narrowed(value)
@@ -64,8 +63,7 @@ def inputs_of_none(op: StructuredOp, factors: Sequence[Value]) -> set[int]:
 
 def _arguments(op: StructuredOp, values: Sequence[Value], known: Sequence[Value] = ()) -> set[int]:
     """Return the inputs and outputs that values of the body depend on."""
-    makers = needed(op.block, values, known)
-    used = {each for maker in makers for each in maker.operands} | set(values)
+    used = {each for maker in needed(op.block, values, known) for each in maker.operands} | set(values)
     return {place for place, argument in enumerate(op.block.arguments) if argument in used and argument not in known}
 
 

@@ -121,8 +121,7 @@ def check_group(group: PlannedGroup) -> None:
         raise Decline("threads must share the loop of vectors, which must not be a reduction")
     if len([dim for dim in shared if dim != plan.order[-1]]) > 2:
         raise Decline("threads can share one loop of rows, the columns and the reduction only")
-    wrong = next((dim for dim, _ in plan.blocks if dim != plan.order[-1]), None)
-    if wrong is not None:
+    if (wrong := next((dim for dim, _ in plan.blocks if dim != plan.order[-1]), None)) is not None:
         raise Decline(f"'blocks' must name the reduction, not loop {plan.joined[wrong][0]}")
     if plan.parts is not None and plan.parts.dim != plan.order[-1]:
         raise Decline(f"'parts' must name the reduction, not loop {plan.joined[plan.parts.dim][0]}")
@@ -142,8 +141,7 @@ def check_group(group: PlannedGroup) -> None:
             raise Decline(
                 f"operand {operand} cannot be shared by a block's threads: it needs rows or columns, but not both"
             )
-    room = plan.stages * sum(map(partial(_room, op, tile), plan.shared))
-    if room > _MOST_SHARED:
+    if (room := plan.stages * sum(map(partial(_room, op, tile), plan.shared))) > _MOST_SHARED:
         raise Decline(f"{room} bytes of shared memory are more than a block may have: {_MOST_SHARED}")
 
 

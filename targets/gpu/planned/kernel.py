@@ -69,8 +69,7 @@ class Kernel:
     def _staged(self, operand: int) -> Staged:
         side = side_of(self.op, self.tile, operand)
         assert side is not None
-        made = made_of(self.op, operand)
-        if made is not None:
+        if (made := made_of(self.op, operand)) is not None:
             return MadeStaged(self.op, self.tile, self.loops, made, side, self.steps_last(operand))
         return self.staged_as(self.op, self.tile, self.loops, operand, side, self.steps_last(operand))
 

@@ -98,8 +98,7 @@ def find_instruction(name: str) -> type[Kernel]:
     """Return the kernels of an instruction. Raises Decline if no target has the instruction."""
     if _registered(name) is None:
         load_schedules(all_targets())
-    found = _registered(name)
-    if found is None:
+    if (found := _registered(name)) is None:
         known = ", ".join(sorted(_INSTRUCTIONS)) or "none"
         raise Decline(f"no target has an instruction '{name}'{suggest(name, _INSTRUCTIONS)} (known: {known})")
     return found

@@ -308,8 +308,7 @@ def check_made(op: StructuredOp, plan: Plan) -> None:
     tile = Tile(plan)
     asked = [inner.attributes["dim"].value for inner in operations_of(op.block) if inner.name == "linalg.index"]
     for operand in plan.shared:
-        side = side_of(op, tile, operand)
-        if side is None or made_of(op, operand) is None:
+        if (side := side_of(op, tile, operand)) is None or made_of(op, operand) is None:
             continue
         is_along = op.last_dim(operand) in plan.joined[tile.steps]
         count = unit_of_codes(op, tile, operand, side) if is_along else 1
@@ -328,8 +327,7 @@ def unit_of_codes(op: StructuredOp, tile: Tile, operand: int, side: int) -> int:
     most = min(_VECTOR_BYTES // storage_bytes(op.element(operand)) * steps_of_code(op, operand, steps), tile.depth)
     while most > 1 and tile.extent(side) * tile.depth // most < tile.threads:
         most //= 2
-    count = steps_at_once(op, steps, most)
-    return math.gcd(count, tile.depth)
+    return math.gcd(steps_at_once(op, steps, most), tile.depth)
 
 
 def _once(make: Callable[[Number], X]) -> Callable[[Number], X]:

@@ -31,8 +31,7 @@ def plan_few_rows(op: StructuredOp, machine: Machine) -> Plan:
         raise Decline("its number of rows is static")
     if not any(made_of(op, each) for each in sides.inputs):
         raise Decline("it has no dequantized weights")
-    batches = tuple(sorted((*sides.batches, *sides.rows)))
-    return strip_of(op, sides._replace(batches=batches, rows=()), machine)
+    return strip_of(op, sides._replace(batches=tuple(sorted((*sides.batches, *sides.rows))), rows=()), machine)
 
 
 _RULE = PlanRule("gpu", "few_rows", plan_few_rows, __name__)

@@ -136,8 +136,7 @@ def sides_of(op: StructuredOp, least: int = 2) -> Sides:
     ]
     if len(inputs) < 2:
         raise Decline("it does not reduce over two inputs")
-    order = _output_order(op)
-    if not order:
+    if not (order := _output_order(op)):
         raise Decline("its result is a single element")
     alone = [_only_in(op, order, one, other) for one, other in (inputs[:2], inputs[1::-1])]
     if sum(map(bool, alone)) < least:

@@ -102,8 +102,7 @@ def _unit_along(op: StructuredOp, sides: Sides, matrix: int, lanes: int) -> int:
     """
     if made_of(op, matrix) is None:
         return _whole(op, sides.steps, lanes)
-    codes = _VECTOR_BITS // op.element(matrix).width
-    most = codes * steps_of_code(op, matrix, sides.steps)
+    most = (_VECTOR_BITS // op.element(matrix).width) * steps_of_code(op, matrix, sides.steps)
     while most > lanes and most * loop_size(op, sides.rows) > _MOST_NUMBERS:
         most //= 2
     return steps_at_once(op, sides.steps, most)

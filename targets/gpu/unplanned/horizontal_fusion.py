@@ -44,8 +44,7 @@ class Several:
         """Collapse the operations' loops, and store the number of points per thread in each of them."""
         ops = [collapse_loops(op) for op in self.ops]
         for op in ops:
-            lanes = i64_attribute(lanes_of(Points(op), []))
-            op.attributes[LANES] = lanes
+            op.attributes[LANES] = i64_attribute(lanes_of(Points(op), []))
         return ops
 
 

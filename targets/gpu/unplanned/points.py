@@ -90,8 +90,7 @@ class Points(GenericOp):
         dims = self.reductions
 
         def inside(*values: Value) -> list[Value]:
-            at = dict(zip(dims, values[: len(dims)], strict=True))
-            return step({**indices, **at}, values[len(dims) :])
+            return step({**indices, **dict(zip(dims, values[: len(dims)], strict=True))}, values[len(dims) :])
 
         return nest([self.size(dim) for dim in dims], inside, *[value for value in first if value is not None])
 
@@ -118,8 +117,7 @@ class Points(GenericOp):
 
     def body(self, indices: Indices, before: Sequence[Value | None]) -> list[Value]:
         """Return the values that the body yields at a point."""
-        inputs = {place: self.load(place, indices) for place in self.read_inputs}
-        return self.evaluated(indices, inputs, before)
+        return self.evaluated(indices, {place: self.load(place, indices) for place in self.read_inputs}, before)
 
     def evaluated(self, indices: Indices, inputs: Mapping[int, Value], before: Sequence[Value | None]) -> list[Value]:
         """Return the values that the body yields for inputs that are already loaded."""
@@ -156,8 +154,7 @@ def taken_apart(point: Number, sizes: Sequence[Size]) -> list[Value]:
     """
     if len(sizes) < 2:
         return [point.value] * len(sizes)
-    total = product(sizes)
-    if isinstance(total, int):
+    if isinstance(total := product(sizes), int):
         return _divided(point, sizes, is_narrow=total <= _NARROW)
     types = [point.type] * len(sizes)
     narrow, wide = (lambda is_narrow=is_narrow: _divided(point, sizes, is_narrow) for is_narrow in (True, False))

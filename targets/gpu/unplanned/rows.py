@@ -191,14 +191,12 @@ class _RowWriter:
         def evaluated() -> list[Value]:
             places = [place for place in range(len(points.maps)) if points.is_read(place)]
             values = {place: self._scalar(points, place) for place in places}
-            before = [values.get(place) for place in points.output_numbers]
-            return points.evaluated({}, values, before)
+            return points.evaluated({}, values, [values.get(place) for place in points.output_numbers])
 
         self._tell(points, self._team.if_row(evaluated, _element_types(points)))
 
     def _scalar(self, points: Points, place: int) -> Value:
-        operand = points.operands[place]
-        known = self._scalars.get(key_of(operand))
+        known = self._scalars.get(key_of(points.operands[place]))
         return known if known is not None else points.load(place, {})
 
     def _tell(self, points: Points, values: Sequence[Value]) -> None:
@@ -345,11 +343,9 @@ class _RowWriter:
 
 def key_of(value: Value) -> Hashable:
     """Return a key that is equal for values that refer to the same part of memory."""
-    view = made_by(value, *_SAME_MEMORY)
-    if view is not None:
+    if (view := made_by(value, *_SAME_MEMORY)) is not None:
         return key_of(view.operands[0])
-    part = made_by(value, "memref.subview")
-    if part is None:
+    if (part := made_by(value, "memref.subview")) is None:
         return value
     statics = tuple(str(part.attributes[name]) for name in ("static_offsets", "static_sizes", "static_strides"))
     return (key_of(part.operands[0]), statics, tuple(list(part.operands)[1:]))
@@ -357,8 +353,7 @@ def key_of(value: Value) -> Hashable:
 
 def _is_scalar(points: Points, place: int) -> bool:
     """Check whether an operand has the same element at all points."""
-    exprs = points.maps[place].results
-    return all(isinstance(expr, ir.AffineConstantExpr) for expr in exprs)
+    return all(isinstance(expr, ir.AffineConstantExpr) for expr in points.maps[place].results)
 
 
 def _is_along(points: Points, place: int) -> bool:

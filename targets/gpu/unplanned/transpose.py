@@ -43,8 +43,7 @@ class Turned:
     @property
     def width(self) -> int:
         """Width and height of a tile."""
-        widest = max(storage_bytes(self._element(place)) for place in self.places)
-        return WARP * max(_WORD_BYTES // widest, 1)
+        return WARP * max(_WORD_BYTES // max(storage_bytes(self._element(place)) for place in self.places), 1)
 
     @property
     def lanes(self) -> int:
@@ -91,8 +90,7 @@ def turned(points: Points, most: int = _MOST_BYTES) -> Turned | None:
         for place, dim in insides.items()
         if dim not in (None, outside) and outside in dims_in(*points.maps[place].results)
     }
-    inside = next(iter(strided.values()), None)
-    if inside is None:
+    if (inside := next(iter(strided.values()), None)) is None:
         return None
     sizes = [points.known_size(dim) for dim in (inside, outside)]
     if any(size is not None and size < _LEAST for size in sizes):

@@ -33,8 +33,7 @@ def lanes_of(points: Points, epilogues: Sequence[Points]) -> int:
 
     Epilogues work on each of the results.
     """
-    places = _contiguous(points)
-    if not places or not _is_worth(points):
+    if not (places := _contiguous(points)) or not _is_worth(points):
         return 1
     widest = max(storage_bytes(points.operands[place].type.element_type) for place in places)
     lanes = max(_VECTOR_BYTES // widest, 1)
@@ -68,8 +67,7 @@ def _fits(points: Points, lanes: int, code: int) -> bool:
     is_light = len(points.parallels) == 1 and not points.reductions and code <= FUNCTION
     if not is_light and points.known_factor(points.parallels[-1]) % lanes:
         return False
-    places = points.output_numbers
-    return all(is_vector(points, place, lanes) for place in places)
+    return all(is_vector(points, place, lanes) for place in points.output_numbers)
 
 
 def is_vector(points: Points, place: int, lanes: int, dim: int | None = None) -> bool:
@@ -171,8 +169,7 @@ class Lanes:
         for epilogue in self._epilogues:
             memory = root_of(points.outputs[0])
             indices = epilogue.at(indices[WHOLE])
-            inputs = epilogue.inputs
-            (place,) = [place for place, operand in enumerate(inputs) if root_of(operand) == memory]
+            (place,) = [place for place, operand in enumerate(epilogue.inputs) if root_of(operand) == memory]
             values = self._evaluated(epilogue, indices, [None] * self.count, {place: values})
             points = epilogue
         for output in range(len(points.outputs)):
@@ -185,8 +182,7 @@ class Lanes:
         self, points: Points, indices: Indices, before: Sequence[Value | None], known: Mapping[int, Sequence[Value]]
     ) -> list[Value]:
         """Return the outputs' values at all points, output by output. Inputs in `known` are not loaded."""
-        places = points.read_inputs
-        inputs = {place: known.get(place) or self._read(points, place, indices) for place in places}
+        inputs = {place: known.get(place) or self._read(points, place, indices) for place in points.read_inputs}
         found = [
             points.evaluated(
                 self._moved(points, indices, lane),

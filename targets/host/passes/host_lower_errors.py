@@ -144,8 +144,7 @@ class _FailingFunction:
             self._add_exits()
             releases = []
             for op in operations_in(function):
-                name = op.name
-                if name == _PLACE:
+                if (name := op.name) == _PLACE:
                     with op.location, ir.InsertionPoint(op):
                         replace_op(op, [self._place(op)])
                 elif name == "tir.release":

@@ -82,8 +82,7 @@ class _PackedProgram(Support):
         The codegen would dereference addresses of another device.
         """
         part, device = name.rpartition(".")[0], self._device or "cpu"
-        codegen = self._codegens.get(part)
-        if codegen is None:
+        if (codegen := self._codegens.get(part)) is None:
             return
         # Programs without such parts import no codegen.
         from ....passes.partition.codegen import Codegen, find_codegen
@@ -179,8 +178,7 @@ def _without_symbols(info: TensorInfo) -> TensorInfo:
 
 
 def _argument_info(value: Value, dtype: str) -> Info:
-    type_ = value.type
-    if isinstance(type_, ir.MemRefType):
+    if isinstance(type_ := value.type, ir.MemRefType):
         return TensorInfo((None,) * type_.rank, dtype or str(type_.element_type))
     if isinstance(type_, (ir.IntegerType, ir.FloatType, ir.IndexType)):
         return ScalarInfo(dtype or str(type_))

@@ -51,11 +51,9 @@ def _is_defined(op: Operation) -> bool:
 
 
 def _refer(op: Operation, names: dict[str, Operation]) -> None:
-    held = _REFERENCES.get(op.name)
-    if held is None or held not in op.attributes:
+    if (held := _REFERENCES.get(op.name)) is None or held not in op.attributes:
         return
-    name = str(op.attributes[held].value)
-    if name in names:
+    if (name := str(op.attributes[held].value)) in names:
         op.attributes[held] = ir.FlatSymbolRefAttr.get(PREFIX + name)
 
 

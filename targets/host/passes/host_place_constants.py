@@ -39,8 +39,7 @@ class PlaceConstants(Pass):
             Support(op).define(table_text(CONSTANT_TABLE, SET_CONSTANTS, len(large)))
             places = {symbol_name(each): position for position, each in enumerate(large)}
             for use in operations_named(op, "memref.get_global"):
-                position = places.get(str(use.attributes["name"].value))
-                if position is not None:
+                if (position := places.get(str(use.attributes["name"].value))) is not None:
                     with use.location, ir.InsertionPoint(use):
                         table = address_of(CONSTANT_TABLE)
                         pointer = load(table, 8 * position, table.type)

@@ -95,8 +95,7 @@ def exp_below(x: Number) -> Number:
 
     For NaN, whose result may be any number, n is 0. A result of 0 needs no bound of x.
     """
-    least = pick(x, -87.33654, -708.3964185322641)
-    return select(x < least, 0.0, exp_of_normal(x, select(x < 0.0, x, 0.0)))
+    return select(x < pick(x, -87.33654, -708.3964185322641), 0.0, exp_of_normal(x, select(x < 0.0, x, 0.0)))
 
 
 @expansion("tir.exp2")
@@ -124,8 +123,7 @@ def exp10(x: Number) -> Number:
 
 @expansion("tir.expm1")
 def expm1(x: Number) -> Number:
-    bounded = at_least(at_most(x, pick(x, 89.0, 710.0)), pick(x, -19.0, -40.0))
-    r, n = _reduced(bounded, LOG2_E, LN_2)
+    r, n = _reduced(at_least(at_most(x, pick(x, 89.0, 710.0)), pick(x, -19.0, -40.0)), LOG2_E, LN_2)
     # Half of 2**n, so that it does not overflow before the product does.
     half = power_of_two(n - 1, x)
     return with_sign_of(fma(half, exp_minus_1(r), half - 0.5) * 2.0, x)
@@ -152,8 +150,7 @@ def sigmoid_fast(x: Number) -> Number:
 
 @expansion("tir.tanh")
 def tanh(x: Number) -> Number:
-    bounded = at_most(magnitude(x), pick(x, 10.0, 22.0))
-    e = expm1(bounded * 2.0)
+    e = expm1(at_most(magnitude(x), pick(x, 10.0, 22.0)) * 2.0)
     return with_sign_of(e / (e + 2.0), x)
 
 

@@ -137,8 +137,7 @@ def power(x: Number, y: Number) -> Number:
     if (known := _known(x, y)) is not None:
         return known
     size = to_float(magnitude(x), "f64")
-    exponent = to_float(y, "f64") * _log2_of_f32(size)
-    return finish_power(x, y, to_float(_exp2_of_f32(exponent), "f32"))
+    return finish_power(x, y, to_float(_exp2_of_f32(to_float(y, "f64") * _log2_of_f32(size)), "f32"))
 
 
 def _log2_of_f32(x: Number) -> Number:

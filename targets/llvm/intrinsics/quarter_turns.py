@@ -70,8 +70,7 @@ def _f32_pieces(step: int) -> list[float]:
     pieces = []
     for width in _F32_WIDTHS:
         lowest -= width
-        digits = _two_over_pi(256) >> (256 + lowest)
-        pieces.append(math.ldexp(float(digits & ((1 << width) - 1)), lowest))
+        pieces.append(math.ldexp(float((_two_over_pi(256) >> (256 + lowest)) & ((1 << width) - 1)), lowest))
     return pieces
 
 
@@ -110,8 +109,7 @@ def _distilled(terms: Sequence[Number]) -> list[Number]:
 
 def _pieces_for(x: Number) -> list[Number]:
     """Return the pieces of 2 / pi that matter for x. Higher pieces contribute whole turns, lower pieces nothing."""
-    exponent = ((bits_of(x) >> 52) & 0x7FF) - 1023
-    above = exponent - 54
+    above = (((bits_of(x) >> 52) & 0x7FF) - 1023) - 54
     above = select(above < 0, 0, above)
     # Equals above // 50, exact up to 1023.
     first = (above * 1311) >> 16

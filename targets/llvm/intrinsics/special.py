@@ -31,8 +31,7 @@ from .logarithm import log1p
 @expansion("tir.erf", dtypes=("f32",))
 def erf_f32(x: Number) -> Number:
     size = magnitude(x)
-    z = x * x
-    near = fma(size, fitted("erf_near_0", z), size)
+    near = fma(size, fitted("erf_near_0", x * x), size)
     # From 4 on, erf is 1 to the last bit of f32.
     far = 1.0 - exp_of_normal(fitted("log_erfc", at_most(size, 4.0)))
     # NaN takes the branch for small values.
@@ -109,8 +108,7 @@ def cbrt(x: Number) -> Number:
     # The last correction uses the full residue.
     square, square_rest = two_product(root, root)
     cube, cube_rest = two_product(square, root)
-    residue = (m - cube) - fma(square_rest, root, cube_rest)
-    root = root + residue / (square * 3.0)
+    root = root + ((m - cube) - fma(square_rest, root, cube_rest)) / (square * 3.0)
     y = root * power_of_two(third, x)
     y = select(is_tiny, y * 2.0**-36, y)
     return with_sign_of(select((size > 0.0) & (size < math.inf), y, size), x)
@@ -151,8 +149,7 @@ def logaddexp2(x: Number, y: Number) -> Number:
 def _log_of_sum(x: Number, y: Number, log_of: Callable[[Number], Number]) -> Number:
     """Return the larger operand plus `log_of(smaller - larger)`, the logarithm of 1 and a power."""
     larger, smaller = select(x > y, x, y), select(x > y, y, x)
-    distance = select(larger == smaller, 0.0, smaller - larger)
-    total = larger + log_of(distance)
+    total = larger + log_of(select(larger == smaller, 0.0, smaller - larger))
     return select((x == x) & (y == y), total, math.nan)
 
 

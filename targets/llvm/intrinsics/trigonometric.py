@@ -42,8 +42,7 @@ def _sin(angle: Angle, turn: int = 0) -> Number:
     """Return the sine, `turn` quarter turns ahead."""
     quarters = angle.quarters + turn if turn else angle.quarters
     is_odd = (quarters & 1) == 1
-    y = select(is_odd, _cos_near_0(angle), _sin_near_0(angle))
-    return _negated_if(y, quarters >> 1)
+    return _negated_if(select(is_odd, _cos_near_0(angle), _sin_near_0(angle)), quarters >> 1)
 
 
 def _tan(angle: Angle) -> Number:
@@ -134,8 +133,7 @@ def tanpi(x: Number) -> Number:
 
 @expansion("tir.sinc")
 def sinc(x: Number) -> Number:
-    turn = select(magnitude(x) == math.inf, 0.0, x)
-    y = sinpi(turn) / (x * math.pi)
+    y = sinpi(select(magnitude(x) == math.inf, 0.0, x)) / (x * math.pi)
     return select(magnitude(x) < pick(x, 2.0**-30, 2.0**-60), 1.0, select(x == x, y, x))
 
 
@@ -153,8 +151,7 @@ def _atan_of_ratio(top: Number, bottom: Number) -> Number:
     is_large = top > bottom * _TAN_3_EIGHTHS_PI
     is_middle = (top > bottom * _TAN_EIGHTH_PI) ^ is_large
     numerator = select(is_large, -bottom, select(is_middle, top - bottom, top))
-    denominator = select(is_large, top, select(is_middle, top + bottom, bottom))
-    t = numerator / denominator
+    t = numerator / select(is_large, top, select(is_middle, top + bottom, bottom))
     z = t * t
     half, half_low = parts(t, *HALF_PI)
     quarter, quarter_low = parts(t, *QUARTER_PI)

@@ -32,8 +32,7 @@ def build(module: Module, target: ChosenTarget, options: CodeOptions) -> Artifac
     operation = module.operation
     if ENTRIES not in operation.attributes:
         raise RefusalError("the module has no functions to call from outside: the stage 'entries' did not run")
-    entries = [json.loads(string_value(each)) for each in operation.attributes[ENTRIES]]
-    if not entries:
+    if not (entries := [json.loads(string_value(each)) for each in operation.attributes[ENTRIES]]):
         raise RefusalError(
             "the module has no public graph function, so nothing in it could be called",
             notes=["or the stage 'entries' ran before the graph's functions were lowered"],

@@ -50,8 +50,7 @@ class Architecture:
         found: set[str] = set()
         pending = list(features)
         while pending:
-            feature = pending.pop()
-            if feature not in found:
+            if (feature := pending.pop()) not in found:
                 found.add(feature)
                 pending += self.features[feature]
         return frozenset(found)

@@ -54,8 +54,7 @@ def surveyed(operation: Operation) -> ProgramFunction:
     is_entangled = any(name in operation.attributes for name in ENTANGLING)
     function = ProgramFunction(operation, 1 + len(inside), is_entangled=is_entangled)
     for op in inside:
-        name = op.name
-        if name in CALLERS:
+        if (name := op.name) in CALLERS:
             function.callers.append(op)
         if not name.startswith("llvm."):
             # The translation to LLVM IR crashes on unknown operations.

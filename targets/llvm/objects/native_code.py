@@ -74,8 +74,7 @@ def prepare(machine: CodeTarget, options: CodeOptions) -> None:
     if options.jobs > 1:
         fixed = [_fixed_unit(text) for text in (*unit_texts()[:_EARLY_TEXTS], pool_text(machine.architecture))]
         making = _Making(UnitCompiler(machine, options), [], fixed)
-        calls = making.calls(making.missing())
-        if calls or options.cache is None:
+        if (calls := making.calls(making.missing())) or options.cache is None:
             process_pool().prepare(min(options.jobs, _MOST_EARLY), making.compiler.maker().__module__, calls)
 
 
@@ -138,8 +137,7 @@ class _Making:
         for unit in self._fixed:
             self._find_fixed(unit)
         for unit in self._units:
-            found = self._known(unit)
-            if found is not None:
+            if (found := self._known(unit)) is not None:
                 self._have(unit, found, None)
         return [unit for unit in (*self._fixed, *self._units) if unit not in self._objects]
 

@@ -178,15 +178,13 @@ class _Separation:
         return hashed.hexdigest()
 
     def _find(self, key: str) -> _CacheEntry | None:
-        cache = self._cache
-        if cache is None or self._rules is None:
+        if (cache := self._cache) is None or self._rules is None:
             return None
         data = cache.get(_KIND, key)
         entry = None if data is None else _parsed(data)
         if entry is None or not entry.symbol:
             return entry
-        code = cache.get(KIND, entry.object_key)
-        if code is None:
+        if (code := cache.get(KIND, entry.object_key)) is None:
             return None
         self._found.objects[entry.symbol] = code
         return entry

@@ -110,8 +110,7 @@ class SeparateKernels:
     def add(self, units: Iterable[Unit]) -> None:
         """Add kernels. Look up each in the cache."""
         for unit in units:
-            found = self.compiler.cached(unit)
-            if found is not None:
+            if (found := self.compiler.cached(unit)) is not None:
                 self.objects[unit.symbol] = found
             elif unit.symbol not in self.units:
                 self.units[unit.symbol] = unit

@@ -50,8 +50,7 @@ class BlockChannels(MachinePass):
     def run(self, op: Operation) -> None:
         processor, kept = self.machine, self._kept(op)
         for norm in operations_named(op, _WRITTEN_OUT):
-            convolution = made_by(norm.operands[0], _CONVOLUTION)
-            if convolution is None or convolution in kept:
+            if (convolution := made_by(norm.operands[0], _CONVOLUTION)) is None or convolution in kept:
                 continue
             if _layouts(convolution.opview, processor):
                 rule = find_decomposition(norm.name)

@@ -42,8 +42,7 @@ def _load(cast: Operation) -> None:
     while (bitcast := made_by(vector, "llvm.bitcast")) is not None:
         chain.append(bitcast)
         vector = bitcast.operands[0]
-    load = made_by(vector, "llvm.load")
-    if load is None:
+    if (load := made_by(vector, "llvm.load")) is None:
         return
     with ir.InsertionPoint(load):
         tile = call_intrinsic(_LOAD, [*_sizes(vector), load.operands[0], _stride()], cast.results[0].type)

@@ -45,8 +45,7 @@ class OrderReductions(MachinePass):
         """State the orders of a PrimFunc's reductions. Return True if one keeps the order of the CPU's instructions."""
         is_strict, is_free = self.chosen.option("numerics") == "same", False
         for operation in structured_ops(function):
-            order = _order(operation, has_open_units=is_strict)
-            if order is None:
+            if (order := _order(operation, has_open_units=is_strict)) is None:
                 continue
             if SCHEDULE in function.attributes:
                 # The loops of a schedule have no lanes. tir-apply-schedule compares their order.

@@ -94,14 +94,12 @@ class _Packing:
 
     def _constant(self, value: Value, array: ndarray, width: int, adjacent: int) -> Value:
         """Return a packed constant. Products of the same weights share it."""
-        key = self._key(value)
-        if key not in self._packed:
+        if (key := self._key(value)) not in self._packed:
             words = array.reshape(len(array), -1, adjacent) if adjacent > 1 else array
             made = constant_like(value, _panels(words, width))
             self._packed[key] = _Panels(made.owner.attributes["value"], width, adjacent)
             return made
-        panels = self._packed[key].value
-        return constant_op(panels).result
+        return constant_op(self._packed[key].value).result
 
     def _key(self, value: Value) -> Attribute:
         return self._shared.first(value.owner.attributes["value"])
@@ -141,8 +139,7 @@ def _panels(array: ndarray, width: int) -> ndarray:
     import numpy
 
     columns, *rest = array.shape
-    missing = -columns % width
-    if missing:
+    if missing := -columns % width:
         array = numpy.concatenate([array, numpy.zeros((missing, *rest), array.dtype)])
     panels = array.reshape(-1, width, *rest)
     moved = numpy.moveaxis(panels, 1, min(2, panels.ndim - 1))

@@ -39,8 +39,7 @@ class TurnWeights(MachinePass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
-        dots = self.machine.dots
-        factors = {factor for each in dots for factor in (each.left, each.right)}
+        factors = {factor for each in self.machine.dots for factor in (each.left, each.right)}
         narrow = {factor.replace("s", "i").replace("u", "ui") for factor in factors}
         turned: dict[Value, Value] = {}
         for each in operations_in(op):

@@ -52,8 +52,7 @@ def _widen(convolution: Operation, wide: dict[Value, Value]) -> None:
     dtype = dtype_of(result)
     if not dtype_of(data) == dtype_of(weight) == "f16" or dtype not in ("f16", "f32"):
         return
-    elements = stored_elements(weight)
-    if elements is None:
+    if (elements := stored_elements(weight)) is None:
         return
     with convolution.location:
         if weight not in wide:

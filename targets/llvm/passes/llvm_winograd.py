@@ -56,8 +56,7 @@ class Winograd(MachinePass):
     dependent_dialects: ClassVar[tuple[str, ...]] = ("arith",)
 
     def run(self, op: Operation) -> None:
-        most = code_target(parse_target(self.target)).winograd
-        if not most:
+        if not (most := code_target(parse_target(self.target)).winograd):
             return
         kernels: _Kernels = {}
         processor = self.machine
@@ -122,8 +121,7 @@ def _sizes(op: OpView, processor: Machine) -> _WinogradSizes | None:
     is_plain = all((window.taps, window.stride, window.gap) == (TAPS, 1, 1) for window in windows)
     if not is_plain or any(side not in (0, 1) for side in _padding(op)):
         return None
-    weight = elements_of(op.weight)
-    if weight is None:
+    if (weight := elements_of(op.weight)) is None:
         return None
     outer, _, _, inner, *_ = weight.shape
     batch, _, *places, _ = infos[2].shape  # type: ignore[union-attr, misc]
@@ -208,8 +206,7 @@ def _by_channel(value: Value, op: OpView) -> ndarray | None:
     """Return the elements of a constant with one element per channel, or None."""
     import numpy
 
-    elements = elements_of(value)
-    if elements is None:
+    if (elements := elements_of(value)) is None:
         return None
     _, blocks, _, _, lanes = op.result.type.shape
     if elements.dtype != "float32" or elements.shape not in ((1, blocks, 1, 1, lanes), (blocks, 1, 1, lanes)):

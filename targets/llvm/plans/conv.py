@@ -22,8 +22,7 @@ _ROWS_OF_BLOCKS = 8
 
 def plan_conv(op: StructuredOp, machine: Machine) -> Plan:
     check_contraction(op)
-    vector = vector_across(op)
-    if vector is None:
+    if (vector := vector_across(op)) is None:
         raise Decline("the output's last loop does not run through the input's neighbours")
     return conv(op, vector, fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector]), machine)
 

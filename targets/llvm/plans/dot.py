@@ -52,8 +52,7 @@ def _neighbours(op: StructuredOp, rows: int, group: int) -> int | None:
 
     One example is a window that moves along an image row, if more than half of each padded group holds elements.
     """
-    last = op.last_dim(rows)
-    if last is not None:
+    if (last := op.last_dim(rows)) is not None:
         return last if last in op.reductions else None
     near = [dim for dim in sorted(op.reductions) if op.is_contiguous(rows, dim)]
     sizes = [(dim, op.sizes[dim]) for dim in near]
@@ -62,8 +61,7 @@ def _neighbours(op: StructuredOp, rows: int, group: int) -> int | None:
 
 def _along(op: StructuredOp, found: list[DotInstruction], machine: Machine) -> Plan:
     """Plan vectors along the reduction, in both inputs."""
-    vector = vector_along(op)
-    if vector is None:
+    if (vector := vector_along(op)) is None:
         raise Decline("no loop has the inputs' elements contiguous")
     size, group = op.sizes[vector], found[0].group
     lanes = _lanes(found, None if size is None else -(-size // group))

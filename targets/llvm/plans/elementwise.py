@@ -31,12 +31,10 @@ def plan_elementwise(op: StructuredOp, machine: Machine) -> Plan:
     if op.reductions:
         raise Decline("it reduces")
     vector = output_vector(op)
-    repeated = _repeated(op, vector, machine)
-    if repeated is not None:
+    if (repeated := _repeated(op, vector, machine)) is not None:
         return repeated
     lanes = fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector])
-    square = _square(op, vector)
-    if square is not None:
+    if (square := _square(op, vector)) is not None:
         return _in_squares(op, vector, square, lanes)
     is_long = len(list(op.block.operations)) > _LONG
     tile = _TILE // 2 if is_long and machine.registers < _MANY_REGISTERS else _TILE

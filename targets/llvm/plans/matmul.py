@@ -53,11 +53,9 @@ def check_product(op: StructuredOp) -> None:
 
 def plan_matmul(op: StructuredOp, machine: Machine) -> Plan:
     check_product(op)
-    vector = vector_across(op)
-    if vector is not None:
+    if (vector := vector_across(op)) is not None:
         return across(op, vector, fitting_lanes(machine.lanes(widest_bits(op)), op.sizes[vector]), machine)
-    vector = vector_along(op)
-    if vector is None:
+    if (vector := vector_along(op)) is None:
         raise Decline("no loop has the inputs' elements contiguous")
     return along(op, vector, machine.lanes(widest_bits(op)), machine)
 
@@ -68,8 +66,7 @@ def across(op: StructuredOp, vector: int, lanes: int, machine: Machine, group: i
     Rows of the second matrix are multiplied by one element, or one group, of the first.
     """
     columns = fitting_tile(column_tile(machine), lanes, op.sizes[vector])
-    rows = row_loop(op, vector)
-    if rows is None:
+    if (rows := row_loop(op, vector)) is None:
         return _one_row(op, vector, lanes, columns) if group == 1 else _one_row_of_groups(op, vector, lanes)
     tile = tile_of(op, vector, columns, rows, machine)
     # The column panel of the second matrix serves all rows before the next columns start.
@@ -181,8 +178,7 @@ def _rows_of(op: StructuredOp, vector: int, rows: int, columns: int, machine: Ma
     others = [dim for dim in row_loops(op, vector) if dim != rows]
     while others and all(points == op.sizes[dim] for dim, points in tile.items()):
         accumulators = _accumulators(machine, columns) // (columns * math.prod(tile.values()))
-        points = _even(accumulators, op.sizes[others[-1]])
-        if points == 1:
+        if (points := _even(accumulators, op.sizes[others[-1]])) == 1:
             break
         tile[others.pop()] = points
     return tile

@@ -28,11 +28,9 @@ def plan_reduction(op: StructuredOp, machine: Machine) -> Plan:
         raise Decline("it reduces nothing")
     check_reads_outputs(op)
     bits = usual_bits(op)
-    across = vector_across(op)
-    if across is not None:
+    if (across := vector_across(op)) is not None:
         return _across(op, across, machine.lanes(bits))
-    along = vector_along(op)
-    if along is not None:
+    if (along := vector_along(op)) is not None:
         return _along(op, along, machine.lanes(bits))
     # Scattered elements are loaded one by one, but the arithmetic on them is still vectorized.
     return _across(op, _any_output(op), min(machine.lanes(bits), MOST_LANES_ONE_BY_ONE), tile=1)
@@ -51,8 +49,7 @@ def vector_across(op: StructuredOp) -> int | None:
 
     Return None as well if the operation states lanes along a reduction.
     """
-    order = order_of(op.operation)
-    if order is not None and order.lanes > 1:
+    if (order := order_of(op.operation)) is not None and order.lanes > 1:
         return None
     try:
         vector = output_vector(op)
@@ -65,8 +62,7 @@ def vector_across(op: StructuredOp) -> int | None:
 
 def vector_along(op: StructuredOp) -> int | None:
     """Return a reduction along which the inputs are contiguous, or None unless its order is free or states lanes."""
-    order = order_of(op.operation)
-    if order is not None and order.lanes == 1:
+    if (order := order_of(op.operation)) is not None and order.lanes == 1:
         return None
     try:
         combiners(op)
@@ -125,8 +121,7 @@ def reduction_order(op: StructuredOp) -> list[int]:
     If none is stated: windows' taps, then the others in memory order of the first input that has them all. This order
     is the same for images of any layout.
     """
-    stated = stated_reductions(op)
-    if stated is not None:
+    if (stated := stated_reductions(op)) is not None:
         return stated
     taps = [dim for dim in sorted(op.reductions) if _is_tap(op, dim)]
     others = op.reductions.difference(taps)

@@ -29,8 +29,7 @@ def plan_tiles(op: StructuredOp, machine: Machine) -> Plan:
 
     Rows are copied to tiles; inner column loops run over blocks that fit into a core's own cache.
     """
-    sides = {each.rows for each in machine.dots if each.rows > 1}
-    if not sides:
+    if not (sides := {each.rows for each in machine.dots if each.rows > 1}):
         raise Decline("the machine has no tiles")
     check_contraction(op)
     check_free(op)

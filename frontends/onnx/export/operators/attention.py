@@ -23,8 +23,7 @@ def _rows(op: ExportedOp, name: str) -> tuple[Ref, list[Part]]:
     if not _is_by_head(op, name):
         return op.graph.transpose(op[name], [0, 2, 1, 3]), [batch, other, one, size]
     length = op.graph.unsqueeze(op.cast(op["length"], "i64"), [0])
-    first = op.node("Slice", op[name], op.ints(0), length, op.ints(2))
-    return first, [batch, one, length, size]
+    return op.node("Slice", op[name], op.ints(0), length, op.ints(2)), [batch, one, length, size]
 
 
 def _is_by_head(op: ExportedOp, name: str) -> bool:
@@ -53,11 +52,9 @@ def _attend(op: ExportedOp, is_visible: Ref | None) -> Ref:
     if op.scale is not None:
         scale = op.number(op.scale, wide)
     else:
-        size = op.size(op.parts("query")[3], wide)
-        scale = op.node("Reciprocal", op.node("Sqrt", size))
+        scale = op.node("Reciprocal", op.node("Sqrt", op.size(op.parts("query")[3], wide)))
     scores = op.node("Mul", scores, scale)
-    has_bias = op.call.operands.get("bias") is not None
-    if has_bias:
+    if has_bias := op.call.operands.get("bias") is not None:
         scores = op.node("Add", scores, op.cast(op["bias"], wide))
     if is_visible is not None:
         scores = op.node("Where", is_visible, scores, op.number(float("-inf"), wide))

@@ -64,8 +64,7 @@ def _vector(op: ExportedOp, bias: Value, shape: Sequence[object], axis: int) -> 
         return None
     if (found := elements_of(bias)) is not None:
         return op.const(found.reshape(-1), tensor_info(bias).dtype, op.exporter.name_of(bias.owner.operation))
-    maker = made_by(bias, "relax.dequantize")
-    if maker is None:
+    if (maker := made_by(bias, "relax.dequantize")) is None:
         return None
     real = ExportedOp(maker, op.exporter, op.graph)
     numbers = real.elements("data")

@@ -43,8 +43,7 @@ def branches(op: ExportedOp) -> list[Held]:
             last = op.exporter.export_block(region.blocks[0], graph)
             graph.outputs = _refs(op, list(last.operands), graph)
         made.append(graph)
-    condition = op.operands[0]
-    return _results(op, "If", [condition], made[0].outputs, then_branch=made[0], else_branch=made[1])
+    return _results(op, "If", [op.operands[0]], made[0].outputs, then_branch=made[0], else_branch=made[1])
 
 
 def _body(op: ExportedOp, carried: Sequence[Ref]) -> tuple[Graph, list[Ref]]:

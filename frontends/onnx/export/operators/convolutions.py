@@ -27,8 +27,7 @@ def from_plain(op: ExportedOp, tensor: Ref) -> Ref:
 def plain_places(op: ExportedOp, name: str) -> list[int]:
     """Return the positions of ONNX's dimensions in the layout of an operand or the result."""
     layout = layouts_of(op.call)[name]
-    places = layout.places(range(layout.rank))
-    if places is None:
+    if (places := layout.places(range(layout.rank))) is None:
         raise op.fail(f"layout '{layout.text}' of '{name}' has blocks", op.call.definition.layouts[name].attribute)
     return places
 

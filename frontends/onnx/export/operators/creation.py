@@ -14,8 +14,7 @@ from ..registry import export_rows, exports
 @exports(["arith.constant", "relax.constant"])
 def constant(op: ExportedOp) -> Ref:
     value = op.operation.results[0]
-    info = operand_info(value)
-    if isinstance(info, ScalarInfo):
+    if isinstance(info := operand_info(value), ScalarInfo):
         if info.value is None or isinstance(info.value, SymExpr):
             raise op.fail(f"a constant of type {value.type}")
         return op.number(info.value, "i64" if info.dtype == "index" else info.dtype)
@@ -59,9 +58,7 @@ export_rows(
 
 def _size(op: ExportedOp, name: str) -> Part:
     value = op.value(name)
-    if isinstance(value, (int, SymExpr)):
-        return value
-    return op.reshape(op.cast(op[name], "i64"), [1])
+    return value if isinstance(value, (int, SymExpr)) else op.reshape(op.cast(op[name], "i64"), [1])
 
 
 def _eye(op: ExportedOp, parts: list[Part]) -> Ref:
@@ -87,8 +84,7 @@ def one_hot(op: ExportedOp) -> Ref:
     """Export one_hot as a comparison: a negative index matches nothing, but in ONNX's OneHot it counts from the end."""
     axis, rank = op.axis % (op.rank("indices") + 1), op.rank("indices") + 1
     indices = op.graph.unsqueeze(op.cast(op["indices"], "i64"), [axis])
-    places = op.const(range(op.depth), "i64")
-    is_there = op.node("Equal", indices, op.along(places, axis, rank))
+    is_there = op.node("Equal", indices, op.along(op.const(range(op.depth), "i64"), axis, rank))
     return op.node("Where", is_there, op["on_value"], op["off_value"])
 
 

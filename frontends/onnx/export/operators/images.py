@@ -80,8 +80,7 @@ def _gather(op: ExportedOp, data: Ref, source: Sequence[Part], sizes: Sequence[P
             if op.rounding_method in ("round", ""):
                 raise op.fail("ties are rounded to even, which needs known sizes", "rounding_method")
             return _resize(op, data, source, sizes)
-        places = [_nearest(op, place, size, count) for place in range(count)]
-        if places != list(range(size)):
+        if (places := [_nearest(op, place, size, count) for place in range(count)]) != list(range(size)):
             data = op.node("Gather", data, op.ints(*places), axis=axis)
     return data
 

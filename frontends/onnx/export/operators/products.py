@@ -97,8 +97,7 @@ def _of_blocks(op: ExportedOp, name: str, columns: int, blocks: int) -> Ref:
     numbers, outer = op.cast(op[name], "f32"), f"outer_{name}"
     if not op.has(outer):
         return numbers
-    count = op.shape(outer)[1]
-    if not isinstance(count, int):
+    if not isinstance(count := op.shape(outer)[1], int):
         raise op.fail(f"the size of {outer} is not known")
     parts = op.node("Reshape", numbers, op.ints(columns, count, blocks // count))
     scaled = op.node("Mul", parts, op.graph.unsqueeze(op.cast(op[outer], "f32"), [2]))
@@ -136,5 +135,4 @@ def _packed(numbers: ndarray, bits: int) -> ndarray:
 
     count = 8 // bits
     whole = numpy.pad(numbers, ((0, 0), (0, -numbers.shape[1] % count))).reshape(len(numbers), -1, count)
-    shifts = numpy.arange(count, dtype=numpy.uint8) * bits
-    return (whole << shifts).sum(2, dtype=numpy.uint8)
+    return (whole << (numpy.arange(count, dtype=numpy.uint8) * bits)).sum(2, dtype=numpy.uint8)

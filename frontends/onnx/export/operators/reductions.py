@@ -92,8 +92,7 @@ def cumprod(op: ExportedOp) -> Ref:
     is_before = op.node("Less" if op.exclusive else "LessOrEqual", op.graph.unsqueeze(count, [0]), rows)
     # The dimensions are [result's position, element], then the dimensions behind the axis.
     is_before = op.graph.unsqueeze(is_before, list(range(-(rank - 1 - axis), 0)))
-    spread = op.graph.unsqueeze(data, [axis])
-    factors = op.node("Where", is_before, spread, op.number(1, data.dtype))
+    factors = op.node("Where", is_before, op.graph.unsqueeze(data, [axis]), op.number(1, data.dtype))
     return op.graph.reduce("ReduceProd", factors, [axis + 1], keep=False)
 
 

@@ -101,8 +101,7 @@ _PREDICATES: list[tuple[str, bool]] = [
 
 @exports("arith.cmpi")
 def compare(op: ExportedOp) -> Held:
-    predicate = op.operation.attributes["predicate"].value
-    if predicate >= len(_PREDICATES):
+    if (predicate := op.operation.attributes["predicate"].value) >= len(_PREDICATES):
         raise op.fail("ONNX has no unsigned comparison of signed integers", "predicate")
     operator, is_inverse = _PREDICATES[predicate]
     operands = [op.cast(each, "i32") if is_bool(each.dtype) else each for each in op.operands]

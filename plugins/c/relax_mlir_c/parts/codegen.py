@@ -35,8 +35,7 @@ _LAST_OF_GRAPHS, _FIRST_OF_KERNELS = "fold", "legalize"
 def can_write(match: Match) -> bool | str:
     """Return True if results can be allocated before the call, else the reason why not."""
     for result in match.root.results:
-        info = decode(result.type)
-        if not isinstance(info, TensorInfo):
+        if not isinstance(info := decode(result.type), TensorInfo):
             return "a result is not a tensor"
         if info.shape is None or None in info.shape:
             return "the sizes of a result are known at run time only"

@@ -61,8 +61,7 @@ def _place(inside: list[Operation], start: int, offsets: dict[Value, int], bound
         if op.name not in ("memref.alloc", "memref.alloca") or is_on_stack(op) or DEVICE_MEMORY in op.attributes:
             continue
         memref = op.results[0]
-        size = bytes_of(memref, bounds)
-        if size is None:
+        if (size := bytes_of(memref, bounds)) is None:
             continue
         alive = [piece for piece in alive if piece.last > position]
         last = ends.get(memref, len(inside))

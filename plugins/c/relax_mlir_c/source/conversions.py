@@ -47,8 +47,7 @@ def _truncate(writer: FunctionWriter, op: Operation, operands: list[Expression])
 
 
 def _to_float(writer: FunctionWriter, op: Operation, operands: list[Expression]) -> Expression:
-    type_ = op.operands[0].type
-    operand = unary("-", cast("int32_t", operands[0])) if is_bool(type_) else operands[0]
+    operand = unary("-", cast("int32_t", operands[0])) if is_bool(op.operands[0].type) else operands[0]
     return _of_float(writer, cast(_computed(op), operand), op)
 
 

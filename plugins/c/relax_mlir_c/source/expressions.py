@@ -34,8 +34,7 @@ class Expression:
     @property
     def number(self) -> int | None:
         """The value of an integer literal, else None."""
-        digits = self.text.removeprefix("-")
-        return int(self.text) if digits.isdigit() else None
+        return int(self.text) if self.text.removeprefix("-").isdigit() else None
 
     @property
     def atom(self) -> str:
@@ -118,8 +117,7 @@ def cast(type_: str, operand: Expression) -> Expression:
 
 def choice(condition: Expression, yes: Expression, no: Expression) -> Expression:
     first = condition.text if condition.level in (ATOM, UNARY, COMPARISON) else f"({condition.text})"
-    text = f"{first} ? {yes.within(CHOICE)} : {no.within(CHOICE)}"
-    return joined(text, CHOICE, condition, yes, no)
+    return joined(f"{first} ? {yes.within(CHOICE)} : {no.within(CHOICE)}", CHOICE, condition, yes, no)
 
 
 def of_size(size: Size) -> Expression:

@@ -82,8 +82,7 @@ def _sizes(interface: Interface, arguments: Sequence[InterfaceArgument]) -> list
                 known.add(str(value))
                 lines.append(f"    {value} = number{place};")
         for axis, size in enumerate(argument.sizes):
-            text = of_size(size).text
-            if text in passed - known:
+            if (text := of_size(size).text) in passed - known:
                 known.add(text)
                 lines.append(f"    {text} = tensor{place}->sizes[{axis}];")
                 continue

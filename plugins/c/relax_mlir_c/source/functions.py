@@ -114,8 +114,7 @@ class FunctionsWriter:
         found = []
         for axis, size in enumerate(type_.shape):
             if size == DYNAMIC:
-                place = self._same.get((position, axis), (position, axis))
-                if place not in self._sizes:
+                if (place := self._same.get((position, axis), (position, axis))) not in self._sizes:
                     self._sizes[place] = writer.names.fresh(f"{chosen}_size{axis}")
                     found.append(_Parameter(self._sizes[place], f"{INDEX} {self._sizes[place]}", position, axis))
                 sizes.append(name(self._sizes[place], is_place=True, is_natural=True))
@@ -213,8 +212,7 @@ def _without_void(declarations: Sequence[str]) -> list[str]:
 
 
 def _check_rows(writer: FunctionWriter, argument: Value, type_: Type) -> None:
-    rank = type_.rank
-    if type_.affine_map != ir.AffineMap.get_identity(rank, type_.context):
+    if type_.affine_map != ir.AffineMap.get_identity(type_.rank, type_.context):
         function = argument.owner.owner.operation
         raise writer.refusal(function, f"parameter #{argument.arg_number} ({type_}) is not row-major")
 
@@ -229,8 +227,7 @@ def _passed_type(writer: FunctionWriter, argument: Value) -> str:
 def _argument(parameter: _Parameter, operands: Sequence[Expression | MemrefView]) -> str:
     if parameter.operand < 0:
         return parameter.name
-    operand = operands[parameter.operand]
-    if isinstance(operand, Expression):
+    if isinstance(operand := operands[parameter.operand], Expression):
         return operand.text
     return operand.address().text if parameter.axis < 0 else of_size(operand.sizes[parameter.axis]).text
 
@@ -238,8 +235,7 @@ def _argument(parameter: _Parameter, operands: Sequence[Expression | MemrefView]
 def _parameter_names(function: Operation, written: set[int]) -> list[str]:
     """Return parameter names: the operand names of the main operator, and out for results."""
     arguments = list(body_of(function).arguments)
-    main = text_in(function, MAIN_OPERATOR, text_in(function, OPERATOR))
-    known = _operand_names(main)
+    known = _operand_names(text_in(function, MAIN_OPERATOR, text_in(function, OPERATOR)))
     results = [position for position in range(len(arguments)) if position in written]
     found = []
     for position in range(len(arguments)):

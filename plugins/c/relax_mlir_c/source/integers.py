@@ -86,8 +86,7 @@ def _arithmetic(operator: str, word: str, computed: Callable[[int, int], int]) -
             return _literal(computed(left, right), type_)  # C would compute literals as int
         if machine_width(type_) < 32 or all(each.is_place for each in operands) or _never_wraps(op):
             return fitted(writer, binary(operator, *operands), type_)
-        made = call(writer.helper(f"wrap_{word}_i{machine_width(type_)}"), *operands)
-        return cut(writer, made, type_)
+        return cut(writer, call(writer.helper(f"wrap_{word}_i{machine_width(type_)}"), *operands), type_)
 
     return rule
 
@@ -115,8 +114,7 @@ def _unsigned(operator: str) -> ScalarRule:
         type_ = op.results[0].type
         if all(each.is_place and each.is_natural for each in operands):
             return binary(operator, *operands)
-        made = binary(operator, *(unsigned(each, type_) for each in operands))
-        return _bits(writer, made, type_)
+        return _bits(writer, binary(operator, *(unsigned(each, type_) for each in operands)), type_)
 
     return _division(rule)
 

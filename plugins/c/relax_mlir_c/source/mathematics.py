@@ -89,8 +89,7 @@ def _passed_to(writer: FunctionWriter, function: str, value: Value) -> list[Pass
     """Return the arguments for one operand: a scalar, or a pointer and the strides of all dimensions but the last."""
     if not isinstance(value.type, (ir.MemRefType, ir.UnrankedMemRefType)):
         return [PassedArgument(scalar_type(value.type), writer.get(value))]
-    refused = refused_buffer(value)
-    if refused is not None:
+    if (refused := refused_buffer(value)) is not None:
         raise RefusalError(f"C function '{function}': {refused}")
     view = writer.view(value)
     const = "const " if writer.program.is_constant(writer.function, value) else ""

@@ -110,8 +110,7 @@ def _allocate(writer: FunctionWriter, op: Operation) -> None:
     type_ = result.type
     sizes = static_or(list(type_.shape), _named(writer, writer.all(list(op.operands)), "size"))
     element = memory_type(type_.element_type)
-    array = writer.program.memories.get(device_memory_of(result))
-    if array is not None:
+    if (array := writer.program.memories.get(device_memory_of(result))) is not None:
         writer.know(result, dense(name(f"{array.name}.bytes"), type_.element_type, sizes))
         return
     chosen = writer.names.fresh(writer.program.buffer_name(result))

@@ -133,8 +133,7 @@ class LoweredProgram:
         function = self.functions[name]
         if READ_ONLY in function.attributes:
             return set(function.attributes[READ_ONLY])
-        counts = {_input_count(call) for call in self._callers[name]}
-        return set(range(min(counts, default=0)))
+        return set(range(min({_input_count(call) for call in self._callers[name]}, default=0)))
 
     # ---- requests of functions ----
 
@@ -158,15 +157,13 @@ class LoweredProgram:
         return self.status(str(op.opview.kind), f"{place}: {op.opview.message}")
 
     def status(self, kind: str, text: str) -> int:
-        message = Message(kind, text)
-        if message not in self.messages:
+        if (message := Message(kind, text)) not in self.messages:
             self.messages.append(message)
         return self.messages.index(message) + 1
 
     def buffer_name(self, memref: Value) -> str:
         """Return a name for a buffer: that of the device's memory, or of the first kernel that receives the buffer."""
-        array = self.memories.get(device_memory_of(memref))
-        if array is not None:
+        if (array := self.memories.get(device_memory_of(memref))) is not None:
             return array.name
         if ARENA in memref.owner.operation.attributes:
             return "workspace"

@@ -63,8 +63,7 @@ class SizeBounds:
             return UNKNOWN if axis is None else self.size(op.operands[0], axis)
         if op.name in _SAME:
             return self._of(op.operands[0])
-        rule = _ARITHMETIC.get(op.name)
-        if rule is None:
+        if (rule := _ARITHMETIC.get(op.name)) is None:
             return UNKNOWN
         operands = list(op.operands)[1:] if op.name == "arith.select" else list(op.operands)
         return rule(*map(self._of, operands))
@@ -91,8 +90,7 @@ class SizeBounds:
 
     def size(self, memref: Value, axis: int) -> Bounds:
         """Return the bounds of a memref's size."""
-        static = memref.type.shape[axis]
-        if static != DYNAMIC:
+        if (static := memref.type.shape[axis]) != DYNAMIC:
             return static, static
         key = memref, axis
         if key not in self._sizes:

@@ -29,8 +29,7 @@ def scalar_type(type_: Type) -> str:
         return INDEX
     if isinstance(type_, ir.IntegerType):
         return "bool" if type_.width == 1 else f"int{machine_width(type_)}_t"
-    found = _FLOATS.get(str(type_))
-    if found is None:
+    if (found := _FLOATS.get(str(type_))) is None:
         raise RefusalError(f"C has no type for {type_}")
     return found
 
@@ -39,8 +38,7 @@ def machine_width(type_: Type) -> int:
     """Return the bits of the C integer for a type."""
     if isinstance(type_, ir.IndexType):
         return 64
-    found = next((width for width in _WIDTHS if width >= type_.width), None)
-    if found is None:
+    if (found := next((width for width in _WIDTHS if width >= type_.width), None)) is None:
         raise RefusalError(f"C has no integers of {type_.width} bits")
     return found
 

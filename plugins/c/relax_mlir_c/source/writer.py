@@ -108,8 +108,7 @@ class FunctionWriter(TextWriter[Expression | MemrefView]):
 
     def define(self, value: Value, expression: Expression, wanted: str = "t") -> None:
         """Define the result of an expression. With a single use in this block it is written at this use."""
-        count = use_count(value)
-        if count == 0:
+        if (count := use_count(value)) == 0:
             return
         is_short = expression.is_place and len(expression.text) <= _SHORT and "/" not in expression.text
         if is_short or (expression.level == ATOM and not expression.reads and "(" not in expression.text):

@@ -35,8 +35,7 @@ def bind(values: Sequence[Value], shapes: Sequence[Sequence[int]]) -> dict[str, 
             if isinstance(dim, str) and dim.isidentifier():
                 symbols.setdefault(dim, actual)
     for number, (value, shape) in enumerate(zip(values, shapes, strict=True)):
-        expected = tuple(size(dim, symbols) for dim in value.dims)
-        if expected != tuple(shape):
+        if (expected := tuple(size(dim, symbols) for dim in value.dims)) != tuple(shape):
             raise RelaxError(f"argument {number} has shape {tuple(shape)}, expected {expected}")
     return symbols
 

@@ -120,8 +120,7 @@ class Library:
         return self._calls[name]
 
     def call(self, name: str, *arguments: object) -> None:
-        status = self._calls[name](*arguments)
-        if status:
+        if status := self._calls[name](*arguments):
             reason = _STATUS[status] if 0 <= status < len(_STATUS) else str(status)
             raise DnnlError(f"oneDNN's dnnl_{name} failed: {reason}")
 
@@ -170,8 +169,7 @@ def library() -> Library:
 
 def library_path() -> str:
     """Return the path from the environment, the wheel's file, or a bare name for the system's search."""
-    stated = os.environ.get(PLACE)
-    if stated:
+    if stated := os.environ.get(PLACE):
         return stated
     from importlib.metadata import PackageNotFoundError, files
 

@@ -229,8 +229,7 @@ class Builder:
     def _piece(self, step: PrimitiveStep) -> PlacedTensor:
         source, begin = self.read(step.arguments["src"]), step.attributes["begin"]
         layout = self.plain(step.result.value)
-        piece = source.layout.part(layout.dims, begin)
-        if piece is None:
+        if (piece := source.layout.part(layout.dims, begin)) is None:
             source = self._in_layout(source, Layout.strided(source.layout.dims, source.layout.dtype))
             piece = source.layout.part(layout.dims, begin)
         if piece is None:

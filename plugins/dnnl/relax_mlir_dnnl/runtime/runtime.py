@@ -51,8 +51,7 @@ class DnnlRuntime(ExternalRuntime):
         self._planned(data, is_used=False)
 
     def _planned(self, data: memoryview, *, is_used: bool) -> dict[str, Planned]:
-        refusal = self.requires(data)
-        if refusal:
+        if refusal := self.requires(data):
             raise DnnlError(refusal)
         part = unpacked("dnnl", memoryview(data), DnnlPart)
         constants = Constants(is_used=is_used)

@@ -201,8 +201,7 @@ def _clear() -> None:
         _waiting[:] = [each for each in _waiting if each.node[1]]
     while handle:
         following = _word(handle).value
-        thing = held_by_handle.pop(handle, None)
-        if thing is not None and thing.node[1]:
+        if (thing := held_by_handle.pop(handle, None)) is not None and thing.node[1]:
             _waiting.append(thing)
         handle = following
 

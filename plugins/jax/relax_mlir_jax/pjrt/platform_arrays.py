@@ -45,8 +45,7 @@ _shapes: dict[tuple[str, tuple[int, ...]], Shape] = {}
 
 
 def shape_of(dtype: str, sizes: tuple[int, ...]) -> Shape:
-    found = _shapes.get((dtype, sizes))
-    return found or _shapes.setdefault((dtype, sizes), Shape(dtype, sizes))
+    return _shapes.get((dtype, sizes)) or _shapes.setdefault((dtype, sizes), Shape(dtype, sizes))
 
 
 class PlatformArray(Held):

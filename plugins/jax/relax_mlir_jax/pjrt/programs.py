@@ -71,8 +71,7 @@ _NAMES |= {"complex<f32>": "complex64", "complex<f64>": "complex128"}
 
 
 def _result_shapes(module: Any) -> list[Shape]:
-    results = main_of(module).attributes["function_type"].value.results
-    return [_shape_of_result(each) for each in results]
+    return [_shape_of_result(each) for each in main_of(module).attributes["function_type"].value.results]
 
 
 def _shape_of_result(type_: Any) -> Shape:

@@ -61,8 +61,7 @@ class Dimensions:
     def _read(self, operation: Operation) -> None:
         name, given = operation.name, [self._values.get(each) for each in operation.operands]
         if name == "stablehlo.get_dimension_size":
-            place = self._place_of(operation.operands[0])
-            if place is not None:
+            if (place := self._place_of(operation.operands[0])) is not None:
                 self._set(operation, self._shapes[place][value_of(operation.attributes["dimension"])])
         elif name == "stablehlo.constant" and is_tensor(operation.results[0].type):
             type_ = operation.results[0].type
@@ -105,8 +104,7 @@ class Dimensions:
 
     def _call(self, operation: Operation, given: list[Dim]) -> None:
         callee = value_of(operation.attributes["callee"])
-        function = self._functions.get(callee)
-        if function is None:
+        if (function := self._functions.get(callee)) is None:
             return
         division = DIVISIONS.get(callee.rstrip("0123456789").rstrip("_"))
         if division is not None and None not in given[-2:] and len(given) >= 2:

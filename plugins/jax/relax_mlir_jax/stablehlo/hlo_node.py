@@ -63,8 +63,7 @@ class HloNode(DialectNode):
 
     def pair(self, index: int) -> Pair:
         """Return an operand as complex numbers. A real operand has no imaginary part."""
-        held = self.held(index)
-        if isinstance(held, ComplexValue):
+        if isinstance(held := self.held(index), ComplexValue):
             return Pair(held.real.ssa, held.imag.ssa)
         return Pair(self.tensor(index), None)
 

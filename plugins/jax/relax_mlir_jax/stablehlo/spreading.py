@@ -49,6 +49,4 @@ def _copied(tensor: Tensor) -> Tensor:
 
 
 def _adds_ones_in_front(shape: tuple[Dim, ...] | None, wide: tuple[Dim, ...] | None) -> bool:
-    if shape is None or wide is None:
-        return False
-    return wide == (1,) * (len(wide) - len(shape)) + shape
+    return False if shape is None or wide is None else wide == (1,) * (len(wide) - len(shape)) + shape

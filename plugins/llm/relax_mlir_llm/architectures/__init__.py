@@ -50,8 +50,7 @@ _ARCHITECTURES = {
 
 def find_architecture(source: Source) -> Architecture:
     """Return the architecture of a file. An unknown one is a RefusalError."""
-    name = source.facts.architecture
-    if name not in _ARCHITECTURES:
+    if (name := source.facts.architecture) not in _ARCHITECTURES:
         raise rx.RefusalError(
             f"{source.path}: the architecture '{name}' is not supported (supported: {', '.join(_ARCHITECTURES)})"
         )

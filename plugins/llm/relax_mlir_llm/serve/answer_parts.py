@@ -85,8 +85,7 @@ class CallAnswer:
         return self._parse(self.kept_text)
 
     def _parse(self, text: str) -> Parsed:
-        tools = self.call.tools
-        if tools is None:
+        if (tools := self.call.tools) is None:
             return Parsed(text, ())
         if tools.named is not None:  # the answer has only the arguments
             return Parsed("", (ToolCall(str(tools.named["name"]), text),))

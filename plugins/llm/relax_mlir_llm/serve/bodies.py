@@ -100,8 +100,7 @@ class Fields:
 
     def count(self, name: str, default: int, least: int, most: int) -> int:
         """Return an integer in a range."""
-        value = self.integer(name)
-        if value is None:
+        if (value := self.integer(name)) is None:
             return default
         if not least <= value <= most:
             raise self.refuse(name, f"an integer from {least} to {most}")
@@ -113,8 +112,7 @@ class Fields:
         return value
 
     def needed_text(self, name: str) -> str:
-        value = self.text(name)
-        if value is None:
+        if (value := self.text(name)) is None:
             raise invalid(f"the field {self.path(name)} is missing, expected a text", self.path(name))
         return value
 
@@ -141,8 +139,7 @@ class Fields:
 
     def choice(self, name: str, allowed: Collection[str]) -> str | None:
         """Return one of several texts."""
-        value = self.text(name)
-        if value is not None and value not in allowed:
+        if (value := self.text(name)) is not None and value not in allowed:
             raise self.refuse(name, f"one of {', '.join(allowed)}")
         return value
 

@@ -29,21 +29,18 @@ def parse_messages(fields: Fields, model: ServedModel) -> list[dict[str, object]
 
 
 def _message(fields: Fields) -> dict[str, object]:
-    role = fields.choice("role", _ROLES)
-    if role is None:
+    if (role := fields.choice("role", _ROLES)) is None:
         raise fields.refuse("role", f"one of {', '.join(_ROLES)}")
     found: dict[str, object] = {"role": "system" if role == "developer" else role, "content": _content(fields, role)}
     found.update((name, fields.needed_text(name)) for name in _PASSED if fields.has(name))
-    calls = [_tool_call(each) for each in fields.parts("tool_calls")]
-    if calls:
+    if calls := [_tool_call(each) for each in fields.parts("tool_calls")]:
         found["tool_calls"] = calls
     return found
 
 
 def _content(fields: Fields, role: str) -> str:
     """Return the text of a message, which may be in parts."""
-    value = fields.get("content")
-    if isinstance(value, str):
+    if isinstance(value := fields.get("content"), str):
         return value
     if value is None and role == "assistant":  # a message with calls of tools
         return ""
@@ -55,16 +52,14 @@ def _content(fields: Fields, role: str) -> str:
 
 
 def _part(part: Fields) -> str:
-    kind = part.text("type")
-    if kind not in ("text", "refusal"):
+    if (kind := part.text("type")) not in ("text", "refusal"):
         raise part.refuse("type", "text: this server reads neither pictures nor sounds")
     return part.needed_text(kind)
 
 
 def _tool_call(call: Fields) -> Mapping[str, object]:
     """Return an earlier call. Templates expect the arguments as an object, and OpenAI has the text of the object."""
-    function = call.part("function")
-    if function is None:
+    if (function := call.part("function")) is None:
         raise call.refuse("function", "an object with name and arguments")
     described = {"name": function.needed_text("name"), "arguments": parse_arguments(function)}
     return {"id": call.text("id") or "", "type": "function", "function": described}
@@ -72,8 +67,7 @@ def _tool_call(call: Fields) -> Mapping[str, object]:
 
 def parse_arguments(function: Fields) -> dict[str, object]:
     """Return the arguments of a call, which are an object or the text of one."""
-    arguments = function.get("arguments")
-    if isinstance(arguments, str):
+    if isinstance(arguments := function.get("arguments"), str):
         try:
             arguments = json.loads(arguments or "{}")
         except (ValueError, RecursionError):
@@ -118,7 +112,6 @@ def render(
 def _cut_after(text: str, content: str) -> str:
     """Return the text of a chat up to the end of its last message, which the answer continues."""
     for last in (content, content.rstrip(), content.strip()):  # templates may remove white space
-        place = text.rfind(last)
-        if place >= 0:
+        if (place := text.rfind(last)) >= 0:
             return text[: place + len(last)]
     raise invalid("the chat template changes the last message, which can then not be continued", "messages")

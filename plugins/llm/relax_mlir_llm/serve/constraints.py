@@ -68,11 +68,9 @@ def constraint_of(fields: Fields) -> Constraint | None:
 
 
 def _response_format(fields: Fields) -> Constraint | None:
-    form = fields.part("response_format")
-    if form is None:
+    if (form := fields.part("response_format")) is None:
         return None
-    kind = form.choice("type", _FORMATS)
-    if kind is None:
+    if (kind := form.choice("type", _FORMATS)) is None:
         raise form.refuse("type", f"one of {', '.join(_FORMATS)}")
     if kind == "json_object":
         return Constraint.of_schema({"type": "object"}, form.path("type"))
@@ -88,8 +86,7 @@ def _response_format(fields: Fields) -> Constraint | None:
 
 
 def _structured_outputs(fields: Fields) -> list[Constraint]:
-    part = fields.part("structured_outputs")
-    if part is None:
+    if (part := fields.part("structured_outputs")) is None:
         return []
     part.refuse_unknown((*_GUIDED.values(), "json_object"))
     found = [_constraint(part, kind, kind) for kind in _GUIDED.values() if part.has(kind)]

@@ -65,8 +65,7 @@ class Guard:
         if scope["type"] != "http" or not scope["path"].startswith(_GUARDED):
             await self._app(scope, receive, send)
             return
-        error = self._refusal(scope)
-        if error is not None:
+        if (error := self._refusal(scope)) is not None:
             await error_response(error, self._form)(scope, receive, send)
             return
         self._state.active += 1
@@ -165,9 +164,7 @@ def make_app(
 async def read_object(request: Request, limits: ServerLimits) -> dict[str, object]:
     """Return the JSON object in the body of a request."""
     body = await read_body(request, limits.body)
-    if len(body) < _LONG_BODY:
-        return _parsed(body, limits)
-    return await run_in_threadpool(_parsed, body, limits)
+    return _parsed(body, limits) if len(body) < _LONG_BODY else await run_in_threadpool(_parsed, body, limits)
 
 
 def _parsed(body: bytes, limits: ServerLimits) -> dict[str, object]:

@@ -62,21 +62,18 @@ def _given(fields: Fields, signature: FunctionSignature) -> dict[str, Fields]:
     known = [each.name for each in signature.inputs]
     given: dict[str, Fields] = {}
     for tensor in fields.parts("inputs"):
-        name = tensor.needed_text("name")
-        if name not in known or name in given:
+        if (name := tensor.needed_text("name")) not in known or name in given:
             problem = "given twice" if name in given else "not an input of the model"
             raise invalid(f"'{name}' is {problem}, expected {', '.join(known) or 'no inputs'}", tensor.path("name"))
         given[name] = tensor
-    missing = [name for name in known if name not in given]
-    if missing:
+    if missing := [name for name in known if name not in given]:
         raise invalid(f"the inputs {', '.join(missing)} are missing, expected {', '.join(known)}", "inputs")
     return given
 
 
 def _array(tensor: Fields, described: Described, body: bytes, place: int) -> tuple[ndarray, int]:
     """Return an array, and the place in the body behind its bytes."""
-    datatype = tensor.needed_text("datatype")
-    if datatype != described.datatype:
+    if (datatype := tensor.needed_text("datatype")) != described.datatype:
         raise invalid(
             f"the input '{described.name}' has the type {shown(datatype)}, expected {described.datatype}",
             tensor.path("datatype"),
@@ -95,8 +92,7 @@ def _array(tensor: Fields, described: Described, body: bytes, place: int) -> tup
             f"{shape}",
             tensor.path("parameters"),
         )
-    flat = numpy.frombuffer(body, numpy_type(datatype), math.prod(shape), place)
-    return flat.reshape(shape), place + count
+    return numpy.frombuffer(body, numpy_type(datatype), math.prod(shape), place).reshape(shape), place + count
 
 
 def _shape(tensor: Fields) -> list[int]:
@@ -108,8 +104,7 @@ def _shape(tensor: Fields) -> list[int]:
 
 def _from_json(tensor: Fields, datatype: str, shape: Sequence[int]) -> ndarray:
     """Return an array from nested or flat lists of numbers."""
-    data = tensor.items("data")
-    if data is None:
+    if (data := tensor.items("data")) is None:
         raise tensor.refuse("data", "a list of numbers")
     is_flag = datatype == "BOOL"
     flat: list[object] = []

@@ -214,8 +214,7 @@ class SchedulerLoop:
         return self._scheduler.is_idle and (self._embeddings is None or self._embeddings.is_idle)
 
     def _pass_on(self, output: Output) -> None:
-        active = self._active.get(output.request.id)
-        if active is None:  # cancelled
+        if (active := self._active.get(output.request.id)) is None:  # cancelled
             return
         active.clock.count(len(output.tokens))
         if output.finish_reason is not None:
@@ -280,8 +279,7 @@ class RunningRequests:
 
     def end(self, index: int) -> None:
         """End a request, which needs no more tokens."""
-        identity = self._requests[index].id
-        if identity in self._open:
+        if (identity := self._requests[index].id) in self._open:
             self._open.discard(identity)
             self._loop.cancel([identity], "stop")
 

@@ -124,8 +124,7 @@ class OpenAIRoutes:
         return self._named(fields.needed_text("model"))
 
     def _named(self, name: str) -> ServedModel:
-        model = self._models.get(name)
-        if model is None:
+        if (model := self._models.get(name)) is None:
             known = ", ".join(self._models)
             raise ApiError(404, f"there is no model '{name}'; there is {known}", param="model", code="model_not_found")
         return model

@@ -82,8 +82,7 @@ def parse_completion(fields: Fields, model: ServedModel) -> AnswersRequest:
     logprobs = fields.count("logprobs", -1, 0, MOST_LOGPROBS)
     echo = fields.flag("echo")
     prompts = prompts_of(fields, "prompt", model)
-    marks = _fill_marks(fields, model, echo)
-    if marks is not None:
+    if (marks := _fill_marks(fields, model, echo)) is not None:
         prompts = [model.filled(each, fields.text("suffix") or "", marks, "suffix") for each in prompts]
     most = fields.count("max_tokens", _USUAL_TOKENS, 0 if echo else 1, model.context)
     parameters = sampling_parameters(fields, max(most, 1), logprobs if logprobs >= 0 else None)
@@ -111,8 +110,7 @@ def _fill_marks(fields: Fields, model: ServedModel, echo: bool) -> FillMarks | N
         raise invalid(
             "suffix and echo exclude each other: expected an answer between the prompt and the suffix", "suffix"
         )
-    marks = model.tokenizer.fill_marks
-    if marks is None:
+    if (marks := model.tokenizer.fill_marks) is None:
         raise invalid(
             f"suffix: '{model.name}' fills in no gaps, for its tokenizer has no tokens such as <|fim_prefix|>: leave "
             "the suffix out, or use a model of code",
@@ -133,8 +131,7 @@ def parse_chat(fields: Fields, model: ServedModel) -> AnswersRequest:
     check_names(fields, _CHAT_FIELDS)
     if model.template is None:
         raise invalid(f"the model '{model.name}' has no chat template: use /v1/completions", "model")
-    modalities = fields.items("modalities")
-    if modalities not in (None, ["text"]):
+    if fields.items("modalities") not in (None, ["text"]):
         raise fields.refuse("modalities", '["text"]')
     tools = parse_offered_tools(fields, model)
     prompt = render(model.template, fields, parse_messages(fields, model), tools)
@@ -242,8 +239,7 @@ def _checked(call: AnswersRequest) -> AnswersRequest:
             f"min_tokens and {call.constraint.field} exclude each other: a grammar may allow no more tokens",
             "min_tokens",
         )
-    biased = max(call.parameters.logit_bias, default=0)
-    if biased >= call.model.vocabulary:
+    if (biased := max(call.parameters.logit_bias, default=0)) >= call.model.vocabulary:
         raise invalid(_unknown_token("logit_bias", biased, call.model), "logit_bias")
     return call
 
@@ -265,8 +261,7 @@ def check_tokens(prompt: Sequence[int], model: ServedModel, param: str, most: in
 
 def check_vocabulary(tokens: Sequence[int], model: ServedModel, param: str) -> None:
     """Raise ApiError for a token outside of the vocabulary."""
-    most = max(tokens, default=0)
-    if most >= model.vocabulary:
+    if (most := max(tokens, default=0)) >= model.vocabulary:
         raise invalid(_unknown_token(param, most, model), param)
 
 

@@ -48,8 +48,7 @@ def parse_ranking(fields: Fields, model: ServedModel) -> RankingCall:
 
 def _documents(fields: Fields) -> list[str]:
     """Return the texts of the documents, which are texts or objects with a text."""
-    items = fields.items("documents")
-    if not items or len(items) > MOST_TEXTS:
+    if not (items := fields.items("documents")) or len(items) > MOST_TEXTS:
         raise fields.refuse("documents", f"a list of 1 to {MOST_TEXTS} texts")
     return [_document(item, f"documents.{number}") for number, item in enumerate(items)]
 

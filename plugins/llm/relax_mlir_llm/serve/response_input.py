@@ -21,8 +21,7 @@ def parse_input(fields: Fields, model: ServedModel) -> list[Message]:
     """Return the messages of a request: its instructions, and its input. Raise ApiError if they cannot fit."""
     instructions = fields.text("instructions")
     found: list[Message] = [{"role": "system", "content": instructions}] if instructions else []
-    value = fields.get("input")
-    if isinstance(value, str):
+    if isinstance(value := fields.get("input"), str):
         found.append({"role": "user", "content": value})
     elif isinstance(value, list) and value:
         found += _messages(fields)
@@ -57,8 +56,7 @@ def _messages(fields: Fields) -> Iterator[Message]:
 
 
 def _message(item: Fields) -> Message:
-    role = item.choice("role", _ROLES)
-    if role is None:
+    if (role := item.choice("role", _ROLES)) is None:
         raise item.refuse("role", f"one of {', '.join(_ROLES)}")
     return {"role": "system" if role == "developer" else role, "content": _text(item, "content")}
 
@@ -74,8 +72,7 @@ def _output(item: Fields) -> Message:
 
 def _text(item: Fields, name: str) -> str:
     """Return the text of a field, which may be in parts."""
-    value = item.get(name)
-    if isinstance(value, str):
+    if isinstance(value := item.get(name), str):
         return value
     if not isinstance(value, list):
         raise item.refuse(name, "a text, or a list of parts with texts")
@@ -83,7 +80,6 @@ def _text(item: Fields, name: str) -> str:
 
 
 def _part(part: Fields) -> str:
-    kind = part.text("type")
-    if kind not in _TEXTS:
+    if (kind := part.text("type")) not in _TEXTS:
         raise part.refuse("type", "input_text or output_text: this server reads neither pictures, files nor sounds")
     return part.needed_text("refusal" if kind == "refusal" else "text")

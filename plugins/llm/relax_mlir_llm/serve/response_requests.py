@@ -44,8 +44,7 @@ def parse_response(fields: Fields, model: ServedModel) -> AnswersRequest:
     prompt = render(model.template, _with_effort(fields), messages, tools, param="input")
     most = fields.count("max_output_tokens", 0, 1, model.context) or None
     included = fields.items("include") or ()
-    unknown = [each for each in included if each not in _INCLUDED]
-    if unknown:
+    if [each for each in included if each not in _INCLUDED]:
         raise fields.refuse("include", f"a list of {' and '.join(_INCLUDED)}")
     top = fields.count("top_logprobs", 0, 0, MOST_LOGPROBS)
     logprobs = top if top or _LOGPROBS in included else None
@@ -78,8 +77,7 @@ def _format(fields: Fields) -> Constraint | None:
     form = None if text is None else text.part("format")
     if form is None:
         return None
-    kind = form.choice("type", _FORMATS)
-    if kind is None:
+    if (kind := form.choice("type", _FORMATS)) is None:
         raise form.refuse("type", f"one of {', '.join(_FORMATS)}")
     if kind == "text":
         return None

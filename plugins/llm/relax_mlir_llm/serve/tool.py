@@ -153,8 +153,7 @@ def _check(options: argparse.Namespace) -> None:
     least = {"max_seqs": 1, "pages": 1, "page": 1, "prefill_chunk": 1, "max_queue": 1, "max_body": 1, "max_batch": 1}
     least |= {"max_prompt": 1, "max_grammar": 1, "max_connections": 1, "threads": 1, "context": 2, "grace": 0}
     for name, smallest in least.items():
-        value = getattr(options, name)
-        if value is not None and not value >= smallest:
+        if (value := getattr(options, name)) is not None and not value >= smallest:
             raise rx.OptionError(f"--{name.replace('_', '-')} is {value}, expected at least {smallest}")
     for name in ("head_timeout", "body_timeout"):
         if not 0 < getattr(options, name) < _LONGEST_SECONDS:

@@ -56,16 +56,14 @@ def _hermes(text: str) -> tuple[ToolCall, ...]:
 
 def _mistral(text: str) -> tuple[ToolCall, ...]:
     """Parse `[{...}, {...}]`, or `name{...}` and `name[ARGS]{...}`, which newer models repeat with the mark."""
-    values = _parsed(text.strip())
-    if isinstance(values, list):
+    if isinstance(values := _parsed(text.strip()), list):
         calls = [_call(value) for value in values]
         return tuple(call for call in calls if call) if all(calls) else ()
     found = []
     for part in text.split(_MISTRAL):
         name, brace, rest = part.partition("{")
         arguments = _parsed((brace + rest).strip())
-        name = name.replace(_MISTRAL_ARGUMENTS, "").strip()
-        if not name or not isinstance(arguments, dict):
+        if not (name := name.replace(_MISTRAL_ARGUMENTS, "").strip()) or not isinstance(arguments, dict):
             return ()
         found.append(ToolCall(name, json.dumps(arguments, ensure_ascii=False)))
     return tuple(found)
@@ -75,8 +73,7 @@ def _objects(text: str) -> tuple[ToolCall, ...]:
     """Parse objects with semicolons or spaces between them, as Llama 3 writes calls."""
     found = []
     for value in _values(text):
-        call = _call(value)
-        if call is None:
+        if (call := _call(value)) is None:
             return ()
         found.append(call)
     return tuple(found)

@@ -38,8 +38,7 @@ def parse_tools(fields: Fields) -> Tools | None:
     entries = list(fields.parts("tools"))
     functions = [_function(entry) for entry in entries]
     tools = Tools([entry.values for entry in entries], functions)
-    choice = fields.get("tool_choice")
-    if choice is None or choice == "auto":
+    if (choice := fields.get("tool_choice")) is None or choice == "auto":
         return tools if entries else None
     if not entries and choice != "none":
         raise invalid("tool_choice needs tools, and the request has none", "tool_choice")
@@ -48,16 +47,14 @@ def parse_tools(fields: Fields) -> Tools | None:
     if choice == "required":
         return Tools(tools.entries, functions, True)
     named = _chosen(fields)
-    found = next((each for each in functions if each["name"] == named), None)
-    if found is None:
+    if (found := next((each for each in functions if each["name"] == named), None)) is None:
         raise invalid(f"tool_choice names '{named}', expected one of {', '.join(tools.names)}", "tool_choice")
     return Tools(tools.entries, functions, True, found)
 
 
 def _chosen(fields: Fields) -> str:
     """Return the name in the form {"type": "function", "function": {"name": ...}}."""
-    value = fields.get("tool_choice")
-    if not isinstance(value, dict):
+    if not isinstance(value := fields.get("tool_choice"), dict):
         raise fields.refuse("tool_choice", f"one of {', '.join(_CHOICES)}, or a function's name in an object")
     choice = Fields(value, "tool_choice")
     choice.choice("type", ("function",))
@@ -68,8 +65,7 @@ def _chosen(fields: Fields) -> str:
 def _function(entry: Fields) -> Mapping[str, object]:
     if entry.choice("type", ("function",)) is None:
         raise entry.refuse("type", "function")
-    function = entry.part("function")
-    if function is None:
+    if (function := entry.part("function")) is None:
         raise entry.refuse("function", "an object with the name of a function")
     if not _NAME.fullmatch(function.needed_text("name")):
         raise function.refuse("name", "at most 128 letters, digits and _ . : -")

@@ -25,9 +25,7 @@ def element_of(type_: Type) -> str:
 def integers_of(x: Elements, dtype: str) -> Elements:
     """Truncate floats to integers. Values without such an integer are undefined and give any integer."""
     held = numpy.asarray(x).astype(numpy.float64)
-    if width(dtype) == 64:
-        return held.astype(stored(dtype))[()]
-    return wrapped(held.astype(numpy.int64), dtype)
+    return held.astype(stored(dtype))[()] if width(dtype) == 64 else wrapped(held.astype(numpy.int64), dtype)
 
 
 def bits_as(numbers: Numbers, x: ndarray, dtype: str, other: str) -> Elements:

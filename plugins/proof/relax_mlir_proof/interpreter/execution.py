@@ -197,8 +197,7 @@ class Machine:
         for operation in operations_of(block):
             if operation.name in _ENDS:
                 return Body(arguments, lines, tuple(map(slots.of, operation.operands)), operation)
-            value = constant_of(operation, slots.numbers)
-            if value is None:
+            if (value := constant_of(operation, slots.numbers)) is None:
                 lines.append(self._line(operation, slots))
             else:
                 slots.constants[slots.of(operation.result)] = value
@@ -221,8 +220,7 @@ class Machine:
 
     def _step(self, site: Site) -> Step:
         operation, row = site.operation, row_of(site.operation)
-        prepare = find_step(operation.name)
-        if prepare is not None:
+        if (prepare := find_step(operation.name)) is not None:
             run = prepare(site)
         elif row is not None:
             run = prepare_operator(site, row)

@@ -48,8 +48,7 @@ class Numbers:
 
     def held(self, array: object, dtype: str) -> ndarray:
         """Convert an array to the storage type of an element type, rounding to narrower types."""
-        source = numpy.asarray(array)
-        return _rounded(source, self.dtype(dtype), dtype)
+        return _rounded(numpy.asarray(array), self.dtype(dtype), dtype)
 
     def empty(self, shape: tuple[int, ...], dtype: str) -> ndarray:
         """Return uninitialised memory: NaN, or integers that are unlikely results."""

@@ -84,6 +84,5 @@ def exact(x: Elements | int) -> ndarray:
 
 def low_bits(value: ndarray, dtype: str) -> Elements:
     """Return the lowest bits of Python integers as elements of a type."""
-    bits = width(dtype)
-    low = numpy.asarray(value & ((1 << bits) - 1), object).astype(numpy.uint64)
+    low = numpy.asarray(value & ((1 << width(dtype)) - 1), object).astype(numpy.uint64)
     return wrapped(low, dtype)

@@ -29,8 +29,7 @@ def prepare_operator(site: Site, row: OpDef) -> Step:
     """Return the step of an operator: its row's `reference=`, a registered reference, or its evaluation of known
     elements.
     """
-    meaning = meaning_of(row)
-    if meaning is None:
+    if (meaning := meaning_of(row)) is None:
         raise site.refusal(
             "it has no reference: define one by rx.rules.register_reference, or by reference= in its row"
         )

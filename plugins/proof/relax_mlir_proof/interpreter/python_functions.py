@@ -22,8 +22,7 @@ def python_function(site: Site, name: str) -> Callable[..., object]:
         return _own_function(site, name)
     import tvm_ffi
 
-    registered = tvm_ffi.get_global_func(name, allow_missing=True)
-    if registered is None:
+    if (registered := tvm_ffi.get_global_func(name, allow_missing=True)) is None:
         raise unknown(site, name)
 
     def call(*given: object) -> object:

@@ -48,8 +48,7 @@ class Frame:
             if isinstance(dim, SymExpr) and (str(dim) in dim.variables or self.size(dim) is None):
                 # An expression of unbound symbols acts like a symbol: equal expressions must agree.
                 self.symbols.setdefault(str(dim), size)
-            known = self.size(dim)
-            if known is not None and known != size:
+            if (known := self.size(dim)) is not None and known != size:
                 return f"has size {size} along axis {axis}, not {known}"
         return ""
 
@@ -111,8 +110,7 @@ class Line(NamedTuple):
     def _run_checked(self, frame: Frame) -> None:
         self._run(frame)
         for slot, info in self.checked:
-            problem = frame.match(info, frame.values[slot])
-            if problem:
+            if problem := frame.match(info, frame.values[slot]):
                 raise ValueError(f"{made_at(self.operation.name, self.operation.location)}: its result {problem}")
 
 

@@ -19,8 +19,7 @@ def by_element(function: Callable[..., float]) -> Callable[..., Elements]:
 
     def found(*arrays: Elements) -> Elements:
         wanted = numpy.broadcast(*arrays)
-        values = [function(*map(float, each)) for each in wanted]
-        return numpy.array(values, float).reshape(wanted.shape)[()]
+        return numpy.array([function(*map(float, each)) for each in wanted], float).reshape(wanted.shape)[()]
 
     return found
 
@@ -41,23 +40,18 @@ def _gamma(x: float) -> float:
 
 
 def _log_gamma(x: float) -> float:
-    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
-        return math.inf
-    return math.lgamma(x)
+    return math.inf if math.isinf(x) or (x <= 0 and x == math.floor(x)) else math.lgamma(x)
 
 
 def _remainder(x: float, y: float) -> float:
-    if math.isnan(x) or math.isnan(y) or math.isinf(x) or y == 0:
-        return math.nan
-    return math.remainder(x, y)
+    return math.nan if math.isnan(x) or math.isnan(y) or math.isinf(x) or y == 0 else math.remainder(x, y)
 
 
 def _fma(x: float, y: float, z: float) -> float:
     if not all(map(math.isfinite, (x, y, z))):
         # Infinite factors and infinite sums need no rounding.
         return x * y + z if not (math.isfinite(x) and math.isfinite(y)) else z
-    total = Fraction(x) * Fraction(y) + Fraction(z)
-    if not total:
+    if not (total := Fraction(x) * Fraction(y) + Fraction(z)):
         return x * y + z
     try:
         return float(total)

@@ -89,8 +89,7 @@ def _erase_for_constant(op: Operation) -> bool:
         return False
 
     def constant(result: Value) -> Value | None:
-        value = zero(result.type)
-        if value is None:
+        if (value := zero(result.type)) is None:
             return None
         made = ir.Operation.create(
             _CONSTANT, [result.type], [], {"value": value}, loc=op.location, ip=ir.InsertionPoint(op)
@@ -106,8 +105,7 @@ def _replace_results(op: Operation, replacement: Callable[[Value], Value | None]
     for result in op.results:
         if not _has_uses(result):
             continue
-        value = replacement(result)
-        if value is None:
+        if (value := replacement(result)) is None:
             return False
         result.replace_all_uses_with(value)
     op.erase()
@@ -235,8 +233,7 @@ def _inline_last_region(op: Operation) -> bool:
 
 def _inline(op: Operation, block: Block) -> bool:
     """Move the operations of a block out, and replace the results by the yielded values."""
-    inside = operations_of(block)
-    if not inside:
+    if not (inside := operations_of(block)):
         return False
     if not all(_replace_by_alike(argument, op.operands) for argument in block.arguments):
         return False
@@ -252,8 +249,7 @@ def _replace_by_alike(value: Value, candidates: Iterable[Value]) -> bool:
     """Replace a value by the first candidate of its type, if it is used. Return False if there is none."""
     if not _has_uses(value):
         return True
-    alike = next((each for each in candidates if each.type == value.type), None)
-    if alike is not None:
+    if (alike := next((each for each in candidates if each.type == value.type), None)) is not None:
         value.replace_all_uses_with(alike)
     return alike is not None
 
@@ -286,8 +282,7 @@ def _shrink_attribute(named: _Named) -> bool:
     before = operation.attributes[name]
     if not (isinstance(before, _NUMBERS) or str(before).startswith("dense_resource")):
         return False
-    smaller = zero(before.type)
-    if smaller is None or smaller == before:
+    if (smaller := zero(before.type)) is None or smaller == before:
         return False
     operation.attributes[name] = smaller
     return True

@@ -51,8 +51,7 @@ def first_difference(one: Sequence[Any], other: Sequence[Any]) -> ArrayDifferenc
     for result, (a, b) in enumerate(zip(one, other, strict=True)):
         if a is None and b is None:
             continue
-        found = _difference(result, numpy.asarray(a), numpy.asarray(b))
-        if found is not None:
+        if (found := _difference(result, numpy.asarray(a), numpy.asarray(b))) is not None:
             return found
     return None
 

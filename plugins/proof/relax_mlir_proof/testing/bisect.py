@@ -158,8 +158,7 @@ class _Bisection:
             return Culprit(PROGRAM, "as a whole", (), (), numpy.nan, self._module, inputs, expected, error.message)
         if "main" not in program:
             raise OptionError("the module has no function 'main'")
-        found = _outcome(HostFunction(program, "main"), self._arguments)
-        if isinstance(found, RelaxError):
+        if isinstance(found := _outcome(HostFunction(program, "main"), self._arguments), RelaxError):
             found = RuntimeError(found.message)
         return self._culprit(PROGRAM, "as a whole", found, self._module)
 
@@ -175,8 +174,7 @@ class _Bisection:
             except RelaxError as error:
                 reason = f"stage {stage.name} cannot be run separately: {error.message}"
                 break
-            found = _interpreted(current, self._arguments)
-            if isinstance(found, RelaxError):
+            if isinstance(found := _interpreted(current, self._arguments), RelaxError):
                 reason = f"the reference cannot run stage {stage.name}: {found.message}"
             elif self._is_wrong(found):
                 return self._pass_of(stage, before) or self._culprit("stage", stage.name, found, before) or whole
@@ -240,8 +238,7 @@ class _Bisection:
                 run(current)
             except RelaxError:
                 break
-            found = _interpreted(current, inputs)
-            if isinstance(found, RelaxError):
+            if isinstance(found := _interpreted(current, inputs), RelaxError):
                 continue  # a stage is incomplete, or the module is code of a device
             if isinstance(found, Exception) or self._is_far(found, expected):
                 reason = _text(found) if isinstance(found, Exception) else ""

@@ -93,8 +93,7 @@ def compare_bits(
 
 
 def _notes(made: Setup, base: Program) -> Iterator[str]:
-    free = _free_kernels(base)
-    if free:
+    if free := _free_kernels(base):
         yield f"not compared with other CPUs and batches: CPU instructions order the sums of {', '.join(free)}"
     if made.whole_batch:
         yield f"batches not compared: {made.whole_batch}"
@@ -123,9 +122,7 @@ def _with_threads(program: Program, threads: int) -> Program:
 
 def _compare_calls(words: str, program: Program, made: Setup, expected: Sequence[Outcome]) -> None:
     for number, (arguments, wanted) in enumerate(zip(made.calls, expected, strict=True)):
-        found = _outcome(program, arguments, at_end=True)
-        problem = _problem(wanted, found, words)
-        if problem:
+        if problem := _problem(wanted, _outcome(program, arguments, at_end=True), words):
             raise _OtherBits(problem, number)
 
 
@@ -207,8 +204,7 @@ def _compare_batches(batch: Batch, base: Program, compile_for: Callable[[dict[st
 
 
 def _results(program: Program, arguments: Sequence[ndarray], words: str) -> Sequence[ndarray]:
-    found = _outcome(program, arguments)
-    if isinstance(found, str):
+    if isinstance(found := _outcome(program, arguments), str):
         raise RelaxError(f"{words}: {found}")
     return found
 
@@ -226,8 +222,7 @@ def _compare_parts(
         rows = range(start, start + count)
         found = _results(program, batch.rows(rows), words)
         pairs = [(_taken(a, rows, axis), b) for a, b, axis in zip(whole, found, axes, strict=True) if axis is not None]
-        difference = first_difference([a for a, _ in pairs], [b for _, b in pairs])
-        if difference is not None:
+        if (difference := first_difference([a for a, _ in pairs], [b for _, b in pairs])) is not None:
             names = f"the {batch.size} of {batch.row_count}", f"the call of rows {start} to {start + count - 1}"
             raise _OtherBits(f"{words}: {difference.between(*names)}")
         start += count

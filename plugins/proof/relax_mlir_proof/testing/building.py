@@ -132,8 +132,7 @@ class Search:
         return info if isinstance(info, TensorInfo) else None
 
     def _is_built(self, operator: Made, reading: Reading) -> bool:
-        attributes = attributes_of(operator, reading)
-        if attributes is None:
+        if (attributes := attributes_of(operator, reading)) is None:
             return False
         random = numpy.random.default_rng(0)
         place = ir.InsertionPoint.at_block_terminator(self._block)
@@ -243,8 +242,7 @@ class Building:
 
     def _batch(self) -> int:
         """Return the size that becomes dynamic: the first one of the first input."""
-        shape = next((each.shape for _, each in self._inputs.values()), ())
-        if not shape:
+        if not (shape := next((each.shape for _, each in self._inputs.values()), ())):
             raise RelaxError("no input has a size that could be dynamic")
         return shape[0]
 

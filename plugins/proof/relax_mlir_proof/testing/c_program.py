@@ -49,8 +49,7 @@ class CProgram:
         sizes = self._sizes(arguments)
         results = [self._unwritten(info, sizes) for info in self._outputs]
         passed = [*map(ctypes.c_int64, sizes.values()), *(_address(array) for array in (*arguments, *results))]
-        status = self._library.model_main(*passed)
-        if status:
+        if status := self._library.model_main(*passed):
             kind, _, words = self._message(status).partition(": ")
             found = getattr(builtins, kind, None)
             raise (found if isinstance(found, type) and issubclass(found, Exception) else RuntimeError)(words or kind)

@@ -105,8 +105,7 @@ def cases_by_pattern(subject: Subject) -> dict[str, frozenset[str]]:
     recipes = [each.name for each in cases_of_recipe(subject)] if _codegens(subject) else []
     for codegen in _codegens(subject):
         for op in codegen.recipe.ops if codegen.recipe is not None else ():
-            layers = frozenset(name for name in recipes if name.partition(" ")[0] == op.name)
-            if layers:
+            if layers := frozenset(name for name in recipes if name.partition(" ")[0] == op.name):
                 found[f"layer '{op.name}' of the recipe"] = layers
         own = [each.name for each in composites_of(codegen)]
         for composite in codegen.composites():

@@ -116,8 +116,7 @@ def _drawn(
     subject: Subject, groups: Sequence[str], only: Sequence[str], share: float, draw: int
 ) -> tuple[list[Case], dict[str, int]]:
     """Return the cases in the order of execution, and numbers of cases that are left out, by reason."""
-    cases = [case for case in all_cases(subject, groups) if is_chosen(case, only)]
-    if not cases:
+    if not (cases := [case for case in all_cases(subject, groups) if is_chosen(case, only)]):
         raise OptionError(f"no case is called {' or '.join(only)}: names begin with an operator, 'relax.nn.conv2d*'")
     named, left_out = named_operators(subject), {}
     if named is not None and not (groups or only):

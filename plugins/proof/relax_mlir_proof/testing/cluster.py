@@ -130,8 +130,7 @@ def _module_of(path: str) -> ModuleType:
         return running
     if str(file.parent) not in sys.path:
         sys.path.insert(0, str(file.parent))
-    name = file.stem
-    if name in sys.modules:
+    if (name := file.stem) in sys.modules:
         return sys.modules[name]
     spec = importlib.util.spec_from_file_location(name, file)
     assert spec is not None and spec.loader is not None

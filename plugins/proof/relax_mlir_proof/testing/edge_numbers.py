@@ -126,8 +126,7 @@ class _Edging:
             if _is_bias(operation):
                 self._set_bias(operation)
         for tensor in self._results:
-            limits = numpy.iinfo(stored(tensor.dtype))
-            tensor.zero = self._zero(limits, int(self._random.integers(-9, 10)))
+            tensor.zero = self._zero(numpy.iinfo(stored(tensor.dtype)), int(self._random.integers(-9, 10)))
             self._replace(tensor.operations, numpy.float32(1), tensor.zero)
 
     def setup(self) -> Setup:
@@ -265,8 +264,7 @@ class _Edging:
 
     def _unit(self, quantize: Operation) -> float:
         """Return the largest step of the real numbers in front of a quantize, of all channels and summands."""
-        product = next((each for each in _before(quantize) if each.name in PRODUCTS), None)
-        if product is None:
+        if (product := next((each for each in _before(quantize) if each.name in PRODUCTS), None)) is None:
             return max((float(_number(each, 1).max()) for each in _dequantized_before(quantize)), default=1.0)
         makers = (made_by(each) for each in product.operands[:2])
         found = [_number(each, 1).max() for each in makers if each is not None and each.name == _DEQUANTIZE]
@@ -359,7 +357,6 @@ def _weight_axis(product: Operation, rank: int) -> int | None:
 
 
 def _number(operation: Operation, place: int) -> ndarray:
-    found = elements_of(operation.operands[place])
-    if found is None:
+    if (found := elements_of(operation.operands[place])) is None:
         raise RelaxError(f"{operation.name} has no constant operand {place}")
     return numpy.asarray(found)

@@ -76,8 +76,7 @@ def readings(
     is_asked = variant.window is not None and has_window(operator.op)
     rows = rows_for(operator, variant.window) or (() if is_asked else guessed_rows(operator.op))
     for row in sorted(rows, key=lambda row: row.name != first_row):
-        call = _Call.of(definition, row, known, has_others, variant.sizes)
-        if call is None:
+        if (call := _Call.of(definition, row, known, has_others, variant.sizes)) is None:
             continue
         for dtype in _types(row):
             yield from call.readings(dtype, wanted, beside)
@@ -125,8 +124,7 @@ def _row_with(row: Row, stated: Sequence[tuple[str, Any]]) -> Row | None:
         fact, text = definition.layouts.get(operand.name), operands[place]
         if fact is None or fact.attribute not in fixed or not isinstance(text, OperandText):
             continue
-        sizes = _permuted(text.sizes, own[fact.attribute], fixed[fact.attribute])
-        if sizes is None:
+        if (sizes := _permuted(text.sizes, own[fact.attribute], fixed[fact.attribute])) is None:
             return None
         operands[place] = replace(text, sizes=sizes)
     changed = {name: value for name, value in fixed.items() if name in layouts}

@@ -127,8 +127,7 @@ def _before_views(value: Value, array: ndarray) -> ndarray:
 def _in_steps(value: Value, array: ndarray) -> ndarray | None:
     if "int" in array.dtype.name:
         return array.astype("int64")
-    maker = maker_before_moves(value)
-    if maker is None or maker.name != _DEQUANTIZE:
+    if (maker := maker_before_moves(value)) is None or maker.name != _DEQUANTIZE:
         return None
     scale, zero = map(elements_of, maker.operands[1:])
     if scale is None or zero is None or scale.size != 1:

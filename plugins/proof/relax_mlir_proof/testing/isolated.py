@@ -146,8 +146,7 @@ def _receive(descriptor: int) -> tuple[bool, Any]:
     head = _read(descriptor, 8)
     if len(head) < 8:
         return False, None
-    data = _read(descriptor, struct.unpack("<q", head)[0])
-    value = pickle.loads(data)
+    value = pickle.loads(_read(descriptor, struct.unpack("<q", head)[0]))
     if isinstance(value, tuple) and len(value) == 2 and value[0] is False:
         raise RuntimeError(f"the case runner failed:\n{value[1]}")
     return True, value[1] if isinstance(value, tuple) and len(value) == 2 and value[0] is True else value
@@ -156,8 +155,7 @@ def _receive(descriptor: int) -> tuple[bool, Any]:
 def _read(descriptor: int, size: int) -> bytes:
     data = b""
     while len(data) < size:
-        part = os.read(descriptor, size - len(data))
-        if not part:
+        if not (part := os.read(descriptor, size - len(data))):
             break
         data += part
     return data

@@ -72,8 +72,7 @@ def kept_case(path: str) -> Case:
     main = next((each for each in functions_in(module.operation) if symbol_name(each) == "main"), None)
     if main is None:
         raise OptionError(f"'{source}' has no function @main, which is what a case calls")
-    calls = [list(_read_arguments(file, main)) for file in _files(path)]
-    if not calls:
+    if not (calls := [list(_read_arguments(file, main)) for file in _files(path)]):
         raise OptionError(f"'{path}' is no case that --keep wrote: it has no inputs.npz")
     return Case(Path(path).resolve().name, KEPT, lambda seed: Setup(module, calls))
 

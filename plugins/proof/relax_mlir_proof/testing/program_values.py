@@ -72,8 +72,7 @@ class ProgramValues:
 
         The error is empty if it cannot be called.
         """
-        name = observed_name(self._function, place)
-        if name not in self._program:
+        if (name := observed_name(self._function, place)) not in self._program:
             return None, ""
         try:
             return self._called(name, inputs), ""
@@ -128,8 +127,7 @@ class ProgramValues:
         given: list[Any] = [None] * len(self.calls)
 
         def around(operation: Operation, run: Step) -> Step:
-            index = places.get(operation)
-            if index is None:
+            if (index := places.get(operation)) is None:
                 return run
             shown, passed = observed_places(operation), passed_operands(operation)
             sizes = self._sizes_alone(index, len(passed))
@@ -144,8 +142,7 @@ class ProgramValues:
 
             return kept
 
-        returned = self._interpreted(self.lowered, around)
-        return results, given, returned
+        return results, given, self._interpreted(self.lowered, around)
 
     def _sizes_alone(self, place: int, count: int) -> list[Any]:
         """Return the sizes that a separate call takes as additional arrays."""

@@ -44,8 +44,7 @@ def _drawn(random: numpy.random.Generator) -> Setup:
     wanted = int(random.integers(_LEAST, _MOST + 1))
     for _ in range(_PATIENCE):
         operator = _operator(rows[int(random.integers(len(rows)))], tree, random)
-        ways = list(islice(search.accepted(operator), int(random.integers(1, _WAYS + 1))))
-        if ways:
+        if ways := list(islice(search.accepted(operator), int(random.integers(1, _WAYS + 1)))):
             called[operator] = ways[-1]
             search.take(operator, ways[-1])
             tree.operators.append(operator)

@@ -69,8 +69,7 @@ def prepare(place: RemoteSubject) -> None:
 def try_case(place: RemoteSubject, case: RemoteCase, seed: int) -> Verdict:
     """Run a case in this process."""
     if not case.files:
-        found = _cases_by_name(place.subject).get(case.name)
-        if found is None:
+        if (found := _cases_by_name(place.subject).get(case.name)) is None:
             return Verdict(case.name, case.group, "unchecked", "the worker has no such case: its plug-ins differ")
         return tried(place.subject, found, seed)
     with tempfile.TemporaryDirectory() as folder:

@@ -136,8 +136,7 @@ class Report:
         before = {each.case: each for each in older.verdicts}
         lines = []
         for each in self.verdicts:
-            was = before.get(each.case)
-            if was is None or was.verdict == each.verdict:
+            if (was := before.get(each.case)) is None or was.verdict == each.verdict:
                 continue
             if each.is_fault and not was.is_fault or was.verdict == "right":
                 lines.append(f"{each.case}: {each.verdict}, was {was.verdict}: {each.reason}")

@@ -66,8 +66,7 @@ def same_bits(a: Executable, b: Executable, *arguments: object, function: str = 
             )
     _check_signatures(a, b, function)
     results = [_called(*each, function, arguments) for each in ((a, _FIRST), (b, _SECOND))]
-    difference = first_difference(*results)
-    if difference is None:
+    if (difference := first_difference(*results)) is None:
         return SameBits()
     if a.definitions is None or b.definitions is None:
         advice = "compile both programs with observe=True to see the first node of the model that differs"
@@ -141,8 +140,7 @@ def _with_node(
         of_other = values.get(nodes[-1], ())
         if one.counts[nodes[-1]] != len(of_other) or not _have_types(of_one, of_other[position]):
             continue  # The programs compute other values for the node, such as a blocked layout.
-        differs = first_difference(of_one, of_other[position])
-        if differs is not None:
+        if (differs := first_difference(of_one, of_other[position])) is not None:
             return SameBits(difference, nodes[-1], kernel, differs)
     advice = "no node that both programs show differs: they fuse or lay out the model in other ways"
     return SameBits(difference, advice=advice)

@@ -48,12 +48,10 @@ def compare_schedules(module: Module, target: str, draws: Draws, compare: Compar
 
     Yield a note with the counts for each kernel.
     """
-    stages = until_scheduled(CompileOptions(target).stages())
-    lowered = lower(module, target, pipeline=stages)
+    lowered = lower(module, target, pipeline=until_scheduled(CompileOptions(target).stages()))
     for function in prim_funcs_in(lowered.operation):
         name = symbol_name(function)
-        problem = _problem(function)
-        if problem:
+        if problem := _problem(function):
             yield f"@{name} has no random schedules: {problem}"
             continue
         counts, reason = Counter[str](), ""

@@ -128,8 +128,7 @@ class _Trial:
             return self._verdict("error", f"{type(error).__name__} while compiling: {_words(error)}")
         if self._subject.codegens:
             self._facts = _taken(self._journal.facts)
-            failed = _failure_of_compile(self._journal.facts)
-            if failed:
+            if failed := _failure_of_compile(self._journal.facts):
                 return self._verdict("error", failed)
             if not self._facts["taken"]:
                 return self._verdict("not taken", _why_not(self._journal.facts))
@@ -242,12 +241,10 @@ class _Trial:
                 found = called(program, placed, PATTERNS[number % 2])
             except Exception as error:  # the reference has a result, so any exception is an error
                 return self._verdict("error", f"{type(error).__name__}: {_words(error)}"), Error()
-            changed = next(filter(None, map(change_of, arguments, placed)), "")
-            if changed:
+            if changed := next(filter(None, map(change_of, arguments, placed)), ""):
                 return self._verdict("wrong", f"it writes into an argument, from element {changed} on"), Error()
             if number == 0:
-                different = self._different(arguments, found, expected)
-                if different:
+                if different := self._different(arguments, found, expected):
                     kind = self._kind(arguments, found, expected)
                     reason = f"{different}; {kind}" if kind else different
                     wrong = self._verdict("wrong", reason, error_of(found, expected))
@@ -264,14 +261,11 @@ class _Trial:
         if self._case.group != "models" or isinstance(program, CProgram):
             return None
         try:
-            changes = change_in_use(program, arguments, first)
-            if changes:
+            if changes := change_in_use(program, arguments, first):
                 return self._verdict("unsteady", changes)
-            taken = wrong_argument_taken(program, arguments)
-            if taken:
+            if taken := wrong_argument_taken(program, arguments):
                 return self._verdict("error", taken)
-            leaked = memory_leaked(program, arguments)
-            if leaked:
+            if leaked := memory_leaked(program, arguments):
                 return self._verdict("leak", f"each call leaves {leaked} bytes of memory behind")
             isolated.enter(WITHOUT_MEMORY)
             fault = fault_without_memory(program, arguments, first)
@@ -328,8 +322,7 @@ class _Trial:
             isolated.enter(REFERENCE)
             shaken = [self._reference(arguments, Noise(seed, deviating)) for seed in range(count)]
             isolated.enter(CHECKED)
-            different = problem(found, expected, shaken, self._subject.tolerance)
-            if not different:
+            if not (different := problem(found, expected, shaken, self._subject.tolerance)):
                 return ""
         return different
 

@@ -139,8 +139,7 @@ def memory_leaked(executable: Executable, arguments: Sequence[ndarray]) -> int:
         sizes.append(int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize())
     if page is not None and page.bytes_taken > taken:
         return (page.bytes_taken - taken) // (calls * _ROUNDS) or 1
-    growths = [after - before for before, after in itertools.pairwise(sizes)]
-    leaked = min(growths) // calls
+    leaked = min([after - before for before, after in itertools.pairwise(sizes)]) // calls
     return leaked if leaked >= _LEAKED else 0
 
 

@@ -106,8 +106,7 @@ def _quantized(source: str, arguments: Arguments, stderr: TextIO) -> Quantized:
 
 def _encoded(module: Module, path: str, function: str) -> bytes:
     """Return the file's bytes in the format of its ending."""
-    ending = os.path.splitext(path)[1]
-    if ending == ".mlirbc":
+    if (ending := os.path.splitext(path)[1]) == ".mlirbc":
         return module.bytecode()
     if ending == ".mlir":
         text = module.print(debug_info=True, assume_verified=True).rstrip("\n") + "\n"

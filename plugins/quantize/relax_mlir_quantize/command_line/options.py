@@ -81,8 +81,7 @@ def _check(arguments: Arguments) -> None:
         raise OptionError(f"--{given} needs --{other}: the largest drop of the score that a Python file computes")
     if arguments["measure"] and not any(arguments[name] for name in ("table", "json", "html")):
         raise OptionError("--measure needs --table, --json or --html, which show the errors")
-    output = arguments["o"]
-    if output is None:
+    if (output := arguments["o"]) is None:
         raise OptionError(f"-o is missing: expected a file that ends with {', '.join(ENDINGS)}")
     if os.path.splitext(output)[1] not in ENDINGS:
         raise OptionError(f"-o '{output}': expected a file that ends with {', '.join(ENDINGS)}")
@@ -90,8 +89,7 @@ def _check(arguments: Arguments) -> None:
 
 def strength(arguments: Arguments) -> float | None:
     """Return the value of --smooth. Raise OptionError."""
-    text = arguments["smooth"]
-    if text == "none":
+    if (text := arguments["smooth"]) == "none":
         return None
     try:
         number = float(text)

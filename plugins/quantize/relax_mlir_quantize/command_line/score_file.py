@@ -16,8 +16,7 @@ def load_evaluate(path: str) -> Callable[[Any], float]:
     """Run a Python file and return its function `evaluate`. The file can import modules of its folder."""
     if not os.path.isfile(path):
         raise OptionError(f"option --evaluate: there is no file '{path}'")
-    folder = os.path.dirname(os.path.realpath(path))
-    if folder not in sys.path:
+    if (folder := os.path.dirname(os.path.realpath(path))) not in sys.path:
         sys.path.append(folder)
     try:
         names = runpy.run_path(path, run_name="evaluation")

@@ -50,8 +50,7 @@ def emit_gemmlowp_softmax(to: LayerEmission, data: Integers, axis: int) -> Value
     # The quotient has 8 bits. `places` is 35 - headroom, from 23 on.
     places = relax.subtract(_i64(31 - 8 + _SUM_BITS), headroom)
     half = relax.left_shift(_i64(1), relax.subtract(places, _i64(1)))
-    quotient = relax.right_shift(relax.add(product, half), places)
-    return to.stored(relax.astype(quotient, dtype="i32"), to.zero)
+    return to.stored(relax.astype(relax.right_shift(relax.add(product, half), places), dtype="i32"), to.zero)
 
 
 def _headrooms() -> ndarray:
@@ -64,12 +63,10 @@ def _headrooms() -> ndarray:
 
 def _reciprocal(sums: Value, headroom: Value) -> Value:
     """Return 1 / (1 + x) in Q0, where 1 + x are the sums without leading zeros."""
-    shifted = relax.left_shift(sums, headroom)
-    half = relax.right_shift(shifted, _i64(1))
+    half = relax.right_shift(relax.left_shift(sums, headroom), _i64(1))
     x = relax.add(_times(half, _i64(_SLOPE)), _i64(_START))
     for _ in range(3):
-        rest = relax.subtract(_i64(1 << 29), _times(half, x))
-        x = relax.add(x, _shifted(_times(x, rest), 2))
+        x = relax.add(x, _shifted(_times(x, relax.subtract(_i64(1 << 29), _times(half, x))), 2))
     return _shifted(x, 1)
 
 
@@ -84,8 +81,7 @@ def _times(left: Value, right: Value) -> Value:
 
 def _shifted(x: Value, places: int) -> Value:
     """Shift to the left, saturated to 32 bits."""
-    wide = relax.left_shift(x, _i64(places))
-    return relax.maximum(relax.minimum(wide, _i64(_ONE)), _i64(-_ONE - 1))
+    return relax.maximum(relax.minimum(relax.left_shift(x, _i64(places)), _i64(_ONE)), _i64(-_ONE - 1))
 
 
 # ---- the exponential, when the module is compiled ----
@@ -97,10 +93,8 @@ def _exponentials(scale: float) -> ndarray:
 
     import numpy
 
-    real = min(scale * 2.0 ** (31 - _DIFFERENCE_BITS), 2.0**31 - 1)
-    fraction, left = math.frexp(real)
-    multiplier = math.floor(fraction * 2**31 + 0.5)
-    if multiplier == 2**31:
+    fraction, left = math.frexp(min(scale * 2.0 ** (31 - _DIFFERENCE_BITS), 2.0**31 - 1))
+    if (multiplier := math.floor(fraction * 2**31 + 0.5)) == 2**31:
         multiplier, left = 2**30, left + 1
     farthest = math.floor((2**_DIFFERENCE_BITS - 1) * 2 ** (31 - _DIFFERENCE_BITS) / 2**left)
     entries = [_exp(_high(-distance << left, multiplier)) if distance <= farthest else 0 for distance in range(256)]
@@ -136,5 +130,4 @@ def _exp_of_quarter(x: int) -> int:
     x += 1 << 28
     square = _high(x, x)
     cube, fourth = _high(square, x), _high(square, square)
-    series = _divided(_high(_divided(fourth, 2) + cube, third) + square, 1)
-    return constant + _high(constant, x + series)
+    return constant + _high(constant, x + _divided(_high(_divided(fourth, 2) + cube, third) + square, 1))

@@ -89,8 +89,7 @@ class LayerEmission:
 
     def integers(self, value: Value, what: str) -> Integers:
         """Return the integers of an operand. Refuse operands without scales, and scales of run time."""
-        found = dequantized(value)
-        if found is None:
+        if (found := dequantized(value)) is None:
             raise self.fail(f"{what} is not quantized, expected the result of relax.dequantize; drop out=")
         if not is_int(found.dtype):
             raise self.fail(f"{what} is {found.dtype}, expected integers; drop out=")

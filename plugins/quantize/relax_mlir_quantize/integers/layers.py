@@ -64,8 +64,7 @@ def requantize_layers(root: Operation, patterns: Sequence[tuple[Op, GraphPattern
 
 
 def _requantize(quantize: Operation, op: Op, pattern: GraphPattern) -> bool:
-    match = next(iter(matches_of(pattern, quantize)), None)
-    if match is None:
+    if next(iter(matches_of(pattern, quantize)), None) is None:
         return False
     real = made_by(quantize.operands[0])
     with quantize.location, ir.InsertionPoint(quantize):
@@ -115,6 +114,5 @@ def _limited(to: LayerEmission, whole: Value, limit: Operation) -> Value:
     low, high = limits_of(to.dtype)
     for bound, choose in ((least, relax.maximum), (most, relax.minimum)):
         if bound is not None:
-            stepped = min(max(round(bound / to.scale) + to.zero, low), high)
-            whole = choose(whole, const(stepped, to.dtype))
+            whole = choose(whole, const(min(max(round(bound / to.scale) + to.zero, low), high), to.dtype))
     return whole

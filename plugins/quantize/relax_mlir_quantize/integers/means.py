@@ -52,8 +52,7 @@ def emit_pool(to: LayerEmission, core: Operation) -> Value:
         around = [_padding(*each) for each in zip(windows, sizes, counts, strict=True)]
         rows = [_elements(*each, pool) for each in zip(windows, sizes, counts, strict=True)]
         per_window = _spread_product(rows, axes, len(layout.axes))
-    sums = _window_sums(to, core, to.less(numbers), axes, around, taps)
-    return _mean(to, data, sums, per_window)
+    return _mean(to, data, _window_sums(to, core, to.less(numbers), axes, around, taps), per_window)
 
 
 def emit_global_pool(to: LayerEmission, core: Operation) -> Value:

@@ -50,8 +50,7 @@ def finished_sum(to: LayerEmission, total: Value) -> Value:
 
 def emit_product(to: LayerEmission, core: Operation) -> Value:
     """Multiply differences to the zero points, and requantize the product. Scaled sums are requantized."""
-    sums = _scaled_sums(core)
-    if sums is not None:
+    if (sums := _scaled_sums(core)) is not None:
         return to.requantize(sums[0], sums[1].astype(float).reshape(()) / to.scale, to.zero, to.dtype)
     left, right = (to.single(value, f"x{place}") for place, value in enumerate(core.operands, 1))
     to.check_width(left.most * right.most, "a product of the operands")

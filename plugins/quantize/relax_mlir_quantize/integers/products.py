@@ -92,8 +92,7 @@ def _axes(to: LayerEmission, product: Operation, weights: Integers) -> int:
     rank = len(sizes_of(product.results[0]))
     expected, axis = len(weights.sizes) - 1, rank - 1
     if product.name != "relax.matmul":
-        axes = channel_axes(product.opview)
-        if axes is None:
+        if (axes := channel_axes(product.opview)) is None:
             raise to.fail("the channels are in blocks; convert the layout later, or drop out=")
         axis, expected = axes[1], axes[2][0]
     if (weights.scale.ndim or weights.zero.ndim) and weights.axis != expected:

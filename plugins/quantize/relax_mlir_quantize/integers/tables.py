@@ -132,5 +132,4 @@ def emit_softmax(to: LayerEmission, core: Operation) -> Value:
     largest = relax.max(wide, axis=[axis], keepdims=True)
     powers = relax.take(const(table), relax.subtract(largest, wide), axis=0)
     total = relax.sum(powers, axis=[axis], keepdims=True)
-    quotient = divided(to, relax.multiply(powers, const(int(steps), "int32")), total)
-    return to.stored(quotient, to.zero)
+    return to.stored(divided(to, relax.multiply(powers, const(int(steps), "int32")), total), to.zero)

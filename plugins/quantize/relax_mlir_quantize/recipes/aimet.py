@@ -112,8 +112,7 @@ class _Configuration:
         own = self._own(name)
         if not self._flag(name, "is_output_quantized") and not self._flag(name, "is_input_quantized"):
             return None
-        fixed = self._fixed(name, kind, own)
-        if fixed is not None:
+        if (fixed := self._fixed(name, kind, own)) is not None:
             return fixed
         data = self._activations(name)
         types: dict[str, Any] = {"x": data}
@@ -152,8 +151,7 @@ class _Configuration:
         return f"i{bits}{granularity} symmetric" + (" narrow" if self._is_strict() else "")
 
     def _is_strict(self) -> bool:
-        flag = self._defaults.get("strict_symmetric", False)
-        return self._is_true(flag, ("defaults", "strict_symmetric"))
+        return self._is_true(self._defaults.get("strict_symmetric", False), ("defaults", "strict_symmetric"))
 
     def _parameter(self, name: str, operand: str) -> list[str]:
         """Return the types of weights or of a bias, or none if the operand stays real."""

@@ -140,8 +140,7 @@ class _Reader:
         weights = self._tensor(given.get("weight_tensor_config"), (*names, "weight_tensor_config"), is_weight=True)
         if given.get("min_weight_elements"):
             self._file.warn((*names, "min_weight_elements"), "left out: use keep= for layers with few weights")
-        precision = given.get("compute_precision", "INTEGER")
-        if precision not in ("INTEGER", "FLOAT"):
+        if (precision := given.get("compute_precision", "INTEGER")) not in ("INTEGER", "FLOAT"):
             raise self._file.fail((*names, "compute_precision"), f"expected INTEGER or FLOAT, got {precision!r:.40}")
         if "activation_tensor_config" in given:
             place = (*names, "activation_tensor_config")

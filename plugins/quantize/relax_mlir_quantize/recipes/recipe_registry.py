@@ -49,8 +49,7 @@ def find_recipe(text: str) -> FoundRecipe:
             f"codegen '{name}' has no recipe: set {codegen.__name__}.recipe = rx.Recipe(...), or pass a recipe"
         )
     target = _target(text, name)
-    recipe = find_backend(target.name).recipe(target)
-    if not isinstance(recipe, Recipe):
+    if not isinstance(recipe := find_backend(target.name).recipe(target), Recipe):
         raise OptionError(f"target '{target}' has no recipe: return one from its backend's recipe(), or pass a recipe")
     return FoundRecipe(recipe, None)
 

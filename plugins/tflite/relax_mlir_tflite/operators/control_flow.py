@@ -67,8 +67,7 @@ def _variable(node: TfliteNode) -> tuple[bytes, ...]:
 
 @register_tflite("READ_VARIABLE")
 def read_variable(node: TfliteNode) -> Outputs:
-    held = node.graph.variables[_variable(node)]
-    if held is None:
+    if (held := node.graph.variables[_variable(node)]) is None:
         raise node.fail("a variable is read before it is assigned: variables do not keep their values between calls")
     return held
 

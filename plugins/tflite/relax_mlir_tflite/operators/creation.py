@@ -33,9 +33,7 @@ register_rows(
 @register_tflite("SHAPE")
 def shape(node: TfliteNode) -> Outputs:
     own = node.sizes_of(0)
-    if sizes.is_known(*own):
-        return known(own, node.dtype)
-    return cast(sizes.as_tensor(own), node.dtype)
+    return known(own, node.dtype) if sizes.is_known(*own) else cast(sizes.as_tensor(own), node.dtype)
 
 
 @register_tflite("BROADCAST_ARGS")

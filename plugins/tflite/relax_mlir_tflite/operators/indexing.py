@@ -41,8 +41,7 @@ def gather(node: TfliteNode) -> Outputs:
     behind = list(range(axis + 1, rank))
     moved = relax.permute_dims(node.tensor(0), axes=[*range(shared), axis, *between, *behind])
     made = relax.gather_nd(moved, relax.expand_dims(node.integers(1), axis=[-1]), batch_dims=shared)
-    count = node.rank(1) - shared
-    first = shared + count
+    first = shared + (node.rank(1) - shared)
     last = first + len(between)
     order = [*range(shared), *range(first, last), *range(shared, first), *range(last, last + len(behind))]
     return relax.permute_dims(made, axes=order)
@@ -58,8 +57,7 @@ def scatter_nd(node: TfliteNode) -> Outputs:
 @register_tflite("SPARSE_TO_DENSE")
 def sparse_to_dense(node: TfliteNode) -> Outputs:
     """Convert SPARSE_TO_DENSE of the operands indices, shape, values and default value."""
-    wanted = node.sizes_in(1)
-    base = sizes.full(wanted, relax.reshape(node.tensor(3), ()))
+    base = sizes.full(node.sizes_in(1), relax.reshape(node.tensor(3), ()))
     indices, rank = node.integers(0), node.rank(0)
     if rank < 2:
         indices = relax.expand_dims(indices, axis=[-1])
@@ -113,8 +111,7 @@ def segment_sum(node: TfliteNode) -> Outputs:
 
     The segment ids are sorted, so the last one determines the number of sums.
     """
-    ids = node.numbers(1)
-    if ids is None or not ids:
+    if (ids := node.numbers(1)) is None or not ids:
         raise node.fail("the number of sums is not known at import")
     return _sums(node, max(ids) + 1)
 
@@ -123,8 +120,7 @@ def _sums(node: TfliteNode, count: sizes.Size, reduction: str = "add") -> Tensor
     """Reduce the slices of each segment. The result of an empty segment is the identity of the reduction."""
     least, most = (-_LARGEST, _LARGEST) if is_float(node.dtype) else (lowest(node.dtype), highest(node.dtype))
     first = {"add": 0, "mul": 1, "max": least, "min": most}[reduction]
-    shape = [count, *node.sizes_of(0)[node.rank(1) :]]
-    base = sizes.full(shape, const(first, node.dtype))
+    base = sizes.full([count, *node.sizes_of(0)[node.rank(1) :]], const(first, node.dtype))
     places = relax.expand_dims(node.integers(1), axis=[-1])
     return relax.dialect.ops["scatter_nd"](base, places, node.tensor(0), reduction=reduction)
 

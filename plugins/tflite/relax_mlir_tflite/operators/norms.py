@@ -23,8 +23,7 @@ def l2_normalization(node: TfliteNode) -> Outputs:
 def local_response_normalization(node: TfliteNode) -> Outputs:
     """Convert LOCAL_RESPONSE_NORMALIZATION, which divides by a power of the sum of squares of the near channels."""
     x, rank, radius = node.tensor(0), node.rank(0), node.attr("radius")
-    channels = node.sizes_of(0, 1)[-1]
-    if not isinstance(channels, int):
+    if not isinstance(channels := node.sizes_of(0, 1)[-1], int):
         raise node.fail("the number of channels is not known at import")
     reach = max(min(radius, channels - 1), 0)
     padded = relax.nn.pad(relax.square(x), pad_width=[0, 0] * (rank - 1) + [reach, reach])

@@ -39,6 +39,4 @@ def batch_matmul(node: TfliteNode) -> Outputs:
 
 def _transpose(node: TfliteNode, index: int, is_transposed: bool) -> Tensor:
     x, rank = node.tensor(index), node.rank(index)
-    if not is_transposed:
-        return x
-    return relax.permute_dims(x, axes=[*range(rank - 2), rank - 1, rank - 2])
+    return x if not is_transposed else relax.permute_dims(x, axes=[*range(rank - 2), rank - 1, rank - 2])

@@ -11,7 +11,6 @@ register_rows({"QUANTIZE": lambda node: node.tensor(0), "DENSIFY": lambda node: 
 @register_tflite("DEQUANTIZE")
 def dequantize(node: TfliteNode) -> Outputs:
     """Convert DEQUANTIZE, which also widens floats of 16 bits."""
-    array = node.value(0).array
-    if array is not None and array.dtype.kind == "f":
+    if (array := node.value(0).array) is not None and array.dtype.kind == "f":
         return Value(array=array.astype("float32"))
     return cast(node.tensor(0), "f32")

@@ -129,8 +129,7 @@ class Lstm:
         return relax.concat(given, axis=0) if given else None
 
     def _step(self, total: Tensor, cell: Tensor) -> list[Tensor]:
-        size = self.node.sizes_of(self.places.cell, 1)[-1]
-        if not isinstance(size, int):
+        if not isinstance(size := self.node.sizes_of(self.places.cell, 1)[-1], int):
             raise self.node.fail("the size of its cell is not known at import")
         sums = {gate: part(total, 1, place * size, (place + 1) * size) for place, gate in enumerate(self.gates)}
         forget = self._gate(sums[1], 1, cell)
@@ -138,8 +137,7 @@ class Lstm:
         new = self.activation(self._normalized(sums[2], 2))
         cell = relax.add(relax.multiply(forget, cell), relax.multiply(kept, new))
         cell = relax.clip(cell, -self.cell_clip, self.cell_clip) if self.cell_clip > 0 else cell
-        hidden = relax.multiply(self._gate(sums[3], 3, cell), self.activation(cell))
-        return [self._projected(hidden), cell]
+        return [self._projected(relax.multiply(self._gate(sums[3], 3, cell), self.activation(cell))), cell]
 
     def _gate(self, total: Tensor, gate: int, cell: Tensor) -> Tensor:
         place = self.places.peepholes + {0: 0, 1: 1, 3: 2}[gate]
@@ -150,8 +148,7 @@ class Lstm:
     def _normalized(self, total: Tensor, gate: int) -> Tensor:
         if not self._has_norms or self.places.norms is None:
             return total
-        mean = relax.mean(total, axis=[-1], keepdims=True)
-        centered = relax.subtract(total, mean)
+        centered = relax.subtract(total, relax.mean(total, axis=[-1], keepdims=True))
         variance = relax.mean(relax.square(centered), axis=[-1], keepdims=True)
         made = relax.divide(centered, relax.sqrt(relax.add(variance, const(1e-8, "f32"))))
         scaled = relax.multiply(made, self.node.tensor(self.places.norms + gate))

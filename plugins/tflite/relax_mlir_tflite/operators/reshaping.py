@@ -34,8 +34,7 @@ def reshape(node: TfliteNode) -> Outputs:
 def squeeze(node: TfliteNode) -> Outputs:
     """Convert SQUEEZE: remove the listed dimensions, or all dimensions of size 1 if the list is empty."""
     rank = node.rank(0)
-    axes = [node.axis_of(axis, rank, "squeeze_dims") for axis in node.attr("squeeze_dims", [])]
-    if not axes:
+    if not (axes := [node.axis_of(axis, rank, "squeeze_dims") for axis in node.attr("squeeze_dims", [])]):
         axes = [axis for axis, size in enumerate(node.sizes_of(0)) if sizes.is_known(size) and equal(size, 1)]
     return relax.squeeze(node.tensor(0), axis=axes)
 
@@ -52,8 +51,7 @@ def reverse(node: TfliteNode) -> Outputs:
 
 
 def _block(node: TfliteNode) -> int:
-    block = node.attr("block_size")
-    if block < 1 or node.rank(0) != 4:
+    if (block := node.attr("block_size")) < 1 or node.rank(0) != 4:
         raise node.fail(f"expected blocks of at least 1 and 4 dimensions, got {block} and {node.rank(0)}", "block_size")
     return int(block)
 

@@ -41,11 +41,9 @@ def pack(node: TfliteNode) -> Outputs:
 @register_tflite("UNPACK")
 def unpack(node: TfliteNode) -> Outputs:
     axis = node.axis_of(node.attr("axis", 0), node.rank(0))
-    size = node.sizes_of(0)[axis]
-    if size != len(node.results):
+    if (size := node.sizes_of(0)[axis]) != len(node.results):
         raise node.fail(f"it has {size} parts, but {len(node.results)} results", "num")
-    made = sizes.parts(node.value(0), axis, [1] * size)
-    return [relax.squeeze(each, axis=[axis]) for each in made]
+    return [relax.squeeze(each, axis=[axis]) for each in sizes.parts(node.value(0), axis, [1] * size)]
 
 
 @register_tflite("SPLIT")
@@ -66,8 +64,7 @@ def split_by_sizes(node: TfliteNode) -> Outputs:
         raise node.fail(f"{len(node.results)} results do not match parts of sizes {lengths}", "num_splits")
     size = node.sizes_of(0)[axis]
     if -1 in lengths:
-        rest = sizes.minus(size, sum(each for each in lengths if each != -1))
-        lengths[lengths.index(-1)] = rest
+        lengths[lengths.index(-1)] = sizes.minus(size, sum(each for each in lengths if each != -1))
     if all(isinstance(each, int) for each in (size, *lengths)) and (sum(lengths) != size or min(lengths) < 0):
         raise node.fail(f"sizes {lengths} must be nonnegative and sum to the {size} elements along axis {axis}")
     return sizes.parts(node.value(0), axis, lengths)
@@ -112,8 +109,7 @@ def strided_slice(node: TfliteNode) -> Outputs:
         raise node.fail(f"{len(begins)} starts, {len(ends)} ends and steps {steps} do not form a slice")
     ellipsis, new, shrunk = (node.attr(f"{name}_mask", 0) for name in ("ellipsis", "new_axis", "shrink_axis"))
     own = node.sizes_of(0)
-    left = len(own) - sum(not (ellipsis | new) >> place & 1 for place in range(len(steps)))
-    if left < 0:
+    if (left := len(own) - sum(not (ellipsis | new) >> place & 1 for place in range(len(steps)))) < 0:
         raise node.fail(f"it slices {len(own) - left} dimensions, but the data has {len(own)}")
     axis, bounds = 0, {}
     dropped: list[int] = []
@@ -169,8 +165,7 @@ def _pairs(node: TfliteNode) -> dict[int, tuple[sizes.Size, sizes.Size]]:
 
 def _flat(node: TfliteNode) -> list[sizes.Size]:
     """Return the padding widths, stored as rows of two, as a flat list."""
-    found = node.sizes(1)
-    if found is not None:
+    if (found := node.sizes(1)) is not None:
         return list(found)
     flat = relax.flatten(node.integers(1))
     return [sizes.element(flat, place) for place in range(2 * node.rank(0))]

@@ -40,8 +40,7 @@ class SymbolReadings:
             self._add(meta.shape[dim], f"values[{place}].shape[{at}]")
 
     def _add(self, size: Any, reading: str) -> None:
-        symbol = symbol_of(size)
-        if symbol is not None:
+        if (symbol := symbol_of(size)) is not None:
             self._found.setdefault(symbol, reading)
 
     def missing(self, groups: Sequence[SizeGroup]) -> list[str]:

@@ -49,8 +49,7 @@ def places_of(graph: GraphModule) -> Mapping[FxNode, TensorPlace]:
     found: dict[FxNode, TensorPlace] = {}
     subgraphs: dict[GraphModule, _Subgraph] = {}
     for fx in graph.graph.nodes:
-        storage = _fake_storage(fx)
-        if storage is not None:
+        if (storage := _fake_storage(fx)) is not None:
             result = _invoked_result(graph, fx, subgraphs)
             found[fx] = _of_view(fx, storage, found) if result is None else _of_result(fx, result, found)
     return found
@@ -94,8 +93,7 @@ def _invoked_result(graph: GraphModule, fx: FxNode, known: dict[GraphModule, _Su
     call: Any = fx.args[0] if fx.target is operator.getitem else None
     if not hasattr(call, "target") or call.op != "call_function" or name_of(call.target) != _INVOKED:
         return None
-    inner = operator.attrgetter(str(call.args[0].target))(graph)
-    if inner not in known:
+    if (inner := operator.attrgetter(str(call.args[0].target))(graph)) not in known:
         known[inner] = _subgraph(inner)
     return _Result(call, known[inner], inner.graph.output_node().args[0][fx.args[1]])
 

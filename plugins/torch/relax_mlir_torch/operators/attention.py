@@ -46,9 +46,7 @@ def _attend(node: TorchNode) -> Tensor:
         causal_mask="TopLeft" if node.bool("is_causal") else None,
     )
     rows = relax.permute_dims(made, axes=[0, 2, 1, 3])
-    if len(lead) == 2:
-        return rows
-    return sizes.reshaped(rows, [*lead, *sizes.sizes_of(Value(ssa=rows))[2:]])
+    return rows if len(lead) == 2 else sizes.reshaped(rows, [*lead, *sizes.sizes_of(Value(ssa=rows))[2:]])
 
 
 def _operands(node: TorchNode) -> tuple[Tensor, Tensor, Tensor]:
@@ -119,8 +117,7 @@ def _scores(node: TorchNode) -> Tensor:
     transposed = relax.permute_dims(cast(key, wide), axes=[*range(rank - 2), rank - 1, rank - 2])
     scale = node.float("scale", None) or 1 / math.sqrt(sizes.size_of(query, -1))
     scores = relax.multiply(relax.matmul(cast(query, wide), transposed), const(scale, wide))
-    bias = _bias(node, query, key)
-    if bias is not None:
+    if (bias := _bias(node, query, key)) is not None:
         scores = relax.add(scores, cast(bias, wide))
     if node.bool("is_causal"):
         rows, columns = (sizes.count_up(sizes.size_of(each, -2)) for each in (query, key))

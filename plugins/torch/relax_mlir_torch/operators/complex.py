@@ -42,8 +42,7 @@ from ..registry import find_converter, register_complex
 def pair(node: TorchNode, key: str | int, dtype: str = "") -> Pair:
     """Return an argument, a tensor or a number, in `dtype`, by default the element type of the result's parts."""
     dtype = dtype or node.dtype
-    held = node.held(key)
-    if isinstance(held, ComplexValue):
+    if isinstance(held := node.held(key), ComplexValue):
         return Pair(cast(held.real.ssa, dtype), cast(held.imag.ssa, dtype))
     if isinstance(held, complex):
         return Pair(const(held.real, dtype), const(held.imag, dtype))
@@ -52,8 +51,7 @@ def pair(node: TorchNode, key: str | int, dtype: str = "") -> Pair:
 
 def _parts_of(node: TorchNode, key: str | int = 0) -> Pair:
     """Return an argument in its own element type."""
-    held = node.held(key)
-    if isinstance(held, ComplexValue):
+    if isinstance(held := node.held(key), ComplexValue):
         return Pair(held.real.ssa, held.imag.ssa)
     return Pair(node.tensor(key), None)
 
@@ -152,8 +150,7 @@ def power(node: TorchNode) -> Outputs:
     made = exponential(multiplied(logarithm(x), by))
     is_nothing = relax.logical_and(relax.equal(x.real, like(x.real, 0)), relax.equal(x.whole_imag, like(x.real, 0)))
     is_one = relax.logical_and(relax.equal(by.real, like(by.real, 0)), relax.equal(by.whole_imag, like(by.real, 0)))
-    limit = relax.where(is_one, like(x.real, 1), like(x.real, 0))
-    real = relax.where(is_nothing, limit, made.real)
+    real = relax.where(is_nothing, relax.where(is_one, like(x.real, 1), like(x.real, 0)), made.real)
     return _broadcast_parts(node, Pair(real, relax.where(is_nothing, like(x.real, 0), made.whole_imag)))
 
 
@@ -320,8 +317,7 @@ repeat_interleave masked_select trapezoid
 @register_complex(*(f"aten::{name}" for name in _ALIKE))
 def alike(node: TorchNode) -> Outputs:
     """Apply the converter for real tensors to each part. Real floats have an imaginary part of 0."""
-    converter = find_converter(node.op)
-    if converter is None:
+    if (converter := find_converter(node.op)) is None:
         raise node.fail("no converter of this operator")
     halves = [converter.function(node.part(each)) for each in (_real, _imag)]
     lists = [list(each) if isinstance(each, (list, tuple)) else [each] for each in halves]

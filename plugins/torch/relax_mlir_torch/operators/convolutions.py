@@ -22,8 +22,7 @@ def conv(node: TorchNode) -> Outputs:
     With "same", an odd element of padding goes behind.
     """
     count = node.rank("weight") - 2
-    padding = node.get("padding")
-    if not isinstance(padding, str):
+    if not isinstance(padding := node.get("padding"), str):
         return _convolve(node, per_dimension(node, "padding", count, 0) * 2)
     if padding == "valid":
         return _convolve(node, [0] * (2 * count))

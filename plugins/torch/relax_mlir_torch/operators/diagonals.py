@@ -45,8 +45,7 @@ def diag(node: TorchNode) -> Outputs:
 def diag_embed(node: TorchNode) -> Outputs:
     rank = node.rank(0) + 1
     first, second = (node.axis(name, rank, default) for name, default in (("dim1", -2), ("dim2", -1)))
-    offset = node.int("offset", 0)
-    made = _with_diagonal(node, offset)
+    made = _with_diagonal(node, node.int("offset", 0))
     rest = iter(range(rank - 2))
     places = {first: rank - 2, second: rank - 1}
     return relax.permute_dims(made, axes=[places[axis] if axis in places else next(rest) for axis in range(rank)])

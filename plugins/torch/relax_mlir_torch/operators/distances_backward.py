@@ -52,7 +52,6 @@ def _share(difference: Tensor, found: Tensor, p: float) -> Tensor:
     if p < 1:
         is_same = relax.equal(difference, like(difference, 0))
     dtype = info_of(difference).dtype
-    divisor = relax.where(is_same, like(found, 1), found)
-    ratio = relax.divide(size, divisor)
+    ratio = relax.divide(size, relax.where(is_same, like(found, 1), found))
     weighed = relax.multiply(relax.sign(difference), relax.power(ratio, const(p - 1, dtype)))
     return relax.where(is_same, like(difference, 0), weighed)

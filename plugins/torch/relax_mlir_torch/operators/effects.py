@@ -36,8 +36,7 @@ def with_effects(node: TorchNode) -> Outputs:
     defaults = {} if schema is None else {each.name: each.default_value for each in schema.arguments}
     arguments = {**defaults, **dict(zip(names, given, strict=False)), **named}
     like = listed(node.fx.meta["val"])[1:]
-    inner = InnerNode(node, functional_name(operator), arguments, like)
-    return [token, *as_values(converted(inner, operator))]
+    return [token, *as_values(converted(InnerNode(node, functional_name(operator), arguments, like), operator))]
 
 
 @register_torch("higher_order::print")
@@ -59,8 +58,7 @@ def print_by_format(node: TorchNode) -> Outputs:
         if not place or conversion:
             raise node.fail(f"field '{field}' of its format is neither a position nor the name of an argument")
         parts.append(f"{{{place}:{specification}}}" if specification else f"{{{place}}}")
-    values = [as_value(each).ssa for each in (*given, *named.values())]
-    relax.print(values, format="".join(parts))
+    relax.print([as_value(each).ssa for each in (*given, *named.values())], format="".join(parts))
     return None
 
 

@@ -111,8 +111,7 @@ def reversed_subtract(node: TorchNode) -> Outputs:
 
 
 def _times_alpha(node: TorchNode, tensor: Tensor) -> Tensor:
-    alpha = node.get("alpha", 1)
-    return tensor if alpha == 1 else times(tensor, node.operand("alpha", node.dtype))
+    return tensor if node.get("alpha", 1) == 1 else times(tensor, node.operand("alpha", node.dtype))
 
 
 def times(left: Tensor, right: Tensor) -> Tensor:
@@ -123,8 +122,7 @@ def times(left: Tensor, right: Tensor) -> Tensor:
 @register_torch("aten::div", "aten::divide", "aten::true_divide")
 def divide(node: TorchNode) -> Outputs:
     """Convert div. Integers are divided as floats, unless the result is rounded."""
-    mode = node.string("rounding_mode")
-    if mode == "floor":
+    if (mode := node.string("rounding_mode")) == "floor":
         return floor_divide(node)
     left, right = _dividend_and_divisor(node)
     if mode == "trunc" and is_float(node.dtype):
@@ -179,8 +177,7 @@ def _of_numbers(node: TorchNode) -> tuple[Tensor, Tensor]:
 
 def _sign(x: Tensor) -> Tensor:
     """Return the sign, which is 0 for NaN."""
-    dtype = info_of(x).dtype
-    if dtype == "i1":
+    if (dtype := info_of(x).dtype) == "i1":
         return x
     if not is_float(dtype):
         return relax.sign(x)

@@ -71,15 +71,12 @@ def qr(node: TorchNode) -> Outputs:
     k = m if mode == "complete" else sizes.smaller(m, n)
     v, tau = qr_of(node, a, dtype)
     r = relax.triu(first_of(v, -2, k))
-    if mode == "r":
-        return [relax.zeros((0,), dtype), r]
-    return [orthogonal(node, v, tau, k), r]
+    return [relax.zeros((0,), dtype), r] if mode == "r" else [orthogonal(node, v, tau, k), r]
 
 
 @register_torch("aten::linalg_householder_product", "aten::orgqr")
 def householder_product(node: TorchNode) -> Outputs:
-    v = node.tensor(0)
-    return orthogonal(node, v, node.tensor(1), sizes.sizes_of(node.value(0))[-1])
+    return orthogonal(node, node.tensor(0), node.tensor(1), sizes.sizes_of(node.value(0))[-1])
 
 
 @register_torch("aten::ormqr")

@@ -89,8 +89,7 @@ def _adds(user: FxNode, held: FxNode) -> bool:
 def _is_least(held: Any) -> bool:
     """Check whether an argument is minus infinity."""
     if hasattr(held, "target"):
-        name = functional_name(held.target)
-        place = {"aten::scalar_tensor.default": 0, "aten::full.default": 1}.get(name)
+        place = {"aten::scalar_tensor.default": 0, "aten::full.default": 1}.get(functional_name(held.target))
         return place is not None and held.args[place] == -math.inf
     return bool(held == -math.inf)
 

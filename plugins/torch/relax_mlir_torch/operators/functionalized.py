@@ -91,8 +91,7 @@ def _views(node: TorchNode, name: str) -> list[_View | None]:
 
 
 def _view(node: TorchNode, name: str, prefix: str) -> _View | None:
-    base = node.get(f"{prefix}_base_index")
-    if base is None:
+    if (base := node.get(f"{prefix}_base_index")) is None:
         return None
     for kind, keys in _KINDS.items():
         if all(f"{prefix}_{key}" in node.arguments for key in keys):
@@ -119,9 +118,7 @@ def _write_view(node: TorchNode, view: _View, base: _Base, new: Value) -> _Base:
         return _Base(new, base.meta)
     import torch
 
-    aten = torch.ops.aten
-
-    operator = getattr(aten, f"{view.kind}_scatter").default
+    operator = getattr(torch.ops.aten, f"{view.kind}_scatter").default
     return _Base(_apply_operator(node, operator, view, base, {"src": new}, base.meta), base.meta)
 
 

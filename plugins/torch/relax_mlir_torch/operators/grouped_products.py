@@ -25,7 +25,6 @@ def grouped_mm(node: TorchNode) -> Outputs:
 
 
 def _multiply_groups(node: TorchNode, rows: Value, weights: Tensor, offsets: Value) -> Tensor:
-    count = (offsets.shape or (None,))[0]
-    if not isinstance(count, int):
+    if not isinstance(count := (offsets.shape or (None,))[0], int):
         raise node.fail("the number of groups must be known", "offs")
     return grouped_product(rows, weights, offsets.ssa, count)

@@ -55,8 +55,7 @@ def edges_of_dimensions(node: TorchNode) -> Outputs:
     """Return the edges for points, which are rows."""
     given, counts = node.floats("range"), node.ints("bins")
     limits = [given[place : place + 2] if given else None for place in range(0, 2 * len(counts), 2)]
-    points = _points(node)
-    return [_edges(x, count, each) for x, count, each in zip(points, counts, limits, strict=True)]
+    return [_edges(x, count, each) for x, count, each in zip(_points(node), counts, limits, strict=True)]
 
 
 @register_torch("aten::_histogramdd_from_bin_cts", "aten::_histogramdd_from_bin_tensors")

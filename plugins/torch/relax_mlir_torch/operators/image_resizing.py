@@ -38,8 +38,7 @@ def antialiased(node: TorchNode) -> Outputs:
     """Convert antialiased resizing. Weights outside of the image are excluded; the cubic kernel is another one."""
     settings = Settings("linear" if "linear" in node.op else "cubic", "half_pixel", "floor", -0.5, True)
     alongs = [_with_corners(node, each) for each in _alongs(node)] if node.bool("align_corners") else _alongs(node)
-    changed = [along for along in alongs if not _is_unchanged(along)]
-    if not changed:
+    if not (changed := [along for along in alongs if not _is_unchanged(along)]):
         return node.tensor(0)
     if is_float(node.dtype):
         return smoothed(node.tensor(0), changed, settings)
@@ -90,8 +89,7 @@ def _nearest(node: TorchNode, settings: Settings) -> Tensor:
     data = node.tensor(0)
     kept = []
     for along in _alongs(node):
-        table = _table(along, settings, node.dtype)
-        if table is None:
+        if (table := _table(along, settings, node.dtype)) is None:
             kept.append(along)
         else:
             data = relax.take(data, const(table, "i64"), axis=along.axis)
@@ -127,14 +125,12 @@ def _of_bytes(node: TorchNode, alongs: Sequence[Along], resize: Callable[[Tensor
     """Resize bytes as torch does: the last dimension first, with intermediate results rounded to bytes."""
     data = node.tensor(0, "f32")
     for along in reversed(alongs):
-        made = resize(data, along)
-        data = relax.clip(relax.floor(relax.add(made, const(0.5, "f32"))), 0, 255)
+        data = relax.clip(relax.floor(relax.add(resize(data, along), const(0.5, "f32"))), 0, 255)
     return cast(data, node.dtype)
 
 
 def _resize(data: Tensor, alongs: Sequence[Along], settings: Settings) -> Tensor:
-    changed = [along for along in alongs if not _is_unchanged(along)]
-    if not changed:
+    if not (changed := [along for along in alongs if not _is_unchanged(along)]):
         return data
     exact = [each._replace(scale=None) if _is_whole(each) else each for each in changed]
     if data.type.rank == 3:

@@ -73,8 +73,7 @@ def common_rank(tensors: Sequence[Tensor]) -> int:
 def index(node: TorchNode) -> Outputs:
     x = node.tensor("self")
     given = node.optional_values("indices")
-    axes = [axis for axis, each in enumerate(given) if each is not None]
-    if not axes:
+    if not (axes := [axis for axis, each in enumerate(given) if each is not None]):
         return x
     if len(axes) == 1 and (only := given[axes[0]]) is not None and only.dtype not in ("i1", "ui8"):
         return relax.take(x, only.ssa, axis=axes[0])
@@ -148,8 +147,7 @@ def nonzero_of_size(node: TorchNode) -> Outputs:
     """Convert nonzero_static: the first `size` rows. Missing rows are filled."""
     size, rank = node.size("size"), node.rank("self")
     rows = _nonzero(node)
-    filled = sizes.full([size, rank], const(node.int("fill_value", -1), "i64"))
-    enough = relax.concat([rows, filled], axis=0)
+    enough = relax.concat([rows, sizes.full([size, rank], const(node.int("fill_value", -1), "i64"))], axis=0)
     return sizes.sliced(Value(ssa=enough), {0: (0, size, 1)}, {0: size})
 
 

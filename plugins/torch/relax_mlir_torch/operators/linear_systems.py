@@ -146,8 +146,7 @@ def _is_diagonal(n: sizes.Size) -> Tensor:
 
 def _sign_of(pivots: Tensor, dtype: str) -> Tensor:
     """Return -1 for an odd number of row swaps, else 1."""
-    n = sizes.sizes_of(Value(ssa=pivots))[-1]
-    own = relax.add(sizes.count_up(n, "i32"), const(1, "i32"))
+    own = relax.add(sizes.count_up(sizes.sizes_of(Value(ssa=pivots))[-1], "i32"), const(1, "i32"))
     is_swap = relax.not_equal(pivots, own)
     one = const(1, dtype)
     return relax.prod(relax.where(is_swap, const(-1, dtype), one), axis=[-1])

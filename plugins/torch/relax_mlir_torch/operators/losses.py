@@ -79,8 +79,7 @@ def cross_entropy(node: TorchNode, logits: Tensor) -> Tensor:
     # Smoothing makes all classes equally likely with a share of the weight.
     smooth = relax.negative(relax.mean(weighed, axis=[axis]))
     if is_float(info_of(target).dtype):
-        products = relax.multiply(weighed, cast(target, info_of(logs).dtype))
-        own = relax.negative(relax.sum(products, axis=[axis]))
+        own = relax.negative(relax.sum(relax.multiply(weighed, cast(target, info_of(logs).dtype)), axis=[axis]))
         made = _reduce(_mix(own, smooth, smoothing), how.reduction)
     else:
         own = _likelihood(logs, target, how)
@@ -102,9 +101,7 @@ def _smooth_of_classes(smooth: Tensor, logs: Tensor, target: Tensor, how: Weighe
 
 
 def _reduce(x: Tensor, reduction: Reduction) -> Tensor:
-    if reduction == "none" or x.type.rank == 0:
-        return x
-    return relax.dialect.ops[reduction](x)
+    return x if reduction == "none" or x.type.rank == 0 else relax.dialect.ops[reduction](x)
 
 
 register_rows(

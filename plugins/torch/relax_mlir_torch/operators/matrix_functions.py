@@ -109,8 +109,7 @@ def least_squares(node: TorchNode) -> Outputs:
     factor = cast(sizes.as_tensor([sizes.larger(m, n)]), dtype) if ratio is None else const([ratio], dtype)
     if ratio is None:
         factor = relax.multiply(factor, const(epsilon, dtype))
-    largest = relax.max(s, axis=[-1], keepdims=True)
-    least = relax.multiply(largest, factor)
+    least = relax.multiply(relax.max(s, axis=[-1], keepdims=True), factor)
     driver = node.string("driver") or "gelsy"
     if driver == "gels":
         least = relax.zeros_like(least)

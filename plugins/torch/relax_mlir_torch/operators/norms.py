@@ -13,9 +13,7 @@ def _wide(node: TorchNode) -> str:
 
 def _one_or(node: TorchNode, key: str, count: sizes.Size, dtype: str, neutral: float) -> Tensor:
     """Return a parameter of channels, or its neutral value if it is absent."""
-    if node.has(key):
-        return node.tensor(key, dtype)
-    return sizes.full([count], const(neutral, dtype))
+    return node.tensor(key, dtype) if node.has(key) else sizes.full([count], const(neutral, dtype))
 
 
 @register_torch("aten::layer_norm", "aten::native_layer_norm")
@@ -44,8 +42,7 @@ def rms_norm(node: TorchNode) -> Outputs:
     x = node.tensor(0, wide)
     shape = node.sizes("normalized_shape")
     weight = node.tensor("weight", wide) if node.has("weight") else sizes.full(shape, const(1, wide))
-    epsilon = node.float("eps", None)
-    if epsilon is None:
+    if (epsilon := node.float("eps", None)) is None:
         epsilon = {"f64": 2.220446049250313e-16, "f16": 0.0009765625, "bf16": 0.0078125}.get(
             node.value(0).dtype, 1.1920928955078125e-07
         )

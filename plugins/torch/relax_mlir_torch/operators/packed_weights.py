@@ -116,8 +116,7 @@ def _orders(rows: int) -> list[numpy.ndarray]:
 def _as_packed(codes: torch.Tensor) -> numpy.ndarray:
     import torch
 
-    pack = torch.ops.aten._convert_weight_to_int4pack_for_cpu
-    return _halves(pack(codes.int().contiguous(), 1).numpy())
+    return _halves(torch.ops.aten._convert_weight_to_int4pack_for_cpu(codes.int().contiguous(), 1).numpy())
 
 
 # ---- four bits, with run-time quantization of the other operand ----
@@ -147,8 +146,7 @@ def _through_bytes(x: Tensor) -> Tensor:
     """Round rows to 256 steps between their extremes, including 0."""
     zero = const(0, "f32")
     least = relax.minimum(relax.min(x, axis=[-1], keepdims=True), zero)
-    most = relax.maximum(relax.max(x, axis=[-1], keepdims=True), zero)
-    width = relax.subtract(most, least)
+    width = relax.subtract(relax.maximum(relax.max(x, axis=[-1], keepdims=True), zero), least)
     inverse = relax.where(relax.equal(width, zero), const(1, "f32"), relax.divide(const(255, "f32"), width))
     start = relax.round(relax.subtract(const(-128, "f32"), relax.multiply(least, inverse)))
     code = relax.clip(relax.add(relax.round(relax.multiply(x, inverse)), start), -128, 127)

@@ -35,8 +35,7 @@ def count_of(node: TorchNode) -> int:
 
 
 def batched(node: TorchNode, tensor: Tensor, count: int) -> Tensor:
-    missing = count + 2 - tensor.type.rank
-    if missing not in (0, 1):
+    if (missing := count + 2 - tensor.type.rank) not in (0, 1):
         raise node.fail(f"the input must have {count + 1} or {count + 2} dimensions, not {tensor.type.rank}")
     return relax.expand_dims(tensor, axis=[0]) if missing else tensor
 
@@ -222,8 +221,7 @@ def _gather(data: Tensor, own: Sequence[sizes.Size], wanted: Sequence[sizes.Size
     count = len(own)
     for axis, (size, windows) in enumerate(zip(own, wanted, strict=True)):
         data = relax.take(data, _elements_of_windows(size, windows), axis=2 + 2 * axis)
-    order = [0, 1, *range(2, 2 + 2 * count, 2), *range(3, 3 + 2 * count, 2)]
-    apart = relax.permute_dims(data, axes=order)
+    apart = relax.permute_dims(data, axes=[0, 1, *range(2, 2 + 2 * count, 2), *range(3, 3 + 2 * count, 2)])
     shape = sizes.sizes_of(Value(ssa=apart))
     return sizes.reshaped(apart, [*shape[: 2 + count], sizes.product(shape[2 + count :])])
 

@@ -116,8 +116,7 @@ def cross(node: TorchNode) -> Outputs:
     """Convert cross: cross products of vectors of three elements along a dimension."""
     left, right = node.tensor(0, node.dtype), node.tensor(1, node.dtype)
     rank = max(node.rank(0), node.rank(1))
-    axis = node.int("dim", None)
-    if axis is None:
+    if (axis := node.int("dim", None)) is None:
         axis = next(place for place, size in enumerate(node.info.shape or ()) if size == 3)
     axis = node.axis_of(axis, rank)
 

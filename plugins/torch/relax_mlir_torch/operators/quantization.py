@@ -243,8 +243,7 @@ def choose_qparams(node: TorchNode) -> Outputs:
 def choose_qparams_symmetric(node: TorchNode) -> Outputs:
     """Convert symmetric parameters. The zero point is the middle of the range."""
     low, high = limits_of(node)
-    largest = relax.max(relax.abs(node.tensor(0, "f32")))
-    scale = relax.divide(largest, const((high - low) / 2, "f32"))
+    scale = relax.divide(relax.max(relax.abs(node.tensor(0, "f32"))), const((high - low) / 2, "f32"))
     scale = relax.maximum(scale, const(node.float("eps"), "f32"))
     middle = 0 if low < 0 else (low + high + 1) // 2
     return as_torch_results(node, (scale, const(middle, "f32")))
@@ -325,8 +324,7 @@ def dequantize_affine(node: TorchNode) -> Outputs:
 
 def _affine(node: TorchNode) -> Scales:
     """Return scales and zero points. Blocks of whole dimensions or of slices become single or per-axis scales."""
-    domain = node.string("zero_point_domain", "INT")
-    if domain not in ("INT", "NONE"):
+    if (domain := node.string("zero_point_domain", "INT")) not in ("INT", "NONE"):
         raise node.fail(f"zero points of domain {domain} are not supported: use integers", "zero_point_domain")
     shape, blocks = sizes.sizes_of(node.value(0)), node.sizes("block_size")
     scale, zero_point = node.tensor("scale"), node.optional("zero_point")

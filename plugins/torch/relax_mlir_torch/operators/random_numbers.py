@@ -61,8 +61,7 @@ def _draw_uniform(node: TorchNode) -> Tensor:
 def _exponential(node: TorchNode) -> Tensor:
     """Return numbers above 0 with an exponential distribution of rate 1."""
     drawn = _draw_uniform(node)
-    one = const(1, wide_of(node.dtype))
-    return relax.negative(relax.log(relax.subtract(one, drawn)))
+    return relax.negative(relax.log(relax.subtract(const(1, wide_of(node.dtype)), drawn)))
 
 
 def _normal(node: TorchNode) -> Tensor:
@@ -117,8 +116,7 @@ def randint(node: TorchNode) -> Outputs:
     high = next((node.size(name) for name in ("high", "to") if node.has(name)), _most(node.dtype))
     bits = random_numbers.hashes(*_drawing(node), node.sizes_of_result)
     count = cast(relax.reshape(sizes.as_tensor([sizes.minus(high, low)]), ()), "ui64")
-    drawn = cast(relax.floor_mod(bits, count), "i64")
-    return cast(relax.add(drawn, sizes.as_scalar(low, "i64")), node.dtype)
+    return cast(relax.add(cast(relax.floor_mod(bits, count), "i64"), sizes.as_scalar(low, "i64")), node.dtype)
 
 
 def _most(dtype: str) -> int:
@@ -129,8 +127,7 @@ def _most(dtype: str) -> int:
 
 @register_torch("aten::randperm")
 def randperm(node: TorchNode) -> Outputs:
-    drawn = _uniform(node, node.sizes_of_result, "f64")
-    return cast(relax.argsort(drawn, axis=0, dtype="i64"), node.dtype)
+    return cast(relax.argsort(_uniform(node, node.sizes_of_result, "f64"), axis=0, dtype="i64"), node.dtype)
 
 
 @register_torch("aten::bernoulli")

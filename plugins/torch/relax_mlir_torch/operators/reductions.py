@@ -103,9 +103,7 @@ def _count(node: TorchNode, axes: Axes) -> sizes.Size:
 
 def _correction(node: TorchNode) -> float:
     """Return the correction, which is subtracted from the number of elements in the divisor."""
-    if node.has("correction"):
-        return float(node.float("correction"))
-    return float(node.bool("unbiased", True))
+    return float(node.float("correction")) if node.has("correction") else float(node.bool("unbiased", True))
 
 
 def _variance(node: TorchNode) -> Tensor:
@@ -172,8 +170,7 @@ def _drop(x: Tensor, axes: Axes) -> Tensor:
 @register_torch("aten::linalg_vector_norm")
 def vector_norm(node: TorchNode) -> Outputs:
     order, keepdims, axes = node.float("ord", 2.0), node.bool("keepdim"), axes_of(node)
-    x = relax.abs(node.tensor("self", wide_float(node.dtype)))
-    return cast(norm(x, order, axes, keepdims), node.dtype)
+    return cast(norm(relax.abs(node.tensor("self", wide_float(node.dtype))), order, axes, keepdims), node.dtype)
 
 
 def norm(magnitudes: Tensor, order: float, axes: Axes, keepdims: bool) -> Tensor:

@@ -67,8 +67,7 @@ def permute(node: TorchNode) -> Outputs:
 @register_torch("aten::transpose", "aten::transpose_copy", "aten::swapaxes", "aten::swapdims")
 def transpose(node: TorchNode) -> Outputs:
     first, second = (node.axis(place, node.rank(0)) for place in (1, 2))
-    order = list(range(node.rank(0)))
-    if order:
+    if order := list(range(node.rank(0))):
         order[first], order[second] = second, first
     return _permute(node.value(0), order)
 
@@ -214,8 +213,7 @@ def _in_a_row(node: TorchNode) -> tuple[Tensor, list[int]]:
     """Return the elements in the order of torch's memory, and the dimensions from the outermost one there."""
     meta: Any = node.metas["self"]
     shape, strides = ([node.expressions.size(each) for each in held] for held in (meta.shape, meta.stride()))
-    order = _in_memory(shape, strides)
-    if order is None:
+    if (order := _in_memory(shape, strides)) is None:
         raise node.fail("the tensor's elements are not adjacent in memory: call contiguous() on it first")
     return sizes.reshaped(_permute(node.value(0), order).ssa, [sizes.product(shape)]), order
 
@@ -310,8 +308,7 @@ def view_bits(node: TorchNode) -> Outputs:
 def _apart(x: Value, own: int, wanted: int) -> Tensor:
     """Split each element, with its low bits first, along a new last dimension."""
     word = relax.expand_dims(relax.bitcast(x.ssa, dtype=f"ui{own}"), axis=[-1])
-    shifts = const(list(range(0, own, wanted)), f"ui{own}")
-    return cast(relax.right_shift(word, shifts), f"ui{wanted}")
+    return cast(relax.right_shift(word, const(list(range(0, own, wanted)), f"ui{own}")), f"ui{wanted}")
 
 
 @register_torch("aten::resize", "aten::resize_as")

@@ -34,9 +34,7 @@ def _scan(name: str) -> Callable[[TorchNode], Outputs]:
     def convert(node: TorchNode) -> Outputs:
         """Scan along a dimension. A 0-D tensor is unchanged."""
         x, rank = node.tensor("self", node.dtype), node.rank("self")
-        if rank == 0:
-            return x
-        return relax.dialect.ops[name](x, axis=node.axis("dim", rank))
+        return x if rank == 0 else relax.dialect.ops[name](x, axis=node.axis("dim", rank))
 
     return convert
 

@@ -60,8 +60,7 @@ def index_put(node: TorchNode) -> Outputs:
         behind = [axis for axis in range(rank) if not place <= axis < place + count]
         source = ordered(source, [*range(place, place + count), *behind])
     made = relax.index_put(found.x, found.indices, values=source, accumulate=node.bool("accumulate"))
-    back = [found.order.index(axis) for axis in range(len(found.order))]
-    return ordered(made, back)
+    return ordered(made, [found.order.index(axis) for axis in range(len(found.order))])
 
 
 def _put_everywhere(node: TorchNode, x: Value) -> Tensor:
@@ -130,8 +129,7 @@ def _reduce_updates(node: TorchNode, way: str, source: Tensor, index: Tensor) ->
 
 def _counts(node: TorchNode, start: Tensor, index: Tensor, axis: int) -> Tensor:
     """Return the number of values that each element combines."""
-    own = int(node.bool("include_self", True))
-    counts = relax.full_like(start, const(own, "i64"), dtype="i64")
+    counts = relax.full_like(start, const(int(node.bool("include_self", True)), "i64"), dtype="i64")
     counts = relax.scatter_elements(counts, index, relax.ones_like(index, dtype="i64"), axis=axis, reduction="add")
     return relax.maximum(counts, const(1, "i64"))
 

@@ -16,8 +16,7 @@ from .scalar_functions import as_value
 def item(node: TorchNode) -> Outputs:
     """Return the only element. If it is at least 0, it becomes a symbol, so that sizes made of it are expressions."""
     number, value = node.fx.meta["val"], node.value(0)
-    kind = type(number).__name__
-    if kind in ("SymFloat", "float"):
+    if (kind := type(number).__name__) in ("SymFloat", "float"):
         held = Value(ssa=cast(relax.reshape(value.ssa, ()), "f64"))
     elif value.elements is not None:
         held = known(value.elements.reshape(()), value.dtype)
@@ -38,8 +37,7 @@ def _as_size(node: TorchNode, number: Value) -> SymExpr | Value:
     if number.is_in_graph is False or number.dtype == "i1":
         return known(number.elements) if number.elements is not None else Value(ssa=cast(number.ssa, "i64"))
     symbol = sym(node.graph.symbols.next())
-    shape = relax.tensor_to_shape(relax.reshape(number.ssa, (1,)))
-    relax.match_cast(shape, ty=ShapeInfo((symbol,)))
+    relax.match_cast(relax.tensor_to_shape(relax.reshape(number.ssa, (1,))), ty=ShapeInfo((symbol,)))
     return symbol
 
 

@@ -72,8 +72,7 @@ def top_k(node: TorchNode) -> Outputs:
 def kth_value(node: TorchNode) -> Outputs:
     rank, axis, k = node.rank("self"), node.axis("dim", node.rank("self")), node.size("k")
     x = at_least_1d(node.tensor("self"))
-    order = order_of(x, axis)
-    place = sizes.sliced(Value(ssa=order), {axis: (sizes.minus(k, 1), k, 1)}, {axis: 1})
+    place = sizes.sliced(Value(ssa=order_of(x, axis)), {axis: (sizes.minus(k, 1), k, 1)}, {axis: 1})
     return _pick(node, x, place, axis, rank)
 
 
@@ -94,8 +93,7 @@ def median(node: TorchNode) -> Outputs:
     x, rank = at_least_1d(node.tensor("self")), node.rank("self")
     if not node.has("dim"):
         return relax.median(x)
-    axis = node.axis("dim", rank)
-    made = relax.median(x, axis=[axis], keepdims=node.bool("keepdim") and rank > 0)
+    made = relax.median(x, axis=[node.axis("dim", rank)], keepdims=node.bool("keepdim") and rank > 0)
     return list(made)
 
 

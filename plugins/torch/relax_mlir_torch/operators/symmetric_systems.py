@@ -49,8 +49,7 @@ def _factor(a: Matrix, u: Matrix, pivots: Matrix, info: Matrix) -> None:
         pivots[last] = pivots[k]
         return [last + 1, select(is_zero & (failed == 0), shown, failed)]
 
-    first = [as_index(0), constant(0, "i32")]
-    info[()] = loops.repeat_while(first, lambda k, _: k < u.rows, step)[1]
+    info[()] = loops.repeat_while([as_index(0), constant(0, "i32")], lambda k, _: k < u.rows, step)[1]
 
 
 def _largest(u: Matrix, row: Number, start: Number) -> list[Number]:

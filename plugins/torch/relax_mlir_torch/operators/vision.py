@@ -77,5 +77,4 @@ def deform_conv2d(node: TorchNode) -> Outputs:
             offset_groups=node.int("offset_groups"),
         ),
     )
-    bias = cast(node.tensor("bias"), node.dtype)
-    return relax.add(made, relax.expand_dims(bias, axis=[1, 2]))
+    return relax.add(made, relax.expand_dims(cast(node.tensor("bias"), node.dtype), axis=[1, 2]))

@@ -60,8 +60,7 @@ def register_needs(path: Path) -> None:
 
 
 def _model_record(records: ArchiveRecords) -> str:
-    name = f"{_MODELS}{_MODEL}{_SUFFIX}"
-    if name not in records:
+    if (name := f"{_MODELS}{_MODEL}{_SUFFIX}") not in records:
         others = ", ".join(records.names(_MODELS)) or "none"
         refuse(f"the archive has no record '{name}', the program that torch.export.save writes; it has {others}")
     return name

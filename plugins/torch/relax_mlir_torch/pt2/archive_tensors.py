@@ -75,8 +75,7 @@ class TensorReader:
             refuse(f"tensor '{name}' is a pickle, as those of subclasses of torch.Tensor are, and pickles are code")
         meta = _mapping(entry.get("tensor_meta"), name)
         layout = _layout_of(name, meta)
-        device = _mapping(meta.get("device"), name).get("type")
-        if device not in ("cpu", "meta"):
+        if (device := _mapping(meta.get("device"), name).get("type")) not in ("cpu", "meta"):
             raise UnreadableError(
                 f"tensor '{name}' is on device {shortened(device)}: export the model from the CPU, model.cpu(); the "
                 "program runs where its target says"

@@ -31,8 +31,7 @@ def register_operators(namespace: str) -> None:
 
 def register_type(name: str) -> None:
     """Import the module that registers a type, if the module is well known."""
-    module = name.rpartition(".")[0]
-    if module in _OF_TYPES:
+    if (module := name.rpartition(".")[0]) in _OF_TYPES:
         _import(module, f"the type '{name}'")
 
 

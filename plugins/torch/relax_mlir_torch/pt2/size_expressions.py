@@ -79,9 +79,7 @@ class _SizeParser:
         import sympy
 
         constants = {"true": sympy.true, "false": sympy.false, "oo": sympy.oo}
-        if name in constants:
-            return constants[name]
-        return sympy.Symbol(self._symbol(name))
+        return constants[name] if name in constants else sympy.Symbol(self._symbol(name))
 
     def _called(self, name: str, node: ast.Call) -> tuple[Any, int]:
         import sympy

@@ -41,8 +41,7 @@ def check_target(target: str, has_converter: HasConverter) -> str:
     """Return the name of an operator. Raise UnreadableError if calling the operator may do more than compute."""
     if target in _FUNCTIONS or target in _size_functions():
         return target
-    found = _OPERATOR.fullmatch(target)
-    if found is None:
+    if (found := _OPERATOR.fullmatch(target)) is None:
         refuse(f"a node calls {shortened(target)}, which is not an operator of torch")
     namespace, operator, overload = found.groups()
     if namespace == _HIGHER_ORDER and overload is None:
@@ -72,16 +71,14 @@ def _check_higher_order(target: str, operator: str, has_converter: HasConverter)
 def _check_overload(
     target: str, namespace: str, operator: str, overload: str | None, has_converter: HasConverter
 ) -> None:
-    found = _overload(namespace, operator, overload)
-    if found is None:
+    if (found := _overload(namespace, operator, overload)) is None:
         register_operators(namespace)
         found = _overload(namespace, operator, overload)
     if found is None:
         _refuse_unknown(target, namespace)
     if has_converter(found):
         return
-    name = found._schema.name
-    if name == READS_SUBCLASS:
+    if (name := found._schema.name) == READS_SUBCLASS:
         refuse(
             "parameters are subclasses of torch.Tensor, as torchao's weights, which are pickles, and pickles are code",
             "save the program without them: torch.export.save(exported.run_decompositions({}), path)",

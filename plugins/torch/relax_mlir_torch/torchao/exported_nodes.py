@@ -69,8 +69,7 @@ class ExportedGraph:
 
     def producer_of(self, value: Value) -> Node | None:
         """Return the node with this tensor as its result, or None if no single node computes the tensor."""
-        maker = made_by(value)
-        if maker is None:
+        if (maker := made_by(value)) is None:
             place = ir.BlockArgument(value).arg_number
             return self._inputs[place] if place < len(self._inputs) else None
         node = self._last_node(maker)
@@ -141,8 +140,7 @@ def _for_inference(model: GraphModule) -> GraphModule:
         if node.op == "call_module" and node.target == "_guards_fn":
             copied.graph.erase_node(node)
         schema = getattr(node.target, "_schema", None)
-        name = _TRAINED.get(getattr(schema, "name", ""))
-        if name is not None and schema is not None:
+        if (name := _TRAINED.get(getattr(schema, "name", ""))) is not None and schema is not None:
             place = [each.name for each in schema.arguments].index(name)
             if place < len(node.args):
                 node.update_arg(place, False)
@@ -171,8 +169,7 @@ def _example(node: Node) -> torch.Tensor | int | float | bool | None:
         raise ModelError(
             f"{node.name}: the input has no type: pass prepare_pt2e the result of torch.export.export(...).module()"
         )
-    held = node.meta["val"]
-    if isinstance(held, torch.Tensor):
+    if isinstance(held := node.meta["val"], torch.Tensor):
         return torch.zeros([_hint(size) for size in held.shape], dtype=held.dtype)
     return _hint(held)
 
@@ -186,7 +183,6 @@ def _original_name(sources: Any, graph: int) -> str | None:
     for source in sources:
         if source.graph_id == graph:
             return str(source.name)
-        found = _original_name(source.from_node, graph)
-        if found is not None:
+        if (found := _original_name(source.from_node, graph)) is not None:
             return found
     return None

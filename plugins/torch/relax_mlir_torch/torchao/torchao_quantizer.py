@@ -69,8 +69,7 @@ def torchao_quantizer(for_: str | Recipe = "llvm", *, keep: Collection[str] = ()
         def annotate(self, model: GraphModule) -> GraphModule:
             graph = ExportedGraph(model)
             refuse_quantized(graph.module)
-            lowered = lower(graph.module, stages.target, pipeline=stages)
-            function = function_named(lowered, "main")
+            function = function_named(lower(graph.module, stages.target, pipeline=stages), "main")
             check_keep(function, kept)
             placement = place(function, recipe, found.rows(), kept)
             mentioned = graph.nodes_of(operations_in(function))
@@ -102,8 +101,7 @@ class Annotation:
         """Annotate the nodes. Layers that the graph does not show become nodes that stay real, with the reason."""
         nodes = {layer: self._nodes_of(layer) for layer in self._placement.layers}
         for layer, inside in nodes.items():
-            reason = self._refusal(layer, inside)
-            if reason:
+            if reason := self._refusal(layer, inside):
                 self._placement.layers.remove(layer)
                 self._placement.results.pop(layer.result, None)
                 # First, because an operation of the same node may have a reason of its own.
@@ -142,8 +140,7 @@ class Annotation:
     def _spec(self, group: ScaleGroup, where: Node | Edge) -> Any:
         from torchao.quantization.pt2e.quantizer import SharedQuantizationSpec
 
-        first = self._first.setdefault(group, where)
-        if first != where:
+        if (first := self._first.setdefault(group, where)) != where:
             return SharedQuantizationSpec(first)
         return (
             fixed_spec(fixed_scale(group.fixed, group.type)) if group.fixed is not None else self._specs.of(group.type)
@@ -175,8 +172,7 @@ class Annotation:
         weights = None
         for name, value in layer.weights():
             type_ = layer.types[name]
-            found = self._graph.constant_edge_of(value, inside, is_bias=type_.derived)
-            if found is None:
+            if (found := self._graph.constant_edge_of(value, inside, is_bias=type_.derived)) is None:
                 continue  # a bias that only the norm behind the layer has
             if not type_.derived:
                 weights = found
@@ -196,7 +192,6 @@ def _annotation_of(node: Node) -> Any:
 
 
 def _channel_axis(node: Node, value: Value) -> int:
-    name = str(node.target).split(".")[1]
-    if name in _CHANNELS_LAST:
+    if (name := str(node.target).split(".")[1]) in _CHANNELS_LAST:
         return len(value.type.shape) - 1
     return 1 if name in _CHANNELS_SECOND else 0

@@ -156,15 +156,13 @@ def mul(node: TosaNode) -> Outputs:
     shift = node.scalar(2)
     if is_float(node.dtype) or shift == 0:
         return relax.multiply(cast(x, node.dtype), cast(y, node.dtype))
-    operands = [x, y, node.tensor(2)]
-    return elementwise(node, _shifted_product, operands, node.dtype, dtype=node.dtype)
+    return elementwise(node, _shifted_product, [x, y, node.tensor(2)], node.dtype, dtype=node.dtype)
 
 
 def _shifted_product(x: Number, y: Number, shift: Number, dtype: str) -> Number:
     wide = x.to("i64") * y.to("i64")
     by = shift.to("i64")
-    half = select(by > 0, wide.constant(1) << select(by > 0, by - 1, 0), 0)
-    return ((wide + half) >> by).to(dtype)
+    return ((wide + select(by > 0, wide.constant(1) << select(by > 0, by - 1, 0), 0)) >> by).to(dtype)
 
 
 @register_tosa("tosa.negate")
@@ -177,8 +175,7 @@ def negate(node: TosaNode) -> Outputs:
 
 
 def _negated(x: Number, zero: Number, made_zero: Number, dtype: str) -> Number:
-    made = zero.to("i64") - x.to("i64") + made_zero.to("i64")
-    return clipped(made, dtype)
+    return clipped(zero.to("i64") - x.to("i64") + made_zero.to("i64"), dtype)
 
 
 def clipped(x: Number, dtype: str, unsigned: bool = False) -> Number:

@@ -10,8 +10,7 @@ from ..prelude import Outputs, TosaNode, const, register_tosa, relax
 
 
 def _length(node: TosaNode, axis: int) -> int:
-    length = (node.value(0).shape or ())[axis]
-    if not isinstance(length, int):
+    if not isinstance(length := (node.value(0).shape or ())[axis], int):
         raise node.fail("a length of its transform is not known while the module is imported")
     return length
 

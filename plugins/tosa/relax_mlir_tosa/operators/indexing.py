@@ -20,8 +20,7 @@ def row_gather(node: TosaNode) -> Outputs:
     if count is None:
         raise node.fail("the number of rows is not known while the module is imported")
     batch, places = node.sizes_of_operand(1)
-    first = relax.expand_dims(cast(node.tensor(1), "i64"), axis=[-1])
-    every = relax.add(first, sizes.count_up(count))
+    every = relax.add(relax.expand_dims(cast(node.tensor(1), "i64"), axis=[-1]), sizes.count_up(count))
     flat = sizes.reshaped(every, [batch, sizes.times(places, count), 1])
     return relax.gather_nd(node.tensor(0), flat, batch_dims=1)
 
@@ -30,6 +29,5 @@ def row_gather(node: TosaNode) -> Outputs:
 def scatter(node: TosaNode) -> Outputs:
     """Replace rows of [batch, rows, channels] at the indices [batch, places], which are distinct."""
     updates = node.tensor(2)
-    places = relax.expand_dims(cast(node.tensor(1), "i64"), axis=[-1])
-    whole = sizes.broadcast(places, node.sizes_of_operand(2))
+    whole = sizes.broadcast(relax.expand_dims(cast(node.tensor(1), "i64"), axis=[-1]), node.sizes_of_operand(2))
     return relax.scatter_elements(node.tensor(0), whole, updates, axis=1)

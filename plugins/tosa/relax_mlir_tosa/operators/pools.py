@@ -69,8 +69,7 @@ def avg_pool2d(node: TosaNode) -> Outputs:
 
 def _summed(node: TosaNode, x: Tensor, windows: PoolWindows) -> Tensor:
     """Sum windows by a depthwise convolution with ones."""
-    channels = (node.value(0).shape or ())[-1]
-    if not isinstance(channels, int):
+    if not isinstance(channels := (node.value(0).shape or ())[-1], int):
         raise node.fail("the number of channels is not known while the module is imported")
     top, bottom, left, right = windows.pad
     return relax.nn.conv2d(

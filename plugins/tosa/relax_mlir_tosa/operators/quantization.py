@@ -78,8 +78,7 @@ def _scaled(value: Number, multiplier: Number, shift: Number, rounds_twice: bool
 
 def centered(x: Tensor, node: TosaNode, index: int, dtype: str) -> Tensor:
     """Return data minus its zero point, operand #index, in a type wide enough for the difference."""
-    zero = node.constant(index)
-    if zero is not None and not zero.any():
+    if (zero := node.constant(index)) is not None and not zero.any():
         return x
     return relax.subtract(cast(x, dtype), cast(node.tensor(index), dtype))
 
@@ -97,8 +96,7 @@ def unblocked(node: TosaNode, data: int, scale: int, block: int) -> Tensor:
     values, scales = cast(node.tensor(data), "f32"), cast(node.tensor(scale), "f32")
     *lead, length = node.sizes_of_operand(data)
     apart = sizes.reshaped(values, [*lead, sizes.divided(length, block), block])
-    whole = relax.multiply(apart, relax.expand_dims(scales, axis=[-1]))
-    return sizes.reshaped(whole, [*lead, length])
+    return sizes.reshaped(relax.multiply(apart, relax.expand_dims(scales, axis=[-1])), [*lead, length])
 
 
 def block_size(node: TosaNode) -> int:

@@ -32,8 +32,7 @@ def annotate_buffer_access(
     read = [*found.reads, *(Access(loaded, ()) for loaded in found.loaded)]
     accesses = found.writes if is_written else read
     buffer = buffer_of(edit, found, accesses, buffer_index, f"{buf_type}s")
-    count = len(gen_new_ranges.parameters)
-    if count != len(found.iters):
+    if (count := len(gen_new_ranges.parameters)) != len(found.iters):
         edit.refuse(f"'{found.name}' has {len(found.iters)} iters, but the map of ranges takes {count}")
     starts, stops = _ends(edit, found, buffer, gen_new_ranges)
     for place in _places(found, buffer, is_written):

@@ -28,8 +28,7 @@ def blockize(edit: Edit, target: LoopRV | Sequence[BlockRV], preserve_unit_iters
 
 def _nests_of(edit: Edit, blocks: Sequence[BlockRV]) -> list[Node]:
     """Return the nodes around the blocks, directly inside of the innermost loop around all of them."""
-    found = [edit.node(each) for each in blocks]
-    if not found:
+    if not (found := [edit.node(each) for each in blocks]):
         edit.refuse("expected a loop, or blocks")
     paths = [[*edit.tree.around(each.name), each] for each in found]
     depth = next(

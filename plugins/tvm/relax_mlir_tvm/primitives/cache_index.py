@@ -87,8 +87,7 @@ def _reading(block: Block, cached: dict[str, Access]) -> Block:
     def looked_up(text: str, index: Expr) -> Expr:
         if text not in cached:
             return index
-        element = Element(reads.index(cached[text]))
-        return Compute("arith.index_cast", (element,), (), ir.IndexType.get())
+        return Compute("arith.index_cast", (Element(reads.index(cached[text])),), (), ir.IndexType.get())
 
     def load(access: Access) -> Load:
         return Load(access.buffer, tuple(looked_up(str(index), IterIndex(index)) for index in access.indices))

@@ -26,8 +26,7 @@ def cache_inplace(edit: Edit, block: BlockRV, read_buffer_index: int | str, stor
         edit.refuse(f"'{buffer.name}' is read at computed indices")
     place = edit.tree.nest_of(found)
     nest = blocks_in([edit.tree.body[place]])
-    others = [each.name for each in nest if each is not found and buffer in each.buffers]
-    if others:
+    if others := [each.name for each in nest if each is not found and buffer in each.buffers]:
         edit.refuse(
             f"'{others[0]}' uses '{buffer.name}' in the same loops: cache the buffer before the loops are merged"
         )

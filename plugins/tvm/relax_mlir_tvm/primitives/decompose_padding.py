@@ -48,8 +48,7 @@ def _padding(edit: Edit, found: Block) -> tuple[Expr, Expr, dict[str, Range]]:
     condition, inside, value = choice
     if any(isinstance(part, (Element, Load)) for part in value.walk()):
         edit.refuse(f"'{found.name}' also reads memory outside of the interior: expected a constant")
-    limits = limits_of(condition)
-    if limits is None:
+    if (limits := limits_of(condition)) is None:
         edit.refuse(f"the condition of '{found.name}' is no limit of its iters only")
     low: dict[str, list[Size]] = {each.name: [0] for each in found.iters}
     high: dict[str, list[Size]] = {each.name: [each.extent] for each in found.iters}

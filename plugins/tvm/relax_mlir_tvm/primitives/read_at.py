@@ -15,8 +15,7 @@ from relax_mlir.schedules import register_primitive
 def read_at(edit: Edit, loop: LoopRV, block: BlockRV, read_buffer_index: int | str, storage_scope: str) -> BlockRV:
     """Copy the part of a buffer that each step of a loop reads to memory of a scope. Return the block that copies."""
     around = edit.loop(loop)
-    found = edit.block(block)
-    if found not in blocks_in([around]):
+    if (found := edit.block(block)) not in blocks_in([around]):
         edit.refuse(f"'{found.name}' is not in '{around.name}'")
     cached = cache_read(edit, block, read_buffer_index, storage_scope, [block])
     compute_at(edit, cached, loop)

@@ -32,8 +32,7 @@ def reverse_compute_inline(edit: Edit, block: BlockRV) -> None:
     buffer, (producer,) = buffers[0], made[0][1]
     if buffer.is_given:
         edit.refuse(f"'{buffer.name}' is a parameter, which must be written")
-    others = [each.name for each in edit.tree.readers(buffer) if each is not found]
-    if others:
+    if others := [each.name for each in edit.tree.readers(buffer) if each is not found]:
         edit.refuse(f"'{others[0]}' reads '{buffer.name}', too")
     if producer.is_reduction:
         edit.refuse(f"'{producer.name}' is a reduction, which is not complete at each step: use reverse_compute_at")
@@ -77,8 +76,7 @@ def points_of(edit: Edit, found: Block, producer: Block) -> dict[str, Size]:
                 edit.refuse(f"'{found.name}' {where}: each of its points must match one point of '{producer.name}'")
             if values.setdefault(own.name, iter_variable(other)) != iter_variable(other):
                 edit.refuse(f"'{found.name}' reads several elements of '{target.buffer.name}'")
-    missing = [each.name for each in found.iters if each.name not in values]
-    if missing:
+    if missing := [each.name for each in found.iters if each.name not in values]:
         edit.refuse(f"'{found.name}' has a loop for '{missing[0]}', which '{producer.name}' lacks")
     return values
 

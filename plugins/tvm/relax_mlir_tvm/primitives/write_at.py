@@ -18,8 +18,7 @@ def write_at(edit: Edit, loop: LoopRV, block: BlockRV, write_buffer_index: int |
     Return the block that copies.
     """
     around = edit.loop(loop)
-    found = edit.block(block)
-    if found not in blocks_in([around]):
+    if (found := edit.block(block)) not in blocks_in([around]):
         edit.refuse(f"'{found.name}' is not in '{around.name}'")
     cached = cache_write(edit, block, write_buffer_index, storage_scope)
     reverse_compute_at(edit, cached, loop)

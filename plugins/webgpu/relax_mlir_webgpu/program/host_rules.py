@@ -62,8 +62,7 @@ def _compare_floats(writer: HostWriter, op: Operation) -> None:
 
 
 def _constant(writer: HostWriter, op: Operation) -> None:
-    value = op.attributes["value"]
-    if isinstance(value, ir.FloatAttr):
+    if isinstance(value := op.attributes["value"], ir.FloatAttr):
         made = writer.made("float", repr(float(value.value)).replace("inf", "Infinity").replace("nan", "NaN"))
     elif isinstance(value, ir.BoolAttr):
         made = writer.integer(int(bool(value.value)))
@@ -119,8 +118,7 @@ def _allocate(writer: HostWriter, op: Operation) -> None:
     type_ = op.results[0].type
     given = iter(op.operands)
     sizes = [writer.size(next(given)) if size == DYNAMIC else int(size) for size in type_.shape]
-    bytes_ = writer.product([*sizes, memory_bytes(type_.element_type)])
-    address = writer.made("alloc", writer.sized(bytes_))
+    address = writer.made("alloc", writer.sized(writer.product([*sizes, memory_bytes(type_.element_type)])))
     writer.know(op.results[0], HostView(address, tuple(sizes), type_.element_type))
 
 
@@ -129,8 +127,7 @@ def _free(writer: HostWriter, op: Operation) -> None:
 
 
 def _dim(writer: HostWriter, op: Operation) -> None:
-    axis = constant_of(op.operands[1])
-    if axis is None:
+    if (axis := constant_of(op.operands[1])) is None:
         raise RefusalError("it reads the size of an axis that is only known at run time")
     writer.know(op.results[0], writer.sized(writer.view(op.operands[0]).sizes[axis]))
 

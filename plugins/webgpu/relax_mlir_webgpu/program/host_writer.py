@@ -127,8 +127,7 @@ class HostWriter(OperationWriter[Register | HostView]):
 
     def receive(self, argument: Value) -> list[Register]:
         """Allocate and return registers for a new value."""
-        type_ = argument.type
-        if not isinstance(type_, ir.MemRefType):
+        if not isinstance(type_ := argument.type, ir.MemRefType):
             found = self.register()
             self.know(argument, found)
             return [found]
@@ -139,8 +138,7 @@ class HostWriter(OperationWriter[Register | HostView]):
 
     def parts(self, value: Value) -> list[Register]:
         """Return the registers that contain a value."""
-        held = self.held(value)
-        if isinstance(held, Register):
+        if isinstance(held := self.held(value), Register):
             return [held]
         pairs = zip(held.sizes, value.type.shape, strict=True)
         return [held.address, *(self.sized(size) for size, known in pairs if known == DYNAMIC)]
@@ -170,8 +168,7 @@ class HostWriter(OperationWriter[Register | HostView]):
             self.write("move", [each.number for each in targets], [each.number for each in sources])
 
     def call(self, op: Operation) -> None:
-        callee = self._program.functions.get(callee_of(op))
-        if callee is None:
+        if (callee := self._program.functions.get(callee_of(op))) is None:
             raise RefusalError(f"it calls '{callee_of(op)}', a C function")
         given = [part.number for value in op.operands for part in self.parts(value)]
         self.write("call", callee_of(op), given, _place_text(callee, op.location))
@@ -189,8 +186,7 @@ class HostWriter(OperationWriter[Register | HostView]):
         self.write("packed", name, given)
 
     def _passed(self, value: Value, dtype: str) -> object:
-        held = self.held(value)
-        if isinstance(held, Register):
+        if isinstance(held := self.held(value), Register):
             return held.number
         return [dlpack_name(dtype), held.address.number, [self.sized(each).number for each in held.sizes]]
 
@@ -237,8 +233,7 @@ class HostWriter(OperationWriter[Register | HostView]):
         def run() -> None:
             self.move(carried, [each for value in self.block(after).operands for each in self.parts(value)])
 
-        asked = self.branch(ask)
-        self.write("while", asked, condition, self.branch(run))
+        self.write("while", self.branch(ask), condition, self.branch(run))
         for result, argument in zip(op.results, after.arguments, strict=True):
             self.know(result, self.held(argument))
 

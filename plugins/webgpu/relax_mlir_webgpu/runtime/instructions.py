@@ -95,9 +95,7 @@ def _to_f32(value: float) -> float:
 
 
 def _to_integer(value: float) -> int:
-    if math.isnan(value):
-        return 0
-    return int(max(-(2.0**63), min(value, 2.0**63 - 1024)))
+    return 0 if math.isnan(value) else int(max(-(2.0**63), min(value, 2.0**63 - 1024)))
 
 
 class TensorResult(NamedTuple):

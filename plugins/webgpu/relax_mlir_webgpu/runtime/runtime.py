@@ -154,8 +154,7 @@ def _parts(entry: PublicFunction, place: int, arguments: Any, bytes_: int) -> tu
 
     For a growing tensor, such as a key-value cache, a call reads the existing rows and writes the new rows.
     """
-    grown = next((each for each in entry.get("grown", ()) if each["input"] == place), None)
-    if grown is None:
+    if (grown := next((each for each in entry.get("grown", ()) if each["input"] == place), None)) is None:
         return [(0, bytes_)], [(0, bytes_)]
     shape, axis = arguments[place].shape, grown["axis"]
     capacity, length = shape[axis], arguments[grown["length"]].shape[0]

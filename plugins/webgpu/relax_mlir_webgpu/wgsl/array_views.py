@@ -58,8 +58,7 @@ class ArrayView:
         name, where = str(self.element), self._where(place)
         if name == "f32":
             return f"bitcast<f32>(read({where}))"
-        bytes_ = memory_bytes(self.element)
-        if bytes_ == 4:
+        if (bytes_ := memory_bytes(self.element)) == 4:
             return f"i32(read({where}))"
         if bytes_ == 8:
             return f"i32(read({where}))" if name == "index" else f"read_64({where})"
@@ -77,8 +76,7 @@ class ArrayView:
                 f"{self.array}[{place}] = {value};"
             )  # fmt: skip
         name, where = str(self.element), self._where(place)
-        bytes_ = memory_bytes(self.element)
-        if bytes_ == 4:
+        if (bytes_ := memory_bytes(self.element)) == 4:
             bits = f"bitcast<u32>({value})" if name == "f32" else f"u32({value})"
             return f"write({where}, {bits});"
         if bytes_ == 8:
@@ -89,17 +87,14 @@ class ArrayView:
 
     def word(self, place: Size) -> str:
         """Return a pointer to an element's word for atomic operations."""
-        if self.array:
-            return f"&{self.array}[{place}]"
-        return f"&memory[{self._where(place)}]"
+        return f"&{self.array}[{place}]" if self.array else f"&memory[{self._where(place)}]"
 
     def where(self, place: Size) -> str:
         return self._where(place)
 
     def _where(self, place: Size) -> str:
         """Return the position of an element in memory: in words, or in bytes for types of less than 32 bits."""
-        bytes_ = memory_bytes(self.element)
-        if bytes_ >= 4:
+        if (bytes_ := memory_bytes(self.element)) >= 4:
             return str(plus(f"({self.address} >> 2u)", times(place, bytes_ // 4)))
         return str(plus(self.address, times(place, bytes_)))
 

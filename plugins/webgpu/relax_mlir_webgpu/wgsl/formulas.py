@@ -76,8 +76,7 @@ def _integers(operator: str, pair: str, truth: str = "") -> _Formula:
 
     def formula(op: Operation, a: str, b: str) -> str:
         type_ = _type(op)
-        bits = width(type_)
-        if bits == 1:
+        if (bits := width(type_)) == 1:
             if not truth:
                 raise RefusalError("it computes with numbers of one bit, which WGSL does not support")
             return f"({a} {truth} {b})"
@@ -98,9 +97,7 @@ def _unsigned_integers(operator: str, pair: str) -> _Formula:
 
 def _bits(operator: str) -> _Formula:
     def formula(op: Operation, a: str, b: str) -> str:
-        if operator == "^" and width(_type(op)) == 1:
-            return f"({a} != {b})"
-        return f"({a} {operator} {b})"
+        return f"({a} != {b})" if operator == "^" and width(_type(op)) == 1 else f"({a} {operator} {b})"
 
     return formula
 
@@ -194,8 +191,7 @@ def _absolute(op: Operation, a: str) -> str:
 def _counted(function: str, pair: str) -> _Formula:
     def formula(op: Operation, a: str) -> str:
         type_ = _type(op)
-        bits = width(type_)
-        if bits == 64:
+        if (bits := width(type_)) == 64:
             return f"{pair}({a})"
         number = _unsigned(a, type_)
         if function == "countLeadingZeros":
@@ -426,8 +422,7 @@ def _operands_apart(writer: KernelWriter, op: Operation) -> list[list[str]]:
 
 def _known(value: Value) -> object:
     """Return a key that is equal for equal values up to the sign, and for constants of equal absolute value."""
-    maker = made_by(value, "arith.constant")
-    if maker is None:
+    if (maker := made_by(value, "arith.constant")) is None:
         negated = made_by(value, "arith.negf")
         return value if negated is None else negated.operands[0]
     number = maker.attributes["value"]
@@ -479,8 +474,7 @@ def _whole_product(*, is_unsigned: bool) -> Rule:
 def _sum_with_carry(writer: KernelWriter, op: Operation) -> None:
     a, b = (writer.lanes(each) for each in op.operands)
     type_ = _type(op)
-    bits = width(type_)
-    if bits not in (32, 64):
+    if (bits := width(type_)) not in (32, 64):
         raise RefusalError(f"it computes the carry of a sum of {type_}, but kernels only of i32 and i64")
     add = "add_64({}, {})" if bits == 64 else "({} + {})"
     sums = [writer.name(add.format(*each)) for each in zip(a, b, strict=True)]

@@ -87,8 +87,7 @@ def _passed(type_: Type) -> str:
     if isinstance(type_, ir.IndexType) or str(type_) == "f64":
         return str(type_)
     known = {"i32": "i32", "f32": "f32", "bool": "bool", "vec2<u32>": "i64"}
-    found = register_type(type_)
-    if found not in known:
+    if (found := register_type(type_)) not in known:
         raise RefusalError("only numbers of 32 and 64 bits are supported")
     return known[found]
 

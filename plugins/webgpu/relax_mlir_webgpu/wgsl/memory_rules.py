@@ -25,8 +25,7 @@ _ADD, _MOST = 1, 6
 
 def _size(writer: KernelWriter, value: Value) -> Size:
     """Return a size or position: a number, or the name of an index."""
-    known = constant_of(value)
-    if known is not None:
+    if (known := constant_of(value)) is not None:
         return int(known)
     cast = made_by(value, "arith.index_cast")
     if cast is not None and isinstance(cast.operands[0].type, ir.IndexType):
@@ -75,8 +74,7 @@ def _global(writer: KernelWriter, op: Operation) -> None:
 
 
 def _is_counted_in(writer: KernelWriter, symbol: str) -> bool:
-    updates = operations_named(writer.kernel, "memref.atomic_rmw")
-    roots = [root_of(each.operands[1]).owner for each in updates]
+    roots = [root_of(each.operands[1]).owner for each in operations_named(writer.kernel, "memref.atomic_rmw")]
     return any(
         getattr(each, "name", "") == "memref.get_global" and str(each.attributes["name"].value) == symbol
         for each in roots
@@ -135,8 +133,7 @@ def _cut_out(writer: KernelWriter, op: Operation) -> None:
 
 
 def _dim(writer: KernelWriter, op: Operation) -> None:
-    axis = constant_of(op.operands[1])
-    if axis is None:
+    if (axis := constant_of(op.operands[1])) is None:
         raise RefusalError("it reads the size of an axis that is only known at run time")
     writer.know(op.results[0], [str(writer.view(op.operands[0]).sizes[axis])], is_uniform=True)
 

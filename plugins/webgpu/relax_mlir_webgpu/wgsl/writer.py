@@ -76,8 +76,7 @@ class KernelWriter(TextWriter[list[str] | ArrayView]):
         return lane
 
     def view(self, memref: Value) -> ArrayView:
-        found = self._known.get(memref)
-        if not isinstance(found, ArrayView):
+        if not isinstance(found := self._known.get(memref), ArrayView):
             raise RefusalError(f"it passes on memory of the type {memref.type}, which WGSL cannot express")
         return found
 

@@ -30,8 +30,7 @@ def combined(body: Block, index: int = 0, count: int = 1) -> str:
     """
     operations = [view.operation for view in body.operations]
     arguments = [body.arguments[index], body.arguments[count + index]]
-    value = operations[-1].operands[index]
-    if value == arguments[1]:
+    if (value := operations[-1].operands[index]) == arguments[1]:
         return "update"
     made = next((each for each in operations[:-1] if len(each.results) == 1 and each.results[0] == value), None)
     if made is None or set(made.operands) != set(arguments) or len(made.operands) != 2:

@@ -21,8 +21,7 @@ def _require(holds: Tensor, message: str) -> None:
 def shape_assertion(node: HloNode) -> Outputs:
     """Check an assertion at import if it is constant. Assertions on argument types are checked at the call."""
     message = node.attr("error_message", "an assertion on shapes does not hold")
-    held = known_truth(node.value(0))
-    if held is False:
+    if (held := known_truth(node.value(0))) is False:
         raise node.fail(f"it cannot hold: {message}")
     if held is None:
         relax.assert_op(relax.reshape(node.tensor(0), ()), node.tensors()[1:], format=message)
@@ -66,8 +65,7 @@ def expect_close(node: HloNode) -> Outputs:
     """Require a distance between two limits, in ULPs. Complex numbers are compared part by part."""
     least, most = node.attr("min_ulp_difference", 0), node.attr("max_ulp_difference", 3)
     for one, other in _parts(node):
-        dtype = info_of(one).dtype
-        if not is_float(dtype):
+        if not is_float(info_of(one).dtype):
             _require(relax.equal(one, other), "a value is not what check.expect_close expects")
             continue
         near = _ulps_within(one, other, least, most)

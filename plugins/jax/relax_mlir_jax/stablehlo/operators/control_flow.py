@@ -76,8 +76,7 @@ def if_(node: HloNode) -> Outputs:
 def case(node: HloNode) -> Outputs:
     """Convert a case. Numbers without a branch select the last branch."""
     number, last = node.value(0), len(node.operation.regions) - 1
-    known = number.array
-    if known is not None:
+    if (known := number.array) is not None:
         place = int(known)
         return node.run_body([], place if 0 <= place < last else last)
     return _case(node, number, list(range(last + 1)))
@@ -92,14 +91,11 @@ def _case(node: HloNode, number: Value, branches: Sequence[int]) -> list[Held]:
 
 
 def _case_inside(node: HloNode, number: Value, branches: Sequence[int], operation: Operation | None) -> list[Held]:
-    if len(branches) == 1:
-        return node.run_body([], branches[0], operation)
-    return _case(node, number, branches)
+    return node.run_body([], branches[0], operation) if len(branches) == 1 else _case(node, number, branches)
 
 
 def _chosen(node: HloNode, condition: Value, branches: Sequence[int]) -> list[Held]:
-    holds = known_truth(condition)
-    if holds is not None:
+    if (holds := known_truth(condition)) is not None:
         return node.run_body([], branches[0 if holds else 1])
     return _either(node, condition, [partial(_branch, node, each) for each in branches])
 

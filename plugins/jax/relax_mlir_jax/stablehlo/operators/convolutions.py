@@ -26,8 +26,7 @@ class ConvolutionDims(NamedTuple):
 
 def _layout(node: HloNode) -> ConvolutionDims:
     """Return batch and features of data and result, output and input features of the weight."""
-    found = _LAYOUT.search(str(node.operation.attributes["dimension_numbers"]))
-    if found is None:
+    if (found := _LAYOUT.search(str(node.operation.attributes["dimension_numbers"]))) is None:
         raise node.fail("its dimension numbers cannot be read", "dimension_numbers")
     data, weight, result = ([each.strip() for each in part.split(",")] for part in found.groups())
     spatial = [str(axis) for axis in range(len(data) - 2)]
@@ -45,8 +44,7 @@ def convolution(node: HloNode) -> Outputs:
         empty = sizes.zeros(node.static_shape(), node.dtype)
         return Pair(empty, empty).value() if is_complex(node.result_types[0]) else empty
     layout = _layout(node)
-    count = len(layout.data) - 2
-    padding = _padding(node, count)
+    padding = _padding(node, len(layout.data) - 2)
 
     def convolve(data: Tensor, weight: Tensor) -> Tensor:
         return _convolved(node, layout, data, weight, padding)
@@ -58,8 +56,7 @@ def convolution(node: HloNode) -> Outputs:
 
 def _padding(node: HloNode, count: int) -> list[tuple[sizes.Size, sizes.Size]]:
     if node.op == "stablehlo.dynamic_conv":
-        elements = node.value(2).elements
-        if elements is None:
+        if (elements := node.value(2).elements) is None:
             wide = cast(relax.flatten(node.tensor(2)), "i64")
             found = [sizes.element(wide, place) for place in range(2 * count)]
         else:

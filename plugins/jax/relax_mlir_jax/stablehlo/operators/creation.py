@@ -37,8 +37,7 @@ def _repeated(node: HloNode) -> float | int | bool | None:
 
 def _counted(node: HloNode, shape: list[sizes.Size]) -> Outputs:
     """Return the index along an axis for each element of the result."""
-    axis = node.attr("iota_dimension")
-    places = relax.astype(sizes.positions(shape, axis), dtype=node.dtype)
+    places = relax.astype(sizes.positions(shape, node.attr("iota_dimension")), dtype=node.dtype)
     whole = sizes.broadcast(places, shape)
     return Pair(whole, None).value() if is_complex(node.result_types[0]) else whole
 

@@ -441,8 +441,7 @@ def reduce_precision(node: HloNode) -> Outputs:
     exponent, mantissa = node.attr("exponent_bits"), node.attr("mantissa_bits")
     x = node.tensor(0)
     dtype = node.dtype
-    own = {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}.get(dtype)
-    if own is None:
+    if (own := {"f16": (5, 10), "bf16": (8, 7), "f32": (8, 23), "f64": (11, 52)}.get(dtype)) is None:
         raise node.fail(f"it is not supported for {dtype}")
     return _of_precision(x, own, (exponent, mantissa))
 

@@ -127,8 +127,7 @@ def _gathered(node: HloNode, lengths: Sequence[sizes.Size]) -> Outputs:
     if 0 in lengths:
         # A collapsed dimension may have no elements. As in XLA, a result that is not empty is then zero.
         return of_parts(node.held(0), lambda x: sizes.full(shape, like(x, 0)))
-    taken = _taken(node, indexing, own, lengths)
-    if taken is not None:
+    if (taken := _taken(node, indexing, own, lengths)) is not None:
         return taken
     places = _places(indices, indexing, len(own), shape)
     along = []
@@ -233,8 +232,7 @@ def _flat_places(
         )
         is_inside = relax.logical_and(is_inside, inside)
     behind = sizes.as_scalar(sizes.product(own), "i64")
-    flat = relax.where(is_inside, _flat(along, own), behind)
-    return relax.flatten(sizes.broadcast(flat, shape))
+    return relax.flatten(sizes.broadcast(relax.where(is_inside, _flat(along, own), behind), shape))
 
 
 def _scattered(kind: str, operand: Held, update: Held, places: Tensor, own: Sequence[sizes.Size]) -> Held:
@@ -246,8 +244,7 @@ def _scattered(kind: str, operand: Held, update: Held, places: Tensor, own: Sequ
 
 
 def _scattered_part(kind: str, x: Tensor, update: Tensor, places: Tensor, own: Sequence[sizes.Size]) -> Tensor:
-    flat = _with_one_behind(x)
-    return _without_it(scattered(flat, places, relax.flatten(update), kind), own)
+    return _without_it(scattered(_with_one_behind(x), places, relax.flatten(update), kind), own)
 
 
 def scattered(flat: Tensor, places: Tensor, updates: Tensor, kind: str) -> Tensor:
@@ -280,8 +277,7 @@ def _scattered_one_by_one(
 
     def step(operation: object, index: Value, held: list[Value]) -> Turn:
         at = relax.take(places, index.ssa, axis=0)
-        current = _as_before(held, operands)
-        there = [of_parts(each, lambda x: relax.take(x, at, axis=0)) for each in current]
+        there = [of_parts(each, lambda x: relax.take(x, at, axis=0)) for each in _as_before(held, operands)]
         given = [of_parts(each, lambda x: relax.take(x, index.ssa, axis=0)) for each in new]
         made = node.run_body([*there, *given], region_of=operation)  # type: ignore[arg-type]
         where = relax.reshape(at, (1,))

@@ -59,16 +59,12 @@ def trsm(node: HloNode) -> Outputs:
 
 @register_stablehlo(*_lapack("getrf"))
 def getrf(node: HloNode) -> Outputs:
-    if node.is_complex:
-        return through_scipy(node, "getrf")
-    return list(lu_of(node, node.tensor(0)))
+    return through_scipy(node, "getrf") if node.is_complex else list(lu_of(node, node.tensor(0)))
 
 
 @register_stablehlo(*_lapack("geqrf"))
 def geqrf(node: HloNode) -> Outputs:
-    if node.is_complex:
-        return through_scipy(node, "geqrf")
-    return list(qr_of(node, node.tensor(0), node.dtype))
+    return through_scipy(node, "geqrf") if node.is_complex else list(qr_of(node, node.tensor(0), node.dtype))
 
 
 @register_stablehlo(*_lapack("orgqr", "ungqr"))
@@ -76,8 +72,7 @@ def orgqr(node: HloNode) -> Outputs:
     """Return the columns of Q that elementary reflections define."""
     if node.is_complex:
         return through_scipy(node, "ungqr")
-    v = node.tensor(0)
-    return orthogonal(node, v, node.tensor(1), sizes.sizes_of(node.value(0))[-1])
+    return orthogonal(node, node.tensor(0), node.tensor(1), sizes.sizes_of(node.value(0))[-1])
 
 
 @register_stablehlo(*_lapack("ormqr", "unmqr"))
@@ -146,8 +141,7 @@ def gees(node: HloNode) -> Outputs:
     if node.is_complex:
         return through_scipy(node, "gees", _option(node, "mode") == "V")
     t, z, real, imag = schur_of(node, node.tensor(0))
-    none = sizes.zeros(Batch.of(node, real, 1).lead, "i32")
-    return [t, z, real, imag, none, _failed(real)]
+    return [t, z, real, imag, sizes.zeros(Batch.of(node, real, 1).lead, "i32"), _failed(real)]
 
 
 @register_stablehlo(*_lapack("gehrd"))

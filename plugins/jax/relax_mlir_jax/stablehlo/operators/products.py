@@ -78,8 +78,7 @@ def _matmul(left: Tensor, right: Tensor, dtype: str) -> Tensor:
     """Multiply matrices. The product itself widens operands of one narrower type."""
     one, other = info_of(left).dtype, info_of(right).dtype
     if dtype == "i1":
-        made = relax.matmul(cast(left, "i32"), cast(right, "i32"))
-        return cast(made, "i1")
+        return cast(relax.matmul(cast(left, "i32"), cast(right, "i32")), "i1")
     if one == other == dtype:
         return relax.matmul(left, right)
     if one == other:

@@ -34,8 +34,7 @@ def call_python(node: HloNode) -> Outputs:
     ]
     call = relax.call_packed if node.attr("has_side_effect", False) else relax.call_pure_packed
     given = relax.call_pure_packed(GIVEN, inputs, ty_args=ObjectInfo())
-    called = number(node.attr("mhlo.backend_config")["number"])
-    found = call(CALL_BACK, [called, given], ty_args=ObjectInfo())
+    found = call(CALL_BACK, [number(node.attr("mhlo.backend_config")["number"]), given], ty_args=ObjectInfo())
     return [element_of(found, place, info_of(each), is_complex(each)) for place, each in enumerate(node.result_types)]
 
 

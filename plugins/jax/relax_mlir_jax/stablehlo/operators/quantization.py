@@ -13,8 +13,7 @@ from ..prelude import HloNode, Outputs, Tensor, along_axis, cast, const, registe
 @register_stablehlo("stablehlo.uniform_quantize")
 def uniform_quantize(node: HloNode) -> Outputs:
     """Quantize floats or requantize integers. A range narrower than the storage type is clipped."""
-    wanted = quantized(node.result_types[0])
-    if wanted is None:
+    if (wanted := quantized(node.result_types[0])) is None:
         raise node.fail("its result is not quantized")
     given = quantized(node.operation.operands[0].type)
     x = node.tensor(0) if given is None else _dequantized(node.tensor(0), given)
@@ -27,8 +26,7 @@ def uniform_quantize(node: HloNode) -> Outputs:
 
 @register_stablehlo("stablehlo.uniform_dequantize")
 def uniform_dequantize(node: HloNode) -> Outputs:
-    given = quantized(node.operation.operands[0].type)
-    if given is None:
+    if (given := quantized(node.operation.operands[0].type)) is None:
         raise node.fail("its operand is not quantized")
     return cast(_dequantized(node.tensor(0), given), node.dtype)
 

@@ -133,8 +133,7 @@ def _philox(node: HloNode, state: Tensor, shape: Sequence[int], dtype: str) -> l
     """Draw with Philox: four words per 128-bit count. One word of the state is the key."""
     length = info_of(state).shape
     size, wide = math.prod(shape), bit_width(dtype) == 64
-    words = size * (2 if wide else 1)
-    count = -(-words // 4)
+    count = -(-(size * (2 if wide else 1)) // 4)
     key = part(state, 0, 0, 1)
     counter = part(state, 0, 1, 2)
     # XLA on CPUs draws with the key above a counter of 64 bits.

@@ -57,9 +57,7 @@ def reduce(node: HloNode) -> Outputs:
     if all(kind not in ("", "update") for kind in kinds) and not _of_complex(operands, kinds):
         return [_reduced(*each, axes) for each in zip(kinds, operands, initial, strict=True)]
     place = _extreme_and_place(node, operands, axes)
-    if place is not None:
-        return place
-    return _by_pairs(node, operands, initial, axes)
+    return place if place is not None else _by_pairs(node, operands, initial, axes)
 
 
 def _of_complex(operands: Sequence[Held], kinds: Sequence[str]) -> bool:
@@ -138,8 +136,7 @@ def _by_pairs(node: HloNode, operands: Sequence[Held], initial: Sequence[Held], 
     shape = shape_of(operands[0])
     kept = [axis for axis in range(len(shape)) if axis not in axes]
     rest = [shape[axis] for axis in kept]
-    count = sizes.product([shape[axis] for axis in axes])
-    if not isinstance(count, int):
+    if not isinstance(count := sizes.product([shape[axis] for axis in axes]), int):
         raise node.fail("a body that is not a known reduction needs dimensions that are known at import")
     if count == 0:
         return [of_parts(each, lambda x: sizes.broadcast(x, rest)) for each in initial]

@@ -128,9 +128,7 @@ def starts(node: HloNode, first: int, limits: Sequence[sizes.Size]) -> list[size
     """Return the starts of a slice along each dimension, from operand `first` on, clamped to the bounds."""
     found = []
     for place, limit in enumerate(limits):
-        value = node.value(first + place)
-        size = sizes.of_scalar(value)
-        found.append(sizes.larger(sizes.smaller(size, limit), 0))
+        found.append(sizes.larger(sizes.smaller(sizes.of_scalar(node.value(first + place)), limit), 0))
     return found
 
 
@@ -172,8 +170,7 @@ def real_dynamic_slice(node: HloNode) -> Outputs:
 def dynamic_update_slice(node: HloNode) -> Outputs:
     """Replace a slice of the operand: the update is padded to the operand's shape."""
     own, lengths = node.sizes_of_operand(0), node.sizes_of_operand(1)
-    limits = list(map(sizes.minus, own, lengths))
-    begins = starts(node, 2, limits)
+    begins = starts(node, 2, list(map(sizes.minus, own, lengths)))
     if not node.is_complex:
         return _updated(node.tensor(0), node.tensor(1), begins, lengths)
     x, update = node.pair(0), node.pair(1)
@@ -183,8 +180,7 @@ def dynamic_update_slice(node: HloNode) -> Outputs:
 
 
 def _updated(x: Tensor, update: Tensor, begins: Sequence[sizes.Size], lengths: Sequence[sizes.Size]) -> Tensor:
-    rank = len(lengths)
-    if rank == 0:
+    if (rank := len(lengths)) == 0:
         return update
     places = [
         relax.add(sizes.positions(lengths, axis), sizes.reshaped(sizes.as_tensor([begin]), [1] * rank))
@@ -245,8 +241,7 @@ def _apart(x: Tensor, fill: Tensor, axis: int, count: sizes.Size) -> Tensor:
     own = sizes.sizes_of(Value(ssa=x))
     step = sizes.plus(count, 1)
     rows = relax.expand_dims(x, axis=[axis + 1])
-    gap = sizes.full([*own[: axis + 1], count, *own[axis + 1 :]], fill)
-    both = joined([rows, gap], axis + 1)
+    both = joined([rows, sizes.full([*own[: axis + 1], count, *own[axis + 1 :]], fill)], axis + 1)
     flat = sizes.reshaped(both, [*own[:axis], sizes.times(own[axis], step), *own[axis + 1 :]])
     length = sizes.larger(sizes.minus(sizes.times(own[axis], step), count), 0)
     return sizes.sliced(Value(ssa=flat), {axis: (0, length, 1)}, {axis: length})

@@ -35,8 +35,7 @@ class WindowSizes(NamedTuple):
 
 def windows_of(node: HloNode, rank: int) -> WindowSizes:
     ones = [1] * rank
-    padding = node.attr("padding", [[0, 0]] * rank)
-    if padding and not isinstance(padding[0], list):
+    if (padding := node.attr("padding", [[0, 0]] * rank)) and not isinstance(padding[0], list):
         padding = [padding[0:2]] * rank
     return WindowSizes(
         node.attr("window_dimensions"),
@@ -54,11 +53,9 @@ def reduce_window(node: HloNode) -> Outputs:
     operands = [node.held(index) for index in range(count)]
     initial = [node.held(count + index) for index in range(count)]
     windows = windows_of(node, len(shape_of(operands[0])))
-    scanned = _scanned(node, operands, initial, windows)
-    if scanned is not None:
+    if (scanned := _scanned(node, operands, initial, windows)) is not None:
         return scanned
-    pooled = _pooled(node, operands, initial, windows)
-    if pooled is not None:
+    if (pooled := _pooled(node, operands, initial, windows)) is not None:
         return pooled
     held = [_with_borders(each, first, windows) for each, first in zip(operands, initial, strict=True)]
     if math.prod(windows.sizes) <= _FEW:
@@ -116,8 +113,7 @@ def _reduced_along(node: HloNode, held: list[Held], axis: int, size: int, dilati
 
     Windows of 1, 2, 4, ... elements are computed by doubling, and the binary digits of the size select the pieces.
     """
-    length = shape_of(held[0])[axis]
-    result_length = sizes.minus(length, (size - 1) * dilation)
+    result_length = sizes.minus(shape_of(held[0])[axis], (size - 1) * dilation)
     doubled, reach, done, made = held, 1, 0, None
     while True:
         if size & reach:
@@ -127,8 +123,7 @@ def _reduced_along(node: HloNode, held: list[Held], axis: int, size: int, dilati
         if done == size:
             assert made is not None
             return made
-        own = shape_of(doubled[0])[axis]
-        left = sizes.minus(own, reach * dilation)
+        left = sizes.minus(shape_of(doubled[0])[axis], reach * dilation)
         doubled = node.on_tensors(
             [_moved(each, axis, start, left) for start in (0, reach * dilation) for each in doubled]
         )
@@ -141,8 +136,7 @@ def _moved(held: Held, axis: int, start: int, length: sizes.Size) -> Held:
 
 
 def _thinned(x: Tensor, strides: Sequence[int]) -> Tensor:
-    bounds = {axis: stride for axis, stride in enumerate(strides) if stride > 1}
-    if not bounds:
+    if not (bounds := {axis: stride for axis, stride in enumerate(strides) if stride > 1}):
         return x
     own = sizes.sizes_of(Value(ssa=x))
     return sizes.sliced(Value(ssa=x), {axis: (0, own[axis], stride) for axis, stride in bounds.items()})

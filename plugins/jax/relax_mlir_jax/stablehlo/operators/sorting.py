@@ -50,8 +50,7 @@ def sort(node: HloNode) -> Outputs:
 
 def _keys(value: IRValue) -> list[Key] | None:
     """Return the keys that a comparator's result compares in turn: `a < b`, or `a < b or (a == b and ...)`."""
-    made = maker_of(value)
-    if made is None:
+    if (made := maker_of(value)) is None:
         return None
     if made.name == "stablehlo.compare":
         key = _key(made, ("LT", "GT"))
@@ -67,15 +66,13 @@ def _keys(value: IRValue) -> list[Key] | None:
 
 def _where_equal(value: IRValue) -> tuple[IRValue, list[Key]] | None:
     """Return the equal key and the later keys of `a == b and ...`, or None."""
-    made = maker_of(value)
-    if made is None or made.name != "stablehlo.and":
+    if (made := maker_of(value)) is None or made.name != "stablehlo.and":
         return None
     for one, rest in (made.operands, reversed(list(made.operands))):
         equal, keys = maker_of(one), _keys(rest)
         if equal is None or equal.name != "stablehlo.compare" or keys is None:
             continue
-        key = _key(equal, ("EQ",))
-        if key is not None:
+        if (key := _key(equal, ("EQ",))) is not None:
             return key.value, keys
     return None
 
@@ -86,8 +83,7 @@ def _same(value: IRValue, key: Key) -> bool:
 
 
 def _text(value: IRValue) -> str:
-    made = maker_of(value)
-    if made is None:
+    if (made := maker_of(value)) is None:
         return f"argument {value.arg_number}"
     if made.name == "stablehlo.constant":
         return made.get_asm().partition("=")[2]
@@ -112,11 +108,9 @@ def _key(compare: Operation, directions: Sequence[str]) -> Key | None:
 
 def _side(value: IRValue) -> int | None:
     """Return 0 if a value depends on left elements only, 1 on right ones, 2 on both; None on neither."""
-    made = maker_of(value)
-    if made is None:
+    if (made := maker_of(value)) is None:
         return int(value.arg_number) % 2
-    sides = {_side(each) for each in made.operands} - {None}
-    if not sides:
+    if not (sides := {_side(each) for each in made.operands} - {None}):
         return None
     return sides.pop() if len(sides) == 1 else 2
 

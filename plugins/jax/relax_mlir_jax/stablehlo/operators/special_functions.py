@@ -129,8 +129,7 @@ def polygamma_of_order(node: HloNode) -> Outputs:
     order = node.value(0).array
     if order is None or order.size == 0 or (order != order.ravel()[0]).any():
         return in_wide(node, lambda n, x: _polygamma(node, n, x), *node.tensors())
-    number = int(order.ravel()[0])
-    if number == 0:
+    if (number := int(order.ravel()[0])) == 0:
         return in_wide(node, lambda x: _digamma(node, x), node.tensor(1))
     return in_wide(node, lambda x: elementwise(node, polygamma, [x], number), node.tensor(1))
 
@@ -142,8 +141,7 @@ def _polygamma(node: HloNode, order: Tensor, x: Tensor) -> Tensor:
     is_even = relax.equal(relax.floor(half), half)
     size = relax.multiply(relax.exp(intrinsic_of(node, "lgamma", [above])), elementwise(node, zeta, [above, x]))
     signed = relax.where(is_even, relax.negative(size), size)
-    zeroth = relax.equal(order, like(order, 0))
-    return relax.where(zeroth, _digamma(node, x), signed)
+    return relax.where(relax.equal(order, like(order, 0)), _digamma(node, x), signed)
 
 
 @register_stablehlo("chlo.constant_like")
@@ -155,8 +153,7 @@ def constant_like(node: HloNode) -> Outputs:
 @register_stablehlo("chlo.mulhi")
 def mulhi(node: HloNode) -> Outputs:
     """Return the upper half of the product."""
-    bits = bit_width(node.dtype)
-    if bits > 32:
+    if (bits := bit_width(node.dtype)) > 32:
         raise node.fail("it is only supported for integers of up to 32 bits")
     wide = f"{'ui' if is_unsigned(node.dtype) else 'i'}64"
     product = relax.multiply(cast(node.tensor(0), wide), cast(node.tensor(1), wide))

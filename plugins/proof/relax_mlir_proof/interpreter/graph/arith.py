@@ -174,8 +174,7 @@ def _compared(site: Site, name: str) -> Step:
 
 @register_step("arith.cmpf")
 def compare_floats(site: Site) -> Step:
-    name = _FLOAT_PREDICATES[site.attributes["predicate"].value]
-    if name in ("true", "false"):
+    if (name := _FLOAT_PREDICATES[site.attributes["predicate"].value]) in ("true", "false"):
         return lambda frame, x, y: numpy.full(numpy.broadcast_shapes(numpy.shape(x), numpy.shape(y)), name == "true")[
             ()
         ]

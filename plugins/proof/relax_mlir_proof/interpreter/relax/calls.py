@@ -79,7 +79,7 @@ def call_tir_inplace(site: Site) -> Step:
     machine, call, infos = site.machine, _call(site), _infos(site.operation.results)
     machine.prepare(call.func)
 
-    def run(frame: Frame, *operands: HeldValue) -> list[HeldValue]:
+    def run(frame: Frame, *operands: Any) -> list[HeldValue]:
         indices = call.inplace_indices
         given = [each.copy() if place in indices else each for place, each in enumerate(operands)]
         arguments = [numpy.asarray(each, order="C") if isinstance(each, numpy.ndarray) else each for each in given]
@@ -190,8 +190,7 @@ def prim_value(site: Site) -> Step:
     value = call_of(find_op("relax.prim_value"), site.operation).value
 
     def run(frame: Frame) -> HeldValue:
-        size = frame.size(value)
-        if size is None:
+        if (size := frame.size(value)) is None:
             raise site.refusal(f"{value} is not known at this point")
         return numpy.int64(size)
 

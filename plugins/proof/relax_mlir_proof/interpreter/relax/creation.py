@@ -93,8 +93,7 @@ def hamming_window(
     call: EvaluationCall, window_size: ndarray, periodic: ndarray, alpha: ndarray, beta: ndarray
 ) -> ndarray:
     """Return a Hamming window. A window of one element is 1."""
-    count = _size(window_size, "window_size")
-    if count == 1:
+    if (count := _size(window_size, "window_size")) == 1:
         return numpy.ones(1)
     return alpha - beta * numpy.cos(2 * numpy.pi * numpy.arange(count) / (count if periodic else count - 1))
 

@@ -136,8 +136,7 @@ def _coordinate(mode: str, place: int, size: int, count: int, start: float, end:
 
 
 def _nearest(call: EvaluationCall, x: float) -> int:
-    rounding = call.rounding_method
-    if not rounding:
+    if not (rounding := call.rounding_method):
         rounding = "round" if call.coordinate_transformation_mode == "align_corners" else "floor"
     return {
         "round": lambda: round(x),  # halves to even

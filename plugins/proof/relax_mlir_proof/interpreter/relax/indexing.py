@@ -63,8 +63,7 @@ def _or_nan(x: ndarray, indices: ndarray, axis: int) -> ndarray:
 def dynamic_strided_slice(call: EvaluationCall, x: ndarray, begin: ndarray, end: ndarray, strides: ndarray) -> ndarray:
     if 0 in strides:
         raise ValueError(f"the stride of axis {strides.tolist().index(0)} is 0")
-    bounds = zip(begin.tolist(), end.tolist(), strides.tolist(), strict=True)
-    return x[tuple(slice(*each) for each in bounds)]
+    return x[tuple(slice(*each) for each in zip(begin.tolist(), end.tolist(), strides.tolist(), strict=True))]
 
 
 @register_reference("relax.gather_elements", stored=True)

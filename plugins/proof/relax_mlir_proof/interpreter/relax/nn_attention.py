@@ -29,8 +29,7 @@ def attention(
     if bias is not None:
         _check_bias(bias, scores.shape)
         scores = scores + bias
-    seen = _seen(call, query.shape[1], key.shape[1])
-    weights = _softmax(call, numpy.where(seen, scores, -numpy.inf))
+    weights = _softmax(call, numpy.where(_seen(call, query.shape[1], key.shape[1]), scores, -numpy.inf))
     return numpy.einsum("bhqk,bkhe->bqhe", weights, value)
 
 

@@ -54,6 +54,5 @@ def pixel_shuffle(call: EvaluationCall, data: ndarray) -> ndarray:
     *batch, channels, height, width = data.shape
     r = call.upscale_factor
     require_same(channels, channels // (r * r) * (r * r), "channels to shuffle")
-    split = data.reshape(*batch, channels // (r * r), r, r, height, width)
-    turned = numpy.moveaxis(split, (-4, -3), (-3, -1))
+    turned = numpy.moveaxis(data.reshape(*batch, channels // (r * r), r, r, height, width), (-4, -3), (-3, -1))
     return turned.reshape(*batch, channels // (r * r), height * r, width * r)

@@ -98,9 +98,7 @@ def _position(function: Callable[..., ndarray]) -> Callable[..., ndarray]:
 
     def position(call: EvaluationCall, x: ndarray) -> ndarray:
         rows, shape = _rows(call, x, _axes(call, x))
-        if rows.shape[-1] == 0:
-            return numpy.full(shape, -1)
-        return function(rows, axis=-1).reshape(shape)
+        return numpy.full(shape, -1) if rows.shape[-1] == 0 else function(rows, axis=-1).reshape(shape)
 
     return position
 
@@ -115,10 +113,8 @@ def median(call: EvaluationCall, data: ndarray) -> list[ndarray]:
 
     Without elements the result is NaN, or the lowest integer, at -1.
     """
-    axes = tuple(sorted(_axes(call, data)))
-    rows, shape = _rows(call, data, axes)
-    count = rows.shape[-1]
-    if count == 0:
+    rows, shape = _rows(call, data, tuple(sorted(_axes(call, data))))
+    if (count := rows.shape[-1]) == 0:
         nothing = numpy.nan if is_float(call.result.dtype) else lowest(call.result.dtype)
         found = [numpy.full(shape, nothing), numpy.full(shape, -1)]
     else:

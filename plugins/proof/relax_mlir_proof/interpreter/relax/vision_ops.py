@@ -105,8 +105,7 @@ def non_max_suppression(call: EvaluationCall, data: ndarray, valid_count: ndarra
     counts = numpy.zeros((batches, 1), numpy.int64)
     is_soft = call.soft_nms_sigma > 0
     for batch in range(batches):
-        valid = max(0, min(int(valid_count[batch]), anchors))
-        order = _best_first(data[batch, :valid, call.score_index])
+        order = _best_first(data[batch, : max(0, min(int(valid_count[batch]), anchors)), call.score_index])
         order = order[: call.top_k] if call.top_k > 0 else order
         stay = (_softened if is_soft else _suppressed)(call, data[batch], order)
         counts[batch] = len(stay)
@@ -157,8 +156,7 @@ def _lowered(call: EvaluationCall, data: ndarray, taken: int, box: int, score: f
     """Return a box with its lowered score. A suppressed box has the score -inf."""
     if not score > call.score_threshold or not _are_rivals(call, data, taken, box):
         return box, score
-    shared = _shared(call, data, taken, box)
-    if shared >= call.iou_threshold:
+    if (shared := _shared(call, data, taken, box)) >= call.iou_threshold:
         return box, -math.inf
     return box, score * math.exp(-(shared**2) / (2 * call.soft_nms_sigma))
 
@@ -228,8 +226,7 @@ def roi_align(call: EvaluationCall, data: ndarray, rois: ndarray) -> ndarray:
         image = _image(images, rois, region)
         ys, xs = (_samples(call, rois[region], axis, count) for axis, count in ((1, rows), (0, columns)))
         for row, column in numpy.ndindex(rows, columns):
-            found = [_sample(image, y, x, call.mode) for y in ys[row] for x in xs[column]]
-            if found:
+            if found := [_sample(image, y, x, call.mode) for y in ys[row] for x in xs[column]]:
                 result[region, :, row, column] = (numpy.mean if call.mode == "avg" else numpy.max)(found, axis=0)
     return numpy.moveaxis(result, 1, -1) if is_last else result
 
@@ -239,8 +236,7 @@ def _samples(call: EvaluationCall, roi: ndarray, axis: int, count: int) -> list[
     start, end = roi[1 + axis] * call.spatial_scale, roi[3 + axis] * call.spatial_scale
     whole = end - start if call.aligned else max(end - start, 1.0)
     length = whole / count
-    samples = call.sample_ratio
-    if samples <= 0:
+    if (samples := call.sample_ratio) <= 0:
         samples = math.ceil(length) if math.isfinite(length) else 0
     return [[start + (bin_ + (sample + 0.5) / samples) * length for sample in range(samples)] for bin_ in range(count)]
 

@@ -161,8 +161,7 @@ def case_with_constants(row: Row) -> Case:
 def _types(row: Row) -> tuple[str, ...]:
     """Return the element types of the first class, or else of the first tensor."""
     tensors = [each for each in _flat(row) if each.dtype]
-    found = next((CLASSES[each.dtype] for each in tensors if each.dtype in CLASSES), None)
-    if found is None:
+    if (found := next((CLASSES[each.dtype] for each in tensors if each.dtype in CLASSES), None)) is None:
         return (tensors[0].dtype if tensors else "",)
     return tuple(each for each in found if each in (found[0], CLASSES["I"][0])) if row.name else found
 
@@ -170,8 +169,7 @@ def _types(row: Row) -> tuple[str, ...]:
 def _variants(row: Row) -> Iterator[_Variant]:
     """Yield the variants for the first element type."""
     flat = _flat(row)
-    letters = _letters(flat)
-    if letters:
+    if letters := _letters(flat):
         yield _Variant("dynamic", is_dynamic=True)
     if row.name:
         return

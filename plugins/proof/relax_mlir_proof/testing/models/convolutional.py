@@ -14,8 +14,7 @@ from ..core.networks import Weights, model
 def conv(w: Weights, x: Value, channels: int, outputs: int, taps: int = 3, **attributes: Any) -> Value:
     """Apply a convolution with a bias."""
     attributes.setdefault("padding", taps // 2)
-    groups = attributes.get("groups", 1)
-    made = relax.nn.conv2d(x, w(outputs, channels // groups, taps, taps), **attributes)
+    made = relax.nn.conv2d(x, w(outputs, channels // attributes.get("groups", 1), taps, taps), **attributes)
     return relax.add(made, w(outputs, 1, 1))
 
 
@@ -66,8 +65,7 @@ def unet(w: Weights, x: Value) -> Value:
     first = relax.nn.relu(conv(w, x, 2, 6))
     below = relax.nn.relu(conv(w, relax.nn.max_pool2d(first, pool_size=2, strides=2), 6, 12))
     up = relax.nn.conv2d_transpose(below, w(12, 6, 2, 2), strides=2)
-    joined = relax.nn.relu(conv(w, relax.concat([first, up], axis=1), 12, 6))
-    return relax.sigmoid(conv(w, joined, 6, 1, 1))
+    return relax.sigmoid(conv(w, relax.nn.relu(conv(w, relax.concat([first, up], axis=1), 12, 6)), 6, 1, 1))
 
 
 @model("vgg", "1,3,16,16:f32")
@@ -87,8 +85,7 @@ def vgg(w: Weights, x: Value) -> Value:
 def densenet(w: Weights, x: Value) -> Value:
     channels = 4
     for _ in range(3):
-        y = relax.nn.relu(normed(w, x, channels))
-        x = relax.concat([x, conv(w, y, channels, 4)], axis=1)
+        x = relax.concat([x, conv(w, relax.nn.relu(normed(w, x, channels)), channels, 4)], axis=1)
         channels += 4
     x = relax.nn.avg_pool2d(conv(w, x, channels, 8, 1), pool_size=2, strides=2)
     return classified(w, x, 8)
@@ -179,5 +176,4 @@ def trunk(w: Weights, x: Value) -> tuple[Value, ...]:
     """Several results with a common trunk."""
     shared = relax.nn.relu(conv_normed(w, x, 3, 8, strides=2))
     classes = relax.nn.softmax(classified(w, shared, 8))
-    boxes = relax.exp(conv(w, shared, 8, 4, 1))
-    return classes, boxes, shared, relax.argmax(classes, axis=1)
+    return classes, relax.exp(conv(w, shared, 8, 4, 1)), shared, relax.argmax(classes, axis=1)

@@ -46,6 +46,5 @@ def regions(w: Weights, x: Value) -> tuple[Value, Value]:
 @model("chosen_rows", "rows,6:f32", rows=(8, 3))
 def chosen_rows(w: Weights, x: Value) -> tuple[Value, Value]:
     """Rows with a positive score, in a dynamic number, and a layer for them."""
-    scores = relax.matmul(x, w(6))
-    places = relax.squeeze(relax.nonzero(relax.greater(scores, relax.const(0.0))), axis=[0])
+    places = relax.squeeze(relax.nonzero(relax.greater(relax.matmul(x, w(6)), relax.const(0.0))), axis=[0])
     return relax.nn.relu(relax.matmul(relax.take(x, places, axis=0), w(6, 4))), places

@@ -89,5 +89,4 @@ def mamba(w: Weights, x: Value) -> Value:
 def linear_recurrence(w: Weights, x: Value) -> Value:
     """Linear recurrence by cumulative sums and products along time."""
     decay = relax.cumprod(x, axis=1)
-    total = relax.cumsum(relax.divide(relax.matmul(x, w(4, 4)), decay), axis=1)
-    return relax.multiply(decay, total)
+    return relax.multiply(decay, relax.cumsum(relax.divide(relax.matmul(x, w(4, 4)), decay), axis=1))

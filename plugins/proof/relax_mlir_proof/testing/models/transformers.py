@@ -66,11 +66,9 @@ def bert(w: Weights, ids: Value, mask: Value) -> tuple[Value, Value]:
     positions = relax.strided_slice(w(16, _WIDTH), axes=[0], begin=[0], end=[_LENGTH])
     x = layer_normed(w, relax.add(relax.take(w(20, _WIDTH), ids, axis=0), positions))
     hidden = relax.where(relax.equal(mask, relax.const(0)), relax.const(-1e4), relax.const(0.0))
-    bias = relax.expand_dims(hidden, [1, 2])
-    x = layer_normed(w, relax.add(x, attended(w, x, (_BATCH, _LENGTH), bias=bias)))
+    x = layer_normed(w, relax.add(x, attended(w, x, (_BATCH, _LENGTH), bias=relax.expand_dims(hidden, [1, 2]))))
     x = layer_normed(w, relax.add(x, fed_forward(w, x)))
-    first = relax.take(x, relax.const(0), axis=1)
-    return x, relax.tanh(linear(w, first, _WIDTH, _WIDTH))
+    return x, relax.tanh(linear(w, relax.take(x, relax.const(0), axis=1), _WIDTH, _WIDTH))
 
 
 @model("gpt", "1,length:i64[0,20] 1,past,2,8:f32 1,past,2,8:f32", length=(1, 4), past=(5, 0))
@@ -134,8 +132,7 @@ def attention_by_products(w: Weights, x: Value) -> Value:
     """Attention as exporters write it: products, a softmax, a mask."""
     query, key, value = (relax.matmul(x, w(8, 8)) for _ in range(3))
     scores = relax.multiply(relax.matmul(query, relax.permute_dims(key, (0, 1, 3, 2))), relax.const(8**-0.5))
-    ones = relax.ones((_LENGTH, _LENGTH), "float32")
-    hidden = relax.equal(relax.tril(ones), relax.const(0.0))
+    hidden = relax.equal(relax.tril(relax.ones((_LENGTH, _LENGTH), "float32")), relax.const(0.0))
     scores = relax.where(hidden, relax.const(-1e9), scores)
     return relax.matmul(relax.nn.softmax(scores), value)
 
@@ -146,8 +143,7 @@ def mixture_of_experts(w: Weights, x: Value) -> Value:
     shares, chosen = relax.topk(relax.matmul(x, w(8, 4)), k=2, axis=-1, dtype="int64")
     shares = relax.nn.softmax(shares)
     into, out = (relax.take(w(4, *shape), chosen, axis=0) for shape in ((8, 12), (12, 8)))
-    row = relax.expand_dims(x, [1, 2])
-    y = relax.matmul(relax.nn.gelu_tanh(relax.matmul(row, into)), out)
+    y = relax.matmul(relax.nn.gelu_tanh(relax.matmul(relax.expand_dims(x, [1, 2]), into)), out)
     y = relax.multiply(relax.squeeze(y, axis=[2]), relax.expand_dims(shares, [2]))
     return relax.sum(y, axis=[1])
 
@@ -158,6 +154,5 @@ def sentence(w: Weights, ids: Value) -> tuple[Value, Value]:
     is_word = relax.astype(relax.not_equal(ids, relax.const(0)), "float32")
     words = relax.multiply(relax.take(w(30, 12), ids, axis=0), relax.expand_dims(is_word, [2]))
     count = relax.maximum(relax.sum(is_word, axis=[1], keepdims=True), relax.const(1.0))
-    mean = relax.divide(relax.sum(words, axis=[1]), count)
-    scores = linear(w, relax.tanh(linear(w, mean, 12, 8)), 8, 4)
+    scores = linear(w, relax.tanh(linear(w, relax.divide(relax.sum(words, axis=[1]), count), 12, 8)), 8, 4)
     return scores, relax.argmax(scores, axis=-1)
